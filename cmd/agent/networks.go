@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,7 +87,7 @@ func networkNames() []string {
 // describe prints a network's data, a line each; what it has not is left out.
 func describe(w io.Writer, n network.Network) {
 	row := func(name string, parts ...string) {
-		if text := join(parts...); text != "" {
+		if text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; "); text != "" {
 			fmt.Fprintf(w, "%-13s %s\n", name, text)
 		}
 	}
@@ -150,16 +151,6 @@ func byDefault(value string) string {
 		return ""
 	}
 	return "default " + value
-}
-
-func join(parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, "; ")
 }
 
 func atLeast(version string) string {

@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/rtnl"
@@ -170,11 +171,5 @@ func part(is bool, format string, args ...any) string {
 }
 
 func clauses(parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, " ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -60,13 +61,7 @@ func follow(ctx context.Context, d Daemon, what string, await func(context.Conte
 // awaitsNode says that a plan waits for what a Node is about to say, which kubelet and the
 // controller manager bring within seconds.
 func awaitsNode(p *report.Plan) bool {
-	if p == nil {
-		return false
-	}
-	for _, s := range p.Steps {
-		if s.State == report.Waits && s.Key == string(tasks.Await{Name: network.PodCIDRs}.Owns()[0]) {
-			return true
-		}
-	}
-	return false
+	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool {
+		return s.State == report.Waits && s.Key == string(tasks.Await{Name: network.PodCIDRs}.Owns()[0])
+	})
 }

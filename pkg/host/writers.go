@@ -178,15 +178,8 @@ func mentions(text, thing string) bool {
 		return true
 	}
 	words := strings.Fields(thing)
-	if len(words) < 2 {
-		return false
-	}
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
+	return len(words) > 1 &&
+		!slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 // containerOf finds the id of a container in a control group: cri-containerd-ID.scope,

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -28,11 +30,6 @@ func Untestable(net network.Network, n *config.Node, f *host.Facts) *network.Unt
 // HealthChecks are the network's signs of life that apply to a node.
 func HealthChecks(net network.Network, n *config.Node, f *host.Facts) []network.HealthCheck {
 	v := view(Input{Node: n, Facts: f})
-	var out []network.HealthCheck
-	for _, s := range net.HealthChecks {
-		if s.If == nil || s.If(v) {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(net.HealthChecks),
+		func(s network.HealthCheck) bool { return s.If != nil && !s.If(v) })
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/values"
@@ -68,12 +69,8 @@ func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 	if !listsBinDirs(rt) {
 		return runtimeSetting{"bin_dir", "", dir, origin}
 	}
-	dirs := []string{dir}
-	for _, d := range rt.BinDirs {
-		if d != dir {
-			dirs = append(dirs, d)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(rt.BinDirs), func(d string) bool { return d == dir })
+	dirs := append([]string{dir}, others...)
 	return runtimeSetting{"bin_dirs", "plugin_dirs", dirs, origin}
 }
 

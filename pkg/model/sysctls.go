@@ -143,13 +143,8 @@ func (b *builder) decide() ([]sysctl, error) {
 }
 
 func (b *builder) networkSysctls() []network.Sysctl {
-	var out []network.Sysctl
-	for _, s := range b.net.Sysctls {
-		if (s.If == nil || s.If(b.view)) && !b.leftToOthers(s.Key) {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(b.net.Sysctls),
+		func(s network.Sysctl) bool { return s.If != nil && !s.If(b.view) || b.leftToOthers(s.Key) })
 }
 
 // routerAdvertisements keeps the default route of a node that has it from router advertisements: a

@@ -322,12 +322,7 @@ func (s *Summary) count(step *Step) {
 
 // ran says that the plan is of a run, not of what one would do.
 func ran(p *Plan) bool {
-	for i := range p.Steps {
-		if p.Steps[i].State == Done {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == Done })
 }
 
 // NotApplied makes it a plan of which nothing was done, or nothing is left, with the reason.

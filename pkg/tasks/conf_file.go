@@ -168,10 +168,7 @@ func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
 // delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the
 // conf after it.
 func (c CNIConf) delegates() bool {
-	for _, p := range c.Plugins {
-		if p.Type == "multus" || p.Type == "multus-shim" || p.Type == "genie" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Plugins, func(p CNIPlugin) bool {
+		return p.Type == "multus" || p.Type == "multus-shim" || p.Type == "genie"
+	})
 }

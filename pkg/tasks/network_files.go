@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -21,12 +22,7 @@ var networkDirs = []string{
 // NetworkFile says that a file has to do with the node's own network: to
 // change it may cut the node off, now or at the next boot.
 func NetworkFile(path string) bool {
-	for _, dir := range networkDirs {
-		if strings.HasPrefix(path, dir) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(networkDirs, func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
 // networkUnits set the node's own network up. Likewise, a plan says so of them.

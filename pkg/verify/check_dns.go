@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -32,7 +33,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 		}
 		state := Failed
 		if pods, err := c.view.Runtime.Pods(ctx); errors.Is(err, host.ErrNoLiveState) || err == nil &&
-			!anyAddressed(pods) {
+			!slices.ContainsFunc(pods, addressed) {
 			state = Waiting
 		}
 		c.add(check, state, err.Error(),
@@ -41,14 +42,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 	}
 }
 
-func anyAddressed(pods []cri.Pod) bool {
-	for _, p := range pods {
-		if p.Ready && !p.HostNetwork {
-			return true
-		}
-	}
-	return false
-}
+func addressed(p cri.Pod) bool { return p.Ready && !p.HostNetwork }
 
 // ClusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
 const ClusterName = "kubernetes.default.svc.cluster.local."

@@ -105,7 +105,7 @@ func (c *checker) living(ctx context.Context) (living int, why string, err error
 		return 0, "the runtime does not say which pods live here: " + err.Error(), nil
 	}
 	for _, p := range pods {
-		if p.Ready && !p.HostNetwork {
+		if addressed(p) {
 			living++
 		}
 	}

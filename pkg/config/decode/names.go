@@ -12,12 +12,7 @@ import (
 
 // Printable reports whether a text has no line end and no control character.
 func Printable(s string) bool {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // ValidName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123

@@ -77,12 +77,7 @@ type Diagnostics []Diagnostic
 
 // HasErrors reports whether the configuration cannot be used.
 func (ds Diagnostics) HasErrors() bool {
-	for _, d := range ds {
-		if d.Severity == SeverityError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
 // String renders all diagnostics, one after the other, each with a final newline.

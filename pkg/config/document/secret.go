@@ -10,16 +10,11 @@ import (
 // secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook; a
 // password, which no field takes and people write all the same, as for Weave. Names nearly like
 // them count too, for a typo must not print what the right name would have kept.
-var secretKeys = [...]string{"content", "manifest", "password"}
+var secretKeys = []string{"content", "manifest", "password"}
 
 // IsSecretKey says that what stands at a key may be a secret: it is never shown.
 func IsSecretKey(key string) bool {
-	for _, s := range secretKeys {
-		if Distance(key, s) <= 2 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(secretKeys, func(s string) bool { return Distance(key, s) <= 2 })
 }
 
 // NotShown stands in the place of what may be a secret.

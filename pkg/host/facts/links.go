@@ -111,13 +111,9 @@ func (g gatherer) linkManagers() func(index int) string {
 // ServiceRuns says that a system service has processes: systemd keeps its
 // cgroup as long. It costs a system call where D-Bus costs 0.3 ms.
 func (l *Sources) ServiceRuns(unit string) bool {
-	if !l.opt.live() {
-		return false
-	}
-	for _, top := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"} {
-		if _, err := l.files.Lstat(top + "system.slice/" + unit); err == nil {
-			return true
-		}
-	}
-	return false
+	tops := []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"}
+	return l.opt.live() && slices.ContainsFunc(tops, func(top string) bool {
+		_, err := l.files.Lstat(top + "system.slice/" + unit)
+		return err == nil
+	})
 }

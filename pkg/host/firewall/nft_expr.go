@@ -2,6 +2,7 @@ package firewall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/nftables/expr"
@@ -62,14 +63,7 @@ func decodeExpr(family byte, name string, data []byte) expr.Any {
 }
 
 // decodable says that every expression of the rule is among ours.
-func (r *rawRule) decodable() bool {
-	for _, e := range r.exprs {
-		if e == nil {
-			return false
-		}
-	}
-	return true
-}
+func (r *rawRule) decodable() bool { return !slices.Contains(r.exprs, nil) }
 
 func (r *rawRule) describe() string {
 	words := strings.Join(r.names, " ")

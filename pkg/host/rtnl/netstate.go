@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -68,13 +69,7 @@ func rawList(ctx context.Context, what string, get, kind, head int) ([][]byte, e
 		req.AddRawData(make([]byte, head))
 		return req.Execute(unix.NETLINK_ROUTE, uint16(kind))
 	})
-	out := list[:0]
-	for _, m := range list {
-		if len(m) >= head {
-			out = append(out, m)
-		}
-	}
-	return out, err
+	return slices.DeleteFunc(list, func(m []byte) bool { return len(m) < head }), err
 }
 
 // ruleMessage is a rule without what tells whether its link is there now, which the kernel says

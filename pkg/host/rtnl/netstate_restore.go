@@ -305,17 +305,12 @@ func routeFlags(m []byte) int {
 }
 
 // missing are the messages of a that b has not.
-func missing(a, b [][]byte) (out [][]byte) {
+func missing(a, b [][]byte) [][]byte {
 	have := map[string]bool{}
 	for _, m := range b {
 		have[string(m)] = true
 	}
-	for _, m := range a {
-		if !have[string(m)] {
-			out = append(out, m)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(a), func(m []byte) bool { return have[string(m)] })
 }
 
 // send sends a message that was read. Errors among fine say that it is so already.

@@ -98,12 +98,8 @@ func onDisk(kind string) bool {
 }
 
 func inSystem(path string) bool {
-	for _, dir := range []string{"/proc", "/sys", "/dev", "/run", stage} {
-		if path == dir || strings.HasPrefix(path, dir+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/run", stage},
+		func(dir string) bool { return strings.HasPrefix(path+"/", dir+"/") })
 }
 
 func isDir(path string) bool {

@@ -3,6 +3,7 @@ package desired
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +39,8 @@ func (e *DocumentError) Unwrap() error { return e.Diagnostics.Err() }
 
 // first is the first error in one line, with how many more there are.
 func (e *DocumentError) first() string {
-	var errs []document.Diagnostic
-	for _, d := range e.Diagnostics {
-		if d.Severity == document.SeverityError {
-			errs = append(errs, d)
-		}
-	}
+	errs := slices.DeleteFunc(slices.Clone(e.Diagnostics),
+		func(d document.Diagnostic) bool { return d.Severity != document.SeverityError })
 	if len(errs) == 0 {
 		return "the documents have errors"
 	}

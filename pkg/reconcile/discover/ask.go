@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -87,12 +88,9 @@ func (s Sources) Ask(ctx context.Context, nodes []*config.Node) *Answers {
 
 // needsOthers says that there is something to ask.
 func (s Sources) needsOthers(nodes []*config.Node) bool {
-	for _, n := range nodes {
-		if desired.WantsOfNodes(n).Own && s.API != nil || wantsEC2(n) || network.ENIPods(n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(n *config.Node) bool {
+		return desired.WantsOfNodes(n).Own && s.API != nil || wantsEC2(n) || network.ENIPods(n)
+	})
 }
 
 // askNodes asks the API, as [Sources.ask] does.
