@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -125,9 +126,7 @@ func nextStep(f *cli.Flags) string {
 // for.
 func program(path string) (blob.Content, string, error) {
 	const hint = "name the agent's program with --binary"
-	if path == "" {
-		path = "/proc/self/exe" // also when its file was replaced meanwhile
-	}
+	path = cmp.Or(path, "/proc/self/exe") // also when its file was replaced meanwhile
 	file, err := os.Open(path)
 	if err != nil {
 		return blob.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -43,9 +44,7 @@ func publisherOptions(f *cli.Flags) (stores.Options, error) {
 	}
 	f.Cluster = named
 	o := f.StoreOptions(nil)
-	if o.Kubernetes.Kubeconfig == "" {
-		o.Kubernetes.Kubeconfig = os.Getenv("KUBECONFIG")
-	}
+	o.Kubernetes.Kubeconfig = cmp.Or(o.Kubernetes.Kubeconfig, os.Getenv("KUBECONFIG"))
 	if home, err := os.UserHomeDir(); err == nil && o.Kubernetes.Kubeconfig == "" {
 		o.Kubernetes.Kubeconfig = filepath.Join(home, ".kube", "config")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,7 @@ func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 	}
 	m := support.Manifest{At: time.Now().UTC().Truncate(time.Second), Agent: version, Node: node}
 	dir := "netwright-support-" + strings.Map(plainly, node) + "-" + m.At.Format("20060102T150405Z")
-	if file == "" {
-		file = dir + ".tar.gz"
-	}
+	file = cmp.Or(file, dir+".tar.gz")
 	redactor, err := support.NewRedactor()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,9 +35,7 @@ func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Wi
 // files get another name; [Checkpoint.Drop] takes it away. Where an earlier change is watched, this
 // one is watched for what is left of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
-	if s.Window == 0 {
-		s.Window = probe.DefaultWindow
-	}
+	s.Window = cmp.Or(s.Window, probe.DefaultWindow)
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
 	if w := watchHead(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {

@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,10 +104,7 @@ func (m RuleSelector) describe() string {
 }
 
 func (m ChainSelector) describe() string {
-	table := m.Table
-	if table == "" {
-		table = "*"
-	}
+	table := cmp.Or(m.Table, "*")
 	return clauses(table+"/"+part(m.Chain == "", "*")+m.Chain, part(m.In != "", "-i %s", m.In),
 		part(m.Out != "", "-o %s", m.Out),
 		part(m.Set != "", "--match-set %s", m.Set), part(m.Comment != "", "--comment %q", m.Comment),

@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -105,10 +106,7 @@ func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 }
 
 func (m RouteSelector) matches(r rtnl.Route, s Scope) bool {
-	table := m.Table
-	if table == 0 {
-		table = rtnl.MainTable
-	}
+	table := cmp.Or(m.Table, rtnl.MainTable)
 	switch {
 	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link),
 		m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -63,9 +64,7 @@ func newHost(l *Live) *Host {
 
 // OpenView opens the host for reading. The caller closes it.
 func OpenView(ctx context.Context, opt Options) (*Live, error) {
-	if opt.Root == "" {
-		opt.Root = "/"
-	}
+	opt.Root = cmp.Or(opt.Root, "/")
 	files, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err

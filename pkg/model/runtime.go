@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -110,9 +111,7 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 		return nil
 	}
 	file := rt.ConfigFile
-	if file == "" {
-		file = b.in.Node.Containerd.ConfigPath
-	}
+	file = cmp.Or(file, b.in.Node.Containerd.ConfigPath)
 	for _, s := range settings {
 		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key,
 			Value: s.value,

@@ -48,9 +48,7 @@ func (k EventKind) Warns() bool {
 // them, which may be nil. before may be nil too.
 func Events(before, after *Status, done *Plan) []Event {
 	e := events{at: after.At}
-	if before == nil {
-		before = &Status{}
-	}
+	before = cmp.Or(before, &Status{})
 	if done != nil {
 		e.steps(done.Steps)
 	}

@@ -6,6 +6,7 @@ package support
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -99,10 +100,7 @@ func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Red
 // make makes one piece. One that does not end is left to itself.
 func (p *Piece) make(ctx context.Context, r *Redactor) ([]byte, Entry) {
 	e := Entry{Name: p.Name, Text: p.Text}
-	limit := p.Limit
-	if limit == 0 {
-		limit = PieceTime
-	}
+	limit := cmp.Or(p.Limit, PieceTime)
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %s", limit))
 	defer cancel()

@@ -77,9 +77,7 @@ func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 		if s.reason == "" {
 			continue
 		}
-		if reason == "" {
-			reason = s.reason
-		}
+		reason = cmp.Or(reason, s.reason)
 		items = append(items, s.item)
 		facts = append(facts, fileFact(s.path, want.info(hostfs.Regular, 0)))
 	}

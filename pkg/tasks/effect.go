@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,10 +79,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 		Items:  []Item{{Key: key, Op: Run}},
 		Reason: "asked for by " + strings.Join(by, ", "),
 	}
-	unit := t.Unit
-	if unit == "" {
-		unit = "-.mount" // of every systemd
-	}
+	unit := cmp.Or(t.Unit, "-.mount") // of every systemd
 	have, err := v.Units.Unit(ctx, unit)
 	switch {
 	case errors.Is(err, host.ErrNoLiveState):

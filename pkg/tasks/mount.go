@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if change == nil {
-		change = &Change{}
-	}
+	change = cmp.Or(change, &Change{})
 	if have != t.Type && !notHere {
 		dirs, err := missingParents(v, t.Where+"/.") // systemd makes them
 		if err != nil {

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
@@ -55,9 +56,5 @@ func (r *Reporter) say(path string, diag document.Diagnostic) {
 
 // ReportAt reports at one place, with the severity that diag has.
 func (r *Reporter) ReportAt(o document.Origin, diag document.Diagnostic) {
-	doc := r.Docs[o.File]
-	if doc == nil {
-		doc = r.Cluster
-	}
-	doc.ReportAt(document.Pos{Line: o.Line, Column: o.Column}, diag)
+	cmp.Or(r.Docs[o.File], r.Cluster).ReportAt(document.Pos{Line: o.Line, Column: o.Column}, diag)
 }

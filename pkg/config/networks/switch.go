@@ -1,6 +1,8 @@
 package networks
 
 import (
+	"cmp"
+
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
@@ -28,9 +30,7 @@ const (
 )
 
 func (s *Switch) fields(networks []string) []decode.Field {
-	if s.Pods == "" {
-		s.Pods = RemovePods
-	}
+	s.Pods = cmp.Or(s.Pods, RemovePods)
 	return []decode.Field{
 		{Name: "allow", Set: decode.Bool(&s.Allow)},
 		{Name: "from", Set: decode.Choice(&s.From, networks...)},

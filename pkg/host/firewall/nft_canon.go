@@ -1,6 +1,7 @@
 package firewall
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -63,9 +64,7 @@ func (r NFRule) check() error {
 func (t Table) Canonical() Table {
 	out := Table{Family: t.Family, Name: t.Name}
 	for _, c := range t.Chains {
-		if c.Policy == "" {
-			c.Policy = "accept"
-		}
+		c.Policy = cmp.Or(c.Policy, "accept")
 		var rules []NFRule
 		for _, r := range c.Rules {
 			rules = append(rules, r.canonical(t.Family)...)

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +18,7 @@ const (
 // kernel would refuse are false. https://docs.kernel.org/networking/ip-sysctl.html
 // (ip_local_port_range, ip_local_reserved_ports)
 func SourcePorts(within, reserved string) (int, bool) {
-	if within == "" {
-		within = "32768 60999"
-	}
-	all, ok := parsePorts(strings.Join(strings.Fields(within), "-"))
+	all, ok := parsePorts(strings.Join(strings.Fields(cmp.Or(within, "32768 60999")), "-"))
 	taken, ok2 := parsePorts(reserved)
 	if !ok || !ok2 || len(all) != 1 {
 		return 0, false

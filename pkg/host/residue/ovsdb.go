@@ -1,6 +1,7 @@
 package residue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,9 +52,7 @@ type ovsdb struct {
 
 // ovsdb connects. [fs.ErrNotExist]: there is no socket; [sys.ErrNoListener]: nobody listens.
 func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
-	if socket == "" {
-		socket = ovsdbSocket
-	}
+	socket = cmp.Or(socket, ovsdbSocket)
 	conn, err := r.Dial(ctx, socket)
 	if err != nil {
 		return nil, err

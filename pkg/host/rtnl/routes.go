@@ -1,6 +1,7 @@
 package rtnl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,19 +235,11 @@ func routeFrom(r netlink.Route, names map[int]string) Route {
 // canonical forms are.
 func (r Route) Canonical() Route {
 	r.Dst = r.Dst.Masked()
-	if r.Type == "" {
-		r.Type = "unicast"
-	}
-	if r.Table == 0 {
-		r.Table = MainTable
-	}
-	if r.Protocol == 0 {
-		r.Protocol = RouteProtocol
-	}
+	r.Type = cmp.Or(r.Type, "unicast")
+	r.Table = cmp.Or(r.Table, MainTable)
+	r.Protocol = cmp.Or(r.Protocol, RouteProtocol)
 	if r.Dst.Addr().Is6() {
-		if r.Metric == 0 {
-			r.Metric = 1024 // IP6_RT_PRIO_USER
-		}
+		r.Metric = cmp.Or(r.Metric, 1024) // IP6_RT_PRIO_USER
 	} else if r.Type == "unicast" && !r.Gateway.IsValid() && r.Scope == 0 {
 		r.Scope = unix.RT_SCOPE_LINK
 	}

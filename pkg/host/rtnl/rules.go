@@ -1,6 +1,7 @@
 package rtnl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ func (r Rule) Canonical() Rule {
 	if r.Mark != 0 && r.Mask == 0 {
 		r.Mask = 0xffffffff
 	}
-	if r.Protocol == 0 {
-		r.Protocol = RouteProtocol
-	}
+	r.Protocol = cmp.Or(r.Protocol, RouteProtocol)
 	return r
 }
 

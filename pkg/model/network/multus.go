@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,9 +30,7 @@ const (
 // name comes besides. As a row it is for a list; [Of] puts it over the network that the documents
 // select. Without a document m is nil.
 func multus(m *networks.Multus) Network {
-	if m == nil {
-		m = &networks.Multus{}
-	}
+	m = cmp.Or(m, &networks.Multus{})
 	binary := "multus-shim"
 	if m.Thin() {
 		binary = "multus"

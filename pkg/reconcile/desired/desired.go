@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -116,10 +117,7 @@ func Sources(snap *statestore.Snapshot) []document.Source {
 func (d *State) Graph(
 	facts *host.Facts, found model.Discovered, assets tasks.Fetcher,
 ) (*graph.Graph[tasks.Task], []model.Note, error) {
-	who := d.Node.Name
-	if who == "" {
-		who = "node group " + d.Node.NodeGroup
-	}
+	who := cmp.Or(d.Node.Name, "node group "+d.Node.NodeGroup)
 	list, notes, err := d.tasks(facts, found, assets)
 	if err != nil {
 		return nil, notes, graph.Permanent(fmt.Errorf("build the tasks of %s: %w", who, err))

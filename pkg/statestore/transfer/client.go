@@ -5,6 +5,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -55,9 +56,7 @@ func NewTransport(settings *tls.Config) *http.Transport {
 
 // Bound gives a transport that somebody else made our bounds and our proxy.
 func Bound(t *http.Transport) {
-	if t.TLSClientConfig == nil {
-		t.TLSClientConfig = &tls.Config{}
-	}
+	t.TLSClientConfig = cmp.Or(t.TLSClientConfig, &tls.Config{})
 	t.TLSClientConfig.MinVersion = tls.VersionTLS12
 	t.Proxy = Proxy
 	t.DialContext = (&net.Dialer{Timeout: connect}).DialContext

@@ -2,6 +2,7 @@ package sys
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,18 +32,12 @@ func Run(ctx context.Context, c Command) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeout := c.Timeout
-	if timeout == 0 {
-		timeout = 30 * time.Second
-	}
+	timeout := cmp.Or(c.Timeout, 30*time.Second)
 	late := fmt.Errorf("%s did not end within %s and was killed", c.Path, timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
 	defer cancel()
 
-	limit := c.Max
-	if limit == 0 {
-		limit = 1 << 20
-	}
+	limit := cmp.Or(c.Max, 1<<20)
 	stdout, stderr := &bounded{max: limit}, &bounded{max: 4096, tail: true}
 	cmd := exec.CommandContext(ctx, path, c.Args...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = stdout, stderr, c.Env
