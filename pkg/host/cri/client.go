@@ -2,6 +2,7 @@ package cri
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -45,19 +46,7 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, er
 	if err != nil {
 		return Status{}, fmt.Errorf("ask the runtime at %s for its status: %w", socket, err)
 	}
-	out := Status{Info: map[string]string{}}
-	err = eachField(version, func(field int, _ uint64, data []byte) error {
-		switch field {
-		case 2:
-			out.Name = string(data)
-		case 3:
-			out.Version = string(data)
-		}
-		return nil
-	})
-	if err == nil {
-		err = out.decode(status)
-	}
+	out, err := statusOf(version, status)
 	if err != nil {
 		return Status{}, fmt.Errorf("read the status of the runtime at %s: %w", socket, err)
 	}
@@ -74,60 +63,20 @@ func (c *criClient) version(ctx context.Context) (answer []byte, err error) {
 	return answer, err
 }
 
-// decode reads a StatusResponse (k8s.io/cri-api, pkg/apis/runtime/v1/api.proto).
-func (s *Status) decode(response []byte) error {
-	return eachField(response, func(field int, _ uint64, data []byte) error {
-		switch field {
-		case 1: // RuntimeStatus
-			return eachField(data, func(field int, _ uint64, data []byte) error {
-				if field != 1 {
-					return nil
-				}
-				return s.condition(data)
-			})
-		case 2: // an entry of the map info
-			var key, value string
-			err := eachField(data, func(field int, _ uint64, data []byte) error {
-				switch field {
-				case 1:
-					key = string(data)
-				case 2:
-					value = string(data)
-				}
-				return nil
-			})
-			s.Info[key] = value
-			return err
-		}
-		return nil
-	})
-}
-
-// condition reads a RuntimeCondition.
-func (s *Status) condition(data []byte) error {
-	var kind, reason, message string
-	ready := false
-	err := eachField(data, func(field int, number uint64, data []byte) error {
-		switch field {
-		case 1:
-			kind = string(data)
-		case 2:
-			ready = number != 0
-		case 3:
-			reason = string(data)
-		case 4:
-			message = string(data)
-		}
-		return nil
-	})
-	if kind == "NetworkReady" {
-		s.NetworkReady = &ready
-		s.NetworkReason = message
-		if message == "" {
-			s.NetworkReason = reason
+// statusOf reads a VersionResponse and a StatusResponse (k8s.io/cri-api,
+// pkg/apis/runtime/v1/api.proto).
+func statusOf(version, status []byte) (Status, error) {
+	var d decoder
+	out := Status{Name: d.text(version, 2), Version: d.text(version, 3), Info: map[string]string{}}
+	for _, c := range d.at(status, 1, 1) { // RuntimeCondition
+		if d.text(c, 1) == "NetworkReady" {
+			out.NetworkReady, out.NetworkReason = new(d.number(c, 2) != 0), cmp.Or(d.text(c, 4), d.text(c, 3))
 		}
 	}
-	return err
+	for _, entry := range d.at(status, 2) {
+		out.Info[d.text(entry, 1)] = d.text(entry, 2)
+	}
+	return out, d.err
 }
 
 // criClient calls methods of the runtime service.
@@ -212,9 +161,47 @@ func (c criClient) call(ctx context.Context, method string, message []byte) ([]b
 	return body[5:], nil
 }
 
+// decoder reads fields of protobuf messages. Its error is the first of all reads.
+type decoder struct{ err error }
+
+// at are the messages and texts of a message that are reached by these fields, one below the other.
+func (d *decoder) at(message []byte, fields ...int) [][]byte {
+	found := [][]byte{message}
+	for _, field := range fields {
+		var below [][]byte
+		for _, one := range found {
+			d.err = cmp.Or(d.err, eachField(one, func(f int, _ uint64, data []byte) {
+				if f == field {
+					below = append(below, data)
+				}
+			}))
+		}
+		found = below
+	}
+	return found
+}
+
+// text is the last of these; "" where there is none.
+func (d *decoder) text(message []byte, fields ...int) (last string) {
+	for _, data := range d.at(message, fields...) {
+		last = string(data)
+	}
+	return last
+}
+
+// number is a number of a message; 0 where there is none.
+func (d *decoder) number(message []byte, field int) (last uint64) {
+	d.err = cmp.Or(d.err, eachField(message, func(f int, number uint64, _ []byte) {
+		if f == field {
+			last = number
+		}
+	}))
+	return last
+}
+
 // eachField walks the fields of a protobuf message: a number's value for wire
 // type 0, the bytes for wire type 2, nothing for the others.
-func eachField(message []byte, do func(field int, number uint64, data []byte) error) error {
+func eachField(message []byte, do func(field int, number uint64, data []byte)) error {
 	for len(message) > 0 {
 		tag, n := binary.Uvarint(message)
 		if n <= 0 {
@@ -247,9 +234,7 @@ func eachField(message []byte, do func(field int, number uint64, data []byte) er
 			return errProto
 		}
 		message = message[size:]
-		if err := do(int(tag>>3), number, data); err != nil {
-			return err
-		}
+		do(int(tag>>3), number, data)
 	}
 	return nil
 }

@@ -22,20 +22,11 @@ func DescribeContainer(ctx context.Context, socket string, limit time.Duration, 
 
 // containerIn finds a container in a ListContainersResponse: "container NAME, image IMAGE".
 func containerIn(answer []byte, want string) (out string) {
-	one := func(data []byte, at int) (text string) {
-		_ = eachField(data, func(field int, _ uint64, data []byte) error {
-			if field == at {
-				text = string(data)
-			}
-			return nil
-		})
-		return text
-	}
-	_ = eachField(answer, func(field int, _ uint64, data []byte) error { // what cannot be read names nobody
-		if field == 1 && one(data, 1) == want {
-			out = fmt.Sprintf("container %s, image %s", one([]byte(one(data, 3)), 1), one([]byte(one(data, 4)), 1))
+	var d decoder // what cannot be read names nobody
+	for _, c := range d.at(answer, 1) {
+		if d.text(c, 1) == want {
+			out = fmt.Sprintf("container %s, image %s", d.text(c, 3, 1), d.text(c, 4, 1))
 		}
-		return nil
-	})
+	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -43,7 +44,7 @@ func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 		}
 		here := out[:0]
 		for _, p := range out {
-			answer, err := c.call(ctx, "PodSandboxStatus", criText(1, p.ID))
+			answer, err := c.call(ctx, "PodSandboxStatus", criText(p.ID))
 			if errors.Is(err, errNoSandbox) {
 				continue // it went meanwhile
 			}
@@ -70,7 +71,7 @@ func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 func RemovePod(ctx context.Context, socket, id string) error {
 	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c criClient) error {
 		for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
-			if _, err := c.call(ctx, method, criText(1, id)); err != nil && !errors.Is(err, errNoSandbox) {
+			if _, err := c.call(ctx, method, criText(id)); err != nil && !errors.Is(err, errNoSandbox) {
 				return fmt.Errorf("%s %s: %w", method, id, err)
 			}
 		}
@@ -100,41 +101,19 @@ func askRuntime(
 	return nil
 }
 
-// criText is a message with one string.
-func criText(field int, text string) []byte {
-	return append(binary.AppendUvarint([]byte{byte(field<<3 | 2)}, uint64(len(text))), text...)
+// criText is a message whose first field is a text, its only one.
+func criText(text string) []byte {
+	return append(binary.AppendUvarint([]byte{1<<3 | 2}, uint64(len(text))), text...)
 }
 
 // sandboxes reads a ListPodSandboxResponse.
 func sandboxes(answer []byte) (out []Pod, err error) {
-	err = eachField(answer, func(field int, _ uint64, data []byte) error {
-		if field != 1 {
-			return nil
-		}
-		p := Pod{Ready: true} // SANDBOX_READY is 0, which is not sent
-		err := eachField(data, func(field int, number uint64, data []byte) error {
-			switch field {
-			case 1:
-				p.ID = string(data)
-			case 2: // PodSandboxMetadata
-				return eachField(data, func(field int, _ uint64, data []byte) error {
-					switch field {
-					case 1:
-						p.Name = string(data)
-					case 3:
-						p.Namespace = string(data)
-					}
-					return nil
-				})
-			case 3:
-				p.Ready = number == 0
-			}
-			return nil
-		})
-		out = append(out, p)
-		return err
-	})
-	return out, err
+	var d decoder
+	for _, m := range d.at(answer, 1) {
+		out = append(out, Pod{ID: d.text(m, 1), Name: d.text(m, 2, 1), Namespace: d.text(m, 2, 3),
+			Ready: d.number(m, 3) == 0}) // SANDBOX_READY, which is not sent
+	}
+	return out, d.err
 }
 
 // networkOfNode is the NamespaceMode NODE.
@@ -143,53 +122,18 @@ const networkOfNode = 2
 // network reads of a PodSandboxStatusResponse status.linux.namespaces.options.network, and
 // status.network.ip and additional_ips.
 func (p *Pod) network(answer []byte) error {
-	options, err := within(answer, 1, 6, 1, 2)
-	if err != nil {
-		return err
-	}
-	for _, message := range options {
-		if err := eachField(message, func(field int, number uint64, _ []byte) error {
-			p.HostNetwork = p.HostNetwork || field == 1 && number == networkOfNode
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
+	var d decoder
+	p.HostNetwork = slices.ContainsFunc(d.at(answer, 1, 6, 1, 2),
+		func(options []byte) bool { return d.number(options, 1) == networkOfNode })
 	if p.HostNetwork {
-		return nil
+		return d.err
 	}
-	first, err := within(answer, 1, 5, 1)
-	if err != nil {
-		return err
-	}
-	others, err := within(answer, 1, 5, 2, 1)
-	for _, text := range append(first, others...) {
+	for _, text := range append(d.at(answer, 1, 5, 1), d.at(answer, 1, 5, 2, 1)...) {
 		if addr, err := netip.ParseAddr(string(text)); err == nil { // "" of a pod that has none yet
 			p.Addresses = append(p.Addresses, addr.Unmap())
 		}
 	}
-	return err
-}
-
-// within are the messages and texts of a message that are reached by these fields, one below the
-// other.
-func within(message []byte, fields ...int) (found [][]byte, err error) {
-	found = [][]byte{message}
-	for _, field := range fields {
-		var below [][]byte
-		for _, one := range found {
-			if err := eachField(one, func(f int, _ uint64, data []byte) error {
-				if f == field {
-					below = append(below, data)
-				}
-				return nil
-			}); err != nil {
-				return nil, err
-			}
-		}
-		found = below
-	}
-	return found, nil
+	return d.err
 }
 
 // containerRunning is the ContainerState CONTAINER_RUNNING.
@@ -198,33 +142,13 @@ const containerRunning = 1
 // addRunning reads a ListContainersResponse, and gives each pod the names of its containers that
 // run.
 func addRunning(pods []Pod, answer []byte) error {
-	return eachField(answer, func(field int, _ uint64, data []byte) error {
-		if field != 1 {
-			return nil
+	var d decoder
+	for _, container := range d.at(answer, 1) {
+		sandbox := d.text(container, 2)
+		i := slices.IndexFunc(pods, func(p Pod) bool { return p.ID == sandbox })
+		if i >= 0 && d.number(container, 6) == containerRunning {
+			pods[i].Running = append(pods[i].Running, d.text(container, 3, 1))
 		}
-		var sandbox, name string
-		var state uint64
-		err := eachField(data, func(field int, number uint64, data []byte) error {
-			switch field {
-			case 2:
-				sandbox = string(data)
-			case 3: // ContainerMetadata
-				return eachField(data, func(field int, _ uint64, data []byte) error {
-					if field == 1 {
-						name = string(data)
-					}
-					return nil
-				})
-			case 6:
-				state = number
-			}
-			return nil
-		})
-		for i := range pods {
-			if pods[i].ID == sandbox && state == containerRunning {
-				pods[i].Running = append(pods[i].Running, name)
-			}
-		}
-		return err
-	})
+	}
+	return d.err
 }
