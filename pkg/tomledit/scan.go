@@ -26,7 +26,7 @@ func scan(text []byte) ([]statement, error) {
 	var all []statement
 	for {
 		start := s.at
-		s.skip(" \t")
+		s.skipBlanks()
 		switch {
 		case s.at == len(text):
 			return all, nil
@@ -50,7 +50,7 @@ func scan(text []byte) ([]statement, error) {
 			if !s.take("=") {
 				return nil, s.lost()
 			}
-			s.skip(" \t")
+			s.skipBlanks()
 			st.value[0] = s.at
 			if !s.skipValue() {
 				return nil, s.lost()
@@ -81,8 +81,8 @@ func (s *scanner) take(what string) bool {
 	return true
 }
 
-func (s *scanner) skip(chars string) {
-	for s.at < len(s.text) && strings.IndexByte(chars, s.text[s.at]) >= 0 {
+func (s *scanner) skipBlanks() {
+	for s.next(" ") || s.next("\t") {
 		s.at++
 	}
 }
@@ -108,7 +108,7 @@ func (s *scanner) lost() error {
 // keys reads a key and its dotted parts.
 func (s *scanner) keys() (path []string) {
 	for {
-		s.skip(" \t")
+		s.skipBlanks()
 		start := s.at
 		switch {
 		case s.next(`"`), s.next("'"):
@@ -123,7 +123,7 @@ func (s *scanner) keys() (path []string) {
 			return nil
 		}
 		path = append(path, part)
-		s.skip(" \t")
+		s.skipBlanks()
 		if !s.take(".") {
 			return path
 		}

@@ -32,7 +32,7 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
 func (p Paths) openItself(name string) (int, error) {
-	return p.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return p.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
 }
 
 // SetAttributes gives a file or directory extended attributes as [Files.Attributes] returned them.

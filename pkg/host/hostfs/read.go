@@ -131,7 +131,7 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 // openRegular opens a regular file for reading. It never waits for the other
 // end of a pipe.
 func (f *Reader) openRegular(name string) (int, FileInfo, error) {
-	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return -1, FileInfo{}, err
 	}

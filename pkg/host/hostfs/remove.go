@@ -59,7 +59,7 @@ func (w *Writer) SyncDirs(names ...string) error {
 // Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
 // looked into.
 func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) error {
-	return w.files.Paths.inParent("remove", name, func(dir int, base, name string) error {
+	return w.files.Paths.inParent(name, func(dir int, base, name string) error {
 		return tree{w.log, last}.remove(ctx, dir, base, name)
 	})
 }
@@ -67,7 +67,7 @@ func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) er
 // Remove removes a file, a symlink or an empty directory. Absent is success. It is not
 // synced: what a power cut brings back is removed again.
 func (w *Writer) Remove(name string) error {
-	return w.files.Paths.inParent("remove", name, func(dir int, base, name string) error {
+	return w.files.Paths.inParent(name, func(dir int, base, name string) error {
 		err := unix.Unlinkat(dir, base, 0)
 		if err == unix.EISDIR {
 			err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
@@ -83,21 +83,21 @@ func (w *Writer) Remove(name string) error {
 }
 
 // inParent calls do with the directory that a path is in, which is held, the name there, and the
-// path, for who writes there. What is absent needs nothing.
-func (p Paths) inParent(op, name string, do func(dir int, base, name string) error) error {
-	name, err := Clean(op, name)
+// path, for who removes something there. What is absent needs nothing.
+func (p Paths) inParent(name string, do func(dir int, base, name string) error) error {
+	name, err := Clean("remove", name)
 	if err != nil {
 		return err
 	}
 	if name == "/" {
-		return Explain(op, name, unix.EBUSY)
+		return Explain("remove", name, unix.EBUSY)
 	}
 	dir, base, err := p.walkTo(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
 	if err != nil {
-		return Explain(op, name, err)
+		return Explain("remove", name, err)
 	}
 	defer unix.Close(dir)
 	return do(dir, base, name)

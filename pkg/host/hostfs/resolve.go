@@ -26,40 +26,39 @@ func Clean(op, name string) (string, error) {
 // absolute one in an image means below the image's root, as it will when the
 // image is booted, and ".." ends there. [os.Root] refuses absolute symlinks.
 // Of a strict view none are followed: see [Files.Strict].
-func (p Paths) open(name string, flags int, mode uint32) (int, error) {
+func (p Paths) open(name string, flags int) (int, error) {
 	if flags&(unix.O_PATH|unix.O_ACCMODE) == unix.O_RDONLY {
-		return quietly(func(more int) (int, error) { return p.openIn(name, flags|more, mode) })
+		return quietly(func(more int) (int, error) { return p.openIn(name, flags|more) })
 	}
-	return p.openIn(name, flags, mode)
+	return p.openIn(name, flags)
 }
 
-func (p Paths) openIn(name string, flags int, mode uint32) (int, error) {
+func (p Paths) openIn(name string, flags int) (int, error) {
 	flags |= unix.O_CLOEXEC
 	fd, err := -1, error(nil)
 	if p.strict {
-		fd, _, err = p.walk(name, flags, mode)
+		fd, _, err = p.walk(name, flags)
 		return fd, err
 	}
 	if !p.image {
-		err = again(func() error { fd, err = unix.Open(name, flags, mode); return err })
+		err = again(func() error { fd, err = unix.Open(name, flags, 0); return err })
 		return fd, err
 	}
 	if !p.noOpen {
-		how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode),
-			Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 		err = again(func() error { fd, err = sys.Openat2(p.root, name, &how); return err })
 		// ENOSYS before Linux 5.6; EPERM from old seccomp profiles that do not know the call.
 		if err != unix.ENOSYS && err != unix.EPERM {
 			return fd, err
 		}
 	}
-	fd, _, err = p.walk(name, flags, mode)
+	fd, _, err = p.walk(name, flags)
 	return fd, err
 }
 
 // OpenParent opens the directory that a cleaned path is in.
 func (p Paths) OpenParent(name string) (dir int, base string, err error) {
-	dir, err = p.open(path.Dir(name), unix.O_PATH|unix.O_DIRECTORY, 0)
+	dir, err = p.open(path.Dir(name), unix.O_PATH|unix.O_DIRECTORY)
 	return dir, path.Base(name), err
 }
 

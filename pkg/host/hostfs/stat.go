@@ -32,7 +32,7 @@ func (f *Reader) stat(name string, follow int) (FileInfo, error) {
 		info, err := statx(unix.AT_FDCWD, name, at)
 		return info, Explain("lstat", name, err)
 	}
-	fd, err := f.Paths.open(name, unix.O_PATH|follow, 0)
+	fd, err := f.Paths.open(name, unix.O_PATH|follow)
 	if err != nil {
 		return FileInfo{}, Explain("lstat", name, err)
 	}
@@ -64,7 +64,7 @@ func (f *Reader) ReadDir(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, Explain("read directory", name, err)
 	}

@@ -57,7 +57,7 @@ func (f *Reader) Way(name string) error {
 	if err != nil {
 		return err
 	}
-	fd, _, err := f.Paths.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, _, err := f.Paths.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC)
 	if err == nil {
 		return unix.Close(fd)
 	}
@@ -91,8 +91,8 @@ func (p Paths) strictly() Paths {
 
 // walk opens a cleaned path one element at a time, and says where it is without links. Of a plain
 // view a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
-func (p Paths) walk(name string, flags int, mode uint32) (fd int, real string, err error) {
-	fd, err = p.withoutLinks(name, flags, mode)
+func (p Paths) walk(name string, flags int) (fd int, real string, err error) {
+	fd, err = p.withoutLinks(name, flags)
 	if err == nil || err == unix.ENOENT { // as nearly always
 		return fd, name, err
 	}
@@ -101,16 +101,16 @@ func (p Paths) walk(name string, flags int, mode uint32) (fd int, real string, e
 		return -1, "", err
 	}
 	defer w.close()
-	fd, err = w.open(name, flags, mode)
+	fd, err = w.open(name, flags)
 	return fd, w.real, err
 }
 
 // withoutLinks opens a path that has no links at once, where the kernel can (Linux 5.6).
-func (p Paths) withoutLinks(name string, flags int, mode uint32) (int, error) {
+func (p Paths) withoutLinks(name string, flags int) (int, error) {
 	if p.noOpen || !p.strict || p.anyLinks {
 		return -1, unix.ENOSYS
 	}
-	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if p.image {
 		at, how.Resolve = p.root, how.Resolve|unix.RESOLVE_IN_ROOT
 	}
@@ -123,9 +123,9 @@ func (p Paths) OpenDir(name string, makes bool) (dir int, real string, err error
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 	p = p.strictly()
 	if !makes {
-		return p.walk(name, flags, 0)
+		return p.walk(name, flags)
 	}
-	if dir, err := p.withoutLinks(name, flags, 0); err == nil {
+	if dir, err := p.withoutLinks(name, flags); err == nil {
 		return dir, name, nil
 	}
 	w, err := p.begin()
@@ -134,7 +134,7 @@ func (p Paths) OpenDir(name string, makes bool) (dir int, real string, err error
 	}
 	defer w.close()
 	w.makes = true
-	dir, err = w.open(name, flags, 0)
+	dir, err = w.open(name, flags)
 	return dir, w.real, err
 }
 
@@ -189,7 +189,7 @@ func (w *walker) close() {
 }
 
 // open goes through a path and opens its end.
-func (w *walker) open(name string, flags int, mode uint32) (int, error) {
+func (w *walker) open(name string, flags int) (int, error) {
 	todo := elements(name)
 	for made := false; len(todo) > 0; {
 		e, last, how := todo[0], len(todo) == 1, unix.O_PATH|unix.O_DIRECTORY
@@ -201,7 +201,7 @@ func (w *walker) open(name string, flags int, mode uint32) (int, error) {
 		if last {
 			how = flags
 		}
-		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if (!last || flags&unix.O_NOFOLLOW == 0) &&
 			(err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&(unix.O_PATH|unix.O_DIRECTORY) == unix.O_PATH) {
 			if target, not := readlinkat(w.at().fd, e); not == nil {
@@ -240,7 +240,7 @@ func (w *walker) open(name string, flags int, mode uint32) (int, error) {
 		todo = todo[1:]
 	}
 	w.real = w.at().name
-	return OpenAt(w.at().fd, ".", flags, mode)
+	return OpenAt(w.at().fd, ".", flags, 0)
 }
 
 // follow makes ready to go on from where a link leads, if it may be followed.

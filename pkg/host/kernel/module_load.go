@@ -31,7 +31,7 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there",
 			name)
 	case state == ModuleMissing:
-		return fmt.Errorf("load module %s: %w", name, w.missingModule(name))
+		return fmt.Errorf("load module %s: %w", name, w.missingModule())
 	}
 	by, err := w.modprobe(ctx, name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *Writer) modprobe(ctx context.Context, name string) (by string, err erro
 }
 
 // missingModule says why a module cannot be loaded and where it comes from.
-func (w *Writer) missingModule(name string) error {
+func (w *Writer) missingModule() error {
 	k := w.kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w",

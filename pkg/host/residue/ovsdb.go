@@ -67,11 +67,12 @@ func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	return &ovsdb{Conn: conn, answers: json.NewDecoder(conn)}, nil
 }
 
-// call asks one method. The server may ask us whether we live meanwhile (echo), which is not
+// call asks for a transaction. The server may ask us whether we live meanwhile (echo), which is not
 // answered: the connection is short.
-func (d *ovsdb) call(method string, params, result any) error {
+func (d *ovsdb) call(params []any) (results []json.RawMessage, err error) {
+	const method = "transact"
 	if err := json.NewEncoder(d).Encode(map[string]any{"method": method, "params": params, "id": method}); err != nil {
-		return fmt.Errorf("ask ovsdb-server: %w", err)
+		return nil, fmt.Errorf("ask ovsdb-server: %w", err)
 	}
 	for {
 		var answer struct {
@@ -84,22 +85,22 @@ func (d *ovsdb) call(method string, params, result any) error {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
-			return fmt.Errorf("read the answer of ovsdb-server: %w", err)
+			return nil, fmt.Errorf("read the answer of ovsdb-server: %w", err)
 		}
 		if answer.ID != method {
 			continue
 		}
 		if text := string(answer.Error); text != "" && text != "null" {
-			return fmt.Errorf("ovsdb-server refuses %s: %s", method, text)
+			return nil, fmt.Errorf("ovsdb-server refuses %s: %s", method, text)
 		}
-		return json.Unmarshal(answer.Result, result)
+		return results, json.Unmarshal(answer.Result, &results)
 	}
 }
 
 // transact makes operations on the database, all or none.
 func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
-	var results []json.RawMessage
-	if err := d.call("transact", append([]any{"Open_vSwitch"}, operations...), &results); err != nil {
+	results, err := d.call(append([]any{"Open_vSwitch"}, operations...))
+	if err != nil {
 		return nil, err
 	}
 	for _, r := range results {

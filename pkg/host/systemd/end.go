@@ -64,7 +64,12 @@ func (u *Reader) UnitRestarts(ctx context.Context, name string) int {
 	if err != nil {
 		return 0
 	}
-	return numberProperty(ctx, b.conn.Object(managerName, unitPath(name)), "NRestarts")
+	var v dbus.Variant
+	if b.conn.Object(managerName, unitPath(name)).CallWithContext(ctx, properties+"Get", noAutoStart,
+		managerName+".Service", "NRestarts").Store(&v) != nil {
+		return 0
+	}
+	return integer(v)
 }
 
 // OwnUnit is the unit that this process is part of, or "".
@@ -90,15 +95,6 @@ func exitOf(code, status int) string {
 		return "signal: " + syscall.Signal(status).String()
 	}
 	return ""
-}
-
-// numberProperty is a number of a service, or 0.
-func numberProperty(ctx context.Context, object dbus.BusObject, property string) int {
-	var v dbus.Variant
-	if object.CallWithContext(ctx, properties+"Get", noAutoStart, managerName+".Service", property).Store(&v) != nil {
-		return 0
-	}
-	return integer(v)
 }
 
 // integer is that of a property, or 0.
