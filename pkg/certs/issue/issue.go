@@ -170,7 +170,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 		out := i.stands("", nil)
 		why := i.reason()
 		switch {
-		case unreadable(err):
+		case errors.Is(err, fs.ErrPermission): // it is there for others
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"
 		case why != "" && have != nil && have.Pending != nil:
 			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(),
@@ -192,9 +192,6 @@ func waitFor(err error) string {
 	}
 	return err.Error()
 }
-
-// unreadable reports whether a file is there for others than who asks.
-func unreadable(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
 // Date is a moment as texts say it.
 func Date(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }

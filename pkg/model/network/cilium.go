@@ -99,9 +99,6 @@ func ciliumRequires() Requires {
 
 // ciliumHealth: what the agent makes at its start (pkg/defaults, pkg/datapath/linux).
 func ciliumHealth() []HealthCheck {
-	tunnel := func(kind string) func(Input) bool {
-		return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
-	}
 	return []HealthCheck{
 		{Text: "its agent answers the plugin", Path: "/run/cilium/cilium.sock",
 			Missing: "every pod is refused until the agent runs"},
@@ -109,10 +106,10 @@ func ciliumHealth() []HealthCheck {
 			Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
 		{Text: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",
 			Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
-		{Text: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan", If: tunnel("vxlan"),
-			Missing: "pods of other nodes are not reached"},
+		{Text: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan",
+			If: ciliumTunnel("vxlan"), Missing: "pods of other nodes are not reached"},
 		{Text: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve",
-			If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
+			If: ciliumTunnel("geneve"), Missing: "pods of other nodes are not reached"},
 		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
 			If:      func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
 			Missing: "traffic between nodes is not encrypted"},
@@ -124,15 +121,17 @@ func ciliumHealth() []HealthCheck {
 	}
 }
 
+// ciliumTunnel says that packets are carried by a kind of tunnel.
+func ciliumTunnel(kind string) func(Input) bool {
+	return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
+}
+
 func ciliumModules() []Module {
-	tunnel := func(kind string) func(Input) bool {
-		return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
-	}
 	ipsec := func(in Input) bool { return in.Node.Networking.Cilium.IPsec() }
 	return []Module{
 		brNetfilter(true),
-		{Name: "vxlan", Why: "cilium_vxlan", When: "tunnel vxlan", If: tunnel("vxlan")},
-		{Name: "geneve", Why: "cilium_geneve", When: "tunnel geneve", If: tunnel("geneve")},
+		{Name: "vxlan", Why: "cilium_vxlan", When: "tunnel vxlan", If: ciliumTunnel("vxlan")},
+		{Name: "geneve", Why: "cilium_geneve", When: "tunnel geneve", If: ciliumTunnel("geneve")},
 		{Name: "wireguard", Why: "cilium_wg0", When: "encryptionType wireguard",
 			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }},
 		{Name: "esp4", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},

@@ -58,9 +58,12 @@ func Read(opt host.Options) (*History, error) {
 		return nil, err
 	}
 	h := &History{Current: led.Head().Current, Pin: led.Head().Pin, Revisions: revisions, Damage: led.Damage()}
-	if err != nil {
-		h.Damage = append(h.Damage, err.Error())
+	damaged := func(err error) {
+		if err != nil {
+			h.Damage = append(h.Damage, err.Error())
+		}
 	}
+	damaged(err)
 	if len(revisions) == 0 {
 		for _, e := range led.Entries() {
 			if !e.Pending && !e.Released && !e.Parent {
@@ -71,19 +74,14 @@ func Read(opt host.Options) (*History, error) {
 	h.Changes = revised(files, revisions)
 	h.Repaired, h.Awaits = repaired(led), Awaits(files)
 	h.Watched, h.WatchedDigest, h.WatchedUntil = checkpoint.Watched(files)
-	if h.Undone, err = ledger.ReadUndone(files); err != nil {
-		h.Damage = append(h.Damage, err.Error())
-	}
-	if h.Boots, err = ledger.ReadBoots(files); err != nil {
-		h.Damage = append(h.Damage, err.Error())
-	}
-	if h.Actions, err = ledger.ReadOperatorActions(files); err != nil {
-		h.Damage = append(h.Damage, err.Error())
-	}
+	h.Undone, err = ledger.ReadUndone(files)
+	damaged(err)
+	h.Boots, err = ledger.ReadBoots(files)
+	damaged(err)
+	h.Actions, err = ledger.ReadOperatorActions(files)
+	damaged(err)
 	done, err := ledger.ReadApplied(files)
-	if err != nil {
-		h.Damage = append(h.Damage, err.Error())
-	}
+	damaged(err)
 	h.Applied = AppliedOf(done)
 	a, _ := firstboot.Summary(files) // a damaged one is said at the boot
 	h.AwaitingBoot = a.Names()
