@@ -94,8 +94,6 @@ func progressTo(out io.Writer) func(fetch.Transfer) {
 	}
 }
 
-func megabytes(n int64) float64 { return float64(n) / 1e6 }
-
 func printCopied(out io.Writer, c *mirror.Copied) {
 	fetched := 0
 	for _, a := range c.Assets {
@@ -104,7 +102,7 @@ func printCopied(out io.Writer, c *mirror.Copied) {
 			state = "fetched"
 			fetched++
 		}
-		fmt.Fprintf(out, "%s: %s %s: %s, %.1f MB, %s\n", c.Cluster, a.Name, a.Arch, a.File, megabytes(a.Bytes), state)
+		fmt.Fprintf(out, "%s: %s %s: %s, %.1f MB, %s\n", c.Cluster, a.Name, a.Arch, a.File, float64(a.Bytes)/1e6, state)
 	}
 	fmt.Fprintf(out, "%s: %d assets, %d fetched\n", c.Cluster, len(c.Assets), fetched)
 	if len(c.Unset) > 0 && len(c.Assets) > 0 {

@@ -37,23 +37,17 @@ func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	}
 	var out []item
 	for len(chains) > 0 {
+		head := chains[0]
 		same := func(c firewall.IPTChain) bool {
-			return c.Backend == chains[0].Backend && c.Family == chains[0].Family && c.Table == chains[0].Table
+			return c.Backend == head.Backend && c.Family == head.Family && c.Table == head.Table
 		}
-		var table, rest []firewall.IPTChain
-		for _, c := range chains {
-			if same(c) {
-				table = append(table, c)
-			} else {
-				rest = append(rest, c)
-			}
-		}
+		table := slices.DeleteFunc(slices.Clone(chains), func(c firewall.IPTChain) bool { return !same(c) })
+		chains = slices.DeleteFunc(chains, same)
 		portmap, err := l.portmapChains(v, table)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, findInTable(table, portmap, l, s)...)
-		chains = rest
 	}
 	return out, nil
 }

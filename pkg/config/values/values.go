@@ -5,6 +5,7 @@ package values
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,22 +74,28 @@ func (c CIDRs) V4() netip.Prefix { return c.Family(true) }
 func (c CIDRs) V6() netip.Prefix { return c.Family(false) }
 
 func (c CIDRs) Family(v4 bool) netip.Prefix {
-	for _, p := range c {
-		if p.Addr().Is4() == v4 {
-			return p
-		}
-	}
-	return netip.Prefix{}
+	return first(c, func(p netip.Prefix) bool { return p.Addr().Is4() == v4 })
 }
 
-// String joins the ranges with a comma, as Kubernetes' flags want them.
-func (c CIDRs) String() string {
-	s := make([]string, len(c))
-	for i, p := range c {
-		s[i] = p.String()
+// first is the first of a list that is so; the zero value where none is.
+func first[T any](list []T, is func(T) bool) (found T) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		found = list[i]
+	}
+	return found
+}
+
+// joined is a list with commas.
+func joined[T fmt.Stringer](list []T) string {
+	s := make([]string, len(list))
+	for i, it := range list {
+		s[i] = it.String()
 	}
 	return strings.Join(s, ",")
 }
+
+// String joins the ranges with a comma, as Kubernetes' flags want them.
+func (c CIDRs) String() string { return joined(c) }
 
 // SameFamily is the range of p's family; invalid (zero) when there is none.
 func (c CIDRs) SameFamily(p netip.Prefix) netip.Prefix { return c.Family(p.Addr().Is4()) }
@@ -107,22 +114,11 @@ func (a Addresses) V4() netip.Addr { return a.Family(true) }
 func (a Addresses) V6() netip.Addr { return a.Family(false) }
 
 func (a Addresses) Family(v4 bool) netip.Addr {
-	for _, addr := range a {
-		if addr.Is4() == v4 {
-			return addr
-		}
-	}
-	return netip.Addr{}
+	return first(a, func(addr netip.Addr) bool { return addr.Is4() == v4 })
 }
 
 // String joins the addresses with a comma.
-func (a Addresses) String() string {
-	s := make([]string, len(a))
-	for i, addr := range a {
-		s[i] = addr.String()
-	}
-	return strings.Join(s, ",")
-}
+func (a Addresses) String() string { return joined(a) }
 
 // PortRange is a range of ports, both ends included.
 type PortRange struct {

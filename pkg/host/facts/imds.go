@@ -58,9 +58,6 @@ func newIMDS() *imdsClient {
 	}}
 }
 
-// close lets go of the connections.
-func (m *imdsClient) close() { m.client.CloseIdleConnections() }
-
 // get reads a path below /latest/. [fs.ErrNotExist] where the instance has no such thing. A token
 // that is refused is got anew, once.
 func (m *imdsClient) get(ctx context.Context, path string) (string, error) {

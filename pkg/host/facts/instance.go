@@ -70,7 +70,7 @@ func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 		return
 	}
 	client := newIMDS()
-	defer client.close()
+	defer client.client.CloseIdleConnections()
 	instance, err := learnInstance(ctx, client, all)
 	if err != nil {
 		f.Problems = append(f.Problems, fmt.Sprintf("learn what AWS says of this instance: %v", err))

@@ -25,7 +25,7 @@ func metadata(t *testing.T, s *imds.Server) *imdsClient {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	client := newIMDS()
-	t.Cleanup(client.close)
+	t.Cleanup(client.client.CloseIdleConnections)
 	client.bases = []string{server.URL}
 	return client
 }
@@ -128,7 +128,7 @@ func TestInstanceWithoutMetadata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := newIMDS()
-			defer client.close()
+			defer client.client.CloseIdleConnections()
 			client.bases = []string{c.base}
 			if c.server != nil {
 				client = metadata(t, c.server)

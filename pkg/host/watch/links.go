@@ -19,8 +19,6 @@ func newLinkCache() *linkCache {
 	return &linkCache{seed: maphash.MakeSeed(), names: map[int32]string{}, seen: map[string]uint64{}}
 }
 
-func (l *linkCache) forget() { clear(l.seen) }
-
 // changed returns the name of a link of the interest that is not as it was when it was last heard
 // of, or "". A link of which nothing was known yet is not news when the kernel lists it, and is
 // when it tells of it; the two look alike, so both wake.

@@ -70,7 +70,7 @@ func (r *routeWatch) ask() error {
 
 // lost forgets what was known of links: it may not be so any more.
 func (r *routeWatch) lost() {
-	r.links.forget()
+	clear(r.links.seen)
 	r.w.trigger(Links, "too many events", true)
 	r.list()
 }

@@ -84,6 +84,6 @@ func (d *Judge) mode(t tasks.Task) (mode, key string) {
 	keys := t.Owns()
 	named := slices.IndexFunc(keys, func(k graph.Key) bool { return d.node.Drift.Keys[string(k)] != "" })
 	key = string(keys[max(named, 0)])
-	mode, _ = d.node.Mode(key)
+	mode, _ = d.node.Drift.Mode(key)
 	return mode, key
 }
