@@ -112,12 +112,7 @@ func addr(f *host.Facts) string {
 	return f.Address.String()
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
+func orNone(s string) string { return cmp.Or(s, "none") }
 
 func yesNo(b bool) string {
 	if b {

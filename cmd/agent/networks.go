@@ -97,16 +97,16 @@ func describe(w io.Writer, n network.Network) {
 		row("lifecycle", words)
 	}
 	for _, f := range config.NetworkFields(n.Name) {
-		row("field", f.Path, f.Takes, byDefault(f.Default))
+		row("field", f.Path, f.Takes, when(f.Default != "", "default "+f.Default))
 	}
 	row("requires", n.Requires.Describe()...)
 	row("conf", n.Conf.File, "written by "+n.Conf.Writer, strings.Join(n.Conf.Chain, " → "))
 	row("kubelet", n.Kubelet)
 	for _, p := range n.Plugins {
-		row("plugins", p.Asset+": "+strings.Join(p.Members, " "), atLeast(p.Minimum), p.When)
+		row("plugins", p.Asset+": "+strings.Join(p.Members, " "), when(p.Minimum != "", "at least "+p.Minimum), p.When)
 	}
 	for _, m := range n.Modules {
-		row("module", m.Name, m.Why, m.When, optional(m.Optional))
+		row("module", m.Name, m.Why, m.When, when(m.Optional, "its absence is only a warning"))
 	}
 	for _, v := range n.Sysctls {
 		row("sysctl", v.Key+" = "+v.Value, v.Why, v.When)
@@ -146,23 +146,9 @@ func describe(w io.Writer, n network.Network) {
 	row("not proved", n.Untested)
 }
 
-func byDefault(value string) string {
-	if value == "" {
-		return ""
-	}
-	return "default " + value
-}
-
-func atLeast(version string) string {
-	if version == "" {
-		return ""
-	}
-	return "at least " + version
-}
-
-func optional(yes bool) string {
-	if yes {
-		return "its absence is only a warning"
+func when(is bool, text string) string {
+	if is {
+		return text
 	}
 	return ""
 }

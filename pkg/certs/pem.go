@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
@@ -94,12 +95,7 @@ func EncodeKey(key crypto.Signer) (secret.Text, error) {
 }
 
 // Subject is whose a certificate is.
-func Subject(c *x509.Certificate) string {
-	if s := c.Subject.String(); s != "" {
-		return s
-	}
-	return "no subject"
-}
+func Subject(c *x509.Certificate) string { return cmp.Or(c.Subject.String(), "no subject") }
 
 // Names are the other names that a certificate is good for, addresses last.
 func Names(c *x509.Certificate) []string {

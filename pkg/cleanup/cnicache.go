@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Where libcni keeps what an ADD was given and answered, and host-local the addresses that it gave.
@@ -37,7 +38,7 @@ func (l Residue) othersCache(v host.View, name string) (bool, error) {
 // the first line.
 func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	files, err := v.Files.ReadDir(dir)
-	if isMissing(err) {
+	if hostfs.IsMissing(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -67,7 +68,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 
 func (l Residue) othersResult(v host.View, name string) (bool, error) {
 	content, err := v.Files.ReadFile(name)
-	if isMissing(err) {
+	if hostfs.IsMissing(err) {
 		return false, nil
 	}
 	if err != nil {

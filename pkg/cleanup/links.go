@@ -38,11 +38,11 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	pods := map[string]bool{}    // links with a pod behind
 	uplinks := map[string]bool{} // links with a default route
 	for _, r := range routes {
-		pods[r.Link] = pods[r.Link] || within(s.PodCIDRs, r.Dst)
+		pods[r.Link] = pods[r.Link] || rtnl.Within(s.PodCIDRs, r.Dst)
 		uplinks[r.Link] = uplinks[r.Link] || r.Dst.Bits() == 0
 	}
 	for _, a := range addresses {
-		pods[a.Link] = pods[a.Link] || within(s.PodCIDRs, netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()))
+		pods[a.Link] = pods[a.Link] || rtnl.Within(s.PodCIDRs, netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()))
 	}
 	moved, err := findUplinks(ctx, v, l, s)
 	if err != nil {
@@ -93,7 +93,7 @@ func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
 		if prefix := a.Prefix; a.Link == name &&
-			within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
+			rtnl.Within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
 			out = append(out, item{Key: tasks.AddressKey(name, prefix), Detail: "of the pods' range",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}
@@ -109,7 +109,7 @@ func (m RouteSelector) matches(r rtnl.Route, s Scope) bool {
 	table := cmp.Or(m.Table, rtnl.MainTable)
 	switch {
 	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link),
-		m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
+		m.Type != "" && m.Type != r.Type, m.Pods && !rtnl.Within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
 		return false
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // item is one thing that a selector names on this host.
@@ -20,11 +18,6 @@ type item struct {
 	Key    graph.Key
 	Detail string                                  // as [tasks.Found] has it
 	remove func(context.Context, *host.Host) error // nil: it goes with another
-}
-
-// isMissing says that nothing can be at a path, for a file where its parent would be too.
-func isMissing(err error) bool {
-	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern
@@ -39,7 +32,7 @@ func Expand(v host.View, pattern string) ([]string, error) {
 				continue
 			}
 			names, err := v.Files.ReadDir(dir)
-			if isMissing(err) {
+			if hostfs.IsMissing(err) {
 				continue
 			}
 			if err != nil {
@@ -65,20 +58,6 @@ func match(pattern, name string) bool {
 }
 
 // within says that one of the ranges holds all of a prefix.
-func within(ranges []netip.Prefix, p netip.Prefix) bool {
-	return slices.ContainsFunc(ranges, func(r netip.Prefix) bool {
-		return r.Bits() <= p.Bits() && r.Addr().BitLen() == p.Addr().BitLen() && r.Masked().Contains(p.Addr())
-	})
-}
-
-// passing marks an error of the network that another attempt may not meet.
-func passing(err error) error {
-	if rtnl.Passing(err) {
-		return graph.Transient(err)
-	}
-	return err
-}
-
 // nowhere says that a view has no such live state, which is no error for a search.
 func nowhere(err error) bool {
 	return errors.Is(err, host.ErrNoLiveState) || errors.Is(err, host.ErrNotExist)

@@ -68,7 +68,7 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 	for _, phase := range phases() {
 		found, err := phase.find(ctx, v, s.Residue, s.Scope)
 		if err != nil {
-			return nil, passing(err)
+			return nil, tasks.Passing(err)
 		}
 		for _, f := range found {
 			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
@@ -92,7 +92,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 	find := func(p phase) (found []item) {
 		found, err := p.find(ctx, h.Live.View(), s.Residue, s.Scope)
 		if err != nil {
-			failed = append(failed, passing(err))
+			failed = append(failed, tasks.Passing(err))
 		}
 		return found
 	}
@@ -109,14 +109,14 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 				continue
 			}
 			if err := f.remove(ctx, h); err != nil {
-				failed = append(failed, passing(err))
+				failed = append(failed, tasks.Passing(err))
 			}
 			reload = reload || f.Key.Kind() == tasks.KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
 		}
 	}
 	if reload { // systemd forgets the units whose files went
 		if err := h.Units.DaemonReload(ctx); err != nil {
-			failed = append(failed, passing(err))
+			failed = append(failed, tasks.Passing(err))
 		}
 	}
 	return errors.Join(failed...)
@@ -136,7 +136,7 @@ func (s Selection) besides(ctx context.Context, v host.View) (Selection, error) 
 	for _, phase := range phases() {
 		found, err := phase.find(ctx, v, inUse.Residue, inUse.Scope)
 		if err != nil {
-			return s, passing(err)
+			return s, tasks.Passing(err)
 		}
 		for _, f := range found {
 			if f.Key.Kind() != tasks.KindChain {

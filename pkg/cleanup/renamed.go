@@ -26,7 +26,7 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 		for _, name := range names {
 			own, is := strings.CutSuffix(name, m.Suffix)
 			info, err := v.Files.Lstat(name)
-			if isMissing(err) || !is || err == nil && info.Type != hostfs.Regular {
+			if hostfs.IsMissing(err) || !is || err == nil && info.Type != hostfs.Regular {
 				continue
 			}
 			if err != nil {
@@ -39,7 +39,7 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 				return nil, err2
 			case first || err == nil || s.retains(tasks.FileKey(own)):
 				continue
-			case !isMissing(err):
+			case !hostfs.IsMissing(err):
 				return nil, fmt.Errorf("look at %s: %w", own, err)
 			}
 			out = append(out, item{Key: tasks.FileKey(name), Detail: "back to its own name",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -108,7 +109,7 @@ func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 		}
 		for _, file := range files {
 			content, err := v.Files.ReadFile(file)
-			if isMissing(err) {
+			if hostfs.IsMissing(err) {
 				continue
 			}
 			if err != nil {

@@ -18,7 +18,7 @@ func (m RuleSelector) matches(r rtnl.Rule, s Scope) bool {
 		m.Marked && r.Mark == 0,
 		m.Protocol != 0 && m.Protocol != r.Protocol, m.All && !r.ForAll(), m.Bare():
 		return false
-	case m.Pods && !(r.Src.IsValid() && within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && within(s.PodCIDRs, r.Dst)):
+	case m.Pods && !(r.Src.IsValid() && rtnl.Within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && rtnl.Within(s.PodCIDRs, r.Dst)):
 		return false
 	case m.Last != 0:
 		return r.Table >= m.Table && r.Table <= m.Last

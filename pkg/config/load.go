@@ -115,10 +115,7 @@ func before(a, b *decode.Doc) *decode.Doc {
 
 // group is a node group's document; nil: there is none.
 func (l *loader) group(name string) *decode.Doc {
-	if doc := l.docs["nodegroups/"+name+".yaml"]; doc != nil {
-		return doc
-	}
-	return l.docs["instancegroup/"+name]
+	return cmp.Or(l.docs["nodegroups/"+name+".yaml"], l.docs["instancegroup/"+name])
 }
 
 // stray warns about a file that looks like a document in the wrong place; everything else in a

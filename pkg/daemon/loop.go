@@ -251,10 +251,10 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	l.notify.logged(tell(status))
 	next := time.Now().Add(Delay(l.Interval, l.failures))
 	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
-		next = sooner(next, l.next)
+		next = report.Sooner(next, l.next)
 	}
 	l.awaited = nextMoment(l.Pass, l.desired, out.plan)
-	l.next = sooner(next, l.awaited)
+	l.next = report.Sooner(next, l.awaited)
 }
 
 // nextMoment is when a pass is to be made for what waits; zero: nothing does.
@@ -271,17 +271,9 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 		if one.Before(now.Add(time.Second)) {
 			one = now.Add(time.Second)
 		}
-		at = sooner(one, at)
+		at = report.Sooner(one, at)
 	}
 	return at
-}
-
-// sooner is the first of two times; one that is zero is none.
-func sooner(at, or time.Time) time.Time {
-	if or.IsZero() || !at.IsZero() && at.Before(or) {
-		return at
-	}
-	return or
 }
 
 // once makes one pass, with what a look found if there was one. A store that cannot be reached, and

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -132,7 +133,7 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	out.pass = now.pass
 	old := now.job == nil && errors.Is(out.err, statestore.ErrNotModified) && l.looks.answers.Same(out.answers)
 	if l.looks.answers = out.answers; old && !now.asked && l.needsNoPass() {
-		l.next = sooner(time.Now().Add(Delay(l.Interval, 0)), l.awaited)
+		l.next = report.Sooner(time.Now().Add(Delay(l.Interval, 0)), l.awaited)
 		l.status.checked(l.next)
 		return trigger{}, false
 	}

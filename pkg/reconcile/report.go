@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -91,8 +92,7 @@ func (r *plan) raise(p *report.Plan) {
 	}
 	for text := range strings.SplitSeq(had.PodCIDRs, ",") {
 		old, err := netip.ParsePrefix(strings.TrimSpace(text))
-		if err != nil || slices.ContainsFunc(r.desired.Node.PodCIDR,
-			func(now netip.Prefix) bool { return now.Bits() <= old.Bits() && now.Contains(old.Addr()) }) {
+		if err != nil || rtnl.Within(r.desired.Node.PodCIDR, old) {
 			continue
 		}
 		p.Raise(tasks.ClassReplace.String(),

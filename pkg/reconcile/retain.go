@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -76,12 +77,7 @@ func (p planner) retain(to target, rev *ledger.Revision) (kept target, err error
 
 // unmade is why the documents are not what the node has when the pass is right; nil: they are, or
 // only time is needed.
-func (to target) unmade() error {
-	if to.unbuilt != nil {
-		return to.unbuilt
-	}
-	return to.sw.Failure()
-}
+func (to target) unmade() error { return cmp.Or(to.unbuilt, to.sw.Failure()) }
 
 // annotate puts into a plan that is only shown why it is not that of the documents.
 func (to target) annotate(p Pass, out *report.Plan, v host.View) {

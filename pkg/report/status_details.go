@@ -58,9 +58,7 @@ func (t *statusText) certificates(list []Certificate) {
 			t.say("", yellow, fmt.Sprintf("… certificate %s is %s", name, c.State))
 		default:
 			well++
-			if end := earliest(c.RenewAt, c.NotAfter); next.IsZero() || !end.IsZero() && end.Before(next) {
-				next = end
-			}
+			next = Sooner(next, Sooner(c.RenewAt, c.NotAfter))
 		}
 	}
 	if well > 0 {
@@ -72,7 +70,8 @@ func (t *statusText) certificates(list []Certificate) {
 	}
 }
 
-func earliest(a, b time.Time) time.Time {
+// Sooner is the first of two times; one that is zero is none.
+func Sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -44,7 +44,7 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotExist):
 		return nil, graph.Wait("link " + t.Link)
 	case err != nil:
-		return nil, passing(err)
+		return nil, Passing(err)
 	}
 	change := &Change{
 		Items:   []Item{{Key: t.Owns()[0], Op: Create}},
@@ -72,16 +72,16 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Live.Net.Addresses(ctx, t.Link)
 	if err != nil {
-		return passing(err)
+		return Passing(err)
 	}
 	for _, a := range have {
 		if a.Prefix.Addr() == t.Prefix.Addr() && a.Prefix != t.Prefix {
 			if err := h.Net.DelAddress(ctx, t.Link, a.Prefix); err != nil {
-				return passing(err)
+				return Passing(err)
 			}
 		}
 	}
-	return passing(h.Net.AddAddress(ctx, t.Link, t.Prefix))
+	return Passing(h.Net.AddAddress(ctx, t.Link, t.Prefix))
 }
 
 // Live implements [StateReader]: the prefix under which the link has the address.
@@ -91,7 +91,7 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", passing(err)
+		return "", Passing(err)
 	}
 	live := ""
 	for _, a := range have {
@@ -111,7 +111,7 @@ func (t Address) Unmanaged(live string) bool { return live != "" && live != "set
 // Remove implements [Remover]. Others of its network, which the kernel takes along, stay
 // ([rtnl.Writer.DelAddress]).
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.Net.DelAddress(ctx, t.Link, t.Prefix))
+	return Passing(h.Net.DelAddress(ctx, t.Link, t.Prefix))
 }
 
 // Baseline implements [Restorer]: the address may have been there with another length of its

@@ -42,7 +42,7 @@ func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notApplicable(item.Key, Create), nil
 	}
 	if err != nil {
-		return nil, passing(err)
+		return nil, Passing(err)
 	}
 	for _, c := range t.dropping(chains) {
 		item.Fields = append(item.Fields, Field{c.String(), "policy drop", "accepts " + t.Link})
@@ -57,13 +57,13 @@ func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 func (t ForwardAccept) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	chains, err := h.Live.Firewall.ForwardChains(ctx)
 	if err != nil {
-		return passing(err)
+		return Passing(err)
 	}
 	var failed []error
 	for _, c := range t.dropping(chains) {
 		failed = append(failed, h.Firewall.AcceptForward(ctx, c, t.Link))
 	}
-	return passing(errors.Join(failed...))
+	return Passing(errors.Join(failed...))
 }
 
 // dropping keeps the chains in which the rules are wanted and missing.
@@ -77,7 +77,7 @@ func (t ForwardAccept) dropping(chains []firewall.ForwardChain) []firewall.Forwa
 func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 	chains, err := v.Firewall.ForwardChains(ctx)
 	if err != nil {
-		return "", passing(err)
+		return "", Passing(err)
 	}
 	for _, c := range chains {
 		if strings.Contains("\n"+strings.Join(c.In, "\n")+"\n"+strings.Join(c.Out, "\n")+"\n", "\n"+t.Link+"\n") {
@@ -89,5 +89,5 @@ func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 
 // Remove implements [Remover].
 func (t ForwardAccept) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.Firewall.DelForwardAccept(ctx, t.Link))
+	return Passing(h.Firewall.DelForwardAccept(ctx, t.Link))
 }

@@ -40,8 +40,7 @@ func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 // is false. Tables besides the main one count: a policy rule may ask one of them after it
 // (ip-rule(8), suppress_prefixlength).
 func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
-	if !slices.ContainsFunc(on.Pods,
-		func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
+	if !rtnl.Within(on.Pods, p) {
 		return false
 	}
 	routes, err := on.View.Net.Routes(ctx, rtnl.AllTables)
@@ -74,8 +73,5 @@ func masquerades(t firewall.Table, pods []netip.Prefix) bool {
 }
 
 func allInside(list, of []netip.Prefix) bool {
-	return !slices.ContainsFunc(list, func(p netip.Prefix) bool {
-		return !slices.ContainsFunc(of,
-			func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) })
-	})
+	return !slices.ContainsFunc(list, func(p netip.Prefix) bool { return !rtnl.Within(of, p) })
 }

@@ -42,7 +42,7 @@ func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotExist):
 		have = rtnl.Link{}
 	case err != nil:
-		return nil, passing(err)
+		return nil, Passing(err)
 	case have.Kind != t.Kind:
 		return nil, fmt.Errorf("plan link %s: a link of that name is there, but it is %s and not a %s: remove it (ip "+
 			"link del %s) or give ours another name",
@@ -87,9 +87,9 @@ func (t Link) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		err = h.Net.AddLink(ctx, want)
 	}
 	if err != nil {
-		return passing(err)
+		return Passing(err)
 	}
-	return passing(h.Net.SetLink(ctx, want))
+	return Passing(h.Net.SetLink(ctx, want))
 }
 
 func kindOf(l rtnl.Link) string {
@@ -119,8 +119,8 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// passing marks an error of the network that another attempt may not meet.
-func passing(err error) error {
+// Passing marks an error of the network that another attempt may not meet.
+func Passing(err error) error {
 	if rtnl.Passing(err) {
 		return graph.Transient(err)
 	}
@@ -162,7 +162,7 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", passing(err)
+		return "", Passing(err)
 	}
 	live := kindOf(have)
 	if t.MTU > 0 {
@@ -180,14 +180,14 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 // Remove implements [Remover]. The host refuses a device of the machine and the default route's
 // link.
 func (t Link) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.Net.DelLink(ctx, t.Name))
+	return Passing(h.Net.DelLink(ctx, t.Name))
 }
 
 // Baseline implements [Restorer].
 func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	have, err := v.Net.Link(ctx, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
-		return Baseline{}, passing(err)
+		return Baseline{}, Passing(err)
 	}
 	return baseline(ctx, v, t, have)
 }
@@ -205,11 +205,11 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		return fmt.Errorf("restore link %s: %w", t.Name, err)
 	}
 	if err := h.Net.SetLink(ctx, rtnl.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
-		return passing(err)
+		return Passing(err)
 	}
 	links, err := h.Live.Net.Links(ctx)
 	if err != nil {
-		return passing(err)
+		return Passing(err)
 	}
 	for _, l := range links {
 		if l.Master == t.Name {
@@ -217,5 +217,5 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 				t.Name))
 		}
 	}
-	return passing(h.Net.LinkDown(ctx, t.Name))
+	return Passing(h.Net.LinkDown(ctx, t.Name))
 }

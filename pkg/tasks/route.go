@@ -63,14 +63,14 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
-		return nil, passing(err)
+		return nil, Passing(err)
 	}
 	if t.Link != "" {
 		if _, err := v.Net.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) &&
 			!v.Upcoming.WillExist(string(LinkKey(t.Link))) {
 			return nil, graph.Wait("link " + t.Link)
 		} else if err != nil && !errors.Is(err, host.ErrNotExist) {
-			return nil, passing(err)
+			return nil, Passing(err)
 		}
 	}
 	item := Item{Key: t.Owns()[0], Op: Create}
@@ -119,14 +119,14 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, rout
 	if want.Table != rtnl.MainTable {
 		switch others, err := v.Net.Routes(ctx, rtnl.MainTable); {
 		case err != nil:
-			return passing(err)
+			return Passing(err)
 		case slices.ContainsFunc(others, leads):
 			return nil
 		}
 	}
 	addresses, err := v.Net.Addresses(ctx, t.Link)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
-		return passing(err)
+		return Passing(err)
 	}
 	for _, a := range addresses { // the network of one that is to come, or of a link that will be up
 		if a.Prefix.Contains(want.Gateway) &&
@@ -156,7 +156,7 @@ func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) 
 
 // Apply implements [Task].
 func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return passing(h.Net.ReplaceRoute(ctx, t.Route))
+	return Passing(h.Net.ReplaceRoute(ctx, t.Route))
 }
 
 // at finds the route in the task's place.
@@ -164,7 +164,7 @@ func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	want := t.Canonical()
 	routes, err := v.Net.Routes(ctx, want.Table)
 	if err != nil {
-		return rtnl.Route{}, false, passing(err)
+		return rtnl.Route{}, false, Passing(err)
 	}
 	for _, r := range routes {
 		if r.SameKey(want) {
@@ -190,7 +190,7 @@ func (t Route) Unmanaged(live string) bool {
 
 // Remove implements [Remover]. The host leaves routes of another protocol alone.
 func (t Route) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.Net.DelRoute(ctx, t.Route))
+	return Passing(h.Net.DelRoute(ctx, t.Route))
 }
 
 // Baseline implements [Restorer].
@@ -213,7 +213,7 @@ func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore route %s: %w", t.Dst, err)
 	}
-	return passing(h.Net.ReplaceRoute(ctx, was))
+	return Passing(h.Net.ReplaceRoute(ctx, was))
 }
 
 // sameWay says that have leads where want does. A link that is not asked for is the kernel's to

@@ -59,7 +59,7 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
-		return nil, passing(err)
+		return nil, Passing(err)
 	}
 	for _, r := range rules {
 		if r.Same(t.Rule) {
@@ -75,14 +75,14 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return passing(h.Net.AddRule(ctx, t.Rule))
+	return Passing(h.Net.AddRule(ctx, t.Rule))
 }
 
 // Live implements [StateReader]: whose the rule is.
 func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 	rules, err := v.Net.Rules(ctx)
 	if err != nil {
-		return "", passing(err)
+		return "", Passing(err)
 	}
 	for _, r := range rules {
 		if r.Same(t.Rule) {
@@ -100,5 +100,5 @@ func (t Rule) Unmanaged(live string) bool {
 // Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of
 // others alone.
 func (t Rule) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.Net.DelRule(ctx, t.Rule))
+	return Passing(h.Net.DelRule(ctx, t.Rule))
 }

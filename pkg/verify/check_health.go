@@ -79,7 +79,7 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 			return "nobody listens at " + name, false, nil
 		case err == nil:
 			return name, true, nil
-		case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		case !hostfs.IsMissing(err):
 			return "", false, err
 		}
 	}

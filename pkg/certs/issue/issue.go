@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // Certificates are issued before a pass plans, and never by a plan: a dry run asks nobody and makes
@@ -94,9 +95,7 @@ func (s Issuer) Issue(
 			return all, again, context.Cause(ctx)
 		}
 		all[entry.Name] = i.stands(why, failed)
-		if at := i.again(); !at.IsZero() && (again.IsZero() || at.Before(again)) {
-			again = at
-		}
+		again = report.Sooner(again, i.again())
 	}
 	return all, again, nil
 }

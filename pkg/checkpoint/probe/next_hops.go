@@ -87,9 +87,7 @@ func (b ledBefore) redirected(now []rtnl.Route) (hops []Probe) {
 // make leads to pods, also where no document states the ranges of all.
 func (b ledBefore) isNew(was []rtnl.Route, r rtnl.Route) bool {
 	return was[0].Dst.Bits() == 0 &&
-		(r.Protocol == rtnl.RouteProtocol || slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
-			return pods.Bits() <= r.Dst.Bits() && pods.Contains(r.Dst.Addr())
-		}))
+		(r.Protocol == rtnl.RouteProtocol || rtnl.Within(b.pods, r.Dst))
 }
 
 // ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks

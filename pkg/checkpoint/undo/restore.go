@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -108,7 +107,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 			continue
 		}
 		info, err := at.Lstat(f.Path)
-		if isMissing(err) || err == nil && info.Type == hostfs.Directory && hasEntries(at, f.Path) {
+		if hostfs.IsMissing(err) || err == nil && info.Type == hostfs.Directory && hasEntries(at, f.Path) {
 			continue // somebody uses the directory by now
 		}
 		if err == nil {
@@ -144,11 +143,6 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 		return h.Files.Symlink(f.Path, f.Target)
 	}
 	return nil
-}
-
-// isMissing says that nothing can be at a path.
-func isMissing(err error) bool {
-	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // sysctls writes what differs, in the order in which the keys were read, until nothing differs:

@@ -59,6 +59,9 @@ func IsBlocked(err error) bool {
 		func(no error) bool { return errors.Is(err, no) })
 }
 
+// IsMissing says that nothing can be at a path, for a file where its parent would be too.
+func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) }
+
 // InTheWayError says that a path holds something of another type than what
 // goes there. Nothing was done.
 type InTheWayError struct {

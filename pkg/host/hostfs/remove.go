@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -93,7 +92,7 @@ func (p Paths) inParent(name string, do func(dir int, base, name string) error) 
 		return Explain("remove", name, unix.EBUSY)
 	}
 	dir, base, err := p.walkTo(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+	if IsMissing(err) {
 		return nil
 	}
 	if err != nil {

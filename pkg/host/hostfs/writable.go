@@ -17,7 +17,7 @@ func (f *Reader) Removable(name string) error {
 	}
 	dir, base, err := f.Paths.OpenParent(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
+	case IsMissing(err):
 		return nil
 	case err != nil:
 		return Explain("remove", name, err)

@@ -1,6 +1,9 @@
 package rtnl
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Link is a network interface.
 type Link struct {
@@ -50,6 +53,12 @@ type Route struct {
 // RouteProtocol marks the routes that are ours (rtnetlink protocol number).
 // /etc/iproute2/rt_protos of current distributions leaves it free.
 const RouteProtocol = 149
+
+// Within says that one of the ranges has the whole of p.
+func Within(ranges []netip.Prefix, p netip.Prefix) bool {
+	return slices.ContainsFunc(ranges,
+		func(r netip.Prefix) bool { return r.Bits() <= p.Bits() && r.Contains(p.Addr()) })
+}
 
 // Rule is a policy rule.
 type Rule struct {

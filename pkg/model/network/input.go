@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -47,10 +48,7 @@ type Keypair struct {
 
 // Origin is where the value at a path of the documents came from, in words.
 func (in Input) Origin(path string) string {
-	if o := in.Node.Origin(path).String(); o != "" {
-		return o
-	}
-	return document.NodeDefault
+	return cmp.Or(in.Node.Origin(path).String(), document.NodeDefault)
 }
 
 // NetworkOrigin is where the network was chosen.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // Repairs are the changes of a pass that bring back what somebody changed, and those of them that
@@ -98,9 +99,7 @@ func (r *Repairs) LookAgain() (at time.Time) {
 		return at
 	}
 	for _, l := range r.deferred {
-		if !l.Until.IsZero() && (at.IsZero() || l.Until.Before(at)) {
-			at = l.Until
-		}
+		at = report.Sooner(at, l.Until)
 	}
 	return at
 }

@@ -85,9 +85,8 @@ func GateName(g graph.Gate) string {
 // anew.
 func Soonest(at time.Time, rep graph.Report[tasks.Task]) time.Time {
 	for i := range rep.Results {
-		var wait *graph.WaitError
-		if errors.As(rep.Results[i].Err, &wait) && !wait.Until.IsZero() && (at.IsZero() || wait.Until.Before(at)) {
-			at = wait.Until
+		if wait, ok := errors.AsType[*graph.WaitError](rep.Results[i].Err); ok {
+			at = report.Sooner(at, wait.Until)
 		}
 	}
 	return at
