@@ -31,10 +31,7 @@ type netSnapshot struct {
 }
 
 func (s *netSnapshot) Links(ctx context.Context) ([]rtnl.Link, error) {
-	return readOnce(s, s.links, "", func() ([]rtnl.Link, error) {
-		links, err := s.net.Links(ctx)
-		return slices.Clip(links), err
-	})
+	return readList(s, s.links, "", func() ([]rtnl.Link, error) { return s.net.Links(ctx) })
 }
 
 func (s *netSnapshot) Link(ctx context.Context, name string) (rtnl.Link, error) {
@@ -42,23 +39,22 @@ func (s *netSnapshot) Link(ctx context.Context, name string) (rtnl.Link, error) 
 }
 
 func (s *netSnapshot) Addresses(ctx context.Context, link string) ([]rtnl.Address, error) {
-	return readOnce(s, s.addresses, link, func() ([]rtnl.Address, error) {
-		addresses, err := s.net.Addresses(ctx, link)
-		return slices.Clip(addresses), err
-	})
+	return readList(s, s.addresses, link, func() ([]rtnl.Address, error) { return s.net.Addresses(ctx, link) })
 }
 
 func (s *netSnapshot) Routes(ctx context.Context, table int) ([]rtnl.Route, error) {
-	return readOnce(s, s.routes, table, func() ([]rtnl.Route, error) {
-		routes, err := s.net.Routes(ctx, table)
-		return slices.Clip(routes), err
-	})
+	return readList(s, s.routes, table, func() ([]rtnl.Route, error) { return s.net.Routes(ctx, table) })
 }
 
 func (s *netSnapshot) Rules(ctx context.Context) ([]rtnl.Rule, error) {
-	return readOnce(s, s.rules, "", func() ([]rtnl.Rule, error) {
-		rules, err := s.net.Rules(ctx)
-		return slices.Clip(rules), err
+	return readList(s, s.rules, "", func() ([]rtnl.Rule, error) { return s.net.Rules(ctx) })
+}
+
+// readList is [readOnce] of a list without room at its end.
+func readList[K comparable, V any](s *netSnapshot, have map[K][]V, key K, read func() ([]V, error)) ([]V, error) {
+	return readOnce(s, have, key, func() ([]V, error) {
+		list, err := read()
+		return slices.Clip(list), err
 	})
 }
 

@@ -190,25 +190,17 @@ func glob(files hostfs.Files, pattern string) (paths []string, err error) {
 	dir, all := strings.CutSuffix(pattern, "/*")
 	if !all {
 		if _, err := files.Lstat(pattern); err != nil {
-			return nil, ignoreMissing(err)
+			return nil, tasks.IgnoreMissing(err)
 		}
 		return []string{pattern}, nil
 	}
 	names, err := files.ReadDir(dir)
 	if err != nil {
-		return nil, ignoreMissing(err)
+		return nil, tasks.IgnoreMissing(err)
 	}
 	for _, name := range names {
 		paths = append(paths, path.Join(dir, name))
 	}
 	slices.Sort(paths)
 	return paths, nil
-}
-
-// ignoreMissing passes over what is not there.
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

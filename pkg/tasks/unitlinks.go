@@ -168,7 +168,8 @@ func UnitDirs(v host.View) []string {
 	return dirs
 }
 
-func ignoreMissing(err error) error {
+// IgnoreMissing passes over what is not there.
+func IgnoreMissing(err error) error {
 	if errors.Is(err, host.ErrNotExist) {
 		return nil
 	}

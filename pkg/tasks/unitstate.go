@@ -307,7 +307,7 @@ func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool,
 	for _, link := range was.Links {
 		target, err := v.Files.Readlink(link.Path)
 		if err != nil || target != link.Target {
-			return false, ignoreMissing(err)
+			return false, IgnoreMissing(err)
 		}
 		if info, err := v.Files.Lstat(link.Path); err != nil || info.Mtime != link.Mtime {
 			return false, err

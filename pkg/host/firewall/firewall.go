@@ -2,7 +2,6 @@ package firewall
 
 import (
 	"context"
-	"fmt"
 
 	"go.uber.org/zap"
 
@@ -29,9 +28,4 @@ func NewWriter(fw *Reader, log *zap.Logger) *Writer {
 	return &Writer{fw: fw, log: log}
 }
 
-func (n *Reader) ready(ctx context.Context) error {
-	if !n.live {
-		return fmt.Errorf("read the packet filter: %w", sys.ErrNoLiveState)
-	}
-	return context.Cause(ctx)
-}
+func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live, "the packet filter") }

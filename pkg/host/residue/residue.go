@@ -2,7 +2,6 @@ package residue
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"go.uber.org/zap"
@@ -17,12 +16,7 @@ type Reader struct {
 	Dial func(ctx context.Context, path string) (net.Conn, error)
 }
 
-func (r Reader) ready(ctx context.Context) error {
-	if !r.Live {
-		return fmt.Errorf("read the network: %w", sys.ErrNoLiveState)
-	}
-	return context.Cause(ctx)
-}
+func (r Reader) ready(ctx context.Context) error { return sys.Ready(ctx, r.Live, "the network") }
 
 // Writer removes what a network left.
 type Writer struct {

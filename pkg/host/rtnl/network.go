@@ -81,12 +81,7 @@ func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	return n.handle, nil
 }
 
-func (n *Reader) ready(ctx context.Context) error {
-	if !n.live {
-		return fmt.Errorf("read the network: %w", sys.ErrNoLiveState)
-	}
-	return context.Cause(ctx)
-}
+func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live, "the network") }
 
 // Passing says that an error of reading or writing the network may not be met
 // again: a list that kept changing, a busy kernel, an answer that was lost.

@@ -46,42 +46,32 @@ func (r *Repairs) Postpone(key graph.Key, l *Deferral) {
 
 // Note is what the ledger says of a key once it is repaired; nil: its change is no repair.
 func (r *Repairs) Note(key graph.Key) *ledger.Drift {
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.made[key]
+	return noted(r, func() *ledger.Drift { return r.made[key] })
 }
 
 // Keys are those that are repaired.
 func (r *Repairs) Keys() []graph.Key {
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.made))
+	return noted(r, func() []graph.Key { return slices.Sorted(maps.Keys(r.made)) })
 }
 
 // Later says that the change of a task is not made, and why; nil: it is.
 func (r *Repairs) Later(key graph.Key) *Deferral {
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.deferred[key]
+	return noted(r, func() *Deferral { return r.deferred[key] })
 }
 
 // Contested says that the repair of a task did not end the conflict about it; nil: there is none.
 func (r *Repairs) Contested(key graph.Key) *Deferral {
+	return noted(r, func() *Deferral { return r.fought[key] })
+}
+
+// noted is what was noted, under the lock; nothing of no repairs.
+func noted[T any](r *Repairs, of func() T) (none T) {
 	if r == nil {
-		return nil
+		return none
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fought[key]
+	return of()
 }
 
 // Over notes that a key which was to be left is right.
