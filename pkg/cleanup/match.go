@@ -57,7 +57,6 @@ func match(pattern, name string) bool {
 	return err == nil && is
 }
 
-// within says that one of the ranges holds all of a prefix.
 // nowhere says that a view has no such live state, which is no error for a search.
 func nowhere(err error) bool {
 	return errors.Is(err, host.ErrNoLiveState) || errors.Is(err, host.ErrNotExist)
