@@ -58,6 +58,27 @@ func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []by
 	return g.to.Put(ctx, recordName(m.Generation, trust.Digest(statement)), statement)
 }
 
+// prove keeps the record of what is to be published, and is an error unless the store heeds the
+// condition on which the manifest will be moved: known, its ETag, which that record has not. It
+// asks for the record to be replaced on it. A store that does so has the bytes that it had.
+func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byte, known string) error {
+	if g.to == nil {
+		return nil
+	}
+	if err := g.record(ctx, m, statement); err != nil {
+		return err
+	}
+	switch err := g.to.Replace(ctx, recordName(m.Generation, trust.Digest(statement)), statement, known); {
+	case err == nil:
+		return errors.New("it replaced an object on a condition that did not hold (If-Match or If-None-Match of a " +
+			"PUT), so that of two publishers each could overwrite what the other one did: update the store's server " +
+			"to one that heeds them, or publish to another store")
+	case !errors.Is(err, objectstore.ErrConflict):
+		return fmt.Errorf("try whether it heeds the condition of a write: %w", err)
+	}
+	return nil
+}
+
 // check is an error if somebody has pruned, or begun to, since newFence.
 func (g *fence) check(ctx context.Context) error {
 	if g.to == nil {

@@ -66,8 +66,8 @@ const writers = 8
 
 // Publish puts the objects there, then their bundle, and moves the manifest last, if it is still
 // the one that was there before. So a reader sees the state of before or of after, and of two
-// publishers at once one loses: that is an error, and nothing has changed for any reader. It may be
-// retried.
+// publishers at once one loses: that is an error, and nothing has changed for any reader. So is a
+// store in which both could win. It may be retried.
 func Publish(ctx context.Context, to objectstore.Destination, p Publication) (out *Published, err error) {
 	defer within(&err, "publish to", to)
 	raw, old, err := current(ctx, to, p.Cluster)
@@ -118,7 +118,7 @@ func Publish(ctx context.Context, to objectstore.Destination, p Publication) (ou
 	}
 	statement := m.Encode()
 	out.Generation, out.Digest, out.Expires = m.Generation, trust.Digest(statement), m.Expires
-	if err := errors.Join(fence.record(ctx, m, statement), fence.check(ctx)); err != nil {
+	if err := errors.Join(fence.prove(ctx, m, statement, raw.ETag), fence.check(ctx)); err != nil {
 		return nil, fmt.Errorf("nothing has changed for its readers: %w", err)
 	}
 	signed := trust.Join(statement)

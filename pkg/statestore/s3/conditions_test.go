@@ -1,0 +1,110 @@
+package s3_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/s3"
+	"github.com/netwright/netwright/test/storetest"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+const match, none = "If-Match", "If-None-Match"
+
+// served is an empty bucket whose server has a fault where a PUT has the header of a condition.
+func served(t *testing.T, faults map[string]toxic.Fault) (*storetest.MapStore, objectstore.Prunable) {
+	t.Helper()
+	memory := new(storetest.MapStore)
+	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			bucket(memory).ServeHTTP(w, r)
+			return
+		}
+		for header, fault := range faults {
+			if r.Header.Get(header) != "" {
+				fault(w, r, write(memory))
+				return
+			}
+		}
+		write(memory).ServeHTTP(w, r)
+	}), nil)
+	account(t, server.URL, "a", "b")
+	to, err := s3.New(&url.URL{Scheme: "s3", Host: "b"}, storetest.Cluster, s3.Settings{CA: trust(t, server).HTTPS.CA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return memory, to
+}
+
+// write puts objects as S3 does.
+func write(memory *storetest.MapStore) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		name, known := strings.TrimPrefix(r.URL.Path, "/b/"+storetest.Cluster+"/"), r.Header.Get(match)
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		case known == "" && r.Header.Get(none) == "":
+			memory.Set(name, data)
+		case memory.Replace(r.Context(), name, data, known) != nil:
+			toxic.S3(http.StatusPreconditionFailed, "PreconditionFailed", "It did not hold.")(w, r, nil)
+		}
+	})
+}
+
+// ignores writes whatever the condition says.
+func ignores(w http.ResponseWriter, r *http.Request, honest http.Handler) {
+	r.Header.Del(match)
+	r.Header.Del(none)
+	honest.ServeHTTP(w, r)
+}
+
+// A server that would let two publishers win is refused before the manifest moves, in an empty
+// bucket too, by the condition that the move has.
+//
+// The lines that keep it: pkg/statestore/publisher/lock.go prove; errors.go explain.
+func TestConditionsIgnored(t *testing.T) {
+	lacks := toxic.S3(http.StatusNotImplemented, "NotImplemented", "A header you provided implies functionality that is not implemented.")
+	for name, c := range map[string]struct {
+		faults    map[string]toxic.Fault
+		published int // of two
+		want      string
+	}{
+		"as AWS":               {nil, 2, ""},
+		"none":                 {map[string]toxic.Fault{match: ignores, none: ignores}, 0, "on a condition that did not hold"},
+		"If-None-Match alone":  {map[string]toxic.Fault{match: ignores}, 1, "on a condition that did not hold"},
+		"says so of each":      {map[string]toxic.Fault{match: lacks, none: lacks}, 0, "501 NotImplemented"},
+		"says so of If-Match":  {map[string]toxic.Fault{match: lacks}, 1, "If-Match and If-None-Match of a PUT"},
+		"If-Match is no S3":    {map[string]toxic.Fault{match: toxic.Status(400, 0)}, 1, "try whether it heeds the condition of a write"},
+		"If-Match is for busy": {map[string]toxic.Fault{match: toxic.Status(503, 0)}, 1, "try whether it heeds the condition of a write"},
+	} {
+		memory, to := served(t, c.faults)
+		published, before := 0, ""
+		for _, content := range []string{"one", "two"} {
+			now, _ := memory.Get(t.Context(), "manifest", "", 1<<20)
+			before = string(now.Body)
+			_, err := publisher.Publish(t.Context(), to, storetest.Contents(content))
+			if err == nil {
+				published++
+				continue
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing has changed for its readers") || errors.Is(err, objectstore.ErrConflict) || strings.Contains(err.Error(), "\n") || graph.IsTransient(err) != strings.HasSuffix(name, "busy") {
+				t.Errorf("%s: %v (transient %t); want %q", name, err, graph.IsTransient(err), c.want)
+			}
+			if now, _ := memory.Get(t.Context(), "manifest", "", 1<<20); string(now.Body) != before {
+				t.Errorf("%s: the manifest was moved", name)
+			}
+			break
+		}
+		if published != c.published {
+			t.Errorf("%s: %d were told of success, want %d", name, published, c.published)
+		}
+	}
+}
