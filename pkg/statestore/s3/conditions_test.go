@@ -108,3 +108,29 @@ func TestConditionsIgnored(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a server says beside it, 409 and 412 to a write on a condition are a conflict.
+//
+// The lines that keep it: s3.go isConflict; destination.go put.
+func TestConflictByStatus(t *testing.T) {
+	for name, fault := range map[string]toxic.Fault{
+		"AWS":          toxic.S3(409, "ConditionalRequestConflict", "Another one came."),
+		"two at once":  toxic.S3(409, "OperationAborted", "A conflicting conditional operation is in progress."),
+		"another code": toxic.S3(409, "ConcurrentModification", "Try again."),
+		"a page of what stands before": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusPreconditionFailed)
+			_, _ = io.WriteString(w, "<!DOCTYPE html><html><head><meta charset=utf-8></head><body>412<br></body></html>")
+		},
+		"nothing": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusPreconditionFailed)
+		},
+	} {
+		_, to := served(t, map[string]toxic.Fault{match: fault, none: fault})
+		for _, known := range []string{"", `"1"`} {
+			if err := to.Replace(t.Context(), "manifest", []byte("x"), known); !errors.Is(err, objectstore.ErrConflict) || graph.IsTransient(err) {
+				t.Errorf("%s, on %q: %v", name, known, err)
+			}
+		}
+	}
+}

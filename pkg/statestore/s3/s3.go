@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -171,7 +171,10 @@ func (s *Source) inRegion(client *awss3.Client, region string) *awss3.Client {
 	return s.client
 }
 
-// conflicts are answers to a write that another one came before.
-var conflicts = []string{"PreconditionFailed", "ConditionalRequestConflict"}
-
-func isConflict(err error) bool { return slices.Contains(conflicts, code(err)) }
+// isConflict says of the answer to a write that another one came before. Codes beside AWS' differ,
+// and what stands before a server may answer without one.
+// https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1
+func isConflict(err error) bool {
+	r := responseOf(err)
+	return r != nil && (r.StatusCode == http.StatusPreconditionFailed || r.StatusCode == http.StatusConflict)
+}
