@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,10 +13,11 @@ import (
 
 var _ objectstore.Prunable = (*Source)(nil)
 
-// List implements [objectstore.Prunable].
+// List implements [objectstore.Prunable]. A list that does not go on is an error.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	in := &awss3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)}
+	begun := map[string]bool{"": true} // pages, by their tokens
 	for {
 		var out *awss3.ListObjectsV2Output
 		err := s.do(ctx, request{"list", prefix, actionList}, func(c *awss3.Client) (err error) {
@@ -35,7 +37,14 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 		if !aws.ToBool(out.IsTruncated) {
 			return nil
 		}
-		in.ContinuationToken = out.NextContinuationToken
+		// Some servers give none, or the same again, and would list the same page for ever.
+		token := aws.ToString(out.NextContinuationToken)
+		if begun[token] {
+			return fmt.Errorf("list %s: the server says that there is more, and not where it goes on "+
+				"(NextContinuationToken): update it to one that lists in pages as S3 does, or keep the store elsewhere",
+				prefix)
+		}
+		begun[token], in.ContinuationToken = true, &token
 	}
 }
 

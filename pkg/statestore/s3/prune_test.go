@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
@@ -103,6 +105,35 @@ func TestList(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if want := []objectstore.Listed{{Name: "objects/o", Size: 7, Put: at}, {Name: "objects/o1", Size: 7, Put: at}, {Name: "objects/o2", Size: 7, Put: at}}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+}
+
+// A list that is cut off, and does not say where it goes on or goes in a circle, is an error: it
+// would never end, and what it leaves out would be taken for what is not there.
+//
+// The line that keeps it: prune.go List.
+func TestListThatDoesNotGoOn(t *testing.T) {
+	for name, next := range map[string]map[string]string{ // by the token that is shown
+		"no token":         {},
+		"an empty one":     {"": "<NextContinuationToken></NextContinuationToken>"},
+		"the same again":   {"": "<NextContinuationToken>1</NextContinuationToken>", "1": "<NextContinuationToken>1</NextContinuationToken>"},
+		"one of before":    {"": "<NextContinuationToken>1</NextContinuationToken>", "1": "<NextContinuationToken>2</NextContinuationToken>", "2": "<NextContinuationToken>1</NextContinuationToken>"},
+		"none at the last": {"": "<NextContinuationToken>1</NextContinuationToken>"},
+	} {
+		server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "<ListBucketResult><IsTruncated>true</IsTruncated>%s</ListBucketResult>", next[r.URL.Query().Get("continuation-token")])
+		}), nil)
+		account(t, server.URL, "a", "b")
+		from, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet"}, storetest.Cluster, s3.Settings{CA: trust(t, server).HTTPS.CA})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		err = from.List(ctx, "generations/", func(objectstore.Listed) error { return nil })
+		cancel()
+		if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "list generations/: the server says that there is more, and not where it goes on") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
