@@ -57,8 +57,8 @@ func refused(u *url.URL, r *http.Response) error {
 		return fmt.Errorf("%w: correct the URL in spec.assets, or put the asset there", err)
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return fmt.Errorf("%w: let this node read it, or name a mirror in spec.assetsMirror", err)
-	case code == http.StatusProxyAuthRequired:
-		return fmt.Errorf("%w: put the proxy's user and password into HTTPS_PROXY of the unit", err)
+	case code == http.StatusProxyAuthRequired: // of an http URL: see transfer.Bound for https
+		return fmt.Errorf("%w: put the proxy's user and password into HTTP_PROXY of the unit", err)
 	case transfer.Passing(code):
 		return graph.Transient(err)
 	}

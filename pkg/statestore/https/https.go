@@ -148,8 +148,6 @@ func (s *Source) refused(name string, r *http.Response) error {
 			s.settings.identity()))
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity()))
-	case code == http.StatusProxyAuthRequired:
-		return fmt.Errorf("%w: put the proxy's user and password into HTTPS_PROXY of the unit", err)
 	case transfer.Passing(code):
 		if after := transfer.RetryAfter(r, time.Now()); after > 0 {
 			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: err})

@@ -54,11 +54,12 @@ func NewTransport(settings *tls.Config) *http.Transport {
 	return t
 }
 
-// Bound gives a transport that somebody else made our bounds and our proxy.
+// Bound gives a transport that somebody else made our bounds and our proxy. A proxy that refuses to
+// connect us with an https server is an error that [Explain] knows.
 func Bound(t *http.Transport) {
 	t.TLSClientConfig = cmp.Or(t.TLSClientConfig, &tls.Config{})
 	t.TLSClientConfig.MinVersion = tls.VersionTLS12
-	t.Proxy = Proxy
+	t.Proxy, t.OnProxyConnectResponse = Proxy, throughProxy
 	t.DialContext = (&net.Dialer{Timeout: connect}).DialContext
 	t.TLSHandshakeTimeout = connect
 	t.MaxIdleConnsPerHost = 8

@@ -17,8 +17,31 @@ import (
 // refusal is an error of ours that comes back out of package net/http.
 type refusal struct{ error }
 
+// Unwrap gives package errors the error.
+func (r refusal) Unwrap() error { return r.error }
+
 // Refuse is a permanent error for a [Redirects] to return.
 func Refuse(text string) error { return refusal{errors.New(text)} }
+
+// throughProxy is the error of a proxy that does not connect us with an https server: what it says
+// is none of that server's answers. Nothing of it is a password.
+// https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6
+func throughProxy(_ context.Context, proxy *url.URL, to *http.Request, r *http.Response) error {
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	err := fmt.Errorf("the proxy %s://%s says %s to a connection with %s", proxy.Scheme, proxy.Host, r.Status, to.Host)
+	switch code := r.StatusCode; {
+	case code == http.StatusProxyAuthRequired:
+		err = fmt.Errorf("%w: put its user and password into HTTPS_PROXY of the unit", err)
+	case Passing(code):
+		err = graph.Transient(fmt.Errorf("%w: look at the proxy, and whether it reaches that server", err))
+	default:
+		err = fmt.Errorf("%w: let this node reach that server through it, or name the server in NO_PROXY of the unit",
+			err)
+	}
+	return refusal{err}
+}
 
 // Explain is the error of a request that got no answer, or not all of it: with what to do, marked
 // [graph.Transient] unless another attempt meets it too, and without the URL, which may be a
