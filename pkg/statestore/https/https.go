@@ -1,16 +1,18 @@
 // Package https reads a published cluster from an HTTPS server: any that serves files and ETags
 // will do.
 //
-// A redirect to another host or to plain http is refused: a token would go with it, and a captive
-// portal is no store.
+// A redirect to another host or port or to plain http is refused: a token would go with it, and a
+// captive portal is no store.
 package https
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -157,15 +159,22 @@ func (s *Source) refused(name string, r *http.Response) error {
 	return fmt.Errorf("%w: set store to the URL below which the cluster is published", err)
 }
 
-// home refuses a redirect that leaves the host.
+// home refuses a redirect that leaves the server. One that stays is told the token.
 func home(r *http.Request, via []*http.Request) error {
 	const redirects = 3
 	switch first := via[0].URL; {
-	case r.URL.Scheme != "https" || r.URL.Host != first.Host:
+	case r.URL.Scheme != "https" || server(r.URL) != server(first):
 		return transfer.Refuse(fmt.Sprintf("redirected to %s://%s, which is not the store: set store to where the "+
 			"objects are, or look who answers in its place", r.URL.Scheme, r.URL.Host))
 	case len(via) > redirects:
 		return transfer.Refuse(fmt.Sprintf("more than %d redirects: set store to where the objects are", redirects))
 	}
+	r.Header["Authorization"] = via[0].Header["Authorization"] // net/http keeps it from another spelling
 	return nil
+}
+
+// server is the host and the port that an https URL leads to: their spelling is free.
+// https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2.1
+func server(u *url.URL) string {
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), "443"))
 }

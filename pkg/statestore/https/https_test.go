@@ -164,6 +164,29 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// Whoever redirects to the store by another spelling of its host is followed, with the token.
+//
+// The lines that keep it: https.go home, server.
+func TestRedirectToAnotherSpelling(t *testing.T) {
+	memory := new(storetest.MapStore)
+	memory.Publish(generation(1))
+	settings, _, ca := serverTLS(t, "localhost", "127.0.0.1")
+	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch rest, first := strings.CutPrefix(r.URL.Path, "/first"); {
+		case first:
+			http.Redirect(w, r, "https://localhost:"+port(r.Host)+rest, http.StatusFound)
+		case r.Header.Get("Authorization") != "Bearer one":
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			toxic.Files(memory).ServeHTTP(w, r)
+		}
+	}), settings)
+	at := "https://LocalHost:" + port(strings.TrimPrefix(server.URL, "https://")) + "/first"
+	expect(t, open(t, at, storetest.Cluster, https.Settings{CA: ca, TokenFile: file(t, "token", "one\n")}), statestore.Revision{}, 1)
+}
+
+func port(host string) string { return host[strings.LastIndex(host, ":")+1:] }
+
 func rewrite(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
