@@ -1,12 +1,14 @@
 package certs
 
 import (
+	"bytes"
 	"cmp"
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,11 +123,18 @@ func Pool(all []*x509.Certificate) *x509.CertPool {
 	return p
 }
 
-// SignedBy is that one of several CAs which signed a certificate; nil if none did.
-func SignedBy(c *x509.Certificate, authorities []*x509.Certificate) *x509.Certificate {
-	for _, ca := range authorities {
-		if ca.IsCA && c.CheckSignatureFrom(ca) == nil {
+// SignedBy is the CA that signed a certificate: one of the roots, or one of those between that the
+// roots vouch for, over others of them or not; nil if none did. Names and signatures decide, as for
+// a peer, and no dates.
+func SignedBy(c *x509.Certificate, roots []*x509.Certificate, between ...*x509.Certificate) *x509.Certificate {
+	for _, ca := range roots {
+		if bytes.Equal(c.RawIssuer, ca.RawSubject) && c.CheckSignatureFrom(ca) == nil {
 			return ca
+		}
+	}
+	for i, ca := range between {
+		if SignedBy(ca, roots) != nil { // it is as good as a root
+			return SignedBy(c, slices.Concat(roots, between[i:i+1]), slices.Concat(between[:i], between[i+1:])...)
 		}
 	}
 	return nil

@@ -16,14 +16,18 @@ import (
 // Authority is a CA that can sign.
 type Authority struct {
 	Cert *x509.Certificate
-	key  crypto.Signer
+	// Chain is what a peer that trusts the root alone has to be shown behind each certificate that
+	// this CA signs: its own and those above it; of a root none.
+	Chain []*x509.Certificate
+	key   crypto.Signer
 }
 
 // ErrNotYet says that the clock is before the CA's first moment: either is wrong, and time may
 // tell.
 var ErrNotYet = errors.New("the clock is before the CA's first moment")
 
-// ParseAuthority reads a CA, the first of the certificates, and its key.
+// ParseAuthority reads a CA, the first of the certificates, and its key. The others are those above
+// it.
 func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	all, err := Parse(cert)
 	if err != nil {
@@ -34,6 +38,11 @@ func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 		return nil, fmt.Errorf("read its key: %w", err)
 	}
 	a := &Authority{Cert: all[0], key: signer}
+	for _, c := range all {
+		if SignedBy(c, []*x509.Certificate{c}) == nil { // it is no root
+			a.Chain = append(a.Chain, c)
+		}
+	}
 	switch {
 	case !a.Cert.IsCA:
 		return nil, fmt.Errorf("%s is no CA: name the keyset that signs", Subject(a.Cert))

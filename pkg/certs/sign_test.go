@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/test/pki"
 )
 
 // ca makes an authority that lives from start on.
@@ -143,5 +144,48 @@ func TestRequest(t *testing.T) {
 	}
 	if _, err := NewKey("dsa"); err == nil {
 		t.Error("a key of an unknown kind was made")
+	}
+}
+
+// Whoever signed is found over the CAs between in any order, be they there twice, and over none
+// that no root vouches for. A name alone, and a key alone, is no signer. The line that keeps it:
+// pem.go, SignedBy.
+func TestSignedBy(t *testing.T) {
+	root, other := pki.New(t, "root"), pki.New(t, "root")
+	high := root.Below("high")
+	low := high.Below("low")
+	leaf, foreign := low.Client("leaf").Cert, other.Below("high").Below("low").Client("leaf").Cert
+	for name, c := range map[string]struct {
+		leaf, roots, between string
+		by                   *pki.Authority
+	}{
+		"both between":            {leaf, root.PEM, high.PEM + low.PEM, low},
+		"in another order":        {leaf, other.PEM + root.PEM, low.PEM + high.PEM, low},
+		"twice":                   {leaf, root.PEM, strings.Repeat(low.PEM+high.PEM, 20), low},
+		"one is missing":          {leaf, root.PEM, strings.Repeat(low.PEM, 20), nil},
+		"the root is between":     {leaf, other.PEM, low.PEM + high.PEM + root.PEM, nil},
+		"the one above is a root": {leaf, high.PEM, low.PEM, low},
+		"the signer is a root":    {leaf, low.PEM, "", low},
+		"other keys, same names":  {foreign, root.PEM, low.PEM + high.PEM, nil},
+	} {
+		one := func(text string) []*x509.Certificate {
+			all, _ := Parse([]byte(text)) // none is an error
+			return all
+		}
+		got := SignedBy(one(c.leaf)[0], one(c.roots), one(c.between)...)
+		if (got == nil) != (c.by == nil) || got != nil && string(Encode(got)) != c.by.PEM {
+			t.Errorf("%s: signed by %v", name, got)
+		}
+	}
+	a, _, _ := ca(t, time.Hour, nil)
+	key, _ := NewKey("")
+	c, err := a.Sign(Request{CommonName: "leaf", Lifetime: time.Hour}, key.Public(), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := *a.Cert
+	renamed.RawSubject = []byte("another")
+	if SignedBy(c, []*x509.Certificate{&renamed}) != nil {
+		t.Error("a CA of another name, whose key signed, is its signer")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
@@ -235,5 +236,51 @@ func rm(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A CA that is no root signs once, as a root does, and what it signed is shown with it: a peer
+// trusts the root alone. Where the root does not vouch for it, nothing is issued, and the error is
+// no passing one. The lines that keep it: pkg/certs/pem.go, SignedBy; pkg/certs/sign.go, Chain;
+// pkg/certs/issue/ca.go, sign; pkg/certs/issue/renewal.go, reasonByCA and superseded.
+func TestIssueByCABelowARoot(t *testing.T) {
+	root := pki.New(t, "root")
+	middle := root.Below("middle")
+	ca := middle.Below("etcd-ca")
+	b := newIssueBench(t, ca, ownEntry)
+	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/ca.crt", root.PEM)
+	for range 2 {
+		_, err := b.pass.Converge(t.Context(), b.load())
+		if err == nil || !strings.Contains(err.Error(), "does not lead to a CA in pki/issued/etcd-ca/ca.crt") {
+			t.Fatalf("one between is missing: %v", err)
+		}
+		if graph.IsTransient(err) || hostroot.There(b.root, issue.Dir+"/own.json") {
+			t.Errorf("it is issued, or tried again: %v", err)
+		}
+	}
+	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/1.crt", ca.PEM+middle.PEM)
+	b.converge()
+	first := b.leaf()
+	if text := hostroot.Read(t, b.root, "/etc/own/own.crt"); !strings.HasSuffix(text, "\n"+ca.PEM+middle.PEM) {
+		t.Errorf("a peer is shown\n%s", text)
+	}
+	if hostroot.Read(t, b.root, "/etc/own/ca.crt") != root.PEM {
+		t.Error("another CA is trusted")
+	}
+	b.converge()
+	if !b.leaf().Equal(first) || strings.Contains(hostroot.Read(t, b.root, issue.Dir+"/own.json"), "superseded") {
+		t.Error("it is issued again, or will be soon, although it is not due")
+	}
+	next := root.Below("etcd-ca")
+	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/2.crt", next.PEM)
+	hostroot.Put(t, b.dir, "demo/pki/private/etcd-ca/2.key", next.Key())
+	b.converge()
+	if !b.leaf().Equal(first) || !strings.Contains(hostroot.Read(t, b.root, issue.Dir+"/own.json"), "superseded") {
+		t.Error("the next CA of the same root does not sign within a day, or signs at once")
+	}
+	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/ca.crt", next.PEM)
+	b.converge()
+	if b.leaf().Equal(first) {
+		t.Error("what leads to no CA that is trusted stays")
 	}
 }

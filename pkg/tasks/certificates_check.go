@@ -103,6 +103,10 @@ func (t CertificateSet) checkChain(leaf *x509.Certificate, between, roots []*x50
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return &dateError{fmt.Errorf("%s is signed by a CA that is not valid now (%s): renew the CA, then the "+
 			"certificate: %w", t.Cert.Name, certs.Describe(roots[0]), err)}
+	case certs.SignedBy(leaf, roots, between...) != nil:
+		return fmt.Errorf("%s (%s) is signed under the CA in %s (%s), and peers refuse it all the same: issue it "+
+			"within what the CAs above it allow: %w", t.Cert.Name, certs.Subject(leaf), t.CA.Name,
+			certs.Subject(roots[0]), err)
 	}
 	return fmt.Errorf("%s (%s, issued by %s) is not signed by the CA in %s (%s): publish the CA that signed it: %w",
 		t.Cert.Name, certs.Subject(leaf), leaf.Issuer, t.CA.Name, certs.Subject(roots[0]), err)

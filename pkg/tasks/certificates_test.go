@@ -159,6 +159,23 @@ func TestCertificateSetOfOtherKinds(t *testing.T) {
 	plan(t, set, h.Live.View())
 }
 
+// That the CA did not sign is said only where it did not: here it did, and allows no CA below it.
+// The line that keeps it: certificates_check.go, checkChain.
+func TestCertificateSetThatItsCADoesNotAllow(t *testing.T) {
+	h, _ := onDisk(t)
+	strict := authority{t: t, key: ecKey(t)}
+	ca := &x509.Certificate{Subject: pkix.Name{CommonName: "strict"}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true}
+	strict.cert = strict.sign(ca, strict.key.Public(), nil)
+	between := authority{t: t, key: ecKey(t)}
+	between.cert = strict.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "between"}, IsCA: true, BasicConstraintsValid: true}, between.key.Public(), strict.cert)
+	set := calicoSet(t, between, ecKey(t), nil)
+	set.Cert.PEM = append(set.Cert.PEM, certPEM(between.cert)...)
+	set.CA.PEM = certPEM(strict.cert)
+	wantError(t, set, h.Live.View(), "is signed under the CA in ca.pem (CN=strict), and peers refuse it all the same", "too many intermediates")
+	set.Cert.PEM = set.Cert.PEM[:len(set.Cert.PEM)-len(certPEM(between.cert))]
+	wantError(t, set, h.Live.View(), "is not signed by the CA in ca.pem (CN=strict)")
+}
+
 func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 	h, root := onDisk(t)
 	ca, key := newAuthority(t, "ca"), ecKey(t)

@@ -30,14 +30,28 @@ type Authority struct {
 // Pair is a certificate and its private key (PKCS #8), both PEM.
 type Pair struct{ Cert, Key string }
 
-// New makes an authority.
+// New makes an authority that signs for itself: a root.
 func New(t testing.TB, commonName string) *Authority {
+	t.Helper()
+	return newAuthority(t, commonName, nil)
+}
+
+// Below makes an authority that this one signs for.
+func (a *Authority) Below(commonName string) *Authority {
+	a.t.Helper()
+	return newAuthority(a.t, commonName, a)
+}
+
+func newAuthority(t testing.TB, commonName string, above *Authority) *Authority {
 	t.Helper()
 	template := template(t, commonName)
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature
 	key := newKey(t)
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if above == nil {
+		above = &Authority{cert: template, key: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, above.cert, key.Public(), above.key)
 	if err != nil {
 		t.Fatalf("making an authority: %v", err)
 	}

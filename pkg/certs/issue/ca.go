@@ -2,6 +2,7 @@ package issue
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -39,11 +40,17 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return graph.Permanent(err)
 	}
+	if trusted, err := certs.Parse(pair.CA); err != nil || certs.SignedBy(cert, trusted, authority.Chain...) == nil {
+		return graph.Permanent(fmt.Errorf("what the keyset %[1]s signs (%[2]s) does not lead to a CA in "+
+			"pki/issued/%[1]s/ca.crt: put the root there, and the CAs between into the file of %[2]s, behind it", name,
+			certs.Subject(authority.Cert)))
+	}
 	text, err := certs.EncodeKey(key)
 	if err != nil {
 		return err
 	}
-	return i.save(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: text})
+	chain := certs.Encode(append([]*x509.Certificate{cert}, authority.Chain...)...)
+	return i.save(ctx, h, &issued{CA: string(pair.CA), Cert: string(chain), Key: text})
 }
 
 // save puts what was issued in the place of what was.

@@ -1,6 +1,7 @@
 package issue
 
 import (
+	"crypto/x509"
 	"fmt"
 	"time"
 
@@ -42,15 +43,25 @@ func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
 		return "", false
 	}
 	all, _ := certs.Parse([]byte(i.have.Cert)) // life read it
-	switch signer := certs.SignedBy(all[0], trusted); {
+	next := i.issuer()
+	switch signer := certs.SignedBy(all[0], trusted, all[1:]...); {
 	case signer == nil:
 		return fmt.Sprintf("the CA %s that signed it is not trusted any more", i.entry.CA), true
 	case life.StateAt(i.now) == certs.NotYet && i.now.After(signer.NotBefore):
 		return "it was issued while the clock was ahead", true
-	case signer.Equal(trusted[0]) && !life.NotAfter.Before(signer.NotAfter) && i.now.Before(life.NotAfter):
+	case certs.SignedBy(all[0], next) != nil && !life.NotAfter.Before(next[0].NotAfter) && i.now.Before(life.NotAfter):
 		return "", true // it lives as long as the CA: another one would not live longer
 	}
 	return "", false
+}
+
+// issuer is the CA that would sign now; none where it cannot be read.
+func (i *issuing) issuer() []*x509.Certificate {
+	all, err := certs.Parse(i.pairs[i.entry.CA].Cert)
+	if err != nil {
+		return nil
+	}
+	return all[:1]
 }
 
 // superseded says that the CA has another certificate than the one that signed, and both are
@@ -60,8 +71,8 @@ func (i *issuing) superseded() bool {
 		return false
 	}
 	all, err := certs.Parse([]byte(i.have.Cert))
-	primary, errCA := certs.Parse(i.pairs[i.entry.CA].Cert)
-	return err == nil && errCA == nil && certs.SignedBy(all[0], primary[:1]) == nil
+	next := i.issuer()
+	return err == nil && len(next) > 0 && certs.SignedBy(all[0], next) == nil
 }
 
 // again is when to look at it again; zero: whenever.

@@ -14,11 +14,18 @@ import (
 )
 
 // The clock: before the CA's first moment nobody signs; a certificate from a clock that was ahead
-// is issued anew; one that lives as long as its CA is not renewed, for none would live longer.
+// is issued anew; one that lives as long as its CA is not renewed, for none would live longer. The
+// line that keeps it: renewal.go, reasonByCA.
 func TestIssueByTheClock(t *testing.T) {
-	ca := pki.New(t, "etcd-ca")
+	root := pki.New(t, "etcd-ca")
+	t.Run("a root", func(t *testing.T) { issueByTheClock(t, root, root.PEM) })
+	t.Run("below a root", func(t *testing.T) { issueByTheClock(t, root.Below("clients"), root.PEM) })
+}
+
+// issueByTheClock has a CA sign that is trusted as its root.
+func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 	entry := &extras.Certificate{Name: "own", Source: extras.SourceCA, CA: "etcd-ca", Lifetime: values.Duration(time.Hour), Usages: []string{"client"}}
-	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(ca.PEM), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
+	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(root), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
 	signed := func(at time.Time, life time.Duration) *issuing {
 		t.Helper()
 		e := *entry
@@ -34,7 +41,7 @@ func TestIssueByTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := certs.EncodeKey(key)
-		i.have = &issued{Name: "own", Cert: string(certs.Encode(c)), Key: text, CA: ca.PEM, Request: i.digest(), Issued: at}
+		i.have = &issued{Name: "own", Cert: string(certs.Encode(c)) + ca.PEM, Key: text, CA: root, Request: i.digest(), Issued: at}
 		return i
 	}
 	now := time.Now()

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
@@ -35,8 +36,8 @@ const ownAuthority = "ca"
 
 // Of puts the pki files of a cluster together, by name. Of several certificates the one that
 // keyset.yaml calls primary is taken, or else the highest id, which is the youngest. The CA is
-// pki/issued/<name>/ca.crt, or the one in the store that signed, or that of the cluster; of a CA it
-// is itself, with those that are trusted beside it.
+// pki/issued/<name>/ca.crt, or the one in the store that signed, over those behind the certificate
+// or not, or that of the cluster; of a CA it is itself, with those that are trusted beside it.
 //
 // The map is good also beside an error, which names each keyset that could not be read and was left
 // out; its text shows nothing of what they contain.
@@ -204,17 +205,12 @@ func (s *keyset) authority(sets map[string]*keyset) []byte {
 		if first == nil && slices.Contains(Authorities, name) {
 			first = bundle
 		}
-		if len(leaf) > 0 && signed(leaf[0], bundle) {
+		roots := parseCertificates(bundle)
+		if len(leaf) > 0 && len(roots) > 0 && roots[0].IsCA && certs.SignedBy(leaf[0], roots, leaf[1:]...) != nil {
 			return bundle
 		}
 	}
 	return first
-}
-
-// signed reports whether one of a bundle's CAs signed the certificate.
-func signed(leaf *x509.Certificate, bundle []byte) bool {
-	return slices.ContainsFunc(parseCertificates(bundle),
-		func(ca *x509.Certificate) bool { return ca.IsCA && leaf.CheckSignatureFrom(ca) == nil })
 }
 
 // parseCertificates returns those certificates of a PEM text that parse.

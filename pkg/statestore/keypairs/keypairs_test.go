@@ -17,6 +17,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/keypairs"
+	"github.com/netwright/netwright/test/pki"
 )
 
 // identity is a certificate with its key; without a parent it signs itself.
@@ -167,6 +168,26 @@ func TestKeypairsFindTheSigner(t *testing.T) {
 		"e": etcd.cert, "etcd-clients-ca": etcd.cert, "kubernetes-ca": present.cert} {
 		if !bytes.Equal(got[name].CA, want) {
 			t.Errorf("wrong CA for %s", name)
+		}
+	}
+}
+
+// A certificate's CA is the one that its own chain leads to, also where that signed none but the CA
+// between. Another certificate beside the same CA is no CA for it. The line that keeps it:
+// keypairs.go, authority.
+func TestKeypairsFindTheRootOfAChain(t *testing.T) {
+	root, cluster := pki.New(t, "etcd"), pki.New(t, "kubernetes")
+	between := root.Below("etcd clients")
+	got := pairsOf(t, map[string][]byte{
+		"pki/issued/kubernetes-ca/1.crt": []byte(cluster.PEM),
+		"pki/issued/etcd-ca/1.crt":       []byte(root.PEM),
+		"pki/issued/another/1.crt":       []byte(between.Client("another").Cert + between.PEM),
+		"pki/issued/own/1.crt":           []byte(between.Client("own").Cert + between.PEM),
+		"pki/issued/alone/1.crt":         []byte(between.Client("alone").Cert),
+	})
+	for name, want := range map[string]string{"own": root.PEM, "another": root.PEM, "alone": cluster.PEM} {
+		if string(got[name].CA) != want {
+			t.Errorf("%s has the CA\n%s", name, got[name].CA)
 		}
 	}
 }
