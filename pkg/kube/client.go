@@ -11,6 +11,7 @@ package kube
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string
 	authorities        []byte
+	authoritiesFile    string // from where; "": from the kubeconfig itself
 }
 
 // DefaultKubeconfig is where the agent looks for a kubeconfig of its own.
@@ -85,6 +87,14 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	if how.ExecProvider != nil && o.OnlyFiles {
 		return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, ErrCredentialProgram)
 	}
+	loaded := rest.CopyConfig(how) // how itself keeps its files, which are read again when they change
+	err = rest.LoadTLSFiles(loaded)
+	if text := loaded.CAData; err == nil && len(text) > 0 && !x509.NewCertPool().AppendCertsFromPEM(text) {
+		err = errors.New("there is no certificate in its certificate-authority")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
+	}
 	how.UserAgent = "netwright/" + o.Version
 	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
 	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
@@ -94,7 +104,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
 		}
 	}
-	return connect(kubeconfig, how)
+	return connect(Client{kubeconfig: kubeconfig, authorities: loaded.CAData, authoritiesFile: loaded.CAFile}, how)
 }
 
 // ownTransport makes a transport, which client-go would take from among those that it has.
@@ -134,19 +144,15 @@ func (c *Client) Answer(ctx context.Context, limit int64) error {
 	return err
 }
 
-func connect(kubeconfig string, how *rest.Config) (*Client, error) {
+// connect gives the client its way to the server.
+func connect(c Client, how *rest.Config) (*Client, error) {
 	known := runtime.NewScheme() // client-go reads a server's refusals itself, and no object
 	metav1.AddToGroupVersion(known, coreVersion)
 	how.NegotiatedSerializer = serializer.NewCodecFactory(known).WithoutConversion()
 	shared, err := rest.HTTPClientFor(how)
 	if err != nil {
-		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
+		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", c.kubeconfig, err)
 	}
-	loaded := rest.CopyConfig(how) // how itself keeps its files, which are read again when they change
-	if err := rest.LoadTLSFiles(loaded); err != nil {
-		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
-	}
-	c := &Client{kubeconfig: kubeconfig, authorities: loaded.CAData}
 	for _, g := range []struct {
 		to      **rest.RESTClient
 		path    string
@@ -155,10 +161,10 @@ func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 		one := rest.CopyConfig(how)
 		one.APIPath, one.GroupVersion = g.path, &g.version
 		if *g.to, err = rest.RESTClientForConfigAndClient(one, shared); err != nil {
-			return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, err)
+			return nil, fmt.Errorf("use the kubeconfig %s: %w", c.kubeconfig, err)
 		}
 	}
-	return c, nil
+	return &c, nil
 }
 
 // Server is where the API is, for messages.

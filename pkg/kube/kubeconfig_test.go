@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/netwright/netwright/test/pki"
 )
 
 // Whoever renews a token in a kubeconfig need not restart the agent. The lines that keep it:
@@ -51,5 +53,43 @@ func TestAKubeconfigIsReadAgain(t *testing.T) {
 	}
 	if c, err := k.Client(); c != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one that was taken away: %v, %v", c, err)
+	}
+}
+
+// Whoever changes the CA beside a kubeconfig need not restart the agent: what it says of the API's
+// CAs is what the file has, or had while it is none. The same file is not opened again. The lines
+// that keep it: kubeconfig.go, Client and current; client.go, Open.
+func TestACABesideAKubeconfigIsReadAgain(t *testing.T) {
+	first, next := pki.New(t, "first").PEM, pki.New(t, "next").PEM
+	for name, o := range map[string]Options{"shared": {}, "own connections": {OwnConnections: true}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			k, ca := &Kubeconfig{Path: filepath.Join(dir, "kubeconfig"), Options: o}, filepath.Join(dir, "ca.crt")
+			write(t, k.Path, "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k}}], "+
+				"clusters: [{name: k, cluster: {server: 'https://x', certificate-authority: ca.crt}}]}")
+			says := func(what string) *Client {
+				t.Helper()
+				c, err := k.Client()
+				if err != nil || string(c.Authorities()) != what {
+					t.Fatalf("%v: it has the CAs\n%s", err, c.Authorities())
+				}
+				return c
+			}
+			write(t, ca, first)
+			one := says(first)
+			if says(first) != one {
+				t.Error("it is opened again, and nothing has changed")
+			}
+			for _, half := range []string{"", next[:40]} {
+				write(t, ca, half)
+				says(first)
+			}
+			if err := os.Rename(ca, ca+".old"); err != nil {
+				t.Fatal(err)
+			}
+			says(first)
+			write(t, ca, first+next)
+			says(first + next)
+		})
 	}
 }
