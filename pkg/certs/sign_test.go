@@ -189,3 +189,18 @@ func TestSignedBy(t *testing.T) {
 		t.Error("a CA of another name, whose key signed, is its signer")
 	}
 }
+
+// No block behind a byte order mark is passed over, of certificates or of a key. The lines that
+// keep it: pem.go, WithoutMarks, Parse and ParseKey.
+func TestParseBehindAByteOrderMark(t *testing.T) {
+	const mark = "\ufeff"
+	a, one, key := ca(t, time.Hour, nil)
+	_, two, _ := ca(t, time.Hour, nil)
+	all, err := Parse([]byte(mark + string(one) + mark + string(two)))
+	if err != nil || len(all) != 2 || !all[0].Equal(a.Cert) {
+		t.Errorf("%d of two certificates (%v)", len(all), err)
+	}
+	if signer, err := ParseKey(secret.New(mark + key.Reveal())); err != nil || !KeyMatches(signer, a.Cert) {
+		t.Errorf("the key: %v", err)
+	}
+}

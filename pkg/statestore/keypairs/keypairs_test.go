@@ -192,6 +192,23 @@ func TestKeypairsFindTheRootOfAChain(t *testing.T) {
 	}
 }
 
+// A byte order mark is no part of what is installed: each reader takes all of it then, wherever it
+// stood. The lines that keep it: keypairs.go, keysets; keyset.go, declare.
+func TestKeypairsWithoutByteOrderMarks(t *testing.T) {
+	const mark = "\ufeff"
+	first, second := issue(t, "kubernetes", nil), issue(t, "kubernetes", nil)
+	both := append(bytes.Clone(first.cert), second.cert...)
+	marked := []byte(mark + string(first.cert) + mark + string(second.cert))
+	key := []byte(mark + string(first.key))
+	got := pairsOf(t, map[string][]byte{
+		"pki/issued/ca/1.crt":              marked,
+		"pki/private/ca/1.key":             key,
+		"pki/private/declared/keyset.yaml": keysetYAML("1", "", "1", marked, key),
+	})
+	expectPair(t, got["ca"], both, &identity{cert: both, key: first.key}, "pki/issued/ca/1.crt")
+	expectPair(t, got["declared"], both, &identity{cert: both, key: first.key}, "pki/private/declared/keyset.yaml")
+}
+
 func TestKeypairsBrokenKeyset(t *testing.T) {
 	client := issue(t, "calico-client", nil)
 	secret := base64.StdEncoding.EncodeToString(client.key)
