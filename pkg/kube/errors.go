@@ -79,6 +79,9 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 			maxAnswer>>20, err)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	case expired(err):
+		return graph.Transient(fmt.Errorf("%s: the server no longer has it in that version (%s): it is read anew "+
+			"the next time", at, reason(err)))
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s: %w", at, fs.ErrExist)
 	case apierrors.IsConflict(err):
@@ -103,6 +106,11 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	}
 	return graph.Transient(said)
 }
+
+// expired says that the server has dropped the version that it was asked for, of a watch or of the
+// rest of a list: whoever asks reads all anew. As client-go's reflector
+// (https://github.com/kubernetes/client-go/blob/v0.37.2/tools/cache/reflector.go, isExpiredError).
+func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 // maxRetryAfter is as long as a server is left alone that asks for more. One that sheds load asks
 // for 32 s at most

@@ -64,22 +64,25 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(event string,
 		}
 		// No retries: they would sleep for as long as a server asks, which nobody could see.
 		events, err := c.to(asked).VersionedParams(&options, metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
-		if err != nil {
+		if err != nil && !expired(err) {
 			return c.explain(ctx, ctx, asked, err)
 		}
-		changed, seen := next(events, counts)
-		events.Close() // nothing is written to it
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("%s at %s: %w", asked, c.Server(), context.Cause(ctx))
-		case changed:
-			return nil
+		if err == nil {
+			changed, seen := next(events, counts)
+			events.Close() // nothing is written to it
+			if changed && ctx.Err() == nil {
+				return nil
+			}
+			w.Version = cmp.Or(seen, w.Version) // what was passed over is not looked at again
 		}
-		w.Version = cmp.Or(seen, w.Version) // what was passed over is not looked at again
-		// A server that ends every watch at once is not asked without a pause.
+		// A server that ends or refuses every watch at once is not asked without a pause.
 		select {
 		case <-ctx.Done():
+			return fmt.Errorf("%s at %s: %w", asked, c.Server(), context.Cause(ctx))
 		case <-time.After(time.Second):
+		}
+		if err != nil { // the version is too old, which an event may say as well
+			return nil
 		}
 	}
 }

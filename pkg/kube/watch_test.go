@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
 )
 
 // A watch wakes for what counts, and for what cannot be read: whoever it wakes reads all anew. What
@@ -56,5 +58,41 @@ func TestWatches(t *testing.T) {
 				t.Errorf("%v after %d requests, want it to wake: %v", err, asked.Load(), c.wakes)
 			}
 		})
+	}
+}
+
+// A server that no longer has the version answers a watch with 410 as well: that wakes, and not
+// without a pause. The lines that keep it: watch.go, await; errors.go, expired.
+func TestAWatchThatIsRefusedAsTooOldWakes(t *testing.T) {
+	for name, body := range map[string]string{
+		"as Kubernetes says it": `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old resource version"}`,
+		"before 1.18":           `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Gone"}`,
+		"a proxy":               "<html>",
+	} {
+		client := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusGone, body) })
+		began := time.Now()
+		if err := client.Changed(t.Context(), Watched{Resource: "configmaps", Namespace: "n", Name: "m", Version: "7"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if time.Since(began) < time.Second {
+			t.Errorf("%s: it is asked again without a pause", name)
+		}
+	}
+}
+
+// A list whose rest the server has dropped is read again by the caller, from its beginning: it is
+// not said that the server is down, which has answered. The lines that keep it: errors.go, explain
+// and expired.
+func TestAListThatExpires(t *testing.T) {
+	client := server(t, "token: secret", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("continue") == "" {
+			say(w, http.StatusOK, `{"kind": "NodeList", "apiVersion": "v1", "metadata": {"continue": "more"}, "items": []}`)
+			return
+		}
+		say(w, http.StatusGone, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "the continue token is too old"}`)
+	})
+	_, _, err := client.Nodes(t.Context())
+	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "(the continue token is too old): it is read anew") || strings.Contains(err.Error(), "is up") {
+		t.Errorf("%v (transient: %v)", err, graph.IsTransient(err))
 	}
 }
