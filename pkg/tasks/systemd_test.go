@@ -8,6 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// A unit of an image is enabled and masked by links, one of ours before its file is there. The
+// lines that keep it: unitlinks.go, linksOf; unitlinks.go, planLinks.
 func TestUnitStateInAnImage(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.MkdirAll(root+"/usr/lib/systemd/system", 0o755))
@@ -30,12 +32,17 @@ func TestUnitStateInAnImage(t *testing.T) {
 		t.Errorf("masked: %q (%v)", target, err)
 	}
 	wantError(t, UnitState{Name: "static.service", Enabled: new(true)}, h.Live.View(), "masked by")
+	empty := filepath.Join(root, unitDir, "empty.service")
+	ok(t, os.WriteFile(empty, nil, 0o644))
+	wantLines(t, plan(t, UnitState{Name: "empty.service", Masked: new(true)}, h.Live.View()))
+	wantError(t, UnitState{Name: "empty.service", Enabled: new(true)}, h.Live.View(), "masked by")
 	wantError(t, UnitState{Name: "none.service", Enabled: new(true)}, h.Live.View(), "none.service")
 	if c := plan(t, UnitState{Name: "x.service", Active: new(true)}, h.Live.View()); c != nil {
 		t.Errorf("nothing can be started in an image: %+v", c)
 	}
 
-	// A unit of ours is known before its file is there.
+	// A unit of ours is known before its file is there, in place of a mask.
+	ok(t, os.Symlink("/dev/null", filepath.Join(root, unitDir, "u.service")))
 	file := Unit{Name: "u.service", Content: []byte("[Service]\nExecStart=true\n[Install]\nWantedBy=c.target\n")}
 	state := UnitState{Name: "u.service", Enabled: new(true), Active: new(true)}
 	pending := host.NewPending(nil)

@@ -17,7 +17,7 @@ import (
 // follows when the image boots. Nothing runs there, so nothing is started.
 func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
 	file, err := facts.ReadUnitFile(v.Files, t.Name)
-	stale := err == nil && !file.Masked && !file.Installs()
+	stale := err == nil && !file.Installs()
 	if (errors.Is(err, host.ErrNotExist) || stale) && v.Upcoming.WillExist(string(UnitFileKey(t.Name))) {
 		// The content is only known when it is written.
 		fields := t.differs(systemd.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
@@ -60,7 +60,11 @@ func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 		return SymbolicLink{Meta: t.Meta, Path: unitDir + "/" + path, Target: target}
 	}
 	if t.Masked != nil && *t.Masked {
-		if file.Fragment == unitDir+"/"+t.Name && !file.Masked {
+		own := file.Fragment == unitDir+"/"+t.Name
+		if own && file.Masked {
+			return nil, nil
+		}
+		if own {
 			return nil, fmt.Errorf("plan unit %s: it cannot be masked below --root, its file is in %s: remove the file",
 				t.Name, unitDir)
 		}
@@ -70,7 +74,7 @@ func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 		return nil, nil
 	}
 	if file.Masked {
-		return nil, fmt.Errorf("plan unit %s: it is masked by %s: remove that link", t.Name, file.Fragment)
+		return nil, fmt.Errorf("plan unit %s: it is masked by %s: remove that file", t.Name, file.Fragment)
 	}
 	var out []SymbolicLink
 	for _, by := range []struct{ key, dir string }{{"WantedBy", ".wants/"}, {"RequiredBy", ".requires/"},

@@ -19,12 +19,8 @@ var kubeletUnits = []string{"kubelet.service", "snap.kubelet.daemon.service", "s
 func (g gatherer) kubelet() {
 	k := &g.facts.Kubelet
 	for _, name := range kubeletUnits {
-		unit, err := ReadUnitFile(g.from.files, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			g.problem("read kubelet's unit", err)
+		unit, ok := g.unitFile("read kubelet's unit", name)
+		if !ok {
 			continue
 		}
 		k.Unit = name
@@ -51,6 +47,19 @@ func (g gatherer) kubelet() {
 		}
 		return
 	}
+}
+
+// unitFile reads a unit's files, and notes what of them cannot be read. False: there is no unit, or
+// its own file cannot be read.
+func (g gatherer) unitFile(what, name string) (systemd.UnitFile, bool) {
+	unit, err := ReadUnitFile(g.from.files, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		g.problem(what, err)
+	}
+	for _, unread := range unit.Unread {
+		g.problem(what, unread)
+	}
+	return unit, err == nil
 }
 
 // kubeletKubeconfigs are where kOps and EKS, and kubeadm, have the kubeconfig of their kubelet.

@@ -3,9 +3,7 @@ package facts
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -51,7 +49,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	switch kind.name {
 	case "containerd":
 		g.containerdFile(&rt)
-		if _, err := ReadUnitFile(g.from.files, "docker.service"); err == nil && rt.CRIDisabled {
+		if docker, err := ReadUnitFile(g.from.files, "docker.service"); err == nil && !docker.Masked && rt.CRIDisabled {
 			return RuntimeFacts{Name: "docker"} // it runs containerd for itself
 		}
 	case "cri-o":
@@ -82,13 +80,10 @@ func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 	units := make([]systemd.UnitFile, len(runtimeKinds))
 	best, score := -1, 0
 	for i, kind := range runtimeKinds {
-		unit, err := ReadUnitFile(g.from.files, kind.unit)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			g.problem("read the unit of "+kind.name, err)
-		}
+		unit, ok := g.unitFile("read the unit of "+kind.name, kind.unit)
 		units[i] = unit
 		points := 0
-		if unit.Fragment != "" && !unit.Masked {
+		if ok && !unit.Masked {
 			points = 1
 		}
 		if g.socket(kind) != "" {

@@ -134,7 +134,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts) {
 
 // toml reads a file of tables.
 func (g gatherer) toml(file string) (map[string]any, error) {
-	raw, err := g.from.files.ReadFile(file)
+	raw, err := readConfig(g.from.files, file)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"errors"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -80,18 +78,15 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	}
 	there, masked := false, false
 	for _, dir := range UnitDirs {
-		switch target, err := g.from.files.Readlink(path.Join(dir, unit)); {
-		case err == nil && target == "/dev/null":
-			masked = true
-		case err == nil:
-			there = true
-		case !errors.Is(err, fs.ErrNotExist): // a file is no link
-			_, err := g.from.files.Lstat(path.Join(dir, unit))
-			there = there || err == nil
+		file := path.Join(dir, unit)
+		if _, err := g.from.files.Lstat(file); err != nil {
+			continue
 		}
-		if there {
+		content, err := readConfig(g.from.files, file)
+		if there = err != nil || len(content) > 0; there {
 			break
 		}
+		masked = true
 	}
 	if !there {
 		return ""

@@ -9,9 +9,10 @@ import (
 )
 
 // Who has a say in the network of an image: installed is not enabled, and what is masked is there
-// all the same.
+// all the same, in whatever form. The lines that keep it: services.go, serviceState;
+// unitfile_read.go, readConfig.
 func TestServices(t *testing.T) {
-	const lib, wants = "/usr/lib/systemd/system/", "/etc/systemd/system/"
+	const lib, wants, unit = "/usr/lib/systemd/system/", "/etc/systemd/system/", "[Unit]\n"
 	for name, c := range map[string]struct {
 		files map[string]string
 		links map[string]string
@@ -19,28 +20,31 @@ func TestServices(t *testing.T) {
 	}{
 		"AL2023": {
 			files: map[string]string{
-				lib + "systemd-networkd.service": "", lib + "systemd-udevd.service": "", lib + "sysinit.target.wants/systemd-udevd.service": "",
+				lib + "systemd-networkd.service": unit, lib + "systemd-udevd.service": unit, lib + "sysinit.target.wants/systemd-udevd.service": "",
 				wants + "multi-user.target.wants/systemd-networkd.service": "", "/usr/lib/udev/rules.d/99-vpc-policy-routes.rules": "",
-				"/usr/lib64/systemd/libsystemd-shared-252.23-3.amzn2023.so": "", lib + "cloud-init-hotplugd.socket": "",
+				"/usr/lib64/systemd/libsystemd-shared-252.23-3.amzn2023.so": "", lib + "cloud-init-hotplugd.socket": unit,
 			},
 			want: Facts{Systemd: 252, UdevRules: []string{"/usr/lib/udev/rules.d/99-vpc-policy-routes.rules"}, Services: map[string]ServiceState{
 				"systemd-networkd.service": ServiceEnabled, "systemd-udevd.service": ServiceEnabled, "cloud-init-hotplugd.socket": ServiceInstalled}},
 		},
 		"RHEL": {
 			files: map[string]string{
-				lib + "NetworkManager.service": "", wants + "multi-user.target.wants/NetworkManager.service": "", lib + "firewalld.service": "",
-				lib + "nm-cloud-setup.timer": "", wants + "timers.target.wants/nm-cloud-setup.timer": "", lib + "nm-cloud-setup.service": "",
+				lib + "NetworkManager.service": unit, wants + "multi-user.target.wants/NetworkManager.service": "", lib + "firewalld.service": unit,
+				lib + "nm-cloud-setup.timer": unit, wants + "timers.target.wants/nm-cloud-setup.timer": "", lib + "nm-cloud-setup.service": unit,
+				wants + "multi-user.target.wants/firewalld.service": "", lib + "dhcpcd.service": unit, wants + "dhcpcd.service": "",
+				wants + "multi-user.target.wants/dhcpcd.service": "",
 			},
-			links: map[string]string{wants + "nm-cloud-setup.service": "/dev/null", wants + "firewalld.service": "/dev/null"},
+			links: map[string]string{wants + "nm-cloud-setup.service": "/dev/null", wants + "firewalld.service": "../../../dev/null"},
 			want: Facts{Services: map[string]ServiceState{"NetworkManager.service": ServiceEnabled, "firewalld.service": ServiceInstalled,
+				"dhcpcd.service":       ServiceInstalled,
 				"nm-cloud-setup.timer": ServiceEnabled, "nm-cloud-setup.service": ServiceInstalled}},
 		},
 		"Debian, where networkd is there and unused": {
-			files: map[string]string{lib + "systemd-networkd.service": "", "/usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so": "", "/etc/udev/rules.d/75-cloud-ifupdown.rules": ""},
+			files: map[string]string{lib + "systemd-networkd.service": unit, "/usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so": "", "/etc/udev/rules.d/75-cloud-ifupdown.rules": ""},
 			want:  Facts{UdevRules: []string{"/etc/udev/rules.d/75-cloud-ifupdown.rules"}, Services: map[string]ServiceState{"systemd-networkd.service": ServiceInstalled}},
 		},
 		"an alias that enables": {
-			files: map[string]string{lib + "firewalld.service": ""},
+			files: map[string]string{lib + "firewalld.service": unit},
 			links: map[string]string{wants + "multi-user.target.wants/firewalld.service": lib + "firewalld.service"},
 			want:  Facts{Services: map[string]ServiceState{"firewalld.service": ServiceEnabled}},
 		},
@@ -74,7 +78,7 @@ func TestGuestAliases(t *testing.T) {
 		"an image's":         {map[string]string{GuestConfig: "[IpForwarding]\nip_aliases = false\n"}, &Setting{"false", GuestConfig}},
 		"an image's, silent": {map[string]string{GuestConfig: "[Daemons]\n"}, &Setting{"", GuestConfig}},
 	} {
-		c.files[unit] = ""
+		c.files[unit] = "[Unit]\n"
 		if d := cmp.Diff(c.want, factsOf(t, c.files).GuestAliases); d != "" {
 			t.Errorf("%s (-want +got)\n%s", name, d)
 		}

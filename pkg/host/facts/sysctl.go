@@ -69,11 +69,8 @@ func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine,
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		file := byName[name]
-		target, err := f.Readlink(file)
-		if err == nil && target == "/dev/null" {
-			continue
-		}
-		raw, err := f.ReadFile(file)
+		target, _ := f.Readlink(file) // none of a file
+		raw, err := readConfig(f, file)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) { // a link to nothing
 				problems = append(problems, err)

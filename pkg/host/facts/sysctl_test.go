@@ -21,12 +21,14 @@ func TestLateSysctls(t *testing.T) {
 		"/usr/lib/sysctl.d/99-zz.conf":       "net.core.somaxconn = 512\n",
 		"/usr/lib/sysctl.d/99-ignored.conf":  "net.core.somaxconn = 3\n",
 		"/usr/lib/sysctl.d/99-masked-x.conf": "vm.panic_on_oom = 1\n",
+		"/usr/lib/sysctl.d/99-masked-y.conf": "vm.panic_on_oom = 1\n",
 	} {
 		write(t, root+file, text)
 	}
 	for link, target := range map[string]string{
 		"/etc/sysctl.d/99-sysctl.conf":   "../sysctl.conf",
 		"/etc/sysctl.d/99-masked-x.conf": "/dev/null",
+		"/etc/sysctl.d/99-masked-y.conf": "../../dev/null",
 		"/etc/sysctl.d/99-nowhere.conf":  "/nowhere",
 	} {
 		if err := os.Symlink(target, root+link); err != nil {

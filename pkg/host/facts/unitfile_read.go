@@ -22,28 +22,22 @@ var UnitDirs = []string{
 	"/usr/lib/systemd/system", "/lib/systemd/system",
 }
 
-// ReadUnitFile finds and merges a unit's files as systemd does. Templates and
-// drop-ins for a whole type of units are not looked at. [fs.ErrNotExist] if
-// there is no such unit.
+// ReadUnitFile finds and merges a unit's files as systemd does, which passes over drop-ins that it
+// cannot read. Templates and drop-ins for a whole type of units are not looked at.
+// [fs.ErrNotExist] if there is no such unit.
 func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 	u := systemd.ParseUnitFile(nil)
 	for _, dir := range UnitDirs {
 		file := path.Join(dir, name)
-		info, err := f.Lstat(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, err := f.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if info.Type == hostfs.Symlink {
-			if target, err := f.Readlink(file); err == nil && target == "/dev/null" {
-				return systemd.UnitFile{Fragment: file, Masked: true}, nil
-			}
-		}
-		var content []byte
-		if err == nil {
-			content, err = f.ReadFile(file)
-		}
+		content, err := readConfig(f, file)
 		if err != nil {
 			return systemd.UnitFile{}, fmt.Errorf("read unit file %s: %w", file, err)
+		}
+		if len(content) == 0 {
+			return systemd.UnitFile{Fragment: file, Masked: true}, nil
 		}
 		u.Fragment = file
 		u.Merge(content)
@@ -53,14 +47,31 @@ func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 		return systemd.UnitFile{}, fmt.Errorf("read unit %s: %w", name, fs.ErrNotExist)
 	}
 	for _, file := range dropIns(f, name) {
-		content, err := f.ReadFile(file)
-		if err != nil {
-			return systemd.UnitFile{}, fmt.Errorf("read drop-in %s: %w", file, err)
+		content, err := readConfig(f, file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a link to nothing
+		case err != nil:
+			u.Unread = append(u.Unread, fmt.Errorf("read drop-in %s: %w", file, err))
+		case len(content) > 0:
+			u.DropIns = append(u.DropIns, file)
+			u.Merge(content)
 		}
-		u.DropIns = append(u.DropIns, file)
-		u.Merge(content)
 	}
 	return u, nil
+}
+
+// readConfig reads a file of systemd's units or of a directory *.d. One without content is a mask:
+// it hides those of its name in weaker directories (systemd.unit(5)). So is a link that ends at
+// /dev/null, of which an image has no more than the path.
+func readConfig(f hostfs.Files, file string) ([]byte, error) {
+	content, err := f.ReadFile(file)
+	if err == nil {
+		return content, nil
+	}
+	if end, _ := f.Resolve(file); end == "/dev/null" {
+		return nil, nil
+	}
+	return nil, err
 }
 
 // dropIns lists a unit's drop-ins by name; of two with one name the stronger

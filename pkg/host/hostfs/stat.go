@@ -58,6 +58,28 @@ func (f *Reader) Readlink(name string) (string, error) {
 	return target, Explain("readlink", name, err)
 }
 
+// Resolve implements [Files].
+func (f *Reader) Resolve(name string) (string, error) {
+	name, err := Clean("resolve", name)
+	if err != nil {
+		return "", err
+	}
+	w, err := f.Paths.begin()
+	if err != nil {
+		return "", Explain("resolve", name, err)
+	}
+	defer w.close()
+	fd, err := w.open(name, unix.O_PATH)
+	switch err {
+	case nil:
+		unix.Close(fd)
+	case unix.ENOENT:
+	default:
+		return "", Explain("resolve", name, err)
+	}
+	return w.real, nil
+}
+
 // ReadDir implements [Files].
 func (f *Reader) ReadDir(name string) ([]string, error) {
 	name, err := Clean("read directory", name)

@@ -19,6 +19,9 @@ type Files interface {
 	ReadEnds(path string, most int) (begin, end []byte, err error)
 	// Readlink returns a symlink's target as it is written.
 	Readlink(path string) (string, error)
+	// Resolve says where a path ends once each symlink is followed, inside the root. What is not
+	// there, in an image the whole of /dev, stays as it is written.
+	Resolve(path string) (string, error)
 	// ReadDir lists the names in a directory, sorted bytewise.
 	ReadDir(path string) ([]string, error)
 	// Sum returns the digest of a regular file's content, a symlink followed. It may

@@ -150,7 +150,7 @@ type walker struct {
 	stack []step // from the root on
 	links int    // that were followed
 	makes bool
-	real  string // what was opened, without links
+	real  string // what was opened, or is not there, without links
 }
 
 // step is a directory that is held, and its path without links.
@@ -225,6 +225,7 @@ func (w *walker) open(name string, flags int) (int, error) {
 		case err == unix.ENOTDIR && w.makes:
 			return -1, w.inTheWay(e)
 		case err != nil:
+			w.real = path.Join(w.at().name, path.Join(todo...))
 			return -1, err
 		case made:
 			if err := w.paths.makePublic(fd, path.Join(w.at().name, e)); err != nil {

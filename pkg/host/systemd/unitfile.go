@@ -9,9 +9,10 @@ import (
 // UnitFile is a unit's file and drop-ins, read without systemd: for images,
 // and where asking over D-Bus costs more.
 type UnitFile struct {
-	Fragment string   // the file's path
-	DropIns  []string // in the order in which they apply
-	Masked   bool
+	Fragment string              // the file's path
+	DropIns  []string            // in the order in which they apply
+	Unread   []error             // drop-ins that cannot be read
+	Masked   bool                // its file has no content, and hides all others
 	settings map[string][]string // "Section.Key" → values
 }
 
