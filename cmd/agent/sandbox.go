@@ -24,7 +24,10 @@ import (
 func (o *runOptions) runSandbox(ctx context.Context) error {
 	inside := os.Getenv(sandbox.Env) != ""
 	if inside {
-		if err := sandbox.Enter(); err != nil {
+		switch err := sandbox.Enter(); {
+		case errors.Is(err, sandbox.ErrUnavailable):
+			return cli.ExitError // the process outside says why
+		case err != nil:
 			return err
 		}
 	}

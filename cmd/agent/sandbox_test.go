@@ -69,6 +69,35 @@ func TestSandboxProvesPodsAndLeavesNothing(t *testing.T) {
 	})
 }
 
+// A sandbox that cannot be set up shows the plan, and why there is none: of overlays the kernel
+// stacks two (FILESYSTEM_MAX_STACK_DEPTH), and a sandbox is a third. The lines that keep it:
+// sandbox.go, runSandbox; pkg/host/sandbox/sandbox.go, Enter.
+func TestSandboxThatCannotBeSetUpShowsThePlan(t *testing.T) {
+	needs.Root(t)
+	store := t.TempDir()
+	base, err := os.MkdirTemp("/var/tmp", "stacked") // /tmp is the sandbox's own
+	if err != nil || os.CopyFS(store, os.DirFS("../../examples/bridge")) != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(base)
+	onHost(t, func() {
+		stack := fmt.Sprintf(`mount -t tmpfs stacked %[1]s; cd %[1]s; mkdir l m u w v x
+mount -t overlay one -o lowerdir=l,upperdir=u,workdir=w m; mount -t overlay two -o lowerdir=m,upperdir=v,workdir=x m`, base)
+		if out, err := exec.Command("sh", "-ec", stack).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+			return
+		}
+		var out, errOut strings.Builder
+		cmd := exec.Command("agent", "--once", "--sandbox", "--store", store, "--node", "node-1")
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		code := exitCode(cmd.Run())
+		why := "the run stops here: no sandbox on this host: make the sandbox's root: mount an overlay of " + base
+		if code != int(cli.ExitError) || !strings.Contains(out.String(), " link:cbr0 ") || !strings.Contains(errOut.String(), why) {
+			t.Errorf("exit %d\n%s\n%s", code, out.String(), errOut.String())
+		}
+	})
+}
+
 // onHost runs f where nobody else changes anything meanwhile: on a thread with mounts and network
 // of its own.
 func onHost(t *testing.T, f func()) {

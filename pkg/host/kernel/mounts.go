@@ -1,10 +1,8 @@
 package kernel
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
@@ -19,12 +17,9 @@ func (k *Reader) Mounted(path string) (string, error) {
 		return "", fmt.Errorf("read mountinfo: %w", err)
 	}
 	fstype := ""
-	for line := range bytes.Lines(list) {
-		// id parent major:minor root point options [tags…] - type source options
-		left, right, ok := bytes.Cut(line, []byte(" - "))
-		l, r := strings.Fields(string(left)), strings.Fields(string(right))
-		if ok && len(l) > 4 && len(r) > 0 && sys.UnescapeMount(l[4]) == path {
-			fstype = r[0] // a later line lies over an earlier one
+	for point, kind := range sys.Mounts(list) {
+		if point == path {
+			fstype = kind // a later one lies over an earlier one
 		}
 	}
 	if fstype == "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -82,14 +81,11 @@ func cgroupRoots() ([]string, error) {
 	}
 	var out []string
 	var seen []uint64
-	for line := range strings.Lines(string(list)) {
-		left, right, _ := strings.Cut(line, " - ")
-		l := strings.Fields(left)
-		if len(l) < 5 || !strings.HasPrefix(right, "cgroup2 ") {
+	for dir, fstype := range sys.Mounts(list) {
+		if fstype != "cgroup2" {
 			continue
 		}
 		var st unix.Stat_t
-		dir := sys.UnescapeMount(l[4])
 		if unix.Stat(dir, &st) != nil || slices.Contains(seen, st.Ino) {
 			continue // covered by another mount, or the same directory
 		}

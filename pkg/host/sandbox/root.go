@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // stage is where the new root is put together: a directory that every host
@@ -69,22 +70,13 @@ func changeRoot(keep []string) error {
 // diskMounts lists the mount points of real file systems: /, and what is
 // mounted below it outside of the system directories; parents first.
 func diskMounts() ([]string, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+	list, err := sys.ReadKernelFile("/proc/thread-self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("list mounts: %w", err)
 	}
-	defer f.Close() // only read from
 	disks := []string{"/"}
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		// https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo: the fifth field is the
-		// mount point.
-		left, right, ok := strings.Cut(sc.Text(), " - ")
-		fields, kind := strings.Fields(left), strings.Fields(right)
-		if !ok || len(fields) < 5 || len(kind) < 1 {
-			continue
-		}
-		at := fields[4]
-		if onDisk(kind[0]) && !slices.Contains(disks, at) && !inSystem(at) && isDir(at) {
+	for at, kind := range sys.Mounts(list) {
+		if onDisk(kind) && !slices.Contains(disks, at) && !inSystem(at) && isDir(at) {
 			disks = append(disks, at)
 		}
 	}
@@ -113,12 +105,16 @@ func overlayOver(lower, at, scratch string) error {
 			return fmt.Errorf("prepare the overlay of %s: %w", lower, err)
 		}
 	}
-	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", lower, scratch, scratch)
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", lowerdir.Replace(lower), scratch, scratch)
 	if err := unix.Mount("overlay", at, "overlay", 0, opts); err != nil {
-		return fmt.Errorf("%w: mount an overlay of %s: %w", ErrUnavailable, lower, err)
+		return fmt.Errorf("mount an overlay of %s: %w", lower, err)
 	}
 	return nil
 }
+
+// lowerdir makes one directory of a path that has what separates directories and options
+// (https://docs.kernel.org/filesystems/overlayfs.html#multiple-lower-layers).
+var lowerdir = strings.NewReplacer(`\`, `\\`, ":", `\:`, ",", `\,`)
 
 // systemMounts gives the new root its own proc, sys, run and tmp.
 func systemMounts(root string) error {

@@ -29,11 +29,16 @@ type Config struct {
 	Addresses []netip.Prefix `json:"addresses"`
 }
 
-// ErrUnavailable says that the namespaces cannot be made here.
+// ErrUnavailable says that the namespaces cannot be made here, or not be set up.
 var ErrUnavailable = errors.New("no sandbox on this host")
+
+// failure is the descriptor by which [Enter] tells [Run] why there is no sandbox: the first after
+// those that each process has.
+const failure = 3
 
 // Run starts this program again with args in new namespaces, and
 // returns its exit code. The process there must call [Enter] first.
+// It is [ErrUnavailable] where there can be no sandbox; nothing was run in one then.
 func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errOut io.Writer) (int, error) {
 	if os.Geteuid() != 0 {
 		return 0, fmt.Errorf("%w: it needs root to make namespaces and an overlay of /", ErrUnavailable)
@@ -54,9 +59,11 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	// The signal would come at the death of the thread that started it, not of the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err = cmd.Run()
+	why, err := runTold(cmd)
 	var exited *exec.ExitError
 	switch {
+	case why != "":
+		return 0, fmt.Errorf("%w: %s", ErrUnavailable, why)
 	case errors.As(err, &exited) && exited.Exited():
 		return exited.ExitCode(), nil
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EINVAL):
@@ -68,15 +75,46 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	return 0, nil
 }
 
+// runTold runs a command, and returns what its [Enter] says.
+func runTold(cmd *exec.Cmd) (string, error) {
+	told, tell, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer told.Close()
+	cmd.ExtraFiles = []*os.File{tell}
+	err = cmd.Start()
+	tell.Close()
+	if err != nil {
+		return "", err
+	}
+	why, _ := io.ReadAll(told) // until Enter, or the process, has ended
+	return string(why), cmd.Wait()
+}
+
 // Enter sets the namespaces up in which [Run] started this
 // process. It must be called once, before anything else looks at the host.
+// Where it is [ErrUnavailable], Run has the reason.
 func Enter() error {
+	if os.Getpid() != 1 {
+		return fmt.Errorf("%s is set, but this is no sandbox (pid %d): unset it", Env, os.Getpid())
+	}
+	unix.CloseOnExec(failure)
+	tell := os.NewFile(failure, "failure")
+	defer tell.Close()
+	err := setUp()
+	if err != nil {
+		if _, failed := fmt.Fprint(tell, err); failed == nil {
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	return err
+}
+
+func setUp() error {
 	var box Config
 	if err := json.Unmarshal([]byte(os.Getenv(Env)), &box); err != nil {
 		return fmt.Errorf("read %s: %w", Env, err)
-	}
-	if os.Getpid() != 1 {
-		return fmt.Errorf("%s is set, but this is no sandbox (pid %d): unset it", Env, os.Getpid())
 	}
 	if err := changeRoot(box.ReadOnly); err != nil {
 		return fmt.Errorf("make the sandbox's root: %w", err)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -38,6 +39,14 @@ func TestInsideSandbox(t *testing.T) {
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
 		t.Errorf("write to net.ipv4.ip_forward: %v", err)
 	}
+	disk := os.Getenv("DISK")
+	seen, err := os.ReadFile(disk + "/file")
+	if err != nil || string(seen) != "on a disk" {
+		t.Errorf("file of a mounted disk: %q, %v", seen, err)
+	}
+	if err := os.WriteFile(disk+"/file", []byte("by the sandbox"), 0o600); err != nil {
+		t.Errorf("a mounted disk cannot be written to: %v", err)
+	}
 	kept, err := os.ReadFile(os.Getenv("KEPT"))
 	if err != nil || string(kept) != "kept" {
 		t.Errorf("kept file: %q, %v", kept, err)
@@ -54,6 +63,8 @@ func TestInsideSandbox(t *testing.T) {
 	}
 }
 
+// What is written in a sandbox reaches no disk of the host, one with an odd name neither. The lines
+// that keep it: root.go, overlayOver; root.go, diskMounts; pkg/host/internal/sys/mounts.go, Mounts.
 func TestSandbox(t *testing.T) {
 	needs.Root(t)
 	if os.Getenv(Env) != "" {
@@ -68,6 +79,13 @@ func TestSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KEPT", kept)
+	base, err := os.MkdirTemp("/var/tmp", "sandbox") // /tmp is the sandbox's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(base)
+	disk := base + `/10.0.0.1:3260-iqn.2026-01,a \b-lun-0`
+	t.Setenv("DISK", disk)
 	// The mounts of this thread are compared: those of the machine change by other tests too.
 	var mounts, after string
 	var out bytes.Buffer
@@ -80,10 +98,16 @@ func TestSandbox(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if err := mountDisk(disk); err != nil {
+			return err
+		}
 		mounts = mountinfo()
 		box := Config{Hostname: "box-1", ReadOnly: []string{filepath.Dir(kept)}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
 		code, err = Run(t.Context(), box, []string{"-test.run=^TestInsideSandbox$", "-test.v"}, nil, &out, &out)
 		after = mountinfo()
+		if seen, err := os.ReadFile(disk + "/file"); err != nil || string(seen) != "on a disk" {
+			t.Errorf("a write in the sandbox reached a disk of the host: %q, %v", seen, err)
+		}
 		return err
 	})
 	if err != nil {
@@ -106,6 +130,37 @@ func TestSandbox(t *testing.T) {
 		if err != nil || strings.Contains(string(links), "outside") {
 			t.Errorf("a link of the sandbox is on the host: %v\n%s", err, links)
 		}
+	}
+}
+
+// mountDisk mounts an overlay, which is taken for a disk, with one file. Its directory is gone with
+// the mount namespace.
+func mountDisk(disk string) error {
+	base := filepath.Dir(disk)
+	if err := unix.Mount("tmpfs", base, "tmpfs", 0, ""); err != nil {
+		return err
+	}
+	for _, dir := range []string{disk, base + "/lower", base + "/upper", base + "/work"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	err := unix.Mount("overlay", disk, "overlay", 0, fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work", base))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(disk+"/file", []byte("on a disk"), 0o600)
+}
+
+// What fails inside of the namespaces is said outside. The lines that keep it: sandbox.go, Enter;
+// sandbox.go, runTold.
+func TestWhatFailsInsideIsSaidOutside(t *testing.T) {
+	needs.Root(t)
+	var out bytes.Buffer
+	box := Config{Hostname: strings.Repeat("x", 100)}
+	code, err := Run(t.Context(), box, []string{"-test.run=^TestInsideSandbox$"}, nil, &out, &out)
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "host name") {
+		t.Errorf("exit %d, %v:\n%s", code, err, out.String())
 	}
 }
 
