@@ -54,6 +54,21 @@ func (f *fileWatch) look() error {
 	return failed
 }
 
+// ways are the paths that matter and all that lead to them, without links.
+func (f *fileWatch) ways() map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]bool{}
+	for _, dir := range f.dirs {
+		for _, names := range []map[string]bool{dir.own, dir.above} {
+			for name := range names {
+				out[path.Join(dir.path, name)] = true
+			}
+		}
+	}
+	return out
+}
+
 // sysctlRoot is what every sysctl is below.
 const sysctlRoot = "/proc/sys/"
 

@@ -17,7 +17,8 @@ import (
 
 // mountWatch hears mounts, by the descriptor of mountinfo, which the kernel marks when any mount of
 // the namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with POLLPRI). On a node every pod
-// mounts: what is not at a path of the interest, or above one, does not wake.
+// mounts: what is not at a path of the interest, or above one, does not wake. Mountinfo has paths
+// without links, and where those of the interest lead the watch of files knows.
 type mountWatch struct {
 	w    *Watcher
 	file *os.File
@@ -25,11 +26,11 @@ type mountWatch struct {
 	aim  atomic.Pointer[map[string]bool]
 	seed maphash.Seed
 
-	remount func() // is called when something was mounted over what matters, or taken off it
+	files *fileWatch
 }
 
-func newMountWatch(w *Watcher, remount func()) *mountWatch {
-	return &mountWatch{w: w, seed: maphash.MakeSeed(), remount: remount}
+func newMountWatch(w *Watcher, files *fileWatch) *mountWatch {
+	return &mountWatch{w: w, seed: maphash.MakeSeed(), files: files}
 }
 
 func (m *mountWatch) name() Source { return Mounts }
@@ -87,7 +88,7 @@ func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
 		if err := errors.Join(err, failed); err != nil {
 			return err
 		}
-		m.remount() // other directories are at the paths that are watched
+		m.files.again() // other directories are at the paths that are watched
 		m.w.trigger(Mounts, "a mount", false)
 		before = now
 	}
@@ -109,12 +110,15 @@ func (m *mountWatch) state() (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read mountinfo: %w", err)
 	}
-	aim := *m.aim.Load()
+	aim, ways := *m.aim.Load(), m.files.ways()
 	var sum maphash.Hash
 	sum.SetSeed(m.seed)
 	for line := range bytes.Lines(list) {
 		fields := bytes.SplitN(line, []byte(" "), 6)
-		if len(fields) == 6 && aim[sys.UnescapeMount(string(fields[4]))] {
+		if len(fields) < 6 {
+			continue
+		}
+		if at := sys.UnescapeMount(string(fields[4])); aim[at] || ways[at] {
 			_, _ = sum.Write(line) // a hash takes all
 		}
 	}
