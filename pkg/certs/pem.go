@@ -22,9 +22,9 @@ const (
 	pemKey         = "PRIVATE KEY"
 )
 
-// WithoutMarks is a PEM text without byte order marks, which some editors write. OpenSSL passes over one
-// since 3.0; Go, and so most of what runs on a node, passes over the whole block behind it.
-func WithoutMarks(text []byte) []byte {
+// StripBOM is a PEM text without byte order marks, which some editors write. OpenSSL passes over
+// one since 3.0; Go, and so most of what runs on a node, passes over the whole block behind it.
+func StripBOM(text []byte) []byte {
 	mark := []byte("\ufeff")
 	if !bytes.Contains(text, mark) {
 		return text
@@ -35,7 +35,7 @@ func WithoutMarks(text []byte) []byte {
 // Parse reads all certificates of a PEM text. There is at least one.
 func Parse(text []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
-	for block, rest := pem.Decode(WithoutMarks(text)); block != nil; block, rest = pem.Decode(rest) {
+	for block, rest := pem.Decode(StripBOM(text)); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != pemCertificate {
 			continue
 		}
@@ -57,7 +57,7 @@ func ParseKey(text secret.Text) (crypto.Signer, error) {
 		return nil, errors.New("no private key was given: publish it, and let this node read it; where the store " +
 			"refused it a warning says why")
 	}
-	for block, rest := pem.Decode(WithoutMarks([]byte(text.Reveal()))); block != nil; block, rest = pem.Decode(rest) {
+	for block, rest := pem.Decode(StripBOM([]byte(text.Reveal()))); block != nil; block, rest = pem.Decode(rest) {
 		var key any
 		var err error
 		switch block.Type {

@@ -191,7 +191,7 @@ func TestSignedBy(t *testing.T) {
 }
 
 // No block behind a byte order mark is passed over, of certificates or of a key. The lines that
-// keep it: pem.go, WithoutMarks, Parse and ParseKey.
+// keep it: pem.go, StripBOM, Parse and ParseKey.
 func TestParseBehindAByteOrderMark(t *testing.T) {
 	const mark = "\ufeff"
 	a, one, key := ca(t, time.Hour, nil)

@@ -96,7 +96,7 @@ func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 				set.broken = true
 			}
 		} else {
-			set.put(file, object, certs.WithoutMarks(objects[object])) // so that all can read what is installed
+			set.put(file, object, certs.StripBOM(objects[object])) // so that all can read what is installed
 		}
 	}
 	return sets, errors.Join(errs...)

@@ -54,10 +54,10 @@ func (s *keyset) declare(path string, data []byte) error {
 		}
 		item := &keyItem{id: key.ID, origin: path, distrusted: key.DistrustTimestamp != ""}
 		if len(cert) > 0 {
-			item.cert = certs.WithoutMarks(cert)
+			item.cert = certs.StripBOM(cert)
 		}
 		if len(private) > 0 {
-			item.key = secret.Of(certs.WithoutMarks(private))
+			item.key = secret.Of(certs.StripBOM(private))
 		} else if had := s.items[key.ID]; had != nil { // the key may stand in a file of its own
 			item.key = had.key
 		}
