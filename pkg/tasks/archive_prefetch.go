@@ -69,7 +69,10 @@ func (f *ArchivePrefetch) Apply(ctx context.Context, h *host.Host) error {
 func (f *ArchivePrefetch) take(
 	ctx context.Context, from string, of hostfs.Unpacking,
 ) (*hostfs.Batch, map[string]hostfs.Member, error) {
-	if f == nil || f.batch == nil || from != f.from || of.Spec != f.of.Spec || !slices.Equal(of.Members, f.of.Members) {
+	if f == nil || f.batch == nil || from != f.from || !slices.Equal(of.Members, f.of.Members) {
+		return nil, nil, nil
+	}
+	if now, then := of.Spec, f.of.Spec; now.Mode != then.Mode || now.UID != then.UID || now.GID != then.GID {
 		return nil, nil, nil
 	}
 	select {

@@ -127,7 +127,7 @@ func (c *Capture) file(name string) error {
 		return err
 	}
 	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content,
-		Target: was.Target}
+		Target: was.Target, Attrs: was.Attrs}
 	if was.Type == hostfs.Regular && c.contents+was.Size > maxContents {
 		f.Content, f.Copy = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Copies)))
 		c.Copies = append(c.Copies, f.Copy)

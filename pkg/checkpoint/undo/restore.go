@@ -120,7 +120,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 
 // restore brings a path back that was there, a regular file with the batch.
 func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error {
-	spec := hostfs.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
+	spec := hostfs.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID, Attrs: f.Attrs}
 	switch f.Type {
 	case hostfs.Regular:
 		if f.Copy != "" {
@@ -133,7 +133,10 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 		}
 		return b.Put(f.Path, f.Content, spec)
 	case hostfs.Directory:
-		return h.Files.Mkdir(f.Path, f.Mode, f.UID, f.GID)
+		if err := h.Files.Mkdir(f.Path, f.Mode, f.UID, f.GID); err != nil {
+			return err
+		}
+		return h.Files.SetAttributes(f.Path, f.Attrs)
 	case hostfs.Symlink:
 		if info, err := h.Live.Files.Strict().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
 			if err := h.Files.Remove(f.Path); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Attributes are read and set on files and directories, in one step with the content, and
-// capabilities survive the change of owner. The lines that keep it: batch_staged.go, Close
+// capabilities survive the change of owner. The lines that keep it: meta.go, setMeta
 // (attributes after the owner); pkg/host/hostfs/xattr/xattr.go, portable.
 func TestAttributesComeWithTheFile(t *testing.T) {
 	needs.Root(t) // capabilities and owners
@@ -39,13 +39,94 @@ func TestAttributesComeWithTheFile(t *testing.T) {
 	if _, err := h.Attributes("/absent"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of an absent file: %v", err)
 	}
-	must(t, h.WriteFileWith(context.Background(), "/g", []byte("y"), FileSpec{Mode: 0o755, UID: 12, GID: 34}, attrs))
+	must(t, h.WriteFile(context.Background(), "/g", []byte("y"), FileSpec{Mode: 0o755, UID: 12, GID: 34, Attrs: attrs}))
 	must(t, h.SetAttributes("/d", attrs))
 	for _, path := range []string{"/g", "/d"} {
 		buf := make([]byte, 64)
 		n, err := unix.Getxattr(root+path, "security.capability", buf)
 		if err != nil || string(buf[:n]) != string(netRaw) {
 			t.Errorf("capabilities of %s: %x, %v", path, buf[:max(n, 0)], err)
+		}
+	}
+}
+
+// acl is system.posix_acl_access (include/uapi/linux/posix_acl_xattr.h): the owner and user 1234
+// may read and write, group and others nothing. Its mask makes mode 0660.
+var acl = []byte("\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\xd2\x04\x00\x00" +
+	"\x04\x00\x00\x00\xff\xff\xff\xff" + "\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff")
+
+// An edit keeps the ACL: the group bits of the mode are its mask, and without it the group would
+// gain what the ACL denies. Capabilities were given to the old content. A file that is mounted on a
+// file system without attributes keeps its own. The lines that keep it: edit.go, editOnce (Attrs);
+// meta.go, setMeta (the mode last); batch_staged.go, Close (onto).
+func TestAnEditKeepsTheACL(t *testing.T) {
+	needs.Root(t)
+	h, root := image(t)
+	must(t, os.WriteFile(root+"/f", []byte("old"), 0o600), os.Chown(root+"/f", 0, 777))
+	if err := unix.Setxattr(root+"/f", "system.posix_acl_access", acl, 0); err != nil {
+		needs.Missing(t, "needs a file system with ACLs: "+err.Error())
+	}
+	netRaw := []byte{1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	must(t, unix.Setxattr(root+"/f", "security.capability", netRaw, 0), os.Mkdir(root+"/ramfs", 0o755))
+	mount(t, "ramfs", root+"/ramfs", "ramfs", 0, "")
+	must(t, os.WriteFile(root+"/onto", []byte("old"), 0o600), os.Chown(root+"/onto", 0, 777),
+		unix.Setxattr(root+"/onto", "system.posix_acl_access", acl, 0), os.WriteFile(root+"/ramfs/onto", nil, 0o600))
+	mount(t, root+"/onto", root+"/ramfs/onto", "", unix.MS_BIND, "")
+	for _, name := range []string{"/f", "/ramfs/onto"} {
+		must(t, h.EditFile(t.Context(), name, func([]byte) ([]byte, error) { return []byte("new"), nil }))
+		info, err := h.Lstat(name)
+		must(t, err)
+		attrs, err := h.Attributes(name)
+		must(t, err)
+		if diff := cmp.Diff(map[string][]byte{"system.posix_acl_access": acl}, attrs); diff != "" || info.Mode != 0o660 ||
+			info.GID != 777 {
+			t.Errorf("%s: mode %v, group %d, attributes:\n%s", name, info.Mode, info.GID, diff)
+		}
+	}
+}
+
+// What was kept on a file system without attributes comes back with those that are asked for. The
+// lines that keep it: retain.go, Restore and retain (Attrs).
+func TestACopyComesBackWithAttributes(t *testing.T) {
+	needs.Root(t)
+	h, root := image(t)
+	must(t, os.Mkdir(root+"/ramfs", 0o755), h.WriteFile(t.Context(), "/f", []byte("old"), self(0o660)))
+	mount(t, "ramfs", root+"/ramfs", "ramfs", 0, "")
+	spec := FileSpec{Mode: 0o660, GID: 777, Attrs: map[string][]byte{"system.posix_acl_access": acl}}
+	if err := h.SetAttributes("/f", spec.Attrs); errors.Is(err, unix.ENOTSUP) {
+		needs.Missing(t, "needs a file system with ACLs: "+err.Error())
+	}
+	_, err := h.Retain(t.Context(), "/f", "/ramfs/kept")
+	must(t, err, h.Remove("/f"), h.Restore(t.Context(), "/ramfs/kept", "/f", spec))
+	attrs, err := h.Attributes("/f")
+	must(t, err)
+	if info, err := h.Lstat("/f"); err != nil || info.Mode != 0o660 || info.GID != 777 || !cmp.Equal(attrs, spec.Attrs) {
+		t.Errorf("%+v, %v, attributes %q", info, err, attrs)
+	}
+}
+
+// What is made has the access that its mode says, also where a directory has a default ACL: else a
+// user whom it names could read a file of mode 0640, and its group could not. The lines that keep
+// it: batch_staged.go, Close (DropACL); walk.go, makePublic (DropACL).
+func TestNewFilesInheritNoACL(t *testing.T) {
+	needs.Root(t)
+	h, root := image(t)
+	must(t, os.Mkdir(root+"/d", 0o755))
+	if err := unix.Setxattr(root+"/d", "system.posix_acl_default", acl, 0); err != nil {
+		needs.Missing(t, "needs a file system with ACLs: "+err.Error())
+	}
+	spec := FileSpec{Mode: 0o640, GID: 777}
+	b := h.Batch()
+	b.Unnamed()
+	must(t, h.WriteFile(t.Context(), "/d/f", nil, spec), b.Put("/d/unnamed", nil, spec), b.Commit(t.Context()),
+		h.Mkdir("/d/sub", 0o750, 0, 777))
+	for name, mode := range map[string]os.FileMode{"/d/f": 0o640, "/d/unnamed": 0o640, "/d/sub": 0o750} {
+		info, err := h.Lstat(name)
+		must(t, err)
+		attrs, err := h.Attributes(name)
+		must(t, err)
+		if _, has := attrs["system.posix_acl_access"]; has || info.Mode != mode || info.GID != 777 {
+			t.Errorf("%s: mode %v, group %d, attributes %q", name, info.Mode, info.GID, attrs)
 		}
 	}
 }

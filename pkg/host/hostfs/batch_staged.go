@@ -25,7 +25,6 @@ type Staged struct {
 	base   string
 	temp   string // its name while staged
 	spec   FileSpec
-	attrs  map[string][]byte // beyond those of the file that it replaces
 	file   *os.File
 	hash   hash.Hash
 	sum    blob.Digest
@@ -33,6 +32,7 @@ type Staged struct {
 	mtime  int64 // when it was closed
 	closed bool
 	old    bool         // there was a file before
+	onto   bool         // something is mounted on it
 	read   *blob.Digest // what the old one must have: it is edited; nil: whatever it has
 	state  stagedState
 	room   *int64 // bytes that may still be written; nil: as many as the disk takes
@@ -84,7 +84,7 @@ func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
 	case there.Type == Directory, there.Type == Other:
 		return there, &InTheWayError{Path: s.name, Is: there.Type, Want: Regular}
 	default:
-		s.old = true
+		s.old, s.onto = true, there.Mounted
 	}
 	s.dir, s.temp = dir, stagedName()
 	return there, nil
@@ -116,17 +116,19 @@ func (s *Staged) Write(p []byte) (int, error) {
 // largeFile is from where the disk starts to write before the sync.
 const largeFile = 256 << 10
 
-// Close gives the file its owner and mode. Only a closed file can be committed.
+// Close gives the file its owner, mode and attributes, and takes the ACL that the directory's
+// default gave it. Only a closed file can be committed.
 func (s *Staged) Close() error {
 	if s.closed {
 		return nil
 	}
 	fd := int(s.file.Fd())
-	if err := setMeta(fd, s.spec); err != nil {
-		return Explain("set owner and mode of", s.name, err)
+	err := xattr.DropACL(fd)
+	if err == nil {
+		err = setMeta(fd, s.spec)
 	}
-	if err := xattr.Set(fd, s.attrs); err != nil { // after the owner, whose change clears capabilities
-		return fmt.Errorf("set the attributes of %s: %w", s.name, err)
+	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // only what is mounted there has attributes
+		return Explain("set owner and mode of", s.name, err)
 	}
 	if s.spec.Mtime != 0 { // the next write would change it again
 		if err := setTime(fd, s.spec.Mtime); err != nil {
@@ -215,9 +217,6 @@ func (s *Staged) overwrite() error {
 		return unwrapPath(err)
 	}
 	if err := setMeta(fd, s.spec); err != nil {
-		return err
-	}
-	if err := xattr.Set(fd, s.attrs); err != nil {
 		return err
 	}
 	if s.spec.Mtime != 0 {

@@ -21,9 +21,10 @@ const maxEdits = 8
 // they wrote is there. It may be retried.
 var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same time")
 
-// EditFile replaces the content of a file that exists by what edit makes of it, and
-// keeps its owner and mode. Edits of one Host follow one another, so that two tasks
-// can change one file. When edit returns the same content nothing is written.
+// EditFile replaces the content of a file that exists by what edit makes of it, and keeps its
+// owner, mode and attributes but the capabilities, which were given to the old content. Edits of
+// one Host follow one another, so that two tasks can change one file. When edit returns the same
+// content nothing is written.
 //
 // What others write while we edit is not lost: the file that ours replaces must be the one that was
 // read, and nobody may have it open for writing. Else theirs is back in its place, and edit is
@@ -71,6 +72,11 @@ func editOnce(
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
+	attrs, err := w.files.Strict().Attributes(name)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	delete(attrs, "security.capability")
 	content, mtime, err := edit(old)
 	if err != nil {
 		return fmt.Errorf("edit %s: %w", name, err)
@@ -80,7 +86,7 @@ func editOnce(
 	}
 	b := w.Batch()
 	defer b.Discard()
-	s, err := b.Create(name, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: mtime})
+	s, err := b.Create(name, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs, Mtime: mtime})
 	if err != nil {
 		return err
 	}
@@ -146,25 +152,9 @@ func (s *Staged) unread(base string) error {
 
 // WriteFile puts one file in place, whole and durable: a [Batch] of one.
 func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
-	return w.WriteFileWith(ctx, name, content, spec, nil)
-}
-
-// WriteFileWith is [Writer.WriteFile] for a file that has extended attributes before it is in
-// place, see [Writer.SetAttributes].
-func (w *Writer) WriteFileWith(
-	ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte,
-) error {
 	b := w.Batch()
 	defer b.Discard()
-	s, err := b.Create(name, spec)
-	if err != nil {
-		return err
-	}
-	s.attrs = attrs
-	if _, err := s.Write(content); err != nil {
-		return err
-	}
-	if err := s.Close(); err != nil {
+	if err := b.Put(name, content, spec); err != nil {
 		return err
 	}
 	return b.Commit(ctx)

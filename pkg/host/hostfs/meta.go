@@ -7,10 +7,13 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 )
 
-// setMeta gives an open file its owner and mode. The owner comes first, since a
-// change of owner clears the setuid bit.
+// setMeta gives an open file its owner, attributes and mode. The owner comes first, since a change
+// of owner clears the setuid bit and capabilities. The mode comes last: with an ACL its group bits
+// are the mask, and without one they are what the group may do.
 func setMeta(fd int, spec FileSpec) error {
 	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
 	if err != nil {
@@ -24,8 +27,12 @@ func setMeta(fd int, spec FileSpec) error {
 		if err := unix.Fchown(fd, spec.UID, spec.GID); err != nil {
 			return err
 		}
-	} else if info.Mode == spec.Mode {
-		return nil
+	}
+	if err := xattr.Set(fd, spec.Attrs); err != nil {
+		return err
+	}
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Mode == spec.Mode {
+		return err
 	}
 	return unix.Fchmod(fd, bitsOf(spec.Mode))
 }
@@ -61,7 +68,10 @@ func unwrapPath(err error) error {
 type FileSpec struct {
 	Mode     fs.FileMode // permission, setuid, setgid and sticky bits; the umask does not count
 	UID, GID int
-	Mtime    int64 // nanoseconds since the epoch, in place together with the content; 0: now
+	// Attrs are extended attributes as [Files.Attributes] returns them. A new file has no ACL but
+	// theirs: without one the mode is all the access there is.
+	Attrs map[string][]byte
+	Mtime int64 // nanoseconds since the epoch, in place together with the content; 0: now
 	// Fleeting says that nobody believes the file after this boot: nothing waits for the disk to
 	// have it, and a power cut may leave anything in its place. A batch of such files alone is not
 	// synced.

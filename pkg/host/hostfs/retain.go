@@ -10,6 +10,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 )
 
 // Retain makes to the same file as from, durably, also where whoever wrote it has not synced it:
@@ -22,14 +24,21 @@ import (
 // Another name shares what is written to the file in place. That is done to files that something is
 // mounted on only, which have no other name.
 func (w *Writer) Retain(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
-	return w.retain(ctx, from, to, func(info FileInfo, fd int) error {
+	return w.retain(ctx, from, to, nil, func(info FileInfo, fd int) error {
 		return w.files.only(from, info, append(ours, to))
 	})
 }
 
-// Restore makes to the file again that was kept, with owner and mode.
+// Restore makes to the file again that was kept, with owner, mode and attributes.
 func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) error {
-	_, err := w.retain(ctx, kept, to, func(_ FileInfo, fd int) error { return setMeta(fd, spec) })
+	_, err := w.retain(ctx, kept, to, spec.Attrs, func(_ FileInfo, fd int) error {
+		err := setMeta(fd, spec)
+		if errors.Is(err, unix.ENOTSUP) { // a copy on a file system without attributes: the next copy has them
+			spec.Attrs = nil
+			err = setMeta(fd, spec)
+		}
+		return err
+	})
 	return err
 }
 
@@ -47,9 +56,9 @@ func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	return nil
 }
 
-// retain is Keep; ready is called with the file.
+// retain is Keep; ready is called with the file, and a copy gets attrs.
 func (w *Writer) retain(
-	ctx context.Context, from, to string, ready func(info FileInfo, fd int) error,
+	ctx context.Context, from, to string, attrs map[string][]byte, ready func(info FileInfo, fd int) error,
 ) (info FileInfo, err error) {
 	if from, err = Clean("keep", from); err != nil {
 		return info, err
@@ -82,7 +91,7 @@ func (w *Writer) retain(
 	}
 	b := w.Batch()
 	defer b.Discard()
-	staged, err := b.Create(to, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID})
+	staged, err := b.Create(to, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs})
 	if err == nil {
 		_, err = io.Copy(staged, data)
 	}
@@ -153,6 +162,7 @@ type Captured struct {
 	FileInfo
 	Content []byte // of a regular file, if it is not larger than was asked for
 	Target  string // of a symlink
+	Attrs   map[string][]byte
 }
 
 // Capture takes down how a path is, reached through no link, all of it of one file. Of a regular
@@ -174,7 +184,13 @@ func (f *Reader) Capture(name string, most int64, ours ...string) (c Captured, e
 		c.Target, err = readlinkat(dir, base)
 	case Regular:
 		err = f.capture(dir, base, name, most, ours, &c)
-	case Directory, Other:
+	case Directory:
+		var fd int
+		if fd, err = OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
+			defer unix.Close(fd)
+			c.Attrs, err = xattr.Portable(fd)
+		}
+	case Other:
 	}
 	return c, Explain("take down", name, err)
 }
@@ -192,7 +208,10 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 		c.Type = Other // a namespace, which has no content
 		return nil
 	}
-	if err := f.only(name, info, ours); err != nil || info.Size > most {
+	if err := f.only(name, info, ours); err != nil {
+		return err
+	}
+	if c.Attrs, err = xattr.Portable(fd); err != nil || info.Size > most {
 		return err
 	}
 	content, err := io.ReadAll(io.LimitReader(file, most+1))

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/selinux"
 )
@@ -271,14 +272,15 @@ func (w *walker) inTheWay(base string) error {
 	return &InTheWayError{Path: path.Join(w.at().name, base), Is: info.Type, Want: Directory}
 }
 
-// makePublic gives a directory that was made the mode 0755, whatever the umask, and its label.
+// makePublic gives a directory that was made the mode 0755, whatever the umask or a default ACL,
+// and its label.
 func (p Paths) makePublic(fd int, name string) error {
 	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
-	return cmp.Or(p.label(dir, name, selinux.Directory), unix.Fchmod(dir, 0o755))
+	return cmp.Or(p.label(dir, name, selinux.Directory), xattr.DropACL(dir), unix.Fchmod(dir, 0o755))
 }
 
 func OpenAt(dir int, name string, flags int, mode uint32) (fd int, err error) {

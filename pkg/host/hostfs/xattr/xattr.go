@@ -69,10 +69,19 @@ func Set(fd int, attrs map[string][]byte) error {
 	return nil
 }
 
+// DropACL takes the ACL from an open file or directory, where it has one. Its mode stays.
+func DropACL(fd int) error {
+	const acl = "system.posix_acl_access"
+	if n, _ := unix.Fgetxattr(fd, acl, nil); n <= 0 {
+		return nil // also where the file system has no ACLs
+	}
+	return unix.Fremovexattr(fd, acl)
+}
+
 // CopyLabels copies the SELinux label and the user attributes of the file that
 // is replaced. A new file has the label that the policy gives it in its directory.
 // Not copied: capabilities, IMA and EVM, which belong to the old content, and ACLs, since
-// the mode that is asked for is all the access there shall be.
+// the mode that is asked for is all the access there shall be. Who keeps an ACL asks for it.
 func CopyLabels(dir int, base string, to int) error {
 	from, err := unix.Openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

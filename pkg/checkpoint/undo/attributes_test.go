@@ -1,0 +1,104 @@
+package undo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// An undo brings ACLs and capabilities back, of small files, of large ones and of directories: the
+// group bits of a mode are an ACL's mask, and without it the group could write. A journal of a
+// release that kept none is undone as before. The lines that keep it: capture.go, file (Attrs);
+// restore.go, restore; pkg/host/hostfs/retain.go, Restore.
+func TestUndoBringsAttributesBack(t *testing.T) {
+	needs.Root(t)
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	must := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attrs := map[string]string{
+		// u::rwx u:1234:rw g::--- m::rw o::---, include/uapi/linux/posix_acl_xattr.h
+		"system.posix_acl_access": "\x02\x00\x00\x00" + "\x01\x00\x07\x00\xff\xff\xff\xff" +
+			"\x02\x00\x06\x00\xd2\x04\x00\x00" + "\x04\x00\x00\x00\xff\xff\xff\xff" +
+			"\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff",
+		// cap_net_raw=ep, include/uapi/linux/capability.h
+		"security.capability": "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+	}
+	paths := []string{"/d", "/d/small", "/d/chmod", "/d/large"}
+	must(os.Mkdir(root+"/d", 0o700), os.Mkdir(root+"/kept", 0o700))
+	for _, name := range paths[1:] {
+		must(os.WriteFile(root+name, []byte("old"), 0o600))
+	}
+	for _, name := range paths {
+		must(os.Chown(root+name, 0, 777))
+		for attr, value := range attrs {
+			if err := unix.Setxattr(root+name, attr, []byte(value), 0); errors.Is(err, unix.ENOTSUP) {
+				needs.Missing(t, "needs a file system with ACLs: "+err.Error())
+			} else if name != "/d" || attr != "security.capability" {
+				must(err)
+			}
+		}
+	}
+	var l Log
+	c := Capture{Host: h, Log: &l, Dir: "/kept", Twin: func(string) string { return "" }}
+	must(c.file(paths[0]), c.file(paths[1]), c.file(paths[2]))
+	c.contents = maxContents
+	must(c.file(paths[3]), c.SaveFiles(t.Context()))
+	journal, err := json.Marshal(l)
+	must(err)
+	l = Log{}
+	must(json.Unmarshal(journal, &l))
+
+	change := func() {
+		must(h.Files.RemoveTree(t.Context(), "/d"), os.Mkdir(root+"/d", 0o755),
+			os.WriteFile(root+"/d/small", []byte("new"), 0o644), os.WriteFile(root+"/d/chmod", []byte("old"), 0o644))
+	}
+	change()
+	r := Restore(h, &l, false)
+	must(r.Files(t.Context()))
+	for _, name := range paths {
+		var st unix.Stat_t
+		must(unix.Lstat(root+name, &st))
+		if st.Mode&0o777 != 0o760 || st.Gid != 777 {
+			t.Errorf("%s: mode %o, group %d", name, st.Mode&0o777, st.Gid)
+		}
+		for attr, value := range attrs {
+			buf := make([]byte, 99)
+			if n, err := unix.Getxattr(root+name, attr, buf); (err != nil || string(buf[:n]) != value) &&
+				(name != "/d" || attr != "security.capability") {
+				t.Errorf("%s: %s is %q, %v", name, attr, buf[:max(n, 0)], err)
+			}
+		}
+	}
+
+	for i := range l.Files {
+		l.Files[i].Attrs = nil
+	}
+	if older, err := json.Marshal(l); err != nil || bytes.Contains(older, []byte("attrs")) {
+		t.Errorf("a file without attributes: %s, %v", older, err)
+	}
+	change()
+	must(r.Files(t.Context()))
+	if got, err := os.ReadFile(root + "/d/small"); err != nil || string(got) != "old" || len(r.Left) > 0 {
+		t.Errorf("without attributes: %q, %v, left %q", got, err, r.Left)
+	}
+	if info, err := h.Live.Files.Lstat("/d/small"); err != nil || info.Type != hostfs.Regular || info.Mode != 0o760 {
+		t.Errorf("without attributes: %+v, %v", info, err)
+	}
+}
