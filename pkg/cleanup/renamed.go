@@ -79,7 +79,7 @@ func giveBack(ctx context.Context, h *host.Host, name, own string) error {
 	if err != nil {
 		return fmt.Errorf("give back %s: %w", own, err)
 	}
-	spec := hostfs.FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: info.Mtime}
+	spec := hostfs.FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: &info.Mtime}
 	if err := h.Files.WriteFile(ctx, own, content, spec); err != nil {
 		return err
 	}

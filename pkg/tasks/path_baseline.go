@@ -189,7 +189,7 @@ func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		at := h.Live.Files.Strict()
 		info, err := at.Lstat(string(p))
 		if now, failed := at.Sum(string(p)); err != nil || failed != nil || now != *b.Blob {
-			spec.Attrs, spec.Mtime = was.Attrs, was.Mtime
+			spec.Attrs, spec.Mtime = was.Attrs, &was.Mtime
 			return h.Files.WriteFile(ctx, string(p), b.Content, spec)
 		}
 		if err := h.Files.SetMeta(string(p), info, spec); err != nil {

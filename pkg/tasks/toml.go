@@ -148,12 +148,12 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	whole := false
 	var was pathBaseline
-	err := h.Files.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
+	err := h.Files.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, *int64, error) {
 		text, err := t.back(now, b)
-		if whole = err == nil && bytes.Equal(text, b.Content); whole {
-			err = json.Unmarshal(b.Data, &was)
+		if whole = err == nil && bytes.Equal(text, b.Content); !whole {
+			return text, nil, err
 		}
-		return text, was.Mtime, err
+		return text, &was.Mtime, json.Unmarshal(b.Data, &was)
 	})
 	if err != nil || !whole {
 		return err

@@ -130,8 +130,8 @@ func (s *Staged) Close() error {
 	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // only what is mounted there has attributes
 		return Explain("set owner and mode of", s.name, err)
 	}
-	if s.spec.Mtime != 0 { // the next write would change it again
-		if err := setTime(fd, s.spec.Mtime); err != nil {
+	if s.spec.Mtime != nil { // the next write would change it again
+		if err := setTime(fd, *s.spec.Mtime); err != nil {
 			return Explain("set the time of", s.name, err)
 		}
 	}
@@ -219,8 +219,8 @@ func (s *Staged) overwrite() error {
 	if err := setMeta(fd, s.spec); err != nil {
 		return err
 	}
-	if s.spec.Mtime != 0 {
-		if err := setTime(fd, s.spec.Mtime); err != nil {
+	if s.spec.Mtime != nil {
+		if err := setTime(fd, *s.spec.Mtime); err != nil {
 			return err
 		}
 	}

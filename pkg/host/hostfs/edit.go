@@ -31,16 +31,16 @@ var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same tim
 // called again with it. Where a file system cannot swap files, or another is mounted on the file,
 // that is only looked at before.
 func (w *Writer) EditFile(ctx context.Context, name string, edit func(old []byte) ([]byte, error)) error {
-	return w.EditFileAt(ctx, name, func(old []byte) ([]byte, int64, error) {
+	return w.EditFileAt(ctx, name, func(old []byte) ([]byte, *int64, error) {
 		content, err := edit(old)
-		return content, 0, err
+		return content, nil, err
 	})
 }
 
 // EditFileAt is [Writer.EditFile] where edit also says the file's time of change, in nanoseconds
-// since the epoch; 0: now.
+// since the epoch; nil: now.
 func (w *Writer) EditFileAt(
-	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error),
+	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime *int64, err error),
 ) (err error) {
 	w.files.edits.Lock()
 	defer w.files.edits.Unlock()
@@ -53,7 +53,7 @@ func (w *Writer) EditFileAt(
 }
 
 func editOnce(
-	ctx context.Context, w *Writer, name string, edit func(old []byte) (content []byte, mtime int64, err error),
+	ctx context.Context, w *Writer, name string, edit func(old []byte) (content []byte, mtime *int64, err error),
 ) error {
 	name, err := Clean("edit", name)
 	if err != nil {

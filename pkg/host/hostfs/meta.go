@@ -71,7 +71,7 @@ type FileSpec struct {
 	// Attrs are extended attributes as [Files.Attributes] returns them. A new file has no ACL but
 	// theirs: without one the mode is all the access there is.
 	Attrs map[string][]byte
-	Mtime int64 // nanoseconds since the epoch, in place together with the content; 0: now
+	Mtime *int64 // nanoseconds since the epoch, in place together with the content; nil: now
 	// Fleeting says that nobody believes the file after this boot: nothing waits for the disk to
 	// have it, and a power cut may leave anything in its place. A batch of such files alone is not
 	// synced.
