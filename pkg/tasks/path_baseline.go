@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -10,7 +11,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
@@ -34,6 +37,9 @@ func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
 	switch info.Type {
 	case hostfs.Symlink:
 		target, err := v.Files.Readlink(string(p))
+		if !utf8.ValidString(target) { // JSON would have the same text for another target
+			target = strconv.Quote(target)
+		}
 		return "symlink " + target, err
 	case hostfs.Regular:
 		sum, err := v.Files.SumOf(string(p), info)
@@ -90,7 +96,9 @@ type pathBaseline struct {
 	GID    int             `json:"gid"`
 	Mtime  int64           `json:"mtime"` // nanoseconds since the epoch
 	Target string          `json:"target,omitempty"`
-	Attrs  attributes      `json:"attrs,omitempty"`
+	// RawTarget is the target where it is no UTF-8, which is all that JSON has.
+	RawTarget []byte     `json:"rawTarget,omitempty"`
+	Attrs     attributes `json:"attrs,omitempty"`
 }
 
 // attributes are extended attributes by name.
@@ -109,7 +117,9 @@ func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err err
 	data := pathBaseline{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: info.Mtime}
 	switch info.Type {
 	case hostfs.Symlink:
-		data.Target, err = at.Readlink(string(p))
+		if data.Target, err = at.Readlink(string(p)); !utf8.ValidString(data.Target) {
+			data.RawTarget = []byte(data.Target)
+		}
 	case hostfs.Regular:
 		if info.Size > hostfs.MaxReadFile {
 			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
@@ -178,7 +188,7 @@ func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 				return err
 			}
 		}
-		if err := h.Files.Symlink(string(p), was.Target); err != nil {
+		if err := h.Files.Symlink(string(p), cmp.Or(string(was.RawTarget), was.Target)); err != nil {
 			return err
 		}
 		return h.Files.SetMtime(string(p), was.Mtime)

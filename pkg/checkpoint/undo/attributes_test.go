@@ -102,3 +102,26 @@ func TestUndoBringsAttributesBack(t *testing.T) {
 		t.Errorf("without attributes: %+v, %v", info, err)
 	}
 }
+
+// An undo makes a symlink again whose target is no UTF-8, as its journal in JSON has it. The lines
+// that keep it: capture.go, file (RawTarget); restore.go, restore (RawTarget).
+func TestUndoBringsATargetOfBytesBack(t *testing.T) {
+	needs.Root(t)
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	const target = "/opt/\xff\xfe"
+	c := Capture{Host: h, Log: &Log{}, Twin: func(string) string { return "" }}
+	err = errors.Join(os.Symlink(target, root+"/link"), c.file("/link"), h.Files.Remove("/link"))
+	journal, errJSON := json.Marshal(c.Log)
+	var l Log
+	if err := errors.Join(err, errJSON, json.Unmarshal(journal, &l), Restore(h, &l, false).Files(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.Readlink(root + "/link"); err != nil || got != target {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -128,6 +129,9 @@ func (c *Capture) file(name string) error {
 	}
 	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content,
 		Target: was.Target, Attrs: was.Attrs}
+	if !utf8.ValidString(f.Target) {
+		f.RawTarget = []byte(f.Target)
+	}
 	if was.Type == hostfs.Regular && c.contents+was.Size > maxContents {
 		f.Content, f.Copy = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Copies)))
 		c.Copies = append(c.Copies, f.Copy)

@@ -42,6 +42,8 @@ type File struct {
 	GID     int             `json:"gid"`
 	Content []byte          `json:"content,omitempty"`
 	Target  string          `json:"target,omitempty"`
+	// RawTarget is the target where it is no UTF-8, which is all that JSON has.
+	RawTarget []byte `json:"rawTarget,omitempty"`
 	// Attrs are extended attributes: ACLs, capabilities. Journals up to release 0.9.0 have none.
 	Attrs map[string][]byte `json:"attrs,omitempty"`
 	// where the file itself is kept, of one that is too large for the journal

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 				return err
 			}
 		}
-		return h.Files.Symlink(f.Path, f.Target)
+		return h.Files.Symlink(f.Path, cmp.Or(string(f.RawTarget), f.Target))
 	}
 	return nil
 }
