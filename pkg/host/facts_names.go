@@ -10,6 +10,7 @@ type (
 	KernelFacts  = facts.KernelFacts
 	LinkFact     = facts.LinkFact
 	RuntimeFacts = facts.RuntimeFacts
+	FlagFact     = facts.FlagFact
 	KubeletFacts = facts.KubeletFacts
 	KubeletCNI   = facts.KubeletCNI
 	Instance     = facts.Instance

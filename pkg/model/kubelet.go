@@ -20,24 +20,34 @@ type setting struct {
 }
 
 // kubelet gives kubelet the flags that its release knows and the network needs, the smallest way
-// there is: a file in its --config-dir if all of them are fields, else a variable that its command
-// line already expands. Where neither is there, a note says what to set.
+// that reaches it: a file in its --config-dir if that can hold all of them, else a variable that
+// its command line already expands. Where neither is there, the file has what it can hold, and a
+// note says what to set. To kubelet a flag counts more than a file, and of one flag the last.
 func (b *builder) kubelet() error {
 	settings, err := b.kubeletSettings()
 	if err != nil || len(settings) == 0 {
 		return err
 	}
 	k := b.in.Facts.Kubelet
-	fields := !slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Field == "" })
+	var held, rest []setting
+	for _, s := range settings {
+		if k.ConfigDir != "" && s.flag.Field != "" && s.overruled(k.Flags, "") == "" {
+			held = append(held, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
 	meta := tasks.Meta{From: settings[0].origin, Why: "kubelet's network flags"}
 	if k.Unit != "" {
 		meta.Effects = append(meta.Effects, tasks.Restart(k.Unit))
 	}
-	variable := chosenVariable(k.Variables)
-	switch {
-	case fields && k.ConfigDir != "":
-		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, facts.OwnDropIn), Content: configDropIn(settings),
+	variable := chosenVariable(k, settings)
+	if len(held) > 0 && (len(rest) == 0 || variable == "") {
+		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, facts.OwnDropIn), Content: configDropIn(held),
 			Mode: 0o644})
+	}
+	switch {
+	case len(rest) == 0:
 	case k.Unit != "" && variable != "":
 		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: facts.OwnDropIn,
 			Content: environmentDropIn(variable, b.setByOthers(variable, settings), settings)})
@@ -46,9 +56,10 @@ func (b *builder) kubelet() error {
 				"systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
 				strings.Join(k.EnvFiles, ", "), facts.OwnDropIn, variable, flagLine(settings))
 		}
-	default:
-		b.note(network.Warning, settings[0].origin, "kubelet takes no flags from us because %s: start it with %s",
-			whyNot(k.Unit, fields), flagLine(settings))
+	case len(unsaid(rest, k.Flags)) > 0:
+		rest = unsaid(rest, k.Flags)
+		b.note(network.Warning, rest[0].origin, "kubelet takes no flags from us because %s: start it with %s",
+			whyNot(k, rest), flagLine(rest))
 	}
 	return nil
 }
@@ -134,27 +145,55 @@ func (f kubeletFlag) rangeText() string {
 	return fmt.Sprintf(" (there from 1.%d to 1.%d)", f.First, f.Last)
 }
 
-// chosenVariable picks the variable for our flags among those that kubelet's command line expands:
-// one made for us, kubeadm's for network flags, kubeadm's for the administrator. Any other belongs
-// to somebody and is not taken.
-func chosenVariable(variables []string) string {
+// overruled is the flag, with another value, by which kubelet's command line wins over what comes
+// by a variable, or by a file where that is "". Empty: none does.
+func (s setting) overruled(flags []facts.FlagFact, variable string) string {
+	for _, f := range flags {
+		if f.Name == s.flag.Name && f.Value != s.value && (variable == "" || slices.Contains(f.After, variable)) {
+			return "--" + f.Name + "=" + f.Value
+		}
+	}
+	return ""
+}
+
+// unsaid are the settings that kubelet's command line does not say already.
+func unsaid(settings []setting, flags []facts.FlagFact) (out []setting) {
+	for _, s := range settings {
+		if !slices.ContainsFunc(flags, func(f facts.FlagFact) bool { return f.Name == s.flag.Name && f.Value == s.value }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// chosenVariable picks the variable for our flags among those that kubelet's command line expands
+// to words, with none after it that overrules ours: one made for us, kubeadm's for network flags,
+// kubeadm's for the administrator. Any other belongs to somebody and is not taken.
+func chosenVariable(k facts.KubeletFacts, settings []setting) string {
 	for _, name := range []string{"NETWRIGHT_KUBELET_ARGS", "KUBELET_NETWORK_ARGS", "KUBELET_EXTRA_ARGS"} {
-		if slices.Contains(variables, name) {
+		if slices.Contains(k.Variables, name) && !slices.ContainsFunc(settings,
+			func(s setting) bool { return s.overruled(k.Flags, name) != "" }) {
 			return name
 		}
 	}
 	return ""
 }
 
-func whyNot(unit string, fields bool) string {
-	switch {
-	case unit == "":
+// whyNot says why kubelet takes settings neither by a file nor by a variable.
+func whyNot(k facts.KubeletFacts, settings []setting) string {
+	const none = "its ExecStart has no word $NETWRIGHT_KUBELET_ARGS, $KUBELET_NETWORK_ARGS or $KUBELET_EXTRA_ARGS"
+	if k.Unit == "" {
 		return "no kubelet unit is on this node"
-	case fields:
-		return "it has no --config-dir, and its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, " +
-			"KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
 	}
-	return "its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
+	for _, s := range settings {
+		if flag := s.overruled(k.Flags, ""); flag != "" {
+			return "its command line says " + flag
+		}
+	}
+	if k.ConfigDir == "" && !slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Field == "" }) {
+		return "it has no --config-dir, and " + none
+	}
+	return none
 }
 
 func flagLine(settings []setting) string {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/host/facts"
 )
 
 // TestKubeletFlagRanges has the first and last release of each flag, and the neighbours.
@@ -42,6 +43,40 @@ func TestKubeletFlagRanges(t *testing.T) {
 			if f.has(values.Version{Major: 1, Minor: minor}) {
 				t.Errorf("--%s is still in 1.%d", name, minor)
 			}
+		}
+	}
+}
+
+// A way to kubelet is taken only if what comes by it counts: a flag wins over the file, and over
+// the same flag in a variable before it. What kubelet is started with already, nobody is told to.
+// The lines that keep it: kubelet.go, overruled, chosenVariable, unsaid
+func TestFlagsOfOthersOverrule(t *testing.T) {
+	maxPods := []setting{{flag: kubeletFlag{Name: "max-pods", Field: "maxPods"}, value: "60"}}
+	other := facts.FlagFact{Name: "max-pods", Value: "30", After: []string{"KUBELET_NETWORK_ARGS"}}
+	same := facts.FlagFact{Name: "max-pods", Value: "60"}
+	both := []string{"KUBELET_NETWORK_ARGS", "KUBELET_EXTRA_ARGS"}
+	for name, c := range map[string]struct {
+		flag      facts.FlagFact
+		variables []string
+		over      string
+		variable  string
+		unsaid    int
+	}{
+		"nobody gives it":           {variables: both, variable: "KUBELET_NETWORK_ARGS", unsaid: 1},
+		"between the variables":     {flag: other, variables: both, over: "--max-pods=30", variable: "KUBELET_EXTRA_ARGS", unsaid: 1},
+		"after the only one":        {flag: other, variables: both[:1], over: "--max-pods=30", unsaid: 1},
+		"as wanted":                 {flag: same, variables: both, variable: "KUBELET_NETWORK_ARGS"},
+		"as wanted, by no variable": {flag: same},
+	} {
+		k := facts.KubeletFacts{Variables: c.variables, Flags: []facts.FlagFact{c.flag}}
+		if got := maxPods[0].overruled(k.Flags, ""); got != c.over {
+			t.Errorf("%s: what wins over the file is %q", name, got)
+		}
+		if got := chosenVariable(k, maxPods); got != c.variable {
+			t.Errorf("%s: chose %q", name, got)
+		}
+		if got := unsaid(maxPods, k.Flags); len(got) != c.unsaid {
+			t.Errorf("%s: to be said %v", name, got)
 		}
 	}
 }

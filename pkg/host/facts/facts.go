@@ -149,14 +149,25 @@ type VariableFact struct {
 	File  string `json:"file"`
 }
 
+// FlagFact is a flag of a command line with its last value.
+type FlagFact struct {
+	Name  string   `json:"name"`
+	Value string   `json:"value"`
+	After []string `json:"after,omitempty"` // the variables before it: it wins over what they hold
+}
+
 // KubeletFacts is how the kubelet on this host takes its flags.
 type KubeletFacts struct {
 	Unit    string `json:"unit,omitempty"` // kubelet.service, "" if none
 	Program string `json:"program,omitempty"`
 	// Version is what the program said in an earlier pass, see [LearnVersions].
-	Version   string   `json:"version,omitempty"`
-	ExecStart string   `json:"execStart,omitempty"`
-	Variables []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS
+	Version   string `json:"version,omitempty"`
+	ExecStart string `json:"execStart,omitempty"`
+	// Variables are those that ExecStart expands to words, such as $KUBELET_EXTRA_ARGS. Of a
+	// ${KUBELET_EXTRA_ARGS} systemd makes one word, whatever it holds.
+	Variables []string `json:"variables,omitempty"`
+	// Flags are those of its command line, without what a drop-in of ours adds.
+	Flags []FlagFact `json:"flags,omitempty"`
 	// Set is what files of others say by Environment= of those variables: the last of systemd's
 	// wins, whole.
 	Set        []VariableFact `json:"set,omitempty"`

@@ -31,6 +31,7 @@ func (g gatherer) kubelet() {
 			k.Version = g.from.cachedVersion(k.Program)
 		}
 		k.Variables = command.variables
+		k.Flags = commandOf(g.byOthers(unit), g.from.files).flags()
 		k.Set = g.setByOthers(unit, k.Variables)
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config", "")
@@ -80,6 +81,17 @@ func (g gatherer) kubeconfigOf(command unitCommand) string {
 // OwnDropIn is the name of our drop-ins: after a distribution's 10-…, before a
 // person's 99-….
 const OwnDropIn = "50-netwright.conf"
+
+// byOthers is a unit as it is without our drop-in.
+func (g gatherer) byOthers(unit systemd.UnitFile) systemd.UnitFile {
+	others := systemd.ParseUnitFile(nil)
+	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
+		if raw, err := g.from.files.ReadFile(file); err == nil && path.Base(file) != OwnDropIn {
+			others.Merge(raw)
+		}
+	}
+	return others
+}
 
 // setByOthers finds who else sets a unit's variables; of one variable the last.
 func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []VariableFact {

@@ -15,7 +15,8 @@ import (
 type unitCommand struct {
 	line      string   // as written, on one line
 	args      []string // with variables expanded
-	variables []string // that the line expands, in order
+	variables []string // that are a $NAME word of the line, in order: each becomes as many words as it has
+	after     []int    // for each of args, how many of variables come before its word
 	envFiles  []string
 }
 
@@ -48,15 +49,32 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 		if i == 0 {
 			word = strings.TrimLeft(word, "@-:+!|")
 		}
-		c.variables = append(c.variables, variablesOf(word)...)
-		// A word that is one $NAME becomes as many words as the value has.
+		words, before := []string{expand(word, env)}, len(c.variables)
 		if name, ok := strings.CutPrefix(word, "$"); ok && isName(name) {
-			c.args = append(c.args, splitCommand(env[name])...)
-			continue
+			words, c.variables = splitCommand(env[name]), append(c.variables, name)
 		}
-		c.args = append(c.args, expand(word, env))
+		for _, arg := range words {
+			c.args, c.after = append(c.args, arg), append(c.after, before)
+		}
 	}
 	return c
+}
+
+// flags are all --name=value and --name value; of one name the last.
+func (c unitCommand) flags() (out []FlagFact) {
+	for i, arg := range c.args {
+		arg, ok := strings.CutPrefix(arg, "--")
+		name, value, has := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			continue
+		}
+		if !has && i+1 < len(c.args) && !strings.HasPrefix(c.args[i+1], "-") {
+			value = c.args[i+1]
+		}
+		out = slices.DeleteFunc(out, func(f FlagFact) bool { return f.Name == name })
+		out = append(out, FlagFact{Name: name, Value: value, After: append([]string(nil), c.variables[:c.after[i]]...)})
+	}
+	return out
 }
 
 // flag is the last value of --name=value or --name value; short, if not
@@ -133,11 +151,8 @@ func splitCommand(s string) []string {
 	return words
 }
 
-// variablesOf lists the variables of one word: all of $NAME, or any ${NAME} in it.
+// variablesOf lists the variables that a word has as ${NAME}.
 func variablesOf(word string) []string {
-	if name, ok := strings.CutPrefix(word, "$"); ok && isName(name) {
-		return []string{name}
-	}
 	var out []string
 	for rest := word; ; {
 		_, after, ok := strings.Cut(rest, "${")
