@@ -33,7 +33,7 @@ func TestSystemdInANode(t *testing.T) {
 	}{
 		{"unit", testUnit}, {"unit state", testUnitState}, {"no block", testNoBlock}, {"masked", testMasked}, {"oneshot", testOneshot},
 		{"unit errors", testUnitErrors}, {"drop-in and restart", testDropIn}, {"mount", testMount}, {"foreign mount", testForeignMount},
-		{"marks", testMarks},
+		{"marks", testMarks}, {"indirect and alias", testIndirectAndAlias},
 	} {
 		t.Run(test.name, test.run)
 	}
@@ -142,6 +142,34 @@ func testNoBlock(t *testing.T) {
 	}
 	if got := systemctl(t, "is-active", "late"); got != "active" {
 		t.Errorf("it is %s", got)
+	}
+}
+
+// testIndirectAndAlias turns units on and off whose state is that of others: what a change did, the
+// next plan finds right.
+// The lines that keep it: unitstate.go, look, isEnabled; pkg/host/systemd/units.go, ID
+func testIndirectAndAlias(t *testing.T) {
+	h := onNode(t)
+	const vendor = "/usr/lib/systemd/system"
+	ok(t, os.WriteFile(vendor+"/real.service", []byte(sleeper), 0o644), os.Symlink("real.service", vendor+"/named.service"),
+		os.WriteFile(vendor+"/other.service", []byte(sleeper), 0o644),
+		os.WriteFile(vendor+"/ind.service", []byte("[Service]\nExecStart=sleep 1000\n[Install]\nAlso=other.service\n"), 0o644))
+	ok(t, h.Units.DaemonReload(t.Context()))
+	for _, c := range []struct{ unit, of string }{{"ind.service", "other.service"}, {"named.service", "real.service"}} {
+		converge(t, h, UnitState{Name: c.unit, Enabled: new(true)})
+		if got := systemctl(t, "is-enabled", c.of); got != "enabled" {
+			t.Errorf("%s is enabled, and %s is %s", c.unit, c.of, got)
+		}
+	}
+	// Somebody enabled what it names, and no link leads to the unit itself.
+	if c := plan(t, UnitState{Name: "ind.service", Enabled: new(false)}, h.Live.View()); c != nil {
+		t.Errorf("an indirect unit is not disabled: %+v", c)
+	}
+	ok(t, os.Symlink(vendor+"/ind.service", unitDir+"/also-called.service"), h.Units.DaemonReload(t.Context()))
+	converge(t, h, UnitState{Name: "ind.service", Enabled: new(false)})
+	converge(t, h, UnitState{Name: "named.service", Enabled: new(false)})
+	if got := systemctl(t, "is-enabled", "real.service"); got != "disabled" {
+		t.Errorf("its alias is disabled, and real.service is %s", got)
 	}
 }
 

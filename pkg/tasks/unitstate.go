@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -46,7 +48,7 @@ func (t UnitState) needs() []graph.Key {
 
 // Plan implements [Task].
 func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
-	have, err := v.Units.Unit(ctx, t.Name)
+	have, err := t.look(ctx, v)
 	switch {
 	case errors.Is(err, host.ErrNoLiveState) && v.Facts.Init == "systemd": // an image with systemd
 		return t.planLinks(ctx, v)
@@ -103,7 +105,7 @@ func (t UnitState) differs(have systemd.UnitState) []Field {
 	if t.Masked != nil && *t.Masked != (have.File == "masked") {
 		out = append(out, Field{"masked", word(!*t.Masked, "masked", "no"), word(*t.Masked, "masked", "no")})
 	}
-	if t.Enabled != nil && *t.Enabled != isEnabled(have.File) {
+	if t.Enabled != nil && *t.Enabled != t.isEnabled(have) {
 		out = append(out, Field{"enabled", have.File, word(*t.Enabled, "enabled", "disabled")})
 	}
 	if t.Active != nil && *t.Active != t.isActive(have) {
@@ -112,10 +114,41 @@ func (t UnitState) differs(have systemd.UnitState) []Field {
 	return out
 }
 
-// isEnabled: "enabled-runtime" does not outlive a reboot; an alias or a
-// generated unit is enabled by somebody else's hand.
-func isEnabled(file string) bool {
-	return file == "enabled" || file == "alias" || file == "generated" || file == "indirect"
+// isEnabled says that a unit starts at each boot, or may: "enabled-runtime" does not outlive one. A
+// generated unit is enabled by somebody else's hand, which systemd does not stay: it is as wanted.
+func (t UnitState) isEnabled(have systemd.UnitState) bool {
+	return have.File == "enabled" || have.File == "indirect" ||
+		have.File == "generated" && t.Enabled != nil && *t.Enabled
+}
+
+// look is the unit as systemd has it. An indirect one says by its file only which others it is
+// enabled by: it is enabled if they are, and is not if no link leads to it that `systemctl disable`
+// can take away.
+func (t UnitState) look(ctx context.Context, v host.View) (systemd.UnitState, error) {
+	have, err := v.Units.Unit(ctx, t.Name)
+	if err != nil || have.File != "indirect" || t.Enabled == nil {
+		return have, err
+	}
+	if !*t.Enabled {
+		links, err := linksTo(v, have.ID)
+		if len(links) == 0 {
+			have.File = "disabled"
+		}
+		return have, err
+	}
+	file, err := facts.ReadUnitFile(v.Files, have.ID)
+	for _, names := range file.Values("Install", "Also") {
+		for name := range strings.FieldsSeq(names) {
+			other, err := v.Units.Unit(ctx, name)
+			if err != nil {
+				return have, err
+			}
+			if other.File == "disabled" {
+				have.File = "disabled"
+			}
+		}
+	}
+	return have, IgnoreMissing(err)
 }
 
 // isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about
@@ -173,7 +206,7 @@ func word(yes bool, a, b string) string {
 // Apply implements [Task]. A unit is unmasked and enabled before it starts, and
 // stopped before it is disabled and masked.
 func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	have, err := h.Live.Units.Unit(ctx, t.Name)
+	have, err := t.look(ctx, h.Live.View())
 	if errors.Is(err, host.ErrNoLiveState) {
 		return t.applyLinks(ctx, h)
 	}
@@ -195,11 +228,11 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	}{
 		{wrong["active"] && !*t.Active, func() error { return h.Units.StopUnit(ctx, t.Name, !t.NoBlock) }},
 		{wrong["masked"] && !*t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, false) }},
-		{wrong["enabled"] && *t.Enabled, func() error { return h.Units.EnableUnit(ctx, t.Name) }},
+		{wrong["enabled"] && *t.Enabled, func() error { return h.Units.EnableUnit(ctx, have.ID) }},
 		// Until systemd knows who wants it, it forgets a unit that ran to its end, and that it ran.
 		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active,
 			func() error { return h.Units.DaemonReload(ctx) }},
-		{wrong["enabled"] && !*t.Enabled, func() error { return h.Units.DisableUnit(ctx, t.Name) }},
+		{wrong["enabled"] && !*t.Enabled, func() error { return h.Units.DisableUnit(ctx, have.ID) }},
 		{wrong["masked"] && *t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, true) }},
 		{wrong["active"] && *t.Active, func() error { return h.Units.StartUnit(ctx, t.Name, !t.NoBlock) }},
 	}
@@ -216,7 +249,7 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [StateReader]: of a unit, what the task sets.
 func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
-	have, err := v.Units.Unit(ctx, t.Name)
+	have, err := t.look(ctx, v)
 	if err != nil || have.Load == "not-found" && !Runs(have) {
 		return "", err
 	}
@@ -232,7 +265,7 @@ func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 		live += " " + word(have.File == "masked", "masked", "unmasked")
 	}
 	if t.Enabled != nil {
-		live += " " + word(isEnabled(have.File), "enabled", "disabled")
+		live += " " + word(t.isEnabled(have), "enabled", "disabled")
 	}
 	if t.Active != nil {
 		live += " " + word(t.isActive(have), "active", "inactive")
@@ -249,7 +282,7 @@ func (t UnitState) Present(ctx context.Context, v host.View) (bool, error) {
 // gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as
 // active for the plan does not matter here.
 func (t UnitState) gone(have systemd.UnitState) bool {
-	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) &&
+	return t.Masked == nil && (t.Enabled == nil || !t.isEnabled(have)) &&
 		(have.Active == "inactive" || have.Active == "failed")
 }
 
@@ -261,11 +294,15 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if t.Masked != nil && *t.Masked {
 		return h.Units.MaskUnit(ctx, t.Name, false)
 	}
+	have, err := h.Live.Units.Unit(ctx, t.Name)
+	if err != nil {
+		return err
+	}
 	if err := h.Units.StopUnit(ctx, t.Name, true); err != nil {
 		return err
 	}
 	// a killed run took its file, and systemd does not know yet
-	if err := h.Units.DisableUnit(ctx, t.Name); !errors.Is(err, host.ErrNotExist) {
+	if err := h.Units.DisableUnit(ctx, have.ID); !errors.Is(err, host.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -332,7 +369,9 @@ func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error 
 		return &is
 	}
 	back.Masked = set(t.Masked, was.File == "masked")
-	back.Enabled = set(t.Enabled, isEnabled(was.File))
+	if was.File != "indirect" { // of what its Also= names it says nothing
+		back.Enabled = set(t.Enabled, was.File == "enabled" || was.File == "alias")
+	}
 	back.Active = set(t.Active, t.isActive(was.UnitState))
 	if err := back.Apply(ctx, h, nil); err != nil {
 		return err

@@ -21,10 +21,11 @@ import (
 // UnitState is a unit as systemd sees it.
 type UnitState struct {
 	Name          string
+	ID            string `json:"-"` // its own name, where Name is an alias of it
 	Load          string // loaded, not-found, masked, bad-setting
 	Active        string // active, inactive, failed, activating …
 	Sub           string
-	File          string // enabled, disabled, static, masked … ("" if none)
+	File          string // enabled, disabled, static, masked … ("" if none); of an alias, its unit's
 	NeedReload    bool
 	FragmentPath  string
 	DropIns       []string
@@ -161,7 +162,7 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	var started, judged uint64
 	var allowed bool
 	for property, into := range map[string]any{
-		"LoadState": &state.Load, "ActiveState": &state.Active, "SubState": &state.Sub, "UnitFileState": &state.File,
+		"Id": &state.ID, "LoadState": &state.Load, "ActiveState": &state.Active, "SubState": &state.Sub, "UnitFileState": &state.File,
 		"NeedDaemonReload": &state.NeedReload, "FragmentPath": &state.FragmentPath, "DropInPaths": &state.DropIns,
 		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job,
 		"StateChangeTimestampMonotonic":  &state.ChangedUS,
@@ -196,6 +197,9 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	// UnitFileState is cached by systemd since it loaded the unit; links that were made since,
 	// by us or by an earlier run, it does not know. This asks the disk, and takes 0.5 ms.
 	err = b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
+	if err == nil && state.File == "alias" {
+		err = b.manager(ctx, "GetUnitFileState", state.ID).Store(&state.File)
+	}
 	switch {
 	case isNoUnit(err):
 		state.File = "" // its file went since; what systemd has cached of it says nothing
