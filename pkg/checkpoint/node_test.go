@@ -44,22 +44,31 @@ const (
 for u in stopped enabled masked-on unmasked masked-off dropped; do printf '[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nw-$u.service; done
 mv /etc/systemd/system/nw-*masked-*.service /etc/systemd/system/nw-unmasked.service /usr/lib/systemd/system/
 printf '[Service]\nExecStart=sleep 1000\n' >/usr/lib/systemd/system/nw-static.service
-systemctl daemon-reload
+cp /usr/lib/systemd/system/nw-static.service /usr/lib/systemd/system/nw-hand.service
+cp /etc/systemd/system/nw-stopped.service /usr/lib/systemd/system/nw-beside.service
+(cat /etc/systemd/system/nw-stopped.service; echo Also=nw-beside.service) >/usr/lib/systemd/system/nw-also.service
+mkdir -p /etc/systemd/system/basic.target.wants /opt; mv /etc/systemd/system/nw-dropped.service /opt/nw-linked.service
+cp /opt/nw-linked.service /etc/systemd/system/nw-dropped.service
+ln -s /usr/lib/systemd/system/nw-also.service /usr/lib/systemd/system/nw-hand.service /etc/systemd/system/basic.target.wants
+systemctl daemon-reload; systemctl link /opt/nw-linked.service
+systemctl enable nw-also; systemctl disable nw-beside; systemctl start nw-also nw-hand
 systemctl enable --now nw-stopped nw-masked-on nw-dropped; systemctl start nw-static; systemctl mask nw-unmasked`
 	unitsChange = `
 systemctl disable --now nw-stopped; systemctl enable --now nw-enabled; systemctl mask --now nw-masked-on nw-masked-off nw-static; systemctl unmask nw-unmasked
+systemctl disable --now nw-also nw-hand; systemctl disable nw-linked; systemctl enable nw-beside
 printf '[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nw-made.service
 mkdir -p /etc/systemd/system/nw-dropped.service.d; printf '[Service]\nNice=5\n' >/etc/systemd/system/nw-dropped.service.d/x.conf
 systemctl daemon-reload; systemctl enable --now nw-made; systemctl restart nw-dropped`
 	unitsLook = `
-for u in stopped enabled masked-on unmasked masked-off static made dropped; do
-systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/systemd/system /etc/systemd/system/multi-user.target.wants | grep -o " nw-$u.*" || true; done; ls /etc/systemd/system/*.d/x.conf || true`
+for u in stopped enabled masked-on unmasked masked-off static made dropped also beside hand linked; do
+systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/systemd/system /etc/systemd/system/multi-user.target.wants /etc/systemd/system/basic.target.wants | grep -o " nw-$u.*" || true; done; ls /etc/systemd/system/*.d/x.conf || true`
 )
 
 // Units are after an undo what they were before the change: masked, enabled and running or not,
-// with their drop-ins. The timer stands while the change is not confirmed, and goes with it. The
-// lines that keep it: pkg/checkpoint/undo/restore_units.go, Units; arm.go, arm and dismantle
-// (timer).
+// with their drop-ins, with links that people made and none to what their Also= names. The timer
+// stands while the change is not confirmed, and goes with it. The lines that keep it:
+// pkg/checkpoint/undo/restore_units.go, Units; pkg/tasks/unitbaseline.go, Restore; arm.go, arm and
+// dismantle (timer).
 func TestUndoOfUnits(t *testing.T) {
 	if os.Getenv(inNode) == "" {
 		self, err := os.Executable()
@@ -81,7 +90,7 @@ func TestUndoOfUnits(t *testing.T) {
 	was := netns.Shell(t, unitsLook)
 	keys := []graph.Key{tasks.FileKey("/etc/systemd/system/nw-made.service"), tasks.FileKey("/etc/systemd/system/nw-dropped.service.d"),
 		tasks.FileKey("/etc/systemd/system/nw-dropped.service.d/x.conf"), tasks.Restart("nw-dropped.service")}
-	for _, unit := range []string{"stopped", "enabled", "masked-on", "unmasked", "masked-off", "static", "made"} {
+	for _, unit := range []string{"stopped", "enabled", "masked-on", "unmasked", "masked-off", "static", "made", "also", "hand", "linked"} {
 		keys = append(keys, graph.MakeKey(tasks.KindUnit, "nw-"+unit+".service"))
 	}
 	settings := Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Minute}

@@ -34,6 +34,7 @@ func TestSystemdInANode(t *testing.T) {
 		{"unit", testUnit}, {"unit state", testUnitState}, {"no block", testNoBlock}, {"masked", testMasked}, {"oneshot", testOneshot},
 		{"unit errors", testUnitErrors}, {"drop-in and restart", testDropIn}, {"mount", testMount}, {"foreign mount", testForeignMount},
 		{"marks", testMarks}, {"indirect and alias", testIndirectAndAlias},
+		{"links come back", testLinksComeBack},
 	} {
 		t.Run(test.name, test.run)
 	}
@@ -170,6 +171,38 @@ func testIndirectAndAlias(t *testing.T) {
 	converge(t, h, UnitState{Name: "named.service", Enabled: new(false)})
 	if got := systemctl(t, "is-enabled", "real.service"); got != "disabled" {
 		t.Errorf("its alias is disabled, and real.service is %s", got)
+	}
+}
+
+// testLinksComeBack resets a unit to links that no verb of systemd makes: a person's own, and none
+// of what its Also= names.
+// The lines that keep it: unitbaseline.go, LinksOfUnit, relink, Restore
+func testLinksComeBack(t *testing.T) {
+	h := onNode(t)
+	const vendor = "/usr/lib/systemd/system"
+	ok(t, os.WriteFile(vendor+"/beside.service", []byte(sleeper), 0o644),
+		os.WriteFile(vendor+"/back.service", []byte(sleeper+"Also=beside.service\n"), 0o644),
+		os.MkdirAll(unitDir+"/basic.target.wants", 0o755),
+		os.Symlink(vendor+"/back.service", unitDir+"/basic.target.wants/back.service"), h.Units.DaemonReload(t.Context()))
+	for _, enabled := range []bool{true, false} {
+		task := UnitState{Name: "back.service", Enabled: new(enabled), Masked: new(!enabled)}
+		was, err := task.Baseline(t.Context(), h.Live.View())
+		ok(t, err)
+		ok(t, h.Units.EnableUnit(t.Context(), "back.service")) // with beside.service
+		ok(t, task.Apply(t.Context(), h, nil))
+		ok(t, task.Restore(t.Context(), h, was))
+		if right, err := task.Restored(t.Context(), h.Live.View(), was); err != nil || !right {
+			t.Errorf("enabled %t: not restored (%v)", enabled, err)
+		}
+		if _, err := os.Readlink(unitDir + "/basic.target.wants/back.service"); err != nil {
+			t.Error(err)
+		}
+		if got := systemctl(t, "is-enabled", "beside.service"); got != "disabled" {
+			t.Errorf("enabled %t: beside.service is %s", enabled, got)
+		}
+		if _, err := os.Lstat(unitDir + "/multi-user.target.wants/back.service"); err == nil {
+			t.Errorf("enabled %t: a link is left", enabled)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -119,40 +118,6 @@ func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
 		}
 	}
 	return nil
-}
-
-type unitLink struct {
-	Path   string `json:"path"`
-	Target string `json:"target"`
-	Mtime  int64  `json:"mtime"`
-}
-
-// linksTo finds the symlinks below /etc/systemd/system that are named like a unit or lead to it.
-func linksTo(v host.View, name string) (out []unitLink, err error) {
-	for _, dir := range UnitDirs(v) {
-		names, err := v.Files.ReadDir(dir)
-		if err != nil {
-			return nil, fmt.Errorf("look for the links of unit %s: %w", name, err)
-		}
-		for _, base := range names {
-			at := path.Join(dir, base)
-			info, there, err := lstat(v, at)
-			if err != nil {
-				return nil, err
-			}
-			if !there || info.Type != hostfs.Symlink {
-				continue
-			}
-			target, err := v.Files.Readlink(at)
-			if err != nil {
-				return nil, err
-			}
-			if base == name || path.Base(target) == name {
-				out = append(out, unitLink{at, target, info.Mtime})
-			}
-		}
-	}
-	return out, nil
 }
 
 // UnitDirs are /etc/systemd/system and the directories in it that hold links to units: what changes

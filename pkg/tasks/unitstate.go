@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -304,85 +303,6 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	// a killed run took its file, and systemd does not know yet
 	if err := h.Units.DisableUnit(ctx, have.ID); !errors.Is(err, host.ErrNotExist) {
 		return err
-	}
-	return nil
-}
-
-// unitBaseline is a unit with the links by which it is enabled, wanted, masked or named.
-type unitBaseline struct {
-	systemd.UnitState
-	Links []unitLink `json:"links,omitempty"`
-}
-
-// Baseline implements [Restorer].
-func (t UnitState) Baseline(ctx context.Context, v host.View) (Baseline, error) {
-	have, err := v.Units.Unit(ctx, t.Name)
-	if err != nil {
-		return Baseline{}, err
-	}
-	links, err := linksTo(v, t.Name)
-	if err != nil {
-		return Baseline{}, err
-	}
-	b, err := Baseline{}, error(nil)
-	if b.Live, err = t.Live(ctx, v); err != nil {
-		return b, err
-	}
-	b.Data, err = json.Marshal(unitBaseline{have, links})
-	return b, err
-}
-
-// Restored implements [Restorer].
-func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
-	if same, err := alive(ctx, v, t, b); err != nil || !same {
-		return same, err
-	}
-	var was unitBaseline
-	if err := json.Unmarshal(b.Data, &was); err != nil {
-		return false, fmt.Errorf("read how unit %s was: %w", t.Name, err)
-	}
-	for _, link := range was.Links {
-		target, err := v.Files.Readlink(link.Path)
-		if err != nil || target != link.Target {
-			return false, IgnoreMissing(err)
-		}
-		if info, err := v.Files.Lstat(link.Path); err != nil || info.Mtime != link.Mtime {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed
-// it. The links that a unit had come back as they were: a person may have made some that its file
-// does not ask for.
-func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	var was unitBaseline
-	if err := json.Unmarshal(b.Data, &was); err != nil {
-		return fmt.Errorf("restore unit %s: %w", t.Name, err)
-	}
-	back := UnitState{Meta: t.Meta, Name: t.Name, NoBlock: t.NoBlock}
-	set := func(asked *bool, is bool) *bool {
-		if asked == nil {
-			return nil
-		}
-		return &is
-	}
-	back.Masked = set(t.Masked, was.File == "masked")
-	if was.File != "indirect" { // of what its Also= names it says nothing
-		back.Enabled = set(t.Enabled, was.File == "enabled" || was.File == "alias")
-	}
-	back.Active = set(t.Active, t.isActive(was.UnitState))
-	if err := back.Apply(ctx, h, nil); err != nil {
-		return err
-	}
-	for _, link := range was.Links {
-		if err := h.Files.Symlink(link.Path, link.Target); err != nil {
-			return fmt.Errorf("restore unit %s: %w", t.Name, err)
-		}
-		if err := h.Files.SetMtime(link.Path, link.Mtime); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -221,9 +221,11 @@ func (c *Capture) unit(ctx context.Context, name string) error {
 	if errors.Is(err, host.ErrNoLiveState) {
 		return nil
 	}
-	if err == nil {
-		c.Log.Units = append(c.Log.Units, Unit{name, u.Active, u.File})
+	if err != nil {
+		return err
 	}
+	links, err := tasks.LinksOfUnit(c.Host.Live.View(), u)
+	c.Log.Units = append(c.Log.Units, Unit{name, u.Active, u.File, &links})
 	return err
 }
 

@@ -60,7 +60,10 @@ type Table struct {
 }
 
 // Unit is a unit as it was.
-type Unit struct{ Name, Active, File string }
+type Unit struct {
+	Name, Active, File string
+	Links              *tasks.UnitLinks `json:",omitempty"` // nil: of an earlier release
+}
 
 // Own is a key that its own kind brings back, with all that the task is made again from: an undo
 // depends on no ledger.

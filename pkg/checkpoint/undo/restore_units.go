@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -41,9 +42,15 @@ func (r *Reversal) Units(ctx context.Context) error {
 			try(err)
 			continue
 		}
-		try(was.relink(ctx, h, now.File))
+		changed, err := was.relink(ctx, h, now.File)
+		var other *hostfs.InTheWayError
+		var link *hostfs.LinkError
+		if errors.As(err, &other) || errors.As(err, &link) {
+			r.Left, err = append(r.Left, err.Error()), nil
+		}
+		try(err)
 		switch running := was.Active == "active" || was.Active == "activating"; {
-		case r.Booted && was.File == now.File:
+		case r.Booted && !changed:
 		case running && now.Active != "active":
 			try(h.Units.StartUnit(ctx, was.Name, false))
 		case !running && (now.Active == "active" || now.Job) &&
@@ -97,8 +104,17 @@ func (r *Reversal) awaitReaders(ctx context.Context) {
 	}
 }
 
-// relink brings back by which links a unit is enabled or masked.
-func (u Unit) relink(ctx context.Context, h *host.Host, now string) (err error) {
+// relink brings back by which links a unit is enabled or masked. changed says that the change left
+// others.
+func (u Unit) relink(ctx context.Context, h *host.Host, now string) (changed bool, err error) {
+	if u.Links != nil {
+		return u.Links.Restore(ctx, h)
+	}
+	return u.File != now, u.turn(ctx, h, now)
+}
+
+// turn enables, disables or masks a unit of a journal that has no links.
+func (u Unit) turn(ctx context.Context, h *host.Host, now string) (err error) {
 	if now == "masked" && u.File != now {
 		err = h.Units.MaskUnit(ctx, u.Name, false)
 	}

@@ -1,0 +1,239 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
+
+// UnitLinks are the links below /etc that name some units or lead to them: what systemd's verbs
+// enable, disable and mask change. No verb is the inverse of another one: disable removes links
+// that people made, too, and both act on what Also= names.
+type UnitLinks struct {
+	Names []string   `json:"names,omitempty"` // the unit's, an alias' own, and what its Also= reaches
+	Links []unitLink `json:"links,omitempty"`
+	Dirs  []string   `json:"dirs,omitempty"` // that there were for links
+}
+
+type unitLink struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	Mtime  int64  `json:"mtime"`
+}
+
+// LinksOfUnit are those of a unit, with what its Also= reaches.
+func LinksOfUnit(v host.View, have systemd.UnitState) (UnitLinks, error) {
+	var err error
+	u := UnitLinks{Names: []string{have.Name}, Dirs: UnitDirs(v)}
+	if have.ID != "" && have.ID != have.Name {
+		u.Names = append(u.Names, have.ID)
+	}
+	for i := 0; i < len(u.Names); i++ {
+		for _, name := range alsoOf(v.Files, u.Names[i]) {
+			if !slices.Contains(u.Names, name) {
+				u.Names = append(u.Names, name)
+			}
+		}
+	}
+	u.Links, err = linksTo(v, u.Names...)
+	return u, err
+}
+
+// alsoOf is what the Also= of a unit names, of a masked one by the file that the mask hides.
+func alsoOf(f hostfs.Files, name string) (also []string) {
+	file, err := facts.ReadUnitFile(f, name)
+	for _, dir := range facts.UnitDirs {
+		if raw, bad := f.ReadFile(path.Join(dir, name)); err == nil && file.Masked && bad == nil && len(raw) > 0 {
+			file = systemd.ParseUnitFile(raw)
+		}
+	}
+	for _, names := range file.Values("Install", "Also") {
+		also = append(also, strings.Fields(names)...)
+	}
+	return also
+}
+
+// Restored says that the links are there as they were, and no others.
+func (u UnitLinks) Restored(v host.View) (bool, error) {
+	now, err := linksTo(v, u.Names...)
+	return err == nil && slices.Equal(now, u.Links), err
+}
+
+// Restore brings back exactly these links, and has systemd read its units again where it changed
+// any. What somebody put into the place of one, or on the way to it, is an [hostfs.InTheWayError]
+// or a [hostfs.LinkError].
+func (u UnitLinks) Restore(ctx context.Context, h *host.Host) (changed bool, err error) {
+	if changed, err = u.relink(h); changed {
+		err = errors.Join(err, h.Units.DaemonReload(ctx))
+	}
+	return changed, err
+}
+
+// relink makes the links that are missing and removes those that came, with their directories.
+func (u UnitLinks) relink(h *host.Host) (changed bool, err error) {
+	now, err := linksTo(h.Live.View(), u.Names...)
+	if err != nil {
+		return false, err
+	}
+	for _, link := range now {
+		if slices.ContainsFunc(u.Links, func(was unitLink) bool { return was.Path == link.Path }) {
+			continue
+		}
+		err := h.Files.Remove(link.Path)
+		dir := path.Dir(link.Path)
+		if left, bad := h.Live.Files.ReadDir(dir); bad == nil && len(left) == 0 && !slices.Contains(u.Dirs, dir) {
+			err = errors.Join(err, h.Files.Remove(dir))
+		}
+		if err != nil {
+			return true, fmt.Errorf("take away a link of unit %s: %w", u.Names[0], err)
+		}
+		changed = true
+	}
+	for _, link := range u.Links {
+		if slices.Contains(now, link) {
+			continue
+		}
+		if err := link.restore(h); err != nil {
+			return true, fmt.Errorf("bring back a link of unit %s: %w", u.Names[0], err)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+func (l unitLink) restore(h *host.Host) error {
+	if err := h.Files.Symlink(l.Path, l.Target); err != nil {
+		return err
+	}
+	return h.Files.SetMtime(l.Path, l.Mtime)
+}
+
+// linksTo finds the symlinks below /etc/systemd/system that are named like one of some units or
+// lead to it.
+func linksTo(v host.View, names ...string) (out []unitLink, err error) {
+	for _, dir := range UnitDirs(v) {
+		found, err := v.Files.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("look for the links of unit %s: %w", names[0], err)
+		}
+		for _, base := range found {
+			at := path.Join(dir, base)
+			info, there, err := lstat(v, at)
+			if err != nil {
+				return nil, err
+			}
+			if !there || info.Type != hostfs.Symlink {
+				continue
+			}
+			target, err := v.Files.Readlink(at)
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(names, base) || slices.Contains(names, path.Base(target)) {
+				out = append(out, unitLink{at, target, info.Mtime})
+			}
+		}
+	}
+	return out, nil
+}
+
+// unitBaseline is a unit with the links by which it is enabled, wanted, masked or named. Without
+// names it is of an earlier release, or the task leaves links alone: others may have come since.
+type unitBaseline struct {
+	systemd.UnitState
+	UnitLinks
+}
+
+// Baseline implements [Restorer].
+func (t UnitState) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	have, err := v.Units.Unit(ctx, t.Name)
+	if err != nil {
+		return Baseline{}, err
+	}
+	links, err := LinksOfUnit(v, have)
+	if err != nil {
+		return Baseline{}, err
+	}
+	if t.Enabled == nil && t.Masked == nil {
+		links.Names, links.Dirs = nil, nil
+	}
+	b, err := Baseline{}, error(nil)
+	if b.Live, err = t.Live(ctx, v); err != nil {
+		return b, err
+	}
+	b.Data, err = json.Marshal(unitBaseline{have, links})
+	return b, err
+}
+
+// Restored implements [Restorer].
+func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	if same, err := alive(ctx, v, t, b); err != nil || !same {
+		return same, err
+	}
+	var was unitBaseline
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return false, fmt.Errorf("read how unit %s was: %w", t.Name, err)
+	}
+	if was.Names != nil {
+		return was.UnitLinks.Restored(v)
+	}
+	for _, link := range was.Links {
+		target, err := v.Files.Readlink(link.Path)
+		if err != nil || target != link.Target {
+			return false, IgnoreMissing(err)
+		}
+		if info, err := v.Files.Lstat(link.Path); err != nil || info.Mtime != link.Mtime {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed
+// it. The links come back as they were, which a person may have made some of.
+func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	var was unitBaseline
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore unit %s: %w", t.Name, err)
+	}
+	back := UnitState{Meta: t.Meta, Name: t.Name, NoBlock: t.NoBlock}
+	set := func(asked *bool, is bool) *bool {
+		if asked == nil {
+			return nil
+		}
+		return &is
+	}
+	back.Active = set(t.Active, t.isActive(was.UnitState))
+	if was.Names == nil {
+		back.Masked = set(t.Masked, was.File == "masked")
+		if was.File != "indirect" { // of what its Also= names it says nothing
+			back.Enabled = set(t.Enabled, was.File == "enabled" || was.File == "alias")
+		}
+		if err := back.Apply(ctx, h, nil); err != nil {
+			return err
+		}
+		for _, link := range was.Links {
+			if err := link.restore(h); err != nil {
+				return fmt.Errorf("restore unit %s: %w", t.Name, err)
+			}
+		}
+		return nil
+	}
+	steps := []func() error{
+		func() error { _, err := was.UnitLinks.Restore(ctx, h); return err },
+		func() error { return back.Apply(ctx, h, nil) },
+	}
+	if back.Active != nil && !*back.Active { // it stops by the file that it started by
+		slices.Reverse(steps)
+	}
+	return errors.Join(steps[0](), steps[1]())
+}

@@ -1,0 +1,64 @@
+package tasks
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
+
+// What enabled, disabled and masked a unit, or what its Also= reaches, goes back to the links that
+// there were: with those that people made, and with directories of their own. A masked unit's Also=
+// counts. The lines that keep it: unitbaseline.go, LinksOfUnit, alsoOf, relink
+func TestTheLinksOfAUnitComeBack(t *testing.T) {
+	h, root := onDisk(t)
+	at := root + unitDir + "/"
+	link := func(path, target string) {
+		ok(t, os.MkdirAll(filepath.Dir(at+path), 0o755), os.Symlink(target, at+path))
+	}
+	vendor := root + "/usr/lib/systemd/system/"
+	ok(t, os.MkdirAll(vendor, 0o755), os.MkdirAll(at+"empty.target.wants", 0o755))
+	for name, also := range map[string]string{"a.service": "b.socket", "b.socket": "c.timer a.service", "c.timer": "", "d.service": ""} {
+		ok(t, os.WriteFile(vendor+name, []byte("[Install]\nAlso="+also+"\n"), 0o644))
+	}
+	link("hand.target.wants/a.service", "../a.service")
+	link("a.service", "/dev/null")
+	link("other.service", "/usr/lib/systemd/system/c.timer")
+	link("x.target.wants/d.service", "/usr/lib/systemd/system/d.service")
+	was, err := LinksOfUnit(h.Live.View(), systemd.UnitState{Name: "a.service", ID: "a.service"})
+	ok(t, err)
+	if !slices.Equal(was.Names, []string{"a.service", "b.socket", "c.timer"}) || len(was.Links) != 3 {
+		t.Errorf("it has %+v", was)
+	}
+	ok(t, os.RemoveAll(at+"hand.target.wants"), os.Remove(at+"a.service"), os.Remove(at+"other.service"))
+	link("new.target.requires/b.socket", "/usr/lib/systemd/system/b.socket")
+	link("empty.target.wants/c.timer", "/usr/lib/systemd/system/c.timer")
+	link("x.target.wants/a.service", "/usr/lib/systemd/system/a.service")
+	link("other.service", "/usr/lib/systemd/system/b.socket")
+	for _, want := range []bool{true, false} {
+		if changed, err := was.relink(h); err != nil || changed != want {
+			t.Errorf("changed %t (%v), want %t", changed, err, want)
+		}
+		if right, err := was.Restored(h.Live.View()); err != nil || !right {
+			t.Errorf("restored %t (%v)", right, err)
+		}
+	}
+	for path, there := range map[string]bool{"new.target.requires": false, "empty.target.wants": true, "x.target.wants/d.service": true} {
+		if _, err := os.Lstat(at + path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A baseline of an earlier release has no names, and is brought back by systemd's verbs.
+// The line that keeps it: unitbaseline.go, unitBaseline
+func TestAnOlderBaselineOfAUnit(t *testing.T) {
+	var was unitBaseline
+	ok(t, json.Unmarshal([]byte(`{"Name":"a.service","File":"enabled","links":[{"path":"/p","target":"t","mtime":1}]}`), &was))
+	if was.Names != nil || was.File != "enabled" || !slices.Equal(was.Links, []unitLink{{"/p", "t", 1}}) {
+		t.Errorf("read %+v", was)
+	}
+}
