@@ -19,7 +19,11 @@ func setMeta(fd int, spec FileSpec) error {
 	if err != nil {
 		return err
 	}
-	if info.UID != spec.UID || info.GID != spec.GID {
+	owned := info.UID == spec.UID && info.GID == spec.GID
+	if owned && info.Mode == spec.Mode && len(spec.Attrs) == 0 {
+		return nil
+	}
+	if !owned {
 		// Between the two calls nobody gets more than by both the old and the new mode.
 		if err := unix.Fchmod(fd, bitsOf(info.Mode&spec.Mode)); err != nil {
 			return err
@@ -29,9 +33,6 @@ func setMeta(fd int, spec FileSpec) error {
 		}
 	}
 	if err := xattr.Set(fd, spec.Attrs); err != nil {
-		return err
-	}
-	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Mode == spec.Mode {
 		return err
 	}
 	return unix.Fchmod(fd, bitsOf(spec.Mode))
