@@ -48,6 +48,38 @@ func LinksOfUnit(v host.View, have systemd.UnitState) (UnitLinks, error) {
 	return u, err
 }
 
+// LinksOfUnits are those of all units, without names.
+func LinksOfUnits(v host.View) (UnitLinks, error) {
+	links, err := linksTo(v)
+	return UnitLinks{Links: links}, err
+}
+
+// RestoreMissing makes the links again that are gone, of units whose file is still there, and has
+// systemd read its units again. A mask is none of them, and what came stays.
+func (u UnitLinks) RestoreMissing(ctx context.Context, h *host.Host) error {
+	made, err := u.remake(h)
+	if made {
+		err = errors.Join(err, h.Units.DaemonReload(ctx))
+	}
+	return err
+}
+
+// remake makes the links that are gone.
+func (u UnitLinks) remake(h *host.Host) (made bool, err error) {
+	for _, link := range u.Links {
+		_, there, bad := lstat(h.Live.View(), link.Path)
+		file := link.Target
+		if !path.IsAbs(file) {
+			file = path.Join(path.Dir(link.Path), file)
+		}
+		if _, gone := h.Live.Files.Lstat(file); there || bad != nil || gone != nil || file == "/dev/null" {
+			continue
+		}
+		err, made = errors.Join(err, link.restore(h)), true
+	}
+	return made, err
+}
+
 // alsoOf is what the Also= of a unit names, of a masked one by the file that the mask hides.
 func alsoOf(f hostfs.Files, name string) (also []string) {
 	file, err := facts.ReadUnitFile(f, name)
@@ -118,12 +150,12 @@ func (l unitLink) restore(h *host.Host) error {
 }
 
 // linksTo finds the symlinks below /etc/systemd/system that are named like one of some units or
-// lead to it.
+// lead to it; without names all.
 func linksTo(v host.View, names ...string) (out []unitLink, err error) {
 	for _, dir := range UnitDirs(v) {
 		found, err := v.Files.ReadDir(dir)
 		if err != nil {
-			return nil, fmt.Errorf("look for the links of unit %s: %w", names[0], err)
+			return nil, fmt.Errorf("look for the links of units %s: %w", strings.Join(names, ", "), err)
 		}
 		for _, base := range found {
 			at := path.Join(dir, base)
@@ -138,7 +170,7 @@ func linksTo(v host.View, names ...string) (out []unitLink, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if slices.Contains(names, base) || slices.Contains(names, path.Base(target)) {
+			if len(names) == 0 || slices.Contains(names, base) || slices.Contains(names, path.Base(target)) {
 				out = append(out, unitLink{at, target, info.Mtime})
 			}
 		}

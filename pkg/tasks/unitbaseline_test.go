@@ -53,6 +53,37 @@ func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	}
 }
 
+// What a program took of the links of units comes back, but no mask and nothing of a unit whose
+// file is gone; what came stays. The lines that keep it: unitbaseline.go, remake, LinksOfUnits
+func TestLinksThatAreGoneComeBack(t *testing.T) {
+	h, root := onDisk(t)
+	at := root + unitDir + "/"
+	ok(t, os.MkdirAll(root+"/usr/lib/systemd/system", 0o755), os.MkdirAll(at+"x.target.wants", 0o755),
+		os.WriteFile(root+"/usr/lib/systemd/system/a.service", nil, 0o644))
+	gone := map[string]bool{"x.target.wants/a.service": true, "alias.service": true, "mask.service": false, "x.target.wants/b.service": false}
+	for path, target := range map[string]string{"x.target.wants/a.service": "../alias.service", "alias.service": "/usr/lib/systemd/system/a.service",
+		"mask.service": "/dev/null", "x.target.wants/b.service": "/usr/lib/systemd/system/b.service"} {
+		ok(t, os.Symlink(target, at+path))
+	}
+	was, err := LinksOfUnits(h.Live.View())
+	ok(t, err)
+	for path := range gone {
+		ok(t, os.Remove(at+path))
+	}
+	ok(t, os.Symlink("../alias.service", at+"x.target.wants/new.service"))
+	gone["x.target.wants/new.service"] = true
+	for _, want := range []bool{true, false} {
+		if made, err := was.remake(h); err != nil || made != want {
+			t.Errorf("made %t (%v), want %t", made, err, want)
+		}
+	}
+	for path, want := range gone {
+		if _, err := os.Lstat(at + path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // A baseline of an earlier release has no names, and is brought back by systemd's verbs.
 // The line that keeps it: unitbaseline.go, unitBaseline
 func TestAnOlderBaselineOfAUnit(t *testing.T) {

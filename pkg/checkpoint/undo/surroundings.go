@@ -19,6 +19,7 @@ import (
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // surroundings are what a program of the user's may change that no key names. Addresses, routes,
@@ -32,6 +33,7 @@ type surroundings struct {
 	Legacy  []firewall.LegacyTable       `json:"legacy,omitempty"`
 	Sysctls map[string]string            `json:"sysctls,omitempty"` // besides those of the journal
 	Units   map[string]systemd.UnitBrief `json:"units,omitempty"`
+	Links   *tasks.UnitLinks             `json:"links,omitempty"`   // nil: of an earlier release
 	Without []string                     `json:"without,omitempty"` // what is not kept, and why
 }
 
@@ -53,6 +55,11 @@ func captureAround(ctx context.Context, h *host.Host, sysctls map[string]string)
 	if s.Units, err = h.Units.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return nil, fmt.Errorf("write down which units run: %w", err)
 	}
+	links, err := tasks.LinksOfUnits(h.Live.View())
+	if err != nil {
+		return nil, err
+	}
+	s.Links = &links
 	maps.DeleteFunc(s.Units, func(_ string, u systemd.UnitBrief) bool { return !u.Active && u.File != "enabled" })
 	if out, err = s.pack(); err != nil || len(out) <= maxPacked {
 		return out, err
@@ -171,7 +178,13 @@ func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Uni
 	for _, u := range own {
 		delete(s.Units, u.Name)
 	}
+	if s.Links != nil {
+		if err := s.Links.RestoreMissing(ctx, h); err != nil {
+			left = append(left, fmt.Sprintf("links of units (%v)", err))
+		}
+	}
 	for _, b := range unitsBack(s.Units, now, booted) {
+		b.enable = b.enable && s.Links == nil // systemd would enable what its Also= names, too
 		if err := b.restore(ctx, h); err != nil {
 			left = append(left, fmt.Sprintf("unit %s (%v)", b.name, err))
 		}
