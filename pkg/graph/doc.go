@@ -35,7 +35,7 @@
 //	Transient(err)       visited again after a pause ([Backoff]), at last Failed
 //	Wait("the pod CIDR") Waiting, and so is what needs it; no error, and not tried again in this run
 //
-// A panic fails its node, with the stack in a [PanicError]. A deadline ([RunOptions].Deadline) is
+// A panic fails its node, with the calls in a [PanicError]. A deadline ([RunOptions].Deadline) is
 // for one attempt and is transient. A cancelled run keeps the cause in what it did not visit.
 //
 // Run cannot stop a visit: one that does not heed its context holds up the end of the run, deadline

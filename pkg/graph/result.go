@@ -3,6 +3,9 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"path"
+	"runtime"
+	"strings"
 	"time"
 )
 
@@ -110,13 +113,31 @@ func (e *DeadlineError) Unwrap() error { return e.Err }
 
 // PanicError is a visit that panicked: a bug of ours, never the host's fault.
 type PanicError struct {
-	Key   Key // first key of the node
-	Value any // what it panicked with
-	Stack []byte
+	Key   Key    // first key of the node
+	Value any    // what it panicked with
+	Stack string // the innermost calls, the one that panicked first
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("%s panicked: %v (this is a bug: report it with the stack from the log)", e.Key, e.Value)
+	return fmt.Sprintf("%s panicked: %v (this is a bug: report it with this: %s)", e.Key, e.Value, e.Stack)
+}
+
+// shownCalls is how many calls of a stack an error says.
+const shownCalls = 5
+
+// callers are the calls that the caller, which is deferred and has recovered, was in: without those
+// of the runtime, that made the panic.
+func callers() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	var calls []string
+	for more := true; more && len(calls) < shownCalls; {
+		var f runtime.Frame
+		if f, more = frames.Next(); !strings.HasPrefix(f.Function, "runtime.") {
+			calls = append(calls, fmt.Sprintf("%s %s:%d", path.Base(f.Function), path.Base(f.File), f.Line))
+		}
+	}
+	return strings.Join(calls, ", ")
 }
 
 // Unwrap is the value, where it was an error.

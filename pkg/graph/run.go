@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"runtime/debug"
 	"time"
 )
 
@@ -60,7 +59,7 @@ func (x *execution[N]) attempt(ctx context.Context, id int32) (err error) {
 	node := x.g.nodes[id]
 	defer func() {
 		if v := recover(); v != nil {
-			err = Permanent(&PanicError{Key: x.g.name(id), Value: v, Stack: debug.Stack()})
+			err = Permanent(&PanicError{Key: x.g.name(id), Value: v, Stack: callers()})
 		}
 	}()
 	if x.opt.Deadline == nil {
