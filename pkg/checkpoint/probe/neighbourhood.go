@@ -87,7 +87,7 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 		}
 		rank[n.Addr] = place
 	}
-	out = slices.SortedFunc(maps.Keys(rank),
+	out = slices.SortedStableFunc(maps.Keys(rank),
 		func(a, b netip.Addr) int { return cmp.Or(rank[a]-rank[b], a.Compare(b)) })
 	return out[:min(len(out), mostAsked)]
 }

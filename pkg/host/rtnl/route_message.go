@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -32,14 +33,14 @@ func routeMessage(m []byte) []byte {
 	out := without(m, unix.RTA_CACHEINFO, unix.RTA_EXPIRES)
 	binary.NativeEndian.PutUint32(out[8:], binary.NativeEndian.Uint32(out[8:])&settableHopFlags)
 	several := sys.Attribute(out[routeHead:], unix.RTA_MULTIPATH)
-	var hops [][]byte
+	var hops []string
 	for hop := range hopsOf(several) {
 		hop[2] &= settableHopFlags
-		hops = append(hops, bytes.Clone(hop))
+		hops = append(hops, string(hop))
 	}
-	slices.SortFunc(hops, bytes.Compare)
+	slices.Sort(hops)
 	if out[0] == unix.AF_INET6 {
-		copy(several, bytes.Join(hops, nil))
+		copy(several, strings.Join(hops, ""))
 	}
 	return out
 }

@@ -59,5 +59,5 @@ func LastUndone(r ledger.Reader) []report.Undone {
 			note(report.UndoneBoot, b.Time, b.Generation, b.Digest, b.Why)
 		}
 	}
-	return slices.SortedFunc(maps.Values(last), func(a, b report.Undone) int { return b.At.Compare(a.At) })
+	return slices.SortedStableFunc(maps.Values(last), func(a, b report.Undone) int { return b.At.Compare(a.At) })
 }
