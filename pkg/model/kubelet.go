@@ -149,7 +149,7 @@ func (f kubeletFlag) rangeText() string {
 // by a variable, or by a file where that is "". Empty: none does.
 func (s setting) overruled(flags []facts.FlagFact, variable string) string {
 	for _, f := range flags {
-		if f.Name == s.flag.Name && f.Value != s.value && (variable == "" || slices.Contains(f.After, variable)) {
+		if f.Name == s.flag.Name && f.Value != s.value && (variable == "" || slices.Contains(f.Overrides, variable)) {
 			return "--" + f.Name + "=" + f.Value
 		}
 	}

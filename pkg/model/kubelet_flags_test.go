@@ -52,7 +52,7 @@ func TestKubeletFlagRanges(t *testing.T) {
 // The lines that keep it: kubelet.go, overruled, chosenVariable, unsaid
 func TestFlagsOfOthersOverrule(t *testing.T) {
 	maxPods := []setting{{flag: kubeletFlag{Name: "max-pods", Field: "maxPods"}, value: "60"}}
-	other := facts.FlagFact{Name: "max-pods", Value: "30", After: []string{"KUBELET_NETWORK_ARGS"}}
+	other := facts.FlagFact{Name: "max-pods", Value: "30", Overrides: []string{"KUBELET_NETWORK_ARGS"}}
 	same := facts.FlagFact{Name: "max-pods", Value: "60"}
 	both := []string{"KUBELET_NETWORK_ARGS", "KUBELET_EXTRA_ARGS"}
 	for name, c := range map[string]struct {

@@ -53,7 +53,7 @@ func TestMachine(t *testing.T) {
 			lsmod | cut -d' ' -f1 | sort >/tmp/modules
 			netwright --dry-run >/tmp/plan 2>&1 && exit 1 || test $? = 2 || { cat /tmp/plan; exit 1; }
 			test ! -e /proc/sys/net/bridge
-			# Nothing was loaded, nor autoloaded by a netlink family that was asked (host/firewall/nft_autoload.go: without it nf_tables comes).
+			# Nothing was loaded, nor autoloaded by a netlink family that was asked (host/firewall/firewall.go: without it nf_tables comes).
 			lsmod | cut -d' ' -f1 | sort | diff /tmp/modules -
 			# A module that the kernel does not have: refused by name, before anything is touched (pkg/model/requires.go).
 			ko=$(find /lib/modules -name 'br_netfilter.ko*'); mv $ko /root/; depmod

@@ -129,7 +129,7 @@ var rooms = map[string]map[string][]string{
 		"kernel":          {"internal/sys"},
 		"residue":         {"internal/sys"},
 		"rtnl":            {"hostfs", "internal/sys"}, // files of namespaces
-		"sandbox":         nil,
+		"sandbox":         {"internal/sys"},           // what is mounted
 		"selinux":         nil,
 		"systemd":         {"internal/sys"},
 		"watch":           {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched

@@ -151,9 +151,10 @@ type VariableFact struct {
 
 // FlagFact is a flag of a command line with its last value.
 type FlagFact struct {
-	Name  string   `json:"name"`
-	Value string   `json:"value"`
-	After []string `json:"after,omitempty"` // the variables before it: it wins over what they hold
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Overrides are the variables that stand before it: it wins over what they hold.
+	Overrides []string `json:"overrides,omitempty"`
 }
 
 // KubeletFacts is how the kubelet on this host takes its flags.

@@ -155,11 +155,11 @@ func TestTheFlagsThatOthersGiveKubelet(t *testing.T) {
 	}).Kubelet
 	want := KubeletFacts{Variables: []string{"KUBELET_EXTRA_ARGS", "MORE"}, Flags: []FlagFact{
 		{Name: "config-dir", Value: "/d"},
-		{Name: "pod-cidr", Value: "192.0.2.0/24 --v=3", After: []string{"KUBELET_EXTRA_ARGS"}},
-		{Name: "v", Value: "2", After: []string{"KUBELET_EXTRA_ARGS"}},
-		{Name: "hairpin-mode", Value: "none", After: []string{"KUBELET_EXTRA_ARGS"}},
-		{Name: "max-pods", Value: "40", After: []string{"KUBELET_EXTRA_ARGS", "MORE"}},
-		{Name: "fail", After: []string{"KUBELET_EXTRA_ARGS", "MORE"}},
+		{Name: "pod-cidr", Value: "192.0.2.0/24 --v=3", Overrides: []string{"KUBELET_EXTRA_ARGS"}},
+		{Name: "v", Value: "2", Overrides: []string{"KUBELET_EXTRA_ARGS"}},
+		{Name: "hairpin-mode", Value: "none", Overrides: []string{"KUBELET_EXTRA_ARGS"}},
+		{Name: "max-pods", Value: "40", Overrides: []string{"KUBELET_EXTRA_ARGS", "MORE"}},
+		{Name: "fail", Overrides: []string{"KUBELET_EXTRA_ARGS", "MORE"}},
 	}}
 	if d := cmp.Diff(want, KubeletFacts{Variables: k.Variables, Flags: k.Flags}); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

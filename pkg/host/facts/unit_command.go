@@ -16,7 +16,7 @@ type unitCommand struct {
 	line      string   // as written, on one line
 	args      []string // with variables expanded
 	variables []string // that are a $NAME word of the line, in order: each becomes as many words as it has
-	after     []int    // for each of args, how many of variables come before its word
+	preceding []int    // for each of args, how many of variables come before its word
 	envFiles  []string
 }
 
@@ -54,7 +54,7 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 			words, c.variables = splitCommand(env[name]), append(c.variables, name)
 		}
 		for _, arg := range words {
-			c.args, c.after = append(c.args, arg), append(c.after, before)
+			c.args, c.preceding = append(c.args, arg), append(c.preceding, before)
 		}
 	}
 	return c
@@ -72,7 +72,7 @@ func (c unitCommand) flags() (out []FlagFact) {
 			value = c.args[i+1]
 		}
 		out = slices.DeleteFunc(out, func(f FlagFact) bool { return f.Name == name })
-		out = append(out, FlagFact{Name: name, Value: value, After: append([]string(nil), c.variables[:c.after[i]]...)})
+		out = append(out, FlagFact{Name: name, Value: value, Overrides: append([]string(nil), c.variables[:c.preceding[i]]...)})
 	}
 	return out
 }

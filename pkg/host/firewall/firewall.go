@@ -29,3 +29,7 @@ func NewWriter(fw *Reader, log *zap.Logger) *Writer {
 }
 
 func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live, "the packet filter") }
+
+// Loaded says whether nf_tables is in the running kernel. Where it is not no table can exist.
+// Root is put before the paths, for tests.
+func Loaded(root string) bool { return sys.HasModule(root, "nf_tables", "CONFIG_NF_TABLES") }

@@ -59,7 +59,7 @@ func editOnce(
 	if err != nil {
 		return err
 	}
-	at, err := w.files.behind(name)
+	at, err := w.files.Paths.behind(name)
 	if err != nil {
 		return Explain("edit", name, err)
 	}

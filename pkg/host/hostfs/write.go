@@ -47,8 +47,8 @@ func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) (err err
 
 // behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
-func (f *Reader) behind(name string) (string, error) {
-	fd, real, err := f.Paths.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC)
+func (p Paths) behind(name string) (string, error) {
+	fd, real, err := p.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC)
 	if err != nil {
 		return "", err
 	}

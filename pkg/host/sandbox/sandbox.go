@@ -59,7 +59,7 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	// The signal would come at the death of the thread that started it, not of the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	why, err := runTold(cmd)
+	why, err := runUntilEntered(cmd)
 	var exited *exec.ExitError
 	switch {
 	case why != "":
@@ -75,20 +75,20 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	return 0, nil
 }
 
-// runTold runs a command, and returns what its [Enter] says.
-func runTold(cmd *exec.Cmd) (string, error) {
-	told, tell, err := os.Pipe()
+// runUntilEntered runs a command, and returns what its [Enter] says.
+func runUntilEntered(cmd *exec.Cmd) (string, error) {
+	says, say, err := os.Pipe()
 	if err != nil {
 		return "", err
 	}
-	defer told.Close()
-	cmd.ExtraFiles = []*os.File{tell}
+	defer says.Close()
+	cmd.ExtraFiles = []*os.File{say}
 	err = cmd.Start()
-	tell.Close()
+	say.Close()
 	if err != nil {
 		return "", err
 	}
-	why, _ := io.ReadAll(told) // until Enter, or the process, has ended
+	why, _ := io.ReadAll(says) // until Enter, or the process, has ended
 	return string(why), cmd.Wait()
 }
 

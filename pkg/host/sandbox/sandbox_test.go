@@ -153,7 +153,7 @@ func mountDisk(disk string) error {
 }
 
 // What fails inside of the namespaces is said outside. The lines that keep it: sandbox.go, Enter;
-// sandbox.go, runTold.
+// sandbox.go, runUntilEntered.
 func TestWhatFailsInsideIsSaidOutside(t *testing.T) {
 	needs.Root(t)
 	var out bytes.Buffer
