@@ -54,19 +54,17 @@ func (f *fileWatch) look() error {
 	return failed
 }
 
-// ways are the paths that matter and all that lead to them, without links.
-func (f *fileWatch) ways() map[string]bool {
+// leads says that a path without links matters, or leads to one that does.
+func (f *fileWatch) leads(at string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := map[string]bool{}
+	parent, name := path.Dir(at), path.Base(at)
 	for _, dir := range f.dirs {
-		for _, names := range []map[string]bool{dir.own, dir.above} {
-			for name := range names {
-				out[path.Join(dir.path, name)] = true
-			}
+		if dir.path == parent && (dir.own[name] || dir.above[name]) {
+			return true
 		}
 	}
-	return out
+	return false
 }
 
 // sysctlRoot is what every sysctl is below.

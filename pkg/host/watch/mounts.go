@@ -110,7 +110,7 @@ func (m *mountWatch) state() (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read mountinfo: %w", err)
 	}
-	aim, ways := *m.aim.Load(), m.files.ways()
+	aim := *m.aim.Load()
 	var sum maphash.Hash
 	sum.SetSeed(m.seed)
 	for line := range bytes.Lines(list) {
@@ -118,7 +118,7 @@ func (m *mountWatch) state() (uint64, error) {
 		if len(fields) < 6 {
 			continue
 		}
-		if at := sys.UnescapeMount(string(fields[4])); aim[at] || ways[at] {
+		if at := sys.UnescapeMount(string(fields[4])); aim[at] || m.files.leads(at) {
 			_, _ = sum.Write(line) // a hash takes all
 		}
 	}

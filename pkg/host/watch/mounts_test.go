@@ -12,7 +12,7 @@ import (
 )
 
 // A mount over a directory to which only a link leads is heard, and so is what is written in it.
-// The lines that keep it: mounts.go, state; files_dirs.go, ways.
+// The lines that keep it: mounts.go, state; files_dirs.go, leads.
 func TestMountWhereALinkLeads(t *testing.T) {
 	needs.Root(t)
 	const within = "NETWRIGHT_TEST_MOUNTS" // the directory, in a mount namespace of its own
