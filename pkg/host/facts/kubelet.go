@@ -31,7 +31,10 @@ func (g gatherer) kubelet() {
 			k.Version = g.from.cachedVersion(k.Program)
 		}
 		k.Variables = command.variables
-		k.Flags = commandOf(g.byOthers(unit), g.from.files).flags()
+		k.Flags = command.flags()
+		if slices.ContainsFunc(unit.DropIns, func(file string) bool { return path.Base(file) == OwnDropIn }) {
+			k.Flags = commandOf(g.byOthers(unit), g.from.files).flags()
+		}
 		k.Set = g.setByOthers(unit, k.Variables)
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config", "")
