@@ -72,11 +72,6 @@ func editOnce(
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
-	attrs, err := w.files.Strict().Attributes(name)
-	if err != nil {
-		return fmt.Errorf("edit: %w", err)
-	}
-	delete(attrs, "security.capability")
 	content, mtime, err := edit(old)
 	if err != nil {
 		return fmt.Errorf("edit %s: %w", name, err)
@@ -84,6 +79,11 @@ func editOnce(
 	if bytes.Equal(content, old) {
 		return nil
 	}
+	attrs, err := w.files.Strict().Attributes(name)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	delete(attrs, "security.capability")
 	b := w.Batch()
 	defer b.Discard()
 	s, err := b.Create(name, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs, Mtime: mtime})
