@@ -154,6 +154,9 @@ func (l unitLink) restore(h *host.Host) error {
 func linksTo(v host.View, names ...string) (out []unitLink, err error) {
 	for _, dir := range UnitDirs(v) {
 		found, err := v.Files.ReadDir(dir)
+		if hostfs.IsMissing(err) {
+			continue // its last link went meanwhile
+		}
 		if err != nil {
 			return nil, fmt.Errorf("look for the links of units %s: %w", strings.Join(names, ", "), err)
 		}
