@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -19,13 +18,7 @@ import (
 // release that kept none is undone as before. The lines that keep it: capture.go, file (Attrs);
 // restore.go, restore; pkg/host/hostfs/retain.go, Restore.
 func TestUndoBringsAttributesBack(t *testing.T) {
-	needs.Root(t)
-	root := t.TempDir()
-	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	root, h := openRoot(t)
 	must := func(errs ...error) {
 		t.Helper()
 		if err := errors.Join(errs...); err != nil {
@@ -106,16 +99,10 @@ func TestUndoBringsAttributesBack(t *testing.T) {
 // An undo makes a symlink again whose target is no UTF-8, as its journal in JSON has it. The lines
 // that keep it: capture.go, file (RawTarget); restore.go, restore (RawTarget).
 func TestUndoBringsATargetOfBytesBack(t *testing.T) {
-	needs.Root(t)
-	root := t.TempDir()
-	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	root, h := openRoot(t)
 	const target = "/opt/\xff\xfe"
 	c := Capture{Host: h, Log: &Log{}, Twin: func(string) string { return "" }}
-	err = errors.Join(os.Symlink(target, root+"/link"), c.file("/link"), h.Files.Remove("/link"))
+	err := errors.Join(os.Symlink(target, root+"/link"), c.file("/link"), h.Files.Remove("/link"))
 	journal, errJSON := json.Marshal(c.Log)
 	var l Log
 	if err := errors.Join(err, errJSON, json.Unmarshal(journal, &l), Restore(h, &l, false).Files(t.Context())); err != nil {

@@ -76,7 +76,7 @@ func (c *Capture) Take(
 	l.Net = &state
 	if programs || around {
 		maps.DeleteFunc(net, func(key, _ string) bool { return kept[key] })
-		l.Around, err = captureAround(ctx, h, net)
+		l.Around, err = captureSurroundings(ctx, h, net)
 	}
 	return programs, err
 }

@@ -15,13 +15,7 @@ import (
 // host's directory nor a file in it, and does not keep the undo from its end. The lines that keep
 // it: restore.go, restore and Files (note).
 func TestUndoFollowsNoLink(t *testing.T) {
-	needs.Root(t)
-	root := t.TempDir()
-	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	root, h := openRoot(t)
 	must := func(errs ...error) {
 		t.Helper()
 		if err := errors.Join(errs...); err != nil {
@@ -62,4 +56,17 @@ func TestUndoFollowsNoLink(t *testing.T) {
 	if err := c.file("/run/flannel/name"); !errors.As(err, &names) {
 		t.Errorf("taken down by another name: %v", err)
 	}
+}
+
+// openRoot opens a host that is an empty directory.
+func openRoot(t *testing.T) (root string, h *host.Host) {
+	t.Helper()
+	needs.Root(t)
+	root = t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return root, h
 }

@@ -40,8 +40,8 @@ type surroundings struct {
 // maxPacked bounds the rule sets that a journal has, in bytes.
 const maxPacked = 8 << 20
 
-// captureAround writes down what a program may change. sysctls are those besides the log's.
-func captureAround(ctx context.Context, h *host.Host, sysctls map[string]string) (out Packed, err error) {
+// captureSurroundings writes down what a program may change. sysctls are those besides the log's.
+func captureSurroundings(ctx context.Context, h *host.Host, sysctls map[string]string) (out Packed, err error) {
 	s := surroundings{Sysctls: sysctls}
 	if s.Rules, err = h.Live.Firewall.RuleSet(ctx); err == nil {
 		s.Legacy, err = h.Firewall.LegacyTables(ctx)

@@ -41,7 +41,7 @@ func BenchmarkCaptureAround(b *testing.B) {
 	defer h.Close()
 	var around Packed
 	for b.Loop() {
-		if around, err = captureAround(b.Context(), h, nil); err != nil {
+		if around, err = captureSurroundings(b.Context(), h, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
