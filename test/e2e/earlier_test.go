@@ -34,8 +34,10 @@ func newAged(t *testing.T, extra map[string]string) aged {
 	t.Helper()
 	s, good := goodStore(t)
 	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]")) // who publishes is told of pods of a family that no node has
-	files := map[string]string{"/etc/netwright/agent.yaml": strings.Replace(agentFile("9s"), "/srv/netwright", published, 1) +
-		"insecureUnsigned: true\ninterval: 5s\n"}
+	// What cut leads elsewhere is asked for as well: the agent then waits out its window before it
+	// judges the change, and is killed in that time.
+	settings := strings.NewReplacer("/srv/netwright", published, "probes: [", "probes: [ping:"+nearAddress+", ").Replace(agentFile("9s"))
+	files := map[string]string{"/etc/netwright/agent.yaml": settings + "insecureUnsigned: true\ninterval: 5s\n"}
 	for path, text := range extra {
 		files[path] = text
 	}
