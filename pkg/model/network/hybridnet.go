@@ -98,7 +98,8 @@ func hybridnetResidue() cleanup.Residue {
 	}
 	for _, set := range []string{"HYBR-OVERLAY-NET", "HYBR-ALL", "HYBR-NODE-IP", "HYBR-LOCAL-POD-IP",
 		"HYBR-LOCAL-UNDERLAY-NET"} {
-		l.IPSets = append(l.IPSets, set, "inet6:"+set)
+		// With "-" until it is swapped in (pkg/daemon/ipset, RefreshWithBuiltinOptions).
+		l.IPSets = append(l.IPSets, set, set+"-", "inet6:"+set, "inet6:"+set+"-")
 	}
 	return felixResidue(l)
 }

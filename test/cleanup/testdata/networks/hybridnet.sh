@@ -7,7 +7,7 @@ left route:39999/10.244.1.5/32 ip route add 10.244.1.5/32 dev hybr0123456789a ta
 left route:10000/10.244.1.0/24 ip route add 10.244.1.0/24 dev host0 scope link table 10000; left route:10000/0.0.0.0/0 ip route add default via 10.77.0.1 table 10000; left route:40001/0.0.0.0/0 ip route add default dev host0.vxlan4 table 40001
 for c in "nat HYBRIDNET-POSTROUTING" "mangle HYBRIDNET-POSTROUTING" "filter HYBRIDNET-FORWARD" "mangle HYBRIDNET-PREROUTING" "mangle HYBRIDNET-FROM-RULE-SKIP" "mangle HYBRIDNET-POD-TO-NODE-MARK"; do chain $c; chain6 $c; done
 rule nat POSTROUTING -m comment --comment "hybridnet postrouting rules" -j HYBRIDNET-POSTROUTING; rule filter FORWARD -j HYBRIDNET-FORWARD; rule mangle PREROUTING -j HYBRIDNET-PREROUTING
-for s in HYBR-OVERLAY-NET HYBR-ALL HYBR-NODE-IP HYBR-LOCAL-POD-IP HYBR-LOCAL-UNDERLAY-NET; do set_ $s hash:net; left "ipset:inet6:$s" ipset create "inet6:$s" hash:net family inet6; done
+for s in HYBR-OVERLAY-NET HYBR-ALL HYBR-NODE-IP HYBR-NODE-IP- HYBR-LOCAL-POD-IP HYBR-LOCAL-UNDERLAY-NET HYBR-LOCAL-UNDERLAY-NET-; do set_ $s hash:net; left "ipset:inet6:$s" ipset create "inet6:$s" hash:net family inet6; done
 within nat HYBRIDNET-POSTROUTING -m set --match-set HYBR-ALL dst -j RETURN
 chain filter cali-FORWARD; rule filter FORWARD -m comment --comment "cali:wUHhoiAYhphO9Mso" -j cali-FORWARD; set_ cali40s:abc hash:net
 file /etc/cni/net.d/06-hybridnet.conflist; file /opt/cni/bin/hybridnet; file /run/cni/hybridnet.sock
