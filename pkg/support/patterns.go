@@ -38,9 +38,17 @@ func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
 // keys are private keys, which have many lines, or stand in one as JSON.
 var keys = pattern{find: lazyregexp.New(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(.*?)(-----END|\z)`)}
 
-const names = `(?:pass(?:word|wd|phrase)|secret|token|credential|authorization|signature|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|psk)`
+const names = `(?:pass(?:word|wd|phrase)|secret|token|credential|authorization|signature|cookie|` +
+	`(?:api|access|account|private|pre-?shared|shared)[_-]?key|client-key-data|psk)`
 
-var nameHints = []string{"pass", "secret", "token", "credential", "authorization", "signature", "key", "psk"}
+var nameHints = []string{"pass", "secret", "token", "credential", "authorization", "signature", "key", "psk", "cookie"}
+
+// indentation are the characters that lines of YAML begin with, in a diff too.
+const indentation = " \t+-"
+
+// blockOfSecret is a line of YAML behind whose key a block of lines follows.
+// https://yaml.org/spec/1.2.2/#81-block-scalar-styles
+var blockOfSecret = lazyregexp.New(`(?im)` + names + `[\w.-]*["']?:[ \t]*[|>][0-9+-]*\s*(?:#.*)?$`)
 
 // patterns are looked for in each line.
 var patterns = []pattern{
@@ -54,6 +62,12 @@ var patterns = []pattern{
 	{[]string{"."}, lazyregexp.New(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},
 	// https://jedisct1.github.io/minisign/#secret-key-format
 	{[]string{"rw"}, lazyregexp.New(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},
+	// https://learn.microsoft.com/en-us/rest/api/storageservices/create-service-sas
+	{[]string{"sig="}, lazyregexp.New(`([?&]sig=)([^\s&"']+)()`), nil},
+	// https://docs.docker.com/reference/cli/docker/login/: user and password in base64, as
+	// containerd's registries have them too
+	{[]string{"auth"},
+		lazyregexp.New(`(?i)((?:^|[^\w.-])auth\\*["']?[ \t]*[:=][ \t]*\\*["']?)([A-Za-z0-9+/]{8,}={0,2})()`), nil},
 	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil}, // user and password of a URL, which ends at the last @
 	{nameHints, lazyregexp.New(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
 	{nameHints, lazyregexp.New(`(?i)(\\*["']?[\w.-]*` + names +
@@ -69,7 +83,7 @@ func harmless(before, value string) bool {
 		return true
 	}
 	switch value = strings.ToLower(strings.Trim(value, `"'\`)); value {
-	case "", "true", "false", "null", "none", "secret", "another secret", "{", "[", "|", "|-":
+	case "", "true", "false", "null", "none", "secret", "another secret", "{", "[", "|", "|-", "|+", ">", ">-", ">+":
 		return true
 	}
 	return strings.HasPrefix(value, "[redacted")

@@ -9,13 +9,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
 
-// Redactor takes secrets out of text: those that it was told, wherever they stand and also in
-// base64, and whatever looks like one. In the place of each is a mark that is the same wherever the
-// same secret stood, and of no use for guessing it: it is made with a salt that is thrown away.
+// Redactor takes secrets out of text: those that it was told, wherever they stand and however they
+// are encoded there (see encodings), and whatever looks like one. In the place of each is a mark
+// that is the same wherever the same secret stood, and of no use for guessing it: it is made with a
+// salt that is thrown away.
 type Redactor struct {
 	salt    []byte
 	secrets map[string]bool
@@ -40,10 +42,31 @@ func (r *Redactor) Add(secret string) {
 		return
 	}
 	r.secrets[secret] = true
-	r.secrets[base64.StdEncoding.EncodeToString([]byte(secret))] = true
-	if quoted, err := json.Marshal(secret); err == nil {
-		r.secrets[strings.Trim(string(quoted), `"`)] = true
+	for _, encoded := range encodings(secret) {
+		r.secrets[encoded] = true
 	}
+}
+
+// encodings are how a secret stands in other texts: as a part of a URL, in JSON, and in base64,
+// alone or within what was encoded with it, such as a user's name before a password. base64 encodes
+// three bytes at a time: of a secret that begins at the second or third of them, up to two bytes at
+// each end are encoded with what is beside them, and are not looked for.
+func encodings(secret string) []string {
+	out := []string{url.QueryEscape(secret), url.PathEscape(secret)}
+	if quoted, err := json.Marshal(secret); err == nil {
+		out = append(out, strings.Trim(string(quoted), `"`))
+	}
+	for skip := range 3 {
+		whole := secret[skip:]
+		if whole = whole[:len(whole)/3*3]; len(whole) >= shortest {
+			out = append(out, inBase64(whole)...)
+		}
+	}
+	return append(out, inBase64(secret)...)
+}
+
+func inBase64(text string) []string {
+	return []string{base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text))}
 }
 
 // AddText adds a text that is secret as a whole: each of its lines, and what stands in a line
@@ -74,8 +97,21 @@ func (r *Redactor) Redact(text []byte) (out []byte, count int) {
 	out, n := keys.replace(r, out)
 	count += n
 	var b bytes.Buffer
+	block := -1 // how far the key of a YAML block is indented whose text is a secret; -1: none
 	for line := range bytes.Lines(out) {
+		indent := len(line) - len(bytes.TrimLeft(line, indentation))
+		if text := string(bytes.TrimSpace(line[indent:])); block >= 0 && text != "" {
+			if indent > block {
+				fmt.Fprintf(&b, "%s%s\n", line[:indent], r.mark(text))
+				count++
+				continue
+			}
+			block = -1
+		}
 		lower := bytes.ToLower(line)
+		if bytes.ContainsAny(line, "|>") && blockOfSecret().Match(line) {
+			block = indent
+		}
 		for _, p := range patterns {
 			if p.hinted(lower) {
 				line, n = p.replace(r, line)

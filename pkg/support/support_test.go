@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +32,9 @@ func TestWhatLooksLikeASecret(t *testing.T) {
 		"Authorization: Bearer S3CRETS3CRET", `Authorization: "Basic S3CRETS3CRET="`, "password=S3CRET", `"password": "a \"S3CRET\" b"`, `\"password\": \"S3CRET\"`,
 		"AWS_SECRET_ACCESS_KEY=S3CRET/a+b", "token: 'S3CRET x'", "--token S3CRET --other x", "--bootstrap-token=S3CRET", "client-key-data: S3CRET",
 		"https://user:S3CRET@example.com/x", "https://S3CRET@example.com/", "https://user:S3@S3CRET@example.com/x", "GET /x?X-Amz-Signature=S3CRET&a=b", "db_passphrase = S3CRET",
-		"Environment=API_KEY=S3CRET", "psk=S3CRET",
+		"Environment=API_KEY=S3CRET", "psk=S3CRET", "PresharedKey=S3CRETS3CRET", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=S3CRETS3CRET==;EndpointSuffix=y",
+		"https://x.blob.core.windows.net/a?sv=1&sig=S3CRETS3CRET%3D&se=2", `{"auths": {"registry.example.com": {"auth": "S3CRETS3CRET=="}}}`, `auth = "S3CRETS3CRET"`, "Cookie: session=S3CRET",
+		"+  password: |\n+    S3CRET\n+\n+    S3CRET too\n   name: x", "- token: >- # folded\n    S3CRET\n",
 	} {
 		out, n := redactor(t).Redact([]byte(text))
 		if strings.Contains(string(out), "S3CRET") || n == 0 {
@@ -49,7 +53,7 @@ func TestWhatIsNoSecret(t *testing.T) {
 	for _, text := range []string{
 		"storeTokenFile: /etc/netwright/token", `"secret": true`, "--tls-private-key-file=/etc/key", "generation 7, sha256 aaaa", "1: lo: <LOOPBACK,UP> mtu 65536",
 		"file:/etc/secret/x changed", "basic networking works", "sysctl:net.ipv4.conf.all.rp_filter", "10.0.0.1:6443", "ip nat { type nat hook postrouting priority srcnat; }",
-		"see https://example.com/a@b",
+		"see https://example.com/a@b", "auth: true", "authoritative = answers", "secrets: |-\nname: not within\n", "description: |\n  many words\n",
 	} {
 		if out, n := redactor(t).Redact([]byte(text)); string(out) != text || n != 0 {
 			t.Errorf("%s\nbecomes %s", text, out)
@@ -132,5 +136,30 @@ func TestGather(t *testing.T) {
 	}
 	if e := m.Pieces[4]; e.Cut == 0 || e.Bytes != PieceSize || e.Redacted != 1 {
 		t.Errorf("the big one is %+v", e)
+	}
+}
+
+// A secret is found in base64 wherever it stands in what was encoded, but for two bytes at each
+// end, and in a URL.
+func TestKnownSecretsAreFoundEncoded(t *testing.T) {
+	const secret = "p&ss?word~Zurich+1"
+	r := redactor(t)
+	r.Add(secret)
+	for _, before := range []string{"", "u", "us", "user:"} {
+		for _, after := range []string{"", "\n", "\n\n", "@host"} {
+			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+				out, _ := r.Redact([]byte(encoding.EncodeToString([]byte(before + secret + after))))
+				left, _, _ := strings.Cut(string(out), "[redacted ")
+				_, right, found := strings.Cut(string(out), "]")
+				if !found || len(left) > len(before)+5 || len(right) > len(after)+9 {
+					t.Errorf("%q, %q: %s", before, after, out)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"https://h/?q=" + url.QueryEscape(secret), "https://h/" + url.PathEscape(secret), `{"a":"p\u0026ss?word~Zurich+1"}`} {
+		if out, n := r.Redact([]byte(text)); n != 1 || strings.Contains(string(out), "Zurich") {
+			t.Errorf("%s becomes %s", text, out)
+		}
 	}
 }

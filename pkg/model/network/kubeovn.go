@@ -111,7 +111,8 @@ func kubeOVNResidue() cleanup.Residue {
 		"services", "subnets-nat-policy"} {
 		l.IPSets = append(l.IPSets, "ovn40"+set, "ovn60"+set)
 	}
-	// The latter until they are swapped in (https://github.com/kubeovn/felix, ipsets/ipset_defs.go).
+	// The latter until they are swapped in (ipsets/ipset_defs.go of
+	// https://github.com/kubeovn/felix).
 	l.IPSets = append(l.IPSets, "ovn40natpr-*", "ovn60natpr-*", "ovn4t[0-9]*", "ovn6t[0-9]*")
 	return l
 }
