@@ -48,7 +48,7 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 }
 
 // Unconfirmed returns the journal of a change that may still be confirmed, nil if there is none: it
-// was confirmed, or its undo is due, or it is still being made. The error is a [DamagedError].
+// was confirmed, or its undo is due, or it is still being made. The error is as of [Pending].
 func Unconfirmed(r host.FileReader) (*Journal, error) {
 	j, err := Pending(r)
 	if err != nil || !j.mayBeConfirmed(r) {

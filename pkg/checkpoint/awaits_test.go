@@ -2,9 +2,13 @@ package checkpoint
 
 import (
 	"errors"
+	"io/fs"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
@@ -14,10 +18,26 @@ import (
 // mild is a change that cuts nobody off.
 const mild = `printf other >/etc/nw/content; sysctl -qw net.ipv4.ip_forward=1; mkdir -p /etc/nw/new; ip link add br9 type bridge`
 
+// asNobody does something with the rights of a user to files, in this thread.
+func asNobody(t *testing.T, do func()) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Setfsuid(65534); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Setfsuid(0); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	do()
+}
+
 // A change that awaits its confirmation stays with it, and is undone without it: when it is due,
 // when somebody asks for it, at a boot. Undone, it is not made again before somebody asks for it.
 // The lines that keep it: awaits.go, Await and Confirm; finish.go, Finish; undo.go, Undo and
-// endMaker; verdict.go, judge.
+// endMaker; verdict.go, judge; journal.go, readJournal.
 func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -54,6 +74,14 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if j, err := Unconfirmed(h.Live.Files); err != nil || j == nil || j.Generation != 7 {
 		t.Errorf("awaiting: %v, %v", j, err)
 	}
+	asNobody(t, func() {
+		if j, err := Unconfirmed(h.Live.Files); j != nil || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("who may not look is told %v, %v", j, err)
+		}
+		if err := Check(h.Live.Files); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("who may not look is told %v", err)
+		}
+	})
 	takenBack("before it is due", VerdictFile)
 
 	j := made(time.Hour)

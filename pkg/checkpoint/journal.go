@@ -59,8 +59,8 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Pending returns the journal of a change that was neither confirmed nor
-// undone, nil when there is none. The error is a [DamagedError].
+// Pending returns the journal of a change that was neither confirmed nor undone, nil when there is
+// none. The error is a [DamagedError], or one with [fs.ErrPermission]: who asks may not know.
 func Pending(r host.FileReader) (*Journal, error) {
 	return readJournal(func(j *Journal) error { return head.ReadAll(r, JournalFile, j) })
 }
@@ -74,8 +74,11 @@ func pendingHead(r head.Reader) (*Journal, error) {
 func readJournal(read func(*Journal) error) (*Journal, error) {
 	j := &Journal{}
 	err := read(j)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, nil // whoever may not read it, may not change anything either
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("look whether a change is to be taken back: %w", err)
 	}
 	if err != nil {
 		return nil, &DamagedError{err}

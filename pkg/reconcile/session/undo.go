@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/generation"
@@ -54,13 +56,16 @@ func (s Session) CheckUndo() error {
 }
 
 // PendingUndo is what a dry run says of a change that was not confirmed. One that cannot be taken
-// back holds up every pass: it is an error here too.
+// back holds up every pass: it is an error here too. Who may not look has a warning.
 func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 	due := checkpoint.Pending
 	if !s.Host.Running() { // see finishUndo
 		due = checkpoint.Unconfirmed
 	}
 	j, err := due(r)
+	if errors.Is(err, fs.ErrPermission) {
+		return []report.Note{{Level: "warning", Text: err.Error()}}, nil
+	}
 	if j == nil || err != nil {
 		return nil, err
 	}
