@@ -41,11 +41,14 @@ func silenceClients() { klog.SetLogger(klog.Logger{}) }
 
 // run is the whole program without its process: tests call it.
 func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
-	f := &cli.Flags{Output: out}
+	f := &cli.Flags{Output: out.Checked()}
 	f.Kube.Version = version
 	cmd := rootCommand(f)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		err = f.Lost()
+	}
 	var code cli.Exit
 	switch {
 	case err == nil:

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/publish"
@@ -130,11 +128,5 @@ func (st statusReader) show(v report.StatusView) error {
 }
 
 func (st statusReader) options() report.StatusOptions {
-	opt := report.StatusOptions{Color: cli.IsTerminal(st.Out), Now: time.Now()}
-	if f, ok := st.Out.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			opt.Width = width
-		}
-	}
-	return opt
+	return report.StatusOptions{Color: cli.IsTerminal(st.Out), Width: cli.Width(st.Out), Now: time.Now()}
 }
