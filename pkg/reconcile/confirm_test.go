@@ -146,7 +146,7 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 }
 
 // What cannot be taken away around a change that was confirmed takes nothing back: it is kept, and
-// that is what its person hears. The lines that keep it: pkg/checkpoint/awaits.go, Confirm;
+// that is what its person hears. The lines that keep it: pkg/checkpoint/confirmation.go, Confirm;
 // confirm.go, Confirm.
 func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	needs.Root(t) // files belong to root

@@ -106,7 +106,7 @@ func back(t *testing.T, f *node.Fabric, n *node.Node, over time.Time) {
 
 // A change that nobody confirms is undone when its time is over, whatever became of the agent, and
 // at a boot before; one that somebody confirms stays, and only who came in after it can. The lines
-// that keep it: pkg/checkpoint/awaits.go; pkg/reconcile/confirm.go; pkg/host/login.go.
+// that keep it: pkg/checkpoint/confirmation.go; pkg/reconcile/confirm.go; pkg/host/login.go.
 func TestConfirm(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")

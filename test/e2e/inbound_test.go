@@ -16,7 +16,7 @@ import (
 // out goes on, and no other probe sees anything. A change that leaves the way in alone stays, and
 // says that it was proved. Without a peer that answers it stays too, and says that it was not. The
 // lines that keep it: pkg/checkpoint/probe/inbound.go, compare; pkg/checkpoint/finish.go, Finish
-// (AwaitTraffic); pkg/reconcile/guard/take.go, Take (settings.Inbound); pkg/inbound/peer.go,
+// (AwaitTraffic); pkg/reconcile/guard/taker.go, Take (settings.Inbound); pkg/inbound/peer.go,
 // answer.
 func TestKubernetesPeersKnock(t *testing.T) {
 	t.Parallel() // it waits for its probes

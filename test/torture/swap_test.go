@@ -237,7 +237,7 @@ func (s swap) put(l *lair) {
 //
 // What keeps it: pkg/host/hostfs/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go
 // tree.remove (O_NOFOLLOW); pkg/host/hostfs/retain.go openRegularAt and only;
-// pkg/host/hostfs/meta.go single.
+// pkg/host/hostfs/filespec.go single.
 func TestSwappedPaths(t *testing.T) {
 	needs.Root(t)
 	tried := 0

@@ -14,7 +14,7 @@ import (
 )
 
 // Attributes are read and set on files and directories, in one step with the content, and
-// capabilities survive the change of owner. The lines that keep it: meta.go, setMeta
+// capabilities survive the change of owner. The lines that keep it: filespec.go, setMeta
 // (attributes after the owner); pkg/host/hostfs/xattr/xattr.go, portable.
 func TestAttributesComeWithTheFile(t *testing.T) {
 	needs.Root(t) // capabilities and owners
@@ -58,7 +58,7 @@ var acl = []byte("\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02
 // An edit keeps the ACL: the group bits of the mode are its mask, and without it the group would
 // gain what the ACL denies. Capabilities were given to the old content. A file that is mounted on a
 // file system without attributes keeps its own. The lines that keep it: edit.go, editOnce (Attrs);
-// meta.go, setMeta (the mode last); batch_staged.go, Close (onto).
+// filespec.go, setMeta (the mode last); batch_staged.go, Close (onto).
 func TestAnEditKeepsTheACL(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

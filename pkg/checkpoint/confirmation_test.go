@@ -36,7 +36,7 @@ func asNobody(t *testing.T, do func()) {
 
 // A change that awaits its confirmation stays with it, and is undone without it: when it is due,
 // when somebody asks for it, at a boot. Undone, it is not made again before somebody asks for it.
-// The lines that keep it: awaits.go, Await and Confirm; finish.go, Finish; undo.go, Undo and
+// The lines that keep it: confirmation.go, Await and Confirm; finish.go, Finish; undo.go, Undo and
 // endMaker; verdict.go, judge; journal.go, readJournal.
 func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

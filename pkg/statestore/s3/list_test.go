@@ -111,7 +111,7 @@ func TestList(t *testing.T) {
 // A list that is cut off, and does not say where it goes on or goes in a circle, is an error: it
 // would never end, and what it leaves out would be taken for what is not there.
 //
-// The line that keeps it: prune.go List.
+// The line that keeps it: list.go List.
 func TestListThatDoesNotGoOn(t *testing.T) {
 	for name, next := range map[string]map[string]string{ // by the token that is shown
 		"no token":         {},
