@@ -47,6 +47,7 @@ func (w *Writer) RestoreNet(ctx context.Context, was NetState, made NetMade) err
 			errs = append(errs, w.delMade(ctx, name))
 		}
 	}
+	errs = append(errs, back.restoreNames(ctx, was.Links))
 	for _, l := range was.Links {
 		errs = append(errs, back.restoreLink(ctx, l, slices.Contains(made.Links, l.Name)))
 	}
