@@ -265,13 +265,16 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 	}
 	gone := slices.DeleteFunc(missing(was.Routes, now.Routes),
 		func(m []byte) bool { return onLinks(m, now.Links) == nil })
+	hear, err := back.hearRouters(ctx, gone)
+	errs = append(errs, err)
 	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
 		last = len(gone)
 		var failed []error
 		left := gone[:0]
 		for _, m := range gone {
-			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), onLinks(was.withLifetime(m), now.Links),
-				unix.EEXIST, unix.ENODEV); err != nil {
+			back := onLinks(standIn(was.withLifetime(m), hear), now.Links)
+			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), back, unix.EEXIST,
+				unix.ENODEV); err != nil {
 				left, failed = append(left, m), append(failed, err)
 			}
 		}
