@@ -54,8 +54,9 @@ func (w *Writer) RestoreNet(ctx context.Context, was NetState, made NetMade) err
 	for _, l := range was.Links {
 		errs = append(errs, back.restoreMaster(ctx, l))
 	}
-	errs = append(errs, back.restoreAddresses(ctx, was, made.Addresses))
-	errs = append(errs, back.restoreRules(ctx, was))
+	cost, err := back.restoreAddresses(ctx, was, made.Addresses)
+	errs = append(errs, err, back.restoreRules(ctx, was))
+	was.Routes = slices.Concat(was.Routes, cost)
 	errs = append(errs, back.restoreRoutes(ctx, was))
 	return errors.Join(errs...)
 }
@@ -185,48 +186,6 @@ func (back restoring) restoreMaster(ctx context.Context, was Link) error {
 		return fmt.Errorf("bring link %s back to its master %q: %w", was.Name, was.Master, err)
 	}
 	return nil
-}
-
-func (back restoring) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
-	var errs []error
-	before := map[string]bool{}
-	for _, m := range was.Addresses {
-		before[addressID(m)] = true
-	}
-	now, err := rawList(ctx, "addresses", unix.RTM_GETADDR, unix.RTM_NEWADDR, addressHead)
-	if err != nil {
-		return err
-	}
-	present := map[string]bool{}
-	for _, m := range now {
-		id := addressID(m)
-		present[id] = true
-		if !before[id] && slices.ContainsFunc(made, func(a LinkAddress) bool { return back.isAddress(ctx, m, a) }) {
-			errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL))
-		}
-	}
-	for _, m := range was.Addresses {
-		if !present[addressID(m)] {
-			errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m,
-				unix.EEXIST, unix.ENODEV))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// isAddress says that a message tells of an address on the link of its name.
-func (back restoring) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
-	l, err := back.w.net.link(ctx, a.Link)
-	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Attrs().Index || int(m[1]) != a.Prefix.Bits() {
-		return false
-	}
-	is := false
-	sys.EachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
-		if addr, ok := netip.AddrFromSlice(value); ok && (kind == unix.IFA_LOCAL || kind == unix.IFA_ADDRESS) {
-			is = is || addr == a.Prefix.Addr()
-		}
-	})
-	return is
 }
 
 func (back restoring) restoreRules(ctx context.Context, was NetState) error {
