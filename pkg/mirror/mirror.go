@@ -25,12 +25,14 @@ import (
 type Download struct {
 	Name  string           `json:"name"` // such as "cni-plugins v1.9.1"
 	Arch  string           `json:"arch"`
-	URLs  []string         `json:"urls"` // where it comes from, tried in order
+	URLs  []string         `json:"urls"` // where it comes from, tried in order, as they may be shown
 	File  string           `json:"file"` // its copy, below the cluster's directory
 	Sum   archive.Checksum `json:"sum"`
 	Bytes int64            `json:"bytes"`
 	// Fetched says that it was fetched now. Else the copy was there, and had the right sum.
 	Fetched bool `json:"fetched"`
+
+	from []string // URLs, with their credentials
 }
 
 // Copied is what a cluster's nodes ask for, and has a copy in the store.
@@ -96,9 +98,12 @@ func (out *Copied) add(d *desired.State, arch string) error {
 		if !ok || len(asked.URLs) == 0 {
 			continue
 		}
-		a := Download{Name: asked.Name, Arch: arch, URLs: asked.URLs, File: model.Mirrored(asked.URLs[0], extras.StoreMirror), Sum: asked.Sum}
+		a := Download{Name: asked.Name, Arch: arch, from: asked.URLs, File: model.Mirrored(asked.URLs[0], extras.StoreMirror), Sum: asked.Sum}
 		if strings.Contains(a.File, "://") || a.File == asked.URLs[0] { // on the node's disk, or in the store already
 			continue
+		}
+		for _, url := range asked.URLs {
+			a.URLs = append(a.URLs, tasks.Shown(url))
 		}
 		i := slices.IndexFunc(out.Assets, func(b Download) bool { return b.File == a.File })
 		switch {
@@ -126,13 +131,13 @@ func (c Cluster) copy(ctx context.Context, a *Download) error {
 		return fmt.Errorf("read the copy of %s: %w", a.Name, err)
 	}
 	var errs []error
-	for _, url := range a.URLs {
+	for i, url := range a.from {
 		err := c.fetch(ctx, a, url)
 		if err == nil {
 			a.Fetched = true
 			return nil
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", url, err))
+		errs = append(errs, fmt.Errorf("%s: %w", a.URLs[i], err))
 	}
 	return fmt.Errorf("copy %s: %w", a.Name, errors.Join(errs...))
 }

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -55,12 +56,13 @@ func document(mirror string, sums map[string]archive.Checksum, urls map[string]s
 }
 
 // Each asset of each architecture is fetched once, gets its name when its sum is right, and is
-// fetched again only where it is damaged. Nodes that say so ask the store for it then.
+// fetched again only where it is damaged. Nodes that say so ask the store for it then. The query of
+// a URL, which may let anybody in, is shown neither in what came nor in an error.
 func TestCopy(t *testing.T) {
 	content := map[string][]byte{"amd64": bytes.Repeat([]byte("amd64 "), 1000), "arm64": bytes.Repeat([]byte("arm64 "), 1000)}
 	s := serve(t, map[string][]byte{"/v1/plugins-amd64.tgz": content["amd64"], "/v1/plugins-arm64.tgz": content["arm64"]})
 	sums := map[string]archive.Checksum{"amd64": archive.ChecksumOf(content["amd64"]), "arm64": archive.ChecksumOf(content["arm64"])}
-	urls := map[string]string{"amd64": s.URL + "/v1/plugins-amd64.tgz?token=x", "arm64": s.URL + "/v1/plugins-arm64.tgz"}
+	urls := map[string]string{"amd64": s.URL + "/v1/plugins-amd64.tgz?token=x", "arm64": s.URL + "/v1/plugins-arm64.tgz?token=x"}
 	dir := t.TempDir()
 	put := func(name, text string) {
 		t.Helper()
@@ -96,6 +98,9 @@ func TestCopy(t *testing.T) {
 		len(out.Unset) != 1 || out.Unset[0] != "node group nodes" {
 		t.Errorf("copied %+v, asked for %q", out, s.asked)
 	}
+	if shown, err := json.Marshal(out); err != nil || strings.Contains(string(shown), "token=x") || !strings.Contains(string(shown), "/v1/plugins-amd64.tgz?") {
+		t.Errorf("it shows %s, %v", shown, err)
+	}
 	for arch, want := range content {
 		if got, err := os.ReadFile(filepath.Join(dir, cluster, "assets/v1/plugins-"+arch+".tgz")); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("the copy for %s has %d bytes, %v", arch, len(got), err)
@@ -119,7 +124,7 @@ func TestCopy(t *testing.T) {
 	_, err = copied()
 	names, _ := filepath.Glob(filepath.Join(dir, cluster, "assets/v1/*"))
 	hidden, _ := filepath.Glob(filepath.Join(dir, cluster, "assets/v1/.*"))
-	if err == nil || !strings.Contains(err.Error(), "wanted "+string(sums["arm64"])) || len(names) != 1 || len(hidden) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "wanted "+string(sums["arm64"])) || strings.Contains(err.Error(), "token=x") || len(names) != 1 || len(hidden) != 0 {
 		t.Errorf("%v, and there are %q %q", err, names, hidden)
 	}
 }
