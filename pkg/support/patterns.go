@@ -62,17 +62,27 @@ var patterns = []pattern{
 	{[]string{"."}, lazyregexp.New(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},
 	// https://jedisct1.github.io/minisign/#secret-key-format
 	{[]string{"rw"}, lazyregexp.New(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},
-	// https://learn.microsoft.com/en-us/rest/api/storageservices/create-service-sas
-	{[]string{"sig="}, lazyregexp.New(`([?&]sig=)([^\s&"']+)()`), nil},
 	// https://docs.docker.com/reference/cli/docker/login/: user and password in base64, as
 	// containerd's registries have them too
 	{[]string{"auth"},
 		lazyregexp.New(`(?i)((?:^|[^\w.-])auth\\*["']?[ \t]*[:=][ \t]*\\*["']?)([A-Za-z0-9+/]{8,}={0,2})()`), nil},
 	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil}, // user and password of a URL, which ends at the last @
+	// the query of a URL can be a signature under any name
+	{[]string{"://"}, lazyregexp.New(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s"'?]*\?)` +
+		`((?:\[redacted [0-9a-f]+\]|[^\s"'#\\])+(?:\\+u0026[^\s"'#\\]+)*)()`), noSignature},
+	// https://learn.microsoft.com/en-us/rest/api/storageservices/create-service-sas
+	{[]string{"sig="}, lazyregexp.New(`([?&]sig=)([^\s&"']+)()`), nil},
 	{nameHints, lazyregexp.New(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
 	{nameHints, lazyregexp.New(`(?i)(\\*["']?[\w.-]*` + names +
 		`[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`),
 		harmless},
+}
+
+// noSignature is the query of an s3:// URL, which says where a bucket is, and one that is covered
+// already.
+func noSignature(before, query string) bool {
+	return strings.HasPrefix(strings.ToLower(before), "s3://") || strings.HasPrefix(query, "[redacted") ||
+		strings.Trim(query, "*…:;,.)") == ""
 }
 
 // harmless is a value that is no secret although its name sounds like one: a switch, nothing, the
