@@ -31,13 +31,17 @@ spec.update.`,
 				end.Text, end.Err = pass.Session().Resume(ctx)
 				return end
 			})
+			say := f.Out
+			if !f.Text() { // the data of what is applied comes there
+				say = f.Err
+			}
 			switch {
 			case end.Err != nil:
 				return end.Err
 			case end.Text == "":
-				fmt.Fprintln(f.Out, "the node is not held and not paused; it follows the store")
+				fmt.Fprintln(say, "the node is not held and not paused; it follows the store")
 			default:
-				fmt.Fprintf(f.Out, "the node was %s; %s\n", end.Text, next)
+				fmt.Fprintf(say, "the node was %s; %s\n", end.Text, next)
 			}
 			if apply {
 				o := runOptions{f: f}
