@@ -126,7 +126,7 @@ func (t File) look(v host.View) (*Item, access, error) {
 		return nil, want, err
 	}
 	if !same {
-		if err := t.showOld(v, item, info); err != nil {
+		if err := t.showOld(v, item, info, hides(info.Mode) && !hides(want.mode)); err != nil {
 			return nil, want, err
 		}
 	}
@@ -146,8 +146,12 @@ func (t File) hasContent(v host.View, info hostfs.FileInfo) (bool, error) {
 	return sum == content.Sum, err
 }
 
-// showOld puts the difference to the content that is there into the item.
-func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo) error {
+// hides says that a mode keeps others from reading.
+func hides(mode fs.FileMode) bool { return mode&0o004 == 0 }
+
+// showOld puts the difference to the content that is there into the item. One that is hidden may be
+// a secret, of whoever wrote it: nothing of it is shown.
+func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo, hidden bool) error {
 	var old []byte
 	if info.Size <= maxShown {
 		var err error
@@ -163,13 +167,16 @@ func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo) error {
 			return err
 		}
 		new := t.content()
-		content.Before, content.After = contentName(sum, info.Size), contentName(new.Sum, new.Size)
+		content.After = contentName(new.Sum, new.Size)
+		if !hidden {
+			content.Before = contentName(sum, info.Size)
+		}
 	}
 	item.Fields = append([]Field{content}, item.Fields...)
 	if info.Mounted {
 		item.Fields = append(item.Fields, Field{Name: "written", After: "in place, since something is mounted on it"})
 	}
-	if info.Size <= maxShown && isText(old) {
+	if !hidden && info.Size <= maxShown && isText(old) {
 		return t.show(item, old)
 	}
 	return nil

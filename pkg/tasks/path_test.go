@@ -144,6 +144,20 @@ func TestFileShowsNoSecretAndNoBinary(t *testing.T) {
 	}
 	converge(t, h, key)
 	converge(t, h, tool)
+
+	// What others may not read is shown no more where the file is to be for all, unless who wants it
+	// so says that such a file is no secret.
+	ok(t, os.WriteFile(root+"/conf", []byte("token"), 0o640))
+	conf := File{Path: "/conf", Content: []byte("none"), Mode: 0o644}
+	c = plan(t, conf, h.Live.View())
+	wantLines(t, c, "~ file:/conf, content secret→sha256 140bedbf9c3f, 4 bytes, mode 0640→0644")
+	if it := c.Items[0]; it.Before != nil || it.After != nil {
+		t.Errorf("shown: %q %q", it.Before, it.After)
+	}
+	conf.Mode = 0o600
+	if it := plan(t, conf, h.Live.View()).Items[0]; string(it.Before) != "token" || string(it.After) != "none" {
+		t.Errorf("shown: %q %q", it.Before, it.After)
+	}
 }
 
 func TestFileInTheWay(t *testing.T) {
