@@ -78,9 +78,16 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	return awss3.NewFromConfig(c, func(o *awss3.Options) {
 		if endpoint != "" {
 			o.BaseEndpoint, o.UsePathStyle = &endpoint, true
+		} else if client, ok := c.HTTPClient.(*awshttp.BuildableClient); ok {
+			o.HTTPClient = &http.Client{Transport: client.GetTransport(), CheckRedirect: stay}
 		}
 	}), nil
 }
+
+// stay follows no redirect of AWS' S3: it leads to another region, where only a new signature holds
+// (see [Source.do]). The client of the SDK would follow it without one.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // endpoint is that of a server that is not AWS'.
 func (s *Source) endpoint() string { return cmp.Or(s.query.endpoint, os.Getenv("S3_ENDPOINT")) }

@@ -145,3 +145,32 @@ func TestRegion(t *testing.T) {
 		}
 	}
 }
+
+// A bucket that was just made answers with a temporary redirect to its region. There the request is
+// signed anew, as only a signature for that region holds: who follows the redirect comes unsigned.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
+func TestTemporaryRedirect(t *testing.T) {
+	role(t, &metadata{token: true})
+	memory := new(storetest.MapStore)
+	set(memory, 1)
+	const in = "eu-north-1"
+	var server *toxic.Server
+	server = toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/elsewhere/"):
+			toxic.S3(403, "AccessDenied", "Access Denied")(w, r, nil)
+		case !strings.Contains(r.Header.Get("Authorization"), "/"+in+"/s3/"):
+			toxic.S3(307, "TemporaryRedirect", "Please re-send this request to the specified temporary endpoint.",
+				"x-amz-bucket-region", in, "Location", server.URL+"/elsewhere"+r.URL.Path)(w, r, nil)
+		default:
+			bucket(memory).ServeHTTP(w, r)
+		}
+	}), nil)
+	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
+	if _, err := open(t, "s3://b", storetest.Cluster, trust(t, server)).Fetch(t.Context(), statestore.Revision{}); err != nil {
+		t.Error(err)
+	}
+	if asked, _ := server.Taken(); slices.ContainsFunc(asked, func(s string) bool { return strings.Contains(s, "/elsewhere/") }) {
+		t.Errorf("%q", asked)
+	}
+}
