@@ -186,11 +186,12 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 			"with `agent store sign`, or publish with --key", Digest(statement), p.trusted())
 	}
 	var by []string
-	var broken error
+	var broken, unread error
 	for _, text := range signatures {
 		s, err := parseSignature(text)
-		if err != nil {
-			return err
+		if err != nil { // of another kind, for nodes that know it
+			unread = err
+			continue
 		}
 		by = append(by, ID(s.KeyID))
 		for _, k := range p.Keys {
@@ -204,8 +205,11 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 				"signed: somebody changed it since: publish again", Digest(statement), ID(s.KeyID), k.Origin)
 		}
 	}
-	if broken != nil {
+	switch {
+	case broken != nil:
 		return broken
+	case by == nil:
+		return unread
 	}
 	return problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is signed by key %s, and %s: publish "+
 		"with a key of those, or add this one to trustedKeys if it is yours",

@@ -43,6 +43,9 @@ func TestPolicy(t *testing.T) {
 	seven := statement(7, "")
 	signed := Join(seven, Sign(private, seven, "c 7"))
 	tampered := bytes.Replace(signed, []byte(`"generation": 7`), []byte(`"generation": 8`), 1)
+	// a signature of an algorithm that is not known here, "XX"
+	another := "untrusted comment: x\n" + base64.StdEncoding.EncodeToString(append([]byte("XX"), make([]byte, 8+64)...)) +
+		"\ntrusted comment: x\n" + base64.StdEncoding.EncodeToString(make([]byte, 64)) + "\n"
 	pin := func(raw []byte) Pin { return Pin{Digest: Digest(raw), Origin: "agent.yaml:3:6"} }
 	keys := []Key{listed}
 	seen := func(generation int64, digest string) func(string) Seen {
@@ -77,6 +80,8 @@ func TestPolicy(t *testing.T) {
 		"a forgery beside a good one":   {Policy{Keys: keys}, Join(seven, forged(stolen, listed, seven), Sign(private, seven, "")), nil},
 		"pin and key, one is not so":    {Policy{Pin: pin(seven), Keys: keys}, seven, []string{"is not signed"}},
 		"no signature at all":           {Policy{Keys: keys}, Join(seven, "untrusted comment: x\na\nb\nc\n"), []string{"does not parse", "agent store sign"}},
+		"one of another kind, beside":   {Policy{Keys: keys}, Join(seven, another, Sign(private, seven, "")), nil},
+		"one of another kind, first":    {Policy{Keys: []Key{next}}, Join(seven, another, Sign(private, seven, "")), []string{"is signed by key " + ID(listed.Public.ID())}},
 		"half a signature":              {Policy{Keys: keys}, append(bytes.Clone(signed), "untrusted comment: x\n"...), []string{"no list of signatures"}},
 		"a flood":                       {Policy{Keys: keys}, append(bytes.Clone(signed), bytes.Repeat([]byte("x"), MaxSignaturesSize)...), []string{"at most"}},
 		"expired":                       {Policy{Unsigned: true}, ended, []string{"expired at 2026-06-01T11:59:59Z", "2026-06-01T12:00:00Z", "publish again"}},
