@@ -1,6 +1,9 @@
 package s3_test
 
 import (
+	"bytes"
+	"crypto/md5"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -131,6 +134,30 @@ func TestConflictByStatus(t *testing.T) {
 			if err := to.Replace(t.Context(), "manifest", []byte("x"), known); !errors.Is(err, objectstore.ErrConflict) || graph.IsTransient(err) {
 				t.Errorf("%s, on %q: %v", name, known, err)
 			}
+		}
+	}
+}
+
+// A bucket that locks objects takes none without a checksum in the header of its request.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lock.html
+func TestObjectLock(t *testing.T) {
+	locks := func(w http.ResponseWriter, r *http.Request, honest http.Handler) {
+		data, err := io.ReadAll(r.Body)
+		sum := md5.Sum(data)
+		switch given := r.Header.Get("Content-MD5"); {
+		case err != nil || given == "":
+			toxic.S3(http.StatusBadRequest, "InvalidRequest", "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters")(w, r, nil)
+		case given != base64.StdEncoding.EncodeToString(sum[:]):
+			toxic.S3(http.StatusBadRequest, "BadDigest", "The Content-MD5 you specified did not match what we received.")(w, r, nil)
+		default:
+			r.Body = io.NopCloser(bytes.NewReader(data))
+			honest.ServeHTTP(w, r)
+		}
+	}
+	_, to := served(t, map[string]toxic.Fault{match: locks, none: locks})
+	for _, content := range []string{"one", "two"} {
+		if _, err := publisher.Publish(t.Context(), to, storetest.Contents(content)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

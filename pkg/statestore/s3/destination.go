@@ -3,6 +3,8 @@ package s3
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,6 +47,8 @@ func (s *Source) Replace(ctx context.Context, name string, data []byte, known st
 // put writes an object on the conditions that in has.
 func (s *Source) put(ctx context.Context, name string, data []byte, in *awss3.PutObjectInput) error {
 	in.Bucket, in.Key = &s.bucket, aws.String(s.prefix+name)
+	sum := md5.Sum(data) // a bucket that locks objects asks for it; other checksums not every server knows
+	in.ContentMD5 = aws.String(base64.StdEncoding.EncodeToString(sum[:]))
 	if s.query.kmsKey != "" {
 		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.query.kmsKey
 	}
