@@ -86,8 +86,13 @@ var left = []string{
 	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.1.0/24 dir out mark 0x20000 mask 0x20000 tmpl src 192.0.2.2 dst 192.0.2.4 proto esp spi 0x22 mode transport",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.4 proto esp mode transport min 0x22 max 0x22",
 	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.1.0/24 dir fwd priority 2975 tmpl src 0.0.0.0 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
+	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.2.0/24 dir out tmpl src 192.0.2.2 dst 192.0.2.5 proto esp reqid 11 mode tunnel",
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.5 proto esp reqid 11 mode tunnel min 0x31 max 0x31",
 	"sysctl -qw net.ipv4.conf.up0.arp_ignore=1",
 	// decoys
+	"ip xfrm policy add src 172.16.0.0/24 dst 10.8.2.0/24 dir out tmpl src 192.0.2.2 dst 192.0.2.6 proto esp reqid 11 mode tunnel",
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.6 proto esp reqid 11 mode tunnel min 0x32 max 0x32",
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.5 proto esp reqid 12 mode tunnel min 0x33 max 0x33",
 	"ip link add leftax type veth peer name leftaxp", "ip link set leftax alias LEFX:pool:1", "ip link add leftmax address 02:54:00:00:00:01 type bridge",
 	"ip rule add pref 1024 iif vethzz lookup 256",
 	"iptables-nft -A FORWARD -i left_1234 -j ACCEPT",
@@ -132,7 +137,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Retain: []graph.Key{tasks.FileKey(dir + "/keep")}}, Residue: Residue{
 		Links: []LinkSelector{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
 			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
-		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
+		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}, {ReqID: 11, Pods: true, States: true}},
 		Sysctls: []SysctlSelector{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
 		Lines:   []LineSelector{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
 		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: rtnl.AllTables, Link: "lefty"}},
@@ -165,6 +170,8 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			"- xfrm:policy out 10.8.0.0/24 10.8.1.0/24 spi 0x22 mark 0x20000/0x20000: IPsec",
 			"- xfrm:state 192.0.2.2/32 192.0.2.4/32 spi 0x22: IPsec",
 			"- xfrm:policy fwd 10.8.0.0/24 10.8.1.0/24 reqid 1: IPsec",
+			"- xfrm:policy out 10.8.0.0/24 10.8.2.0/24 reqid 11: IPsec",
+			"- xfrm:state 192.0.2.2/32 192.0.2.5/32 spi 0x31 reqid 11: IPsec",
 			"- link:leftal: veth, down", "- link:leftmac: bridge, down",
 			"- sysctl:net.ipv4.conf.up0.arp_ignore: 1, back to 0", "- line:/tables#77 left: line",
 			"- iptables:ip/nft/filter/INPUT: rule --match-set left4:a --comment \"x\" -j DROP", "- iptables:ip/legacy/filter/INPUT: rule --match-set left4:a -j DROP",
@@ -202,8 +209,9 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	has("ip6tables-nft-save", "no lefty")
 	has("nft list tables", "inet left-masqx", "table ip left-masq", "no inet left-masq\n")
 	has("ipset list -n", "left4a", "no left4:a")
-	has("ip xfrm state", "spi 0x00000012", "spi 0x00000023", "no spi 0x00000011", "no spi 0x00000022")
-	has("ip xfrm policy", "dir in", "no dir out", "no dir fwd")
+	has("ip xfrm state", "spi 0x00000012", "spi 0x00000023", "no spi 0x00000011", "no spi 0x00000022",
+		"spi 0x00000032", "spi 0x00000033", "no spi 0x00000031")
+	has("ip xfrm policy", "dir in", "src 172.16.0.0/24 dst 10.8.2.0/24", "no src 10.8.0.0/24 dst 10.8.2.0/24", "no dir fwd")
 	has("sysctl net.ipv4.conf.up0", "arp_ignore = 0", "arp_announce = 1")
 	has("ip -d link", "LEFX:pool:1", "leftmax", "no LEFT:", "no leftmac")
 	has("cat "+dir+"/tables", "# tables\n77 leftx\n177 left\n77 left # not this\n")

@@ -126,7 +126,8 @@ func (m IPVSSelector) describe() string {
 func (m XFRMSelector) describe() string {
 	return clauses(part(m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), part(m.ReqID != 0, "reqid %d", m.ReqID),
 		part(m.IfID != 0, "if_id %d", m.IfID),
-		part(m.Priority != 0, "priority %d", m.Priority), part(m.States, "with the states that its policies lead to"))
+		part(m.Priority != 0, "priority %d", m.Priority), part(m.Pods, "between the pods' addresses"),
+		part(m.States, "with the states that its policies lead to"))
 }
 
 func (m OVSSelector) describe() []string {

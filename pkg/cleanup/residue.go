@@ -194,7 +194,9 @@ type XFRMSelector struct {
 	ReqID    int    `json:"reqID,omitempty"`
 	IfID     int    `json:"ifID,omitempty"`
 	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	// States says that the states to which its policies lead by their number (spi) and address go
-	// too.
+	// States says that the states to which its policies lead go too: by their number (spi) and
+	// address, or without a number by both addresses and their reqid.
 	States bool `json:"states,omitempty"`
+	// Pods says that it is a policy from addresses of the pods to addresses of the pods.
+	Pods bool `json:"pods,omitempty"`
 }

@@ -7,17 +7,20 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
 const KindXFRM = "xfrm"
 
-func (m XFRMSelector) matches(x residue.XFRM) bool {
+func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
 	switch {
 	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID,
 		m.IfID != 0 && x.IfID != m.IfID:
 		return false
 	case m.States && !x.Policy: // by its policy
+		return false
+	case m.Pods && !(x.Policy && rtnl.Within(s.PodCIDRs, x.Src) && rtnl.Within(s.PodCIDRs, x.Dst)):
 		return false
 	}
 	return m.Priority == 0 || x.Policy && x.Priority == m.Priority
@@ -38,7 +41,7 @@ func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	var gone []residue.XFRM
 	for _, m := range l.XFRM {
 		for _, x := range all {
-			if !m.matches(x) {
+			if !m.matches(x, s) {
 				continue
 			}
 			gone = append(gone, x)

@@ -124,8 +124,10 @@ type CustomXFRM struct {
 	ReqID    int    `json:"reqID,omitempty"`    // the reqid of policies and states
 	IfID     int    `json:"ifID,omitempty"`     // the number of their xfrm interface (if_id)
 	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	// the states to which its policies lead, by their number (spi) and address, go too
+	// the states to which its policies lead go too: by their number (spi) and address, or without a
+	// number by both addresses and their reqid
 	States bool `json:"states,omitempty"`
+	Pods   bool `json:"pods,omitempty"` // a policy from addresses of the pods to addresses of the pods
 }
 
 // CustomOVS marks what it has in Open vSwitch.
@@ -270,6 +272,7 @@ func (x *CustomXFRM) fields() []decode.Field {
 		{Name: "ifID", Set: decode.Number(&x.IfID, 1, 1<<31-1)},
 		{Name: "priority", Set: decode.Number(&x.Priority, 1, 1<<31-1)},
 		{Name: "states", Set: decode.Bool(&x.States)},
+		{Name: "pods", Set: decode.Bool(&x.Pods)},
 	}
 }
 

@@ -183,10 +183,15 @@ func (w Writer) delXFRM(x XFRM, del func() error) error {
 	return nil
 }
 
-// LeadsTo says that a policy sends packets to a state, by its template's address and number.
+// LeadsTo says that a policy sends packets to a state, by its template's address and number (spi);
+// where the template has no number, by both its addresses and its reqid.
 func (x XFRM) LeadsTo(s XFRM) bool {
 	return x.Policy && !s.Policy && slices.ContainsFunc(x.policy.Tmpls, func(t netlink.XfrmPolicyTmpl) bool {
-		return uint32(t.Spi) == s.SPI && t.Spi != 0 && t.Proto == s.state.Proto && t.Dst.Equal(s.state.Dst)
+		named := uint32(t.Spi) == s.SPI
+		if t.Spi == 0 {
+			named = t.Reqid != 0 && t.Reqid == s.ReqID && t.Src.Equal(s.state.Src)
+		}
+		return named && t.Proto == s.state.Proto && t.Dst.Equal(s.state.Dst)
 	})
 }
 

@@ -126,10 +126,9 @@ func Dangers(l cleanup.Residue) []Danger {
 // kernel holds the marks of what the kernel keeps beside links, routes and filters.
 func (d *dangers) kernel(l cleanup.Residue) {
 	for i, m := range l.XFRM {
-		// strongSwan and Libreswan count reqid from 1.
-		d.when(m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0, "xfrm", i,
-			m,
-			"others have IPsec too: say mark and mask, ifID, or a reqID above 1")
+		// strongSwan counts reqid from 1, Libreswan from 16384.
+		d.when(m.Mask == 0 && m.IfID == 0 && (m.ReqID == 0 || m.Priority == 0 && !m.Pods), "xfrm", i, m,
+			"others have IPsec too: say mark and mask, ifID, or reqID with priority or pods: true")
 	}
 	for i, m := range l.IPVS {
 		d.when(m.Link == "" && !m.Pods || m.Unless == "", "ipvs", i, m,

@@ -100,7 +100,9 @@ func flannelResidue() cleanup.Residue {
 		Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 			"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 			"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-		XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+		// Its policies are between the nodes' pod CIDRs (pkg/backend/ipsec: defaultReqID,
+		// AddXFRMPolicy); strongSwan gives a person's tunnels such a reqid too.
+		XFRM: []cleanup.XFRMSelector{{ReqID: 11, Pods: true, States: true}},
 		Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
 			"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
 			"the node's annotations flannel.alpha.coreos.com/* in the API"},

@@ -27,6 +27,9 @@ for s in cali50s:x cilium_node_set_v5 kube-router-x KUBE-CLUSTER-IP weav-x ovn41
 iptables-nft -t nat -A POSTROUTING -m set --match-set kube-router-x src -j RETURN
 ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 min 0x901 max 0x901 >/dev/null
 ip xfrm policy add src 192.0.2.1 dst 192.0.2.9 dir out mark 0xc00 mask 0xf00 tmpl src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 mode tunnel
+# A person's strongSwan has counted to flannel's number.
+ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.8 proto esp reqid 11 min 0x902 max 0x902 >/dev/null
+ip xfrm policy add src 172.16.0.0/24 dst 10.66.0.0/24 dir out tmpl src 192.0.2.1 dst 192.0.2.8 proto esp reqid 11 mode tunnel
 ./pin tc cix_from_netdev /sys/fs/bpf/proof/other; mkdir -p /sys/fs/bpf/own/deep; ./pin tc cix_y /sys/fs/bpf/own/deep/calix_v4; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
 printf '254\tmain\n253\tdefault\n76\tkube-router\n77\tkube-routers\n19 romana\n200 mgmt\n' >/etc/iproute2/rt_tables
 # A second uplink, in each of the tables that networks take: an address of its own for each, a rule from it, and a default route. Hybridnet alone takes tables that are
