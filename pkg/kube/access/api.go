@@ -62,11 +62,18 @@ func (a *API) Client(path string) (*kube.Client, error) {
 	return file.Client()
 }
 
-// As does something as the first identity that may. The error is all of theirs.
+// As does something as the first identity that may. The error is all of theirs. A kubeconfig that is
+// not there says nothing of what the others meet: the error is [io/fs.ErrNotExist] only where the
+// server says so, or where there is no kubeconfig at all.
 func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client) error) error {
 	var errs []error
+	var absent error
 	for _, path := range identities {
 		c, err := a.Client(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			absent = errors.Join(absent, err)
+			continue
+		}
 		if err == nil {
 			err = do(c)
 		}
@@ -75,7 +82,10 @@ func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client)
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 && absent != nil {
+		absent = errors.New(absent.Error())
+	}
+	return errors.Join(append(errs, absent)...)
 }
 
 // Met takes note of what a pass found of the host.

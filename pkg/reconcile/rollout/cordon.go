@@ -38,10 +38,14 @@ func (r Rollout) Cordon(
 	if err := ledger.SaveAPICache(ctx, h.Files, now); err != nil {
 		return learnt, err
 	}
-	return now, markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
+	err := markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
 		_, err := c.Cordon(ctx, node, why)
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned
+		return learnt, errors.Join(err, ledger.SaveAPICache(ctx, h.Files, learnt))
+	}
+	return now, err
 }
 
 // RetriesLater says that a change was undone, or is held back, and is made again by itself.
@@ -65,9 +69,14 @@ func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = markNode(ctx, r.API, h.Live.Facts,
-		func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
-	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
+	err = markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
+		err := c.Uncordon(ctx, learnt.Node)
+		if errors.Is(err, fs.ErrNotExist) { // a Node that is gone is cordoned no more
+			err = nil
+		}
+		return err
+	})
+	if err == nil {
 		learnt.Cordoned = false
 		err = ledger.SaveAPICache(ctx, h.Files, learnt)
 	}
