@@ -116,9 +116,12 @@ func ownTransport(how *rest.Config) error {
 	if !strings.Contains(how.Host, "://") {
 		how.Host = "https://" + how.Host
 	}
+	proxy := how.Proxy // the kubeconfig's proxy-url
+	if proxy == nil {
+		proxy = http.ProxyFromEnvironment
+	}
 	how.Transport = &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: settings, DisableCompression: true,
-		IdleConnTimeout: ownIdle,
+		Proxy: proxy, TLSClientConfig: settings, DisableCompression: true, IdleConnTimeout: ownIdle,
 	}
 	how.TLSClientConfig = rest.TLSClientConfig{}
 	return nil

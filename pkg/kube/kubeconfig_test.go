@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/netwright/netwright/test/pki"
@@ -90,6 +93,31 @@ func TestACABesideAKubeconfigIsReadAgain(t *testing.T) {
 			says(first)
 			write(t, ca, first+next)
 			says(first + next)
+		})
+	}
+}
+
+// Whoever is to reach the API by a proxy reaches it by no other way, also over connections of his
+// own. The lines that keep it: client.go, ownTransport.
+func TestAKubeconfigsProxyIsTaken(t *testing.T) {
+	for name, o := range map[string]Options{"shared": {}, "own connections": {OwnConnections: true}} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Value
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Store(r.URL.String())
+				say(w, http.StatusOK, "{}")
+			}))
+			defer proxy.Close()
+			path := filepath.Join(t.TempDir(), "kubeconfig")
+			write(t, path, fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k}}], "+
+				"clusters: [{name: k, cluster: {server: 'http://api.invalid', proxy-url: %q}}]}", proxy.URL))
+			c, err := Open(path, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Answer(t.Context(), 1); err != nil || asked.Load() != "http://api.invalid"+description {
+				t.Errorf("the proxy was asked for %v: %v", asked.Load(), err)
+			}
 		})
 	}
 }
