@@ -183,3 +183,20 @@ func TestCredentialsOfAProgram(t *testing.T) {
 		t.Errorf("the program was not started: %v", err)
 	}
 }
+
+// A range is read as the API reads it: one Node of thousands that says it in an odd way, as any
+// kubelet may of its own, keeps nobody from the others.
+func TestRangesAreReadAsTheAPIReadsThem(t *testing.T) {
+	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
+		say(w, http.StatusOK, `{"metadata": {"resourceVersion": "1"}, "items": [
+			{"metadata": {"name": "odd"}, "spec": {"podCIDRs": ["010.1.2.3/024", "FD00:1::1.2.3.04/64"]}},
+			{"metadata": {"name": "plain"}, "spec": {"podCIDRs": ["10.1.3.0/24"]}}]}`)
+	})
+	all, _, err := c.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(all[0].PodCIDRs, all[1].PodCIDRs); got != "[10.1.2.0/24 fd00:1::/64] [10.1.3.0/24]" {
+		t.Errorf("the Nodes have %s", got)
+	}
+}

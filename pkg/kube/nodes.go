@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	netutils "k8s.io/utils/net"
 )
 
 // Node is what a node's network needs to know of a Node object.
@@ -129,8 +130,9 @@ func (c *Client) Registered(ctx context.Context, name string) (uid string, err e
 	return into.Metadata.UID, err
 }
 
-// nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address
-// there is not one for us.
+// nodeOf takes from a Node what we read of it. The API validates pod CIDRs, and they are read as it
+// reads them: without the feature gate StrictIPCIDRValidation it takes leading zeros, of a kubelet
+// too. What is no address there is not one for us.
 func nodeOf(raw *nodeObject) (Node, error) {
 	meta := &raw.Metadata
 	n := Node{
@@ -143,12 +145,14 @@ func nodeOf(raw *nodeObject) (Node, error) {
 		cidrs = []string{raw.Spec.PodCIDR}
 	}
 	for _, text := range cidrs {
-		cidr, err := netip.ParsePrefix(text)
+		_, cidr, err := netutils.ParseCIDRSloppy(text)
 		if err != nil {
 			return n,
 				fmt.Errorf("read the pod CIDRs of Node %s: %w: whoever set spec.podCIDRs must mend it", meta.Name, err)
 		}
-		n.PodCIDRs = append(n.PodCIDRs, cidr.Masked())
+		addr, _ := netip.AddrFromSlice(cidr.IP)
+		bits, _ := cidr.Mask.Size()
+		n.PodCIDRs = append(n.PodCIDRs, netip.PrefixFrom(addr, bits))
 	}
 	for _, a := range raw.Status.Addresses {
 		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == "InternalIP" {
