@@ -132,7 +132,7 @@ func (c *Capture) file(name string) error {
 	if !utf8.ValidString(f.Target) {
 		f.RawTarget = []byte(f.Target)
 	}
-	if was.Type == hostfs.Regular && c.contents+was.Size > maxContents {
+	if _, privileged := f.unprivileged(); was.Type == hostfs.Regular && (privileged || c.contents+was.Size > maxContents) {
 		f.Content, f.Copy = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Copies)))
 		c.Copies = append(c.Copies, f.Copy)
 	}

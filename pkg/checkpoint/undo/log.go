@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -46,8 +47,24 @@ type File struct {
 	RawTarget []byte `json:"rawTarget,omitempty"`
 	// Attrs are extended attributes: ACLs, capabilities. Journals up to release 0.9.0 have none.
 	Attrs map[string][]byte `json:"attrs,omitempty"`
-	// where the file itself is kept, of one that is too large for the journal
+	// where the file itself is kept, of one that is too large for the journal or that an undo could
+	// not make as it was
 	Copy string `json:"kept,omitempty"`
+}
+
+// capability is the attribute that only CAP_SETFCAP gives, which our units do not have.
+const capability = "security.capability"
+
+// setIDs are the bits that RestrictSUIDSGID= of our units lets nobody give.
+const setIDs = fs.ModeSetuid | fs.ModeSetgid
+
+// unprivileged is f without what a confined undo may not give. privileged says that f has some of
+// that.
+func (f File) unprivileged() (without File, privileged bool) {
+	privileged = f.Attrs[capability] != nil || f.Mode&setIDs != 0
+	f.Mode, f.Attrs = f.Mode&^setIDs, maps.Clone(f.Attrs)
+	delete(f.Attrs, capability)
+	return f, privileged
 }
 
 // Sysctl is a key of the kernel as it was.

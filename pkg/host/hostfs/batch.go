@@ -79,16 +79,25 @@ func (b *Batch) open(s *Staged) error {
 	return b.w.files.Paths.stageFile(dir, s)
 }
 
-// Put stages a file with its whole content.
+// Put stages a file with its whole content. After an error the batch is as it was before.
 func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
 	s, err := b.Create(name, spec)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Write(content); err != nil {
-		return err
+	if _, err = s.Write(content); err == nil {
+		err = s.Close()
 	}
-	return s.Close()
+	if err != nil {
+		b.withdraw(s)
+	}
+	return err
+}
+
+// withdraw takes the file that was created last out of the batch.
+func (b *Batch) withdraw(s *Staged) {
+	s.discard()
+	b.all = b.all[:len(b.all)-1]
 }
 
 // dir opens a directory of the batch, once. One for new files is made if need be, and cleared of

@@ -49,8 +49,7 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 		err = &CopyError{Path: from, Want: want}
 	}
 	if err != nil {
-		s.discard()
-		b.all = b.all[:len(b.all)-1]
+		b.withdraw(s)
 	}
 	return err
 }

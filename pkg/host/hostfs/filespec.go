@@ -35,6 +35,11 @@ func setMeta(fd int, spec FileSpec) error {
 	if err := xattr.Set(fd, spec.Attrs); err != nil {
 		return err
 	}
+	// Who may not give set-ID bits (systemd.exec(5), RestrictSUIDSGID=) may not give them again
+	// either.
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Mode == spec.Mode {
+		return err
+	}
 	return unix.Fchmod(fd, bitsOf(spec.Mode))
 }
 
