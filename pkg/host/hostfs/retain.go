@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -85,7 +86,7 @@ func (w *Writer) retain(
 	}
 	if w.files.Paths.alike(from, to) {
 		err = w.linkFile(there, from, to, info, fd)
-		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
+		if !slices.ContainsFunc(unlinkable, func(no error) bool { return errors.Is(err, no) }) {
 			return info, err
 		}
 	}
@@ -106,6 +107,10 @@ func (w *Writer) retain(
 	}
 	return info, nil
 }
+
+// unlinkable are the errors of a place in which a file cannot have another name, but a copy can be:
+// another file system, one without such names or with enough of them, and a file that is mounted on.
+var unlinkable = []error{unix.EXDEV, unix.EPERM, unix.EMLINK, unix.EBUSY}
 
 // linkFile gives a file another name, in place of what has it. The file is open as fd, and was
 // found in the directory there.
@@ -129,6 +134,10 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
 			return errors.Join(Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
+		}
+		// rename(2) leaves two names of one file as they are: then another is mounted on the second.
+		if unix.Unlinkat(dir, temp, 0) == nil {
+			return Explain("keep", to, unix.EBUSY)
 		}
 		w.log.wrote("kept", to)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -37,5 +39,32 @@ func TestKeep(t *testing.T) {
 	})
 	if _, err := h.Retain(ctx, "/absent", "/var/other"); err == nil {
 		t.Error("what is absent is kept")
+	}
+}
+
+// What is kept comes back where another file is mounted by then, as containers do with single
+// files, be what is under it the kept file or not. The lines that keep it: retain.go, unlinkable
+// (EBUSY); linkFile (Unlinkat).
+func TestRestoreOntoAMount(t *testing.T) {
+	needs.Root(t)
+	ctx := t.Context()
+	h, root := image(t)
+	for _, below := range []string{"the kept file", "a later one"} {
+		must(t, h.WriteFile(ctx, "/program", []byte("old"), self(0o751)), os.WriteFile(root+"/other", []byte("other"), 0o600))
+		_, err := h.Retain(ctx, "/program", "/kept")
+		must(t, err)
+		if below == "a later one" {
+			must(t, h.WriteFile(ctx, "/program", []byte("new"), self(0o751)))
+		}
+		must(t, unix.Mount(root+"/other", root+"/program", "", unix.MS_BIND, ""))
+		errRestore := h.Restore(ctx, "/kept", "/program", self(0o751))
+		text, err := os.ReadFile(root + "/program")
+		must(t, unix.Unmount(root+"/program", unix.MNT_DETACH))
+		if errRestore != nil || err != nil || string(text) != "old" {
+			t.Errorf("under the mount is %s: %q, %v, %v", below, text, err, errRestore)
+		}
+		must(t, h.Remove("/program"))
+		sameTree(t, root, map[string]string{"/kept": "-rwxr-x--x old", "/other": "-rwxr-x--x old"})
+		must(t, h.Remove("/other"))
 	}
 }
