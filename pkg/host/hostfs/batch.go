@@ -218,22 +218,26 @@ func (b *Batch) publish() error {
 		case err == unix.EBUSY:
 			covered = append(covered, s)
 		case err != nil:
-			err = Explain("write", s.name, err)
-			for _, done := range b.all[:i+1] {
-				err = errors.Join(err, Explain("take back", done.name, done.undo()))
-			}
-			return err
+			return takeBack(b.all[:i+1], Explain("write", s.name, err))
 		}
 	}
 	for _, s := range covered {
 		if err := s.overwrite(); err != nil {
-			return Explain("write in place", s.name, err)
+			return takeBack(b.all, Explain("write in place", s.name, err))
 		}
 	}
 	for _, s := range b.all {
 		s.dropOld()
 	}
 	return nil
+}
+
+// takeBack undoes what publish did with files, and returns why, with what stays all the same.
+func takeBack(files []*Staged, why error) error {
+	for _, done := range files {
+		why = errors.Join(why, Explain("take back", done.name, done.undo()))
+	}
+	return why
 }
 
 func (b *Batch) syncFiles() error {

@@ -83,6 +83,29 @@ func TestDiskFull(t *testing.T) {
 	sameTree(t, root, before)
 }
 
+// A file that is mounted, on a file system without room for the new content, stays as it is, and so
+// do the others of its batch. The lines that keep it: batch_staged.go, reserve; batch.go, publish
+// (takeBack after overwrite).
+func TestDiskFullInPlace(t *testing.T) {
+	needs.Root(t)
+	h, root := image(t)
+	must(t, os.Mkdir(root+"/small", 0o755), os.WriteFile(root+"/covered", []byte("below"), 0o644),
+		os.WriteFile(root+"/plain", []byte("old"), 0o644))
+	mount(t, "tmpfs", root+"/small", "tmpfs", 0, "size=64k")
+	old := strings.Repeat("o", 40<<10)
+	must(t, os.WriteFile(root+"/small/source", []byte(old), 0o644))
+	mount(t, root+"/small/source", root+"/covered", "", unix.MS_BIND, "")
+	before := readTree(t, root)
+	b := h.Batch()
+	must(t, b.Put("/plain", []byte("new"), self(0o600)), b.Put("/absent", []byte("new"), self(0o600)),
+		b.Put("/covered", bytes.Repeat([]byte("n"), 128<<10), self(0o600)))
+	if err := b.Commit(t.Context()); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("got %v", err)
+	}
+	sameTree(t, root, before)
+	must(t, h.WriteFile(t.Context(), "/covered", bytes.Repeat([]byte("n"), 64<<10), self(0o644)))
+}
+
 func TestReadOnlyFileSystem(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

@@ -210,6 +210,9 @@ func (s *Staged) overwrite() error {
 	if err := single(fd, s.name); err != nil {
 		return err
 	}
+	if err := reserve(fd, s.size); err != nil {
+		return err
+	}
 	if _, err := io.Copy(target, io.NewSectionReader(s.file, 0, s.size)); err != nil {
 		return fmt.Errorf("copy the content: %w", unwrapPath(err))
 	}
@@ -225,6 +228,20 @@ func (s *Staged) overwrite() error {
 		}
 	}
 	return fsync(fd)
+}
+
+// reserve sees to it that so many bytes can be written in an open file: on a disk that is full it
+// would become half of the new and nothing of the old. What does not know how is not asked.
+func reserve(fd int, size int64) error {
+	was, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	if err != nil || size == 0 {
+		return err
+	}
+	err = again(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
+	if err == unix.ENOSPC || err == unix.EDQUOT {
+		return errors.Join(err, unix.Ftruncate(fd, was.Size)) // with what was reserved until then
+	}
+	return nil
 }
 
 // dropOld removes the file that was replaced.

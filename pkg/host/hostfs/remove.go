@@ -144,9 +144,9 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 	if err != nil {
 		return Explain("remove", name, unwrapPath(err))
 	}
+	last := func(below string) int { return slices.Index(t.last, path.Join(name, below)) } // -1: it is not
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(order(slices.Contains(t.last, path.Join(name, a)), slices.Contains(t.last, path.Join(name, b))),
-			strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a, b))
 	})
 	for _, below := range names {
 		if err := t.remove(ctx, fd, below, path.Join(name, below)); err != nil {
@@ -158,17 +158,6 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 	}
 	t.log.wrote("removed", name)
 	return nil
-}
-
-// order puts what is true after what is not.
-func order(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 var errMounted = errors.New("a file system is mounted there: unmount it first (findmnt)")

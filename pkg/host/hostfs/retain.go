@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -86,7 +85,8 @@ func (w *Writer) retain(
 	}
 	if w.files.Paths.alike(from, to) {
 		err = w.linkFile(there, from, to, info, fd)
-		if !slices.ContainsFunc(unlinkable, func(no error) bool { return errors.Is(err, no) }) {
+		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) &&
+			!errors.Is(err, unix.EBUSY) {
 			return info, err
 		}
 	}
@@ -107,10 +107,6 @@ func (w *Writer) retain(
 	}
 	return info, nil
 }
-
-// unlinkable are the errors of a place in which a file cannot have another name, but a copy can be:
-// another file system, one without such names or with enough of them, and a file that is mounted on.
-var unlinkable = []error{unix.EXDEV, unix.EPERM, unix.EMLINK, unix.EBUSY}
 
 // linkFile gives a file another name, in place of what has it. The file is open as fd, and was
 // found in the directory there.

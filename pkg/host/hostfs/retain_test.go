@@ -43,7 +43,7 @@ func TestKeep(t *testing.T) {
 }
 
 // What is kept comes back where another file is mounted by then, as containers do with single
-// files, be what is under it the kept file or not. The lines that keep it: retain.go, unlinkable
+// files, be what is under it the kept file or not. The lines that keep it: retain.go, retain
 // (EBUSY); linkFile (Unlinkat).
 func TestRestoreOntoAMount(t *testing.T) {
 	needs.Root(t)
