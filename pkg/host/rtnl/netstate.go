@@ -21,6 +21,8 @@ type NetState struct {
 	Addresses [][]byte `json:"addresses"`
 	Routes    [][]byte `json:"routes"`
 	Rules     [][]byte `json:"rules"`
+	// Neighbours are those that somebody wrote down; nil: an earlier release did not look.
+	Neighbours [][]byte `json:"neighbours"`
 	// Expires has the seconds that the route at each index had still to live; 0: for ever.
 	Expires []uint32 `json:"expires"`
 }
@@ -30,6 +32,8 @@ const (
 	addressHead = 8
 	routeHead   = 12
 	ruleHead    = 12
+	// linux/neighbour.h, ndmsg
+	neighbourHead = 12
 )
 
 // NetState reads it. Routes and addresses that the kernel makes by itself are
@@ -52,6 +56,9 @@ func (n *Reader) NetState(ctx context.Context) (out NetState, err error) {
 		if wantedRoute(m) {
 			out.Routes, out.Expires = append(out.Routes, routeMessage(m)), append(out.Expires, lifetime(m))
 		}
+	}
+	if out.Neighbours, err = writtenDown(ctx, out.Links); err != nil {
+		return out, err
 	}
 	rules, err := rawList(ctx, "policy rules", unix.RTM_GETRULE, unix.RTM_NEWRULE, ruleHead)
 	for _, m := range rules {

@@ -19,10 +19,11 @@ import (
 // out, and what a routing daemon, a DHCP client or the kernel made: those have protocols of their
 // own.
 type addedSince struct {
-	links     []string
-	addresses [][]byte
-	routes    [][]byte
-	rules     [][]byte
+	links      []string
+	addresses  [][]byte
+	routes     [][]byte
+	rules      [][]byte
+	neighbours [][]byte
 }
 
 // RemoveAdded takes that away. It may be retried, and changes nothing when nothing came.
@@ -46,6 +47,9 @@ func (w *Writer) RemoveAdded(ctx context.Context, was NetState) error {
 	}
 	for _, m := range came.addresses {
 		errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL, unix.ENODEV))
+	}
+	for _, m := range came.neighbours {
+		errs = append(errs, send("remove a neighbour", unix.RTM_DELNEIGH, 0, m, unix.ENOENT, unix.ENODEV))
 	}
 	return errors.Join(errs...)
 }
@@ -81,6 +85,10 @@ func (s NetState) addedSince(now NetState) (out addedSince) {
 		if byHand(m[5]) && (!there || nodes[link]) {
 			out.routes = append(out.routes, m)
 		}
+	}
+	if s.Neighbours != nil {
+		out.neighbours = slices.DeleteFunc(missing(now.Neighbours, s.Neighbours),
+			func(m []byte) bool { return !nodes[int(binary.NativeEndian.Uint32(m[4:]))] || !byHand(writtenBy(m)) })
 	}
 	alone := now.routedOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {

@@ -57,7 +57,7 @@ func (w *Writer) RestoreNet(ctx context.Context, was NetState, made NetMade) err
 	cost, err := back.restoreAddresses(ctx, was, made.Addresses)
 	errs = append(errs, err, back.restoreRules(ctx, was))
 	was.Routes = slices.Concat(was.Routes, cost)
-	errs = append(errs, back.restoreRoutes(ctx, was))
+	errs = append(errs, back.restoreRoutes(ctx, was), back.restoreNeighbours(ctx, was))
 	return errors.Join(errs...)
 }
 
