@@ -222,8 +222,7 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 			errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
 		}
 	}
-	gone := slices.DeleteFunc(missing(was.Routes, now.Routes),
-		func(m []byte) bool { return onLinks(m, now.Links) == nil })
+	gone, flags := was.toBring(now)
 	hear, err := back.hearRouters(ctx, gone)
 	errs = append(errs, err)
 	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
@@ -232,7 +231,7 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 		left := gone[:0]
 		for _, m := range gone {
 			back := onLinks(standIn(was.withLifetime(m), hear), now.Links)
-			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), back, unix.EEXIST,
+			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, flags[string(m)], back, unix.EEXIST,
 				unix.ENODEV); err != nil {
 				left, failed = append(left, m), append(failed, err)
 			}
@@ -256,15 +255,6 @@ func (s NetState) withLifetime(m []byte) []byte {
 	out := binary.NativeEndian.AppendUint16(bytes.Clone(m), 8)
 	out = binary.NativeEndian.AppendUint16(out, unix.RTA_EXPIRES)
 	return binary.NativeEndian.AppendUint32(out, s.Expires[i])
-}
-
-// routeFlags let a route stand beside others to the same destination, as those that it was read
-// with did.
-func routeFlags(m []byte) int {
-	if m[0] == unix.AF_INET {
-		return unix.NLM_F_CREATE | unix.NLM_F_APPEND
-	}
-	return unix.NLM_F_CREATE
 }
 
 // missing are the messages of a that b has not.

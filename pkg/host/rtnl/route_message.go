@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -94,6 +95,45 @@ func onLinks(m []byte, links []Link) []byte {
 		return nil
 	}
 	return append(without(m, unix.RTA_MULTIPATH), attribute(unix.RTA_MULTIPATH, left)...)
+}
+
+// toBring are the routes that are gone, in the order and with the flags by which they stand where
+// they stood. Of several of IPv4 to the same destination with the same metric the kernel goes by
+// the first. So those before one that is there are put first, the last of them first of all, and
+// the others last.
+func (s NetState) toBring(now NetState) (gone [][]byte, flags map[string]int) {
+	flags = map[string]int{}
+	for _, m := range missing(s.Routes, now.Routes) {
+		if onLinks(m, now.Links) != nil {
+			flags[string(m)] = unix.NLM_F_CREATE
+		}
+	}
+	var last [][]byte
+	behind := map[string]bool{}
+	for _, m := range s.Routes {
+		_, away := flags[string(m)]
+		switch at := routePlace(m); {
+		case m[0] == unix.AF_INET && away && behind[at]:
+			flags[string(m)] |= unix.NLM_F_APPEND
+			last = append(last, m)
+		case away:
+			gone = append(gone, m)
+		default:
+			behind[at] = true
+		}
+	}
+	slices.Reverse(gone)
+	return append(gone, last...), flags
+}
+
+// routePlace is what the kernel tells routes by: family, destination, source, type of service,
+// table, metric.
+func routePlace(m []byte) string {
+	at := string(m[:5])
+	for _, kind := range []uint16{unix.RTA_DST, unix.RTA_SRC, unix.RTA_TABLE, unix.RTA_PRIORITY} {
+		at += fmt.Sprintf(" %x", sys.Attribute(m[routeHead:], kind))
+	}
+	return at
 }
 
 // sendRoute sends a route that was listed, to be made or to be removed. The kernel lists more than

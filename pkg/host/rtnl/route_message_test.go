@@ -190,3 +190,33 @@ func TestRoutesOfEachTypeAreLeft(t *testing.T) {
 		})
 	}
 }
+
+// A node sends packets to the next hop again to which it sent them, of several routes to the same
+// destination with the same metric: one that went comes back before those that it stood before, and
+// before what somebody else put into its place. The line that keeps it: route_message.go, toBring.
+func TestRestoreNetKeepsTheOrderOfRoutes(t *testing.T) {
+	ns := routed(t)
+	ns.Run("sh", "-ec", `for n in 1 6 7 8; do ip route append default via 192.0.2.$n; done; ip route add 10.9.0.0/16 via 192.0.2.1`)
+	look := func() string { return ns.Run("ip", "route") }
+	ns.Do(func() {
+		h, ctx, before := openNet(t), t.Context(), look()
+		was, err := h.NetState(ctx)
+		ok(t, err)
+		for _, change := range []string{
+			"ip route del default via 192.0.2.1", "ip route del default via 192.0.2.8", "ip route flush default",
+			"ip route del default via 192.0.2.1; ip route del default via 192.0.2.6; ip route del default via 192.0.2.8",
+			"ip addr flush dev up0",
+		} {
+			ns.Run("sh", "-ec", change)
+			ok(t, h.RestoreNet(ctx, was, NetMade{}))
+			if diff := cmp.Diff(before, look()); diff != "" {
+				t.Errorf("%s: not as before (-before +after):\n%s", change, diff)
+			}
+		}
+		ns.Run("sh", "-ec", "ip route flush default; ip route add default via 192.0.2.9 proto dhcp")
+		ok(t, h.RestoreNet(ctx, was, NetMade{}))
+		if got := look(); !strings.HasPrefix(got, "default via 192.0.2.1 dev up0 \n") || !strings.Contains(got, "192.0.2.9") {
+			t.Errorf("beside another's: %s", got)
+		}
+	})
+}
