@@ -182,7 +182,11 @@ func (back restoring) restoreMaster(ctx context.Context, was Link) error {
 	if l.Attrs().MasterIndex == want {
 		return nil
 	}
-	if err := rt.LinkSetMasterByIndex(l, want); err != nil { // 0: of none
+	err = rt.LinkSetMasterByIndex(l, want)      // 0: of none
+	if err != nil && rt.LinkSetDown(l) == nil { // a bond and a team refuse one that is up
+		err = errors.Join(rt.LinkSetMasterByIndex(l, want), setFlags(l.Attrs().Index, was.flags()&unix.IFF_UP, unix.IFF_UP))
+	}
+	if err != nil {
 		return fmt.Errorf("bring link %s back to its master %q: %w", was.Name, was.Master, err)
 	}
 	return nil
