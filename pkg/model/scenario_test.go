@@ -37,7 +37,7 @@ func aHost() *host.Facts {
 		Hostname: "node-1", Arch: "amd64", Init: "systemd", Cgroup: 2,
 		OS:     host.OSRelease{ID: "debian", VersionID: "12"},
 		Kernel: host.KernelFacts{Release: "6.1.0", IPv6: true, HostSysctls: true, Modules: true},
-		Uplink: "eth0",
+		Uplink: "eth0", RALinks: []string{"eth0"},
 		Links: []host.LinkFact{
 			{Name: "lo", MTU: 65536, Up: true, Loopback: true},
 			{Name: "eth0", MTU: 1500, Up: true, Physical: true,

@@ -149,9 +149,9 @@ func (b *builder) networkSysctls() []network.Sysctl {
 
 // routerAdvertisements keeps the default route of a node that has it from router advertisements: a
 // forwarding host ignores them unless accept_ra is 2. IPv6 may come in by another link than IPv4,
-// and an advertisement later than we look: so this is for the uplink and for every link on which
-// the kernel takes them now. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html
-// (accept_ra)
+// and an advertisement later than we look: so this is for every link on which the kernel takes them
+// now. Where it takes none it stays so: somebody told it to, or networkd or NetworkManager take
+// them. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
 func (b *builder) routerAdvertisements() []network.Sysctl {
 	forwards := slices.ContainsFunc(b.in.Node.SysctlParameters, func(s extras.Sysctl) bool {
 		return strings.HasPrefix(s.Key, "net.ipv6.conf.") && strings.HasSuffix(s.Key, ".forwarding") && s.Value != "0"
@@ -160,13 +160,9 @@ func (b *builder) routerAdvertisements() []network.Sysctl {
 		return nil
 	}
 	var out []network.Sysctl
-	for _, link := range append([]string{b.in.Facts.Uplink}, b.in.Facts.RALinks...) {
-		key := acceptRA(link)
-		if link == "" || slices.ContainsFunc(out, func(s network.Sysctl) bool { return s.Key == key }) {
-			continue
-		}
-		out = append(out,
-			network.Sysctl{Key: key, Value: "2", Optional: true, Why: "a router keeps its own default route only so"})
+	for _, link := range b.in.Facts.RALinks {
+		out = append(out, network.Sysctl{Key: acceptRA(link), Value: "2", Optional: true,
+			Why: "a router keeps its own default route only so"})
 	}
 	return out
 }
