@@ -38,18 +38,13 @@ const maxFile = 1 << 20
 type reloaded struct {
 	mu     sync.Mutex
 	client *transfer.Client
-	made   [3]stamp
-}
-
-// stamp distinguishes one state of a file from another.
-type stamp struct {
-	size, mtime int64
+	made   [3]transfer.Stamp
 }
 
 func (r *reloaded) get(s Settings) (*transfer.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := [3]stamp{stampOf(s.CA), stampOf(s.Cert), stampOf(s.Key)}
+	now := [3]transfer.Stamp{transfer.StampOf(s.CA), transfer.StampOf(s.Cert), transfer.StampOf(s.Key)}
 	if r.client != nil && r.made == now {
 		return r.client, nil
 	}
@@ -62,14 +57,6 @@ func (r *reloaded) get(s Settings) (*transfer.Client, error) {
 	}
 	r.client, r.made = transfer.NewClient(settings, home), now
 	return r.client, nil
-}
-
-func stampOf(path string) stamp {
-	info, err := os.Stat(path)
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}
 }
 
 // tls reads the files.

@@ -23,19 +23,20 @@ import (
 // region each of its partition is.
 const anyRegion = "us-east-1"
 
-// connected returns the client, which is made once: to find credentials and a region may take a
-// request or two of the machine's metadata.
+// connected returns the client, which is made anew only where the file of the CA changed: to find
+// credentials and a region may take a request or two of the machine's metadata.
 func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.client != nil {
+	now := transfer.StampOf(s.settings.CA)
+	if s.client != nil && s.made == now {
 		return s.client, nil
 	}
 	client, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.client = client
+	s.client, s.made = client, now
 	return client, nil
 }
 

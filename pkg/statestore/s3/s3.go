@@ -26,6 +26,7 @@ type Source struct {
 
 	mu     sync.Mutex
 	client *awss3.Client
+	made   transfer.Stamp // of the CA that it believes
 }
 
 var _ objectstore.Destination = (*Source)(nil)

@@ -1,9 +1,12 @@
 package s3_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/storetest"
 	"github.com/netwright/netwright/test/toxic"
 )
@@ -127,4 +131,35 @@ func set(m *storetest.MapStore, n int64) {
 		}
 	}
 	m.Set("manifest", all["manifest"])
+}
+
+// The CA of agent.yaml is read again when its file changes, as that of an https:// store is: the
+// daemon need not be restarted when the server's CA becomes another.
+func TestCAIsReadAgain(t *testing.T) {
+	memory := new(storetest.MapStore)
+	set(memory, 1)
+	server := toxic.New(t, bucket(memory), nil)
+	account(t, server.URL, "a", "b")
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := file(t, pemOf(&x509.Certificate{Raw: der}))
+	o := stores.Options{}
+	o.HTTPS.CA = ca
+	s := open(t, "s3://b", storetest.Cluster, o)
+	if _, err := s.Fetch(t.Context(), statestore.Revision{}); err == nil || !strings.Contains(err.Error(), "install the server's CA") {
+		t.Fatalf("by another CA: %v", err)
+	}
+	if err := os.WriteFile(ca, []byte(pemOf(server.Certificate())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil {
+		t.Error(err)
+	}
 }

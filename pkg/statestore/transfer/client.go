@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"time"
 )
@@ -107,3 +108,15 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 
 // Close gives idle connections back. The Client may be used again.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
+
+// Stamp distinguishes one state of a file that a client was made of from another.
+type Stamp struct{ size, mtime int64 }
+
+// StampOf is how a file is now; the zero Stamp is one that cannot be seen.
+func StampOf(path string) Stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Stamp{}
+	}
+	return Stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}
+}
