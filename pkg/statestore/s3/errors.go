@@ -55,6 +55,12 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	case elsewhere(err) != "":
 		return fmt.Errorf("%w: the bucket is in %s: write s3://%s/…?region=%s", said, elsewhere(err), s.bucket,
 			elsewhere(err))
+	case code == "InvalidObjectState": // 403, and who asks may read it
+		return fmt.Errorf("%w: restore it, and end the rule of the bucket's lifecycle that archives what is below "+
+			"s3://%s/%s", said, s.bucket, s.prefix)
+	case strings.HasPrefix(code, "KMS."):
+		return fmt.Errorf("%w: look at the key with which %s is encrypted: whether it is enabled, and still there",
+			said, s.arn("*"))
 	case status == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: %s", said, s.missing(r, err)))
 	case slices.Contains(missingCodes, code):
