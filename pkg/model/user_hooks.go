@@ -87,10 +87,16 @@ func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 var absolutePath = lazyregexp.New(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
 
 // hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless
-// it is a whole unit (useRawManifest).
+// it is a whole unit (useRawManifest). One that says nothing of what wants it is started at each
+// boot, as nodeup starts it. systemd would not keep it enabled, and would forget that it ran.
 func hookUnit(h extras.Hook) string {
+	const install = "\n[Install]\nWantedBy=multi-user.target\n"
 	if h.UseRawManifest {
-		return strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n"
+		text := strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n"
+		if !systemd.ParseUnitFile([]byte(text)).Installs() {
+			text += install
+		}
+		return text
 	}
 	var text strings.Builder
 	text.WriteString(header + "[Unit]\nDescription=Hook " + strings.TrimSuffix(h.Name, ".service") + "\n")
@@ -100,7 +106,6 @@ func hookUnit(h extras.Hook) string {
 	for _, before := range h.Before {
 		text.WriteString("Before=" + before + "\n")
 	}
-	text.WriteString("\n[Service]\n" + strings.TrimRight(h.Manifest.Reveal(), "\n") +
-		"\n\n[Install]\nWantedBy=multi-user.target\n")
+	text.WriteString("\n[Service]\n" + strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n" + install)
 	return text.String()
 }

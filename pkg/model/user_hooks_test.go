@@ -58,3 +58,20 @@ func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 		}
 	}
 }
+
+// Every hook can be enabled, also the whole unit of kOps' documentation, which says nothing of what
+// wants it. The line that keeps it: user_hooks.go, hookUnit.
+func TestEveryHookIsWantedByABoot(t *testing.T) {
+	const raw = "[Unit]\nBefore=kubelet.service\n[Service]\nEnvironmentFile=/etc/environment"
+	for _, c := range []struct{ manifest, want string }{
+		{raw, raw + "\n\n[Install]\nWantedBy=multi-user.target\n"},
+		{raw + "\nExecStart=/bin/a \\\n", raw + "\nExecStart=/bin/a \\\n\n[Install]\nWantedBy=multi-user.target\n"},
+		{raw + "\n[Install]\nRequiredBy=kubelet.service\n", raw + "\n[Install]\nRequiredBy=kubelet.service\n"},
+		{raw + "\n[Install]\nAlias=other.service\n", raw + "\n[Install]\nAlias=other.service\n"},
+	} {
+		h := extras.Hook{Name: "raw.service", Enabled: true, UseRawManifest: true, Manifest: secret.New(c.manifest)}
+		if got := hookUnit(h); got != c.want {
+			t.Errorf("of %q comes %q, want %q", c.manifest, got, c.want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 
 // Units of the user come and go with the documents: what is no longer named is stopped, disabled
 // and removed, restarted is nothing of it, and the run after that has nothing to do. Red without
-// pkg/tasks/unitstate.go:gone, pkg/tasks/removal.go:Asks.
+// pkg/tasks/unitstate.go:gone, pkg/tasks/removal.go:Asks, pkg/model/user_hooks.go:hookUnit.
 func TestHooksComeAndGo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -31,6 +31,14 @@ func TestHooksComeAndGo(t *testing.T) {
     manifest: |
       [Service]
       ExecStart=/bin/sleep infinity
+  - name: raw.service
+    useRawManifest: true
+    manifest: |
+      [Unit]
+      Before=kubelet.service
+      [Service]
+      Type=oneshot
+      ExecStart=/bin/sh -c 'echo ran >>/run/raw'
 `, 0o644)
 	n.Must(ctx, "netwright", "--once") // units of the user are started, and nobody waits for them
 	idle(t, n)
@@ -39,8 +47,10 @@ func TestHooksComeAndGo(t *testing.T) {
 	}
 	nothingToDo(t, n)
 	idle(t, n)
-	if got := n.Read("/run/settled"); got != "settled\n" {
-		t.Errorf("the oneshot ran %d times, want once", strings.Count(got, "\n"))
+	for _, file := range []string{"/run/settled", "/run/raw"} {
+		if got := n.Read(file); strings.Count(got, "\n") != 1 {
+			t.Errorf("the oneshot of %s ran %d times, want once", file, strings.Count(got, "\n"))
+		}
 	}
 	n.Write(doc, string(plain), 0o644)
 	if listed := keys(plan(ctx, t, n, 2)); listed["effect:restart stay.service"] || !listed["unit:stay.service"] {
@@ -48,7 +58,7 @@ func TestHooksComeAndGo(t *testing.T) {
 	}
 	n.Must(ctx, "netwright", "--once")
 	idle(t, n)
-	if got := n.Shell(ctx, "systemctl list-units --all --plain --no-legend stay.service settle.service; pgrep -x sleep || true"); got != "" {
+	if got := n.Shell(ctx, "systemctl list-units --all --plain --no-legend stay.service settle.service raw.service; pgrep -x sleep || true"); got != "" {
 		t.Errorf("left of the hooks: %s", got)
 	}
 	n.Must(ctx, "test", "!", "-e", "/etc/systemd/system/stay.service")

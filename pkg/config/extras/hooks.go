@@ -194,10 +194,12 @@ type Hook struct {
 	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
 	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a
 	// unit that is there already. One that is not enabled needs none. It is never printed
-	Manifest       secret.Text `json:"-"`
-	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
-	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
-	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
+	Manifest secret.Text `json:"-"`
+	// UseRawManifest: manifest is the whole unit file. Without a section [Install] it gets
+	// WantedBy=multi-user.target
+	UseRawManifest bool     `json:"useRawManifest,omitempty"`
+	Before         []string `json:"before,omitempty"`   // units that start after it (Before=)
+	Requires       []string `json:"requires,omitempty"` // units that it needs (Requires=)
 	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
 	// Without it 2m
 	Timeout values.Duration `json:"timeout,omitempty"`
