@@ -174,7 +174,7 @@ put() {
 		trap - EXIT
 		fail "$1 could not be written: see above; the next boot tries again, or run this again when that is right"
 	fi
-	if systemctl -q is-active "$unit"; then restart=1; fi
+	case $(systemctl is-active "$unit") in active | activating | reloading | refreshing) restart=1 ;; esac # it reads the file when it starts
 }
 put "$conf" "$agent_yaml" || :
 if [ -n "$proxy_conf" ]; then

@@ -39,3 +39,32 @@ func TestRememberedBeforeItIsWanted(t *testing.T) {
 		t.Errorf("the unit is %q (%v)", unit, err)
 	}
 }
+
+// A daemon that runs gets its other file by a restart, also one that still starts: with a store
+// that is away it does so for minutes, and it reads its file at its start alone. The line that
+// keeps it: bootstrap.sh, put.
+func TestADaemonThatStartsGetsItsOtherFile(t *testing.T) {
+	text, err := example().Shell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(text, "\nput() {")
+	body, _, found := strings.Cut(after, "\n}\n")
+	if !found {
+		t.Fatal("the script puts no file")
+	}
+	for state, want := range map[string]string{"active": "1", "reloading": "1", "activating": "1", "deactivating": "", "inactive": "", "failed": ""} {
+		// As systemctl(1) answers: 0 of a unit that is up.
+		code := "3"
+		if state == "active" || state == "reloading" {
+			code = "0"
+		}
+		script := "set -eu\nunit=netwright-agent.service restart=''\nsync() { :; }\n" +
+			"systemctl() { case \" $* \" in *' -q '*) ;; *) echo " + state + " ;; esac; return " + code + "; }\n" +
+			"put() {" + body + "\n}\nput " + filepath.Join(t.TempDir(), "agent.yaml") + " 'store: /srv'\nprintf %s \"$restart\"\n"
+		out, err := exec.Command("/bin/sh", "-c", script).CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("of a daemon that is %s it says %q (%v), want %q", state, out, err, want)
+		}
+	}
+}
