@@ -145,8 +145,8 @@ func TestFileShowsNoSecretAndNoBinary(t *testing.T) {
 	converge(t, h, key)
 	converge(t, h, tool)
 
-	// What others may not read is shown no more where the file is to be for all, unless who wants it
-	// so says that such a file is no secret.
+	// What others may not read is shown no more where the file is to be for all, unless who wants
+	// it so says that such a file is no secret.
 	ok(t, os.WriteFile(root+"/conf", []byte("token"), 0o640))
 	conf := File{Path: "/conf", Content: []byte("none"), Mode: 0o644}
 	c = plan(t, conf, h.Live.View())

@@ -68,7 +68,7 @@ func change(t *testing.T, root string) {
 
 // A service of ours may give neither capabilities nor set-ID bits, and what it undoes has them all
 // the same: the file itself was kept. The lines that keep it: capture.go, file (privileged);
-// pkg/host/hostfs/meta.go, setMeta (info.Mode == spec.Mode).
+// pkg/host/hostfs/filespec.go, setMeta (info.Mode == spec.Mode).
 func TestAConfinedUndoBringsCapabilitiesBack(t *testing.T) {
 	root, h := openRoot(t)
 	privileged(t, root)

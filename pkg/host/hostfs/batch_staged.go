@@ -116,8 +116,8 @@ func (s *Staged) Write(p []byte) (int, error) {
 // largeFile is from where the disk starts to write before the sync.
 const largeFile = 256 << 10
 
-// Close gives the file its owner, mode and attributes, and takes the ACL that the directory's
-// default gave it. Only a closed file can be committed.
+// Close gives the file what its spec says, and takes the ACL that the directory's default gave it.
+// Only a closed file can be committed.
 func (s *Staged) Close() error {
 	if s.closed {
 		return nil
@@ -128,12 +128,7 @@ func (s *Staged) Close() error {
 		err = setMeta(fd, s.spec)
 	}
 	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // only what is mounted there has attributes
-		return Explain("set owner and mode of", s.name, err)
-	}
-	if s.spec.Mtime != nil { // the next write would change it again
-		if err := setTime(fd, *s.spec.Mtime); err != nil {
-			return Explain("set the time of", s.name, err)
-		}
+		return Explain("set owner, mode and time of", s.name, err)
 	}
 	if s.size >= largeFile {
 		startWriting(fd)
@@ -222,11 +217,6 @@ func (s *Staged) overwrite() error {
 	if err := setMeta(fd, s.spec); err != nil {
 		return err
 	}
-	if s.spec.Mtime != nil {
-		if err := setTime(fd, *s.spec.Mtime); err != nil {
-			return err
-		}
-	}
 	return fsync(fd)
 }
 
@@ -251,9 +241,8 @@ func (s *Staged) dropOld() {
 	}
 }
 
-// record remembers the digest of a file that is in place. The rename changed its ctime, so it is
-// looked at once more. Who writes to it from now on gives it a later mtime, if the clock has ticked
-// since we did: the disk is seldom faster.
+// record remembers the digest of a file that is in place. The rename changed its ctime. Who writes
+// to it from now on gives it a later mtime, if the clock has ticked since we did.
 func (s *Staged) record(f *Reader) {
 	if f.opt.Stamps == nil || s.state == notPlaced {
 		return

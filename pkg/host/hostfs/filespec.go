@@ -11,16 +11,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 )
 
-// setMeta gives an open file its owner, attributes and mode. The owner comes first, since a change
-// of owner clears the setuid bit and capabilities. The mode comes last: with an ACL its group bits
-// are the mask, and without one they are what the group may do.
+// setMeta gives an open file its owner, attributes, mode and time. The owner comes first, since a
+// change of owner clears the setuid bit and capabilities. The mode comes after the attributes: with
+// an ACL its group bits are the mask, and without one they are what the group may do.
 func setMeta(fd int, spec FileSpec) error {
 	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
 	if err != nil {
 		return err
 	}
 	owned := info.UID == spec.UID && info.GID == spec.GID
-	if owned && info.Mode == spec.Mode && len(spec.Attrs) == 0 {
+	if owned && info.Mode == spec.Mode && len(spec.Attrs) == 0 && spec.Mtime == nil {
 		return nil
 	}
 	if !owned {
@@ -35,12 +35,14 @@ func setMeta(fd int, spec FileSpec) error {
 	if err := xattr.Set(fd, spec.Attrs); err != nil {
 		return err
 	}
-	// Who may not give set-ID bits (systemd.exec(5), RestrictSUIDSGID=) may not give them again
-	// either.
-	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Mode == spec.Mode {
-		return err
+	// Who may not give set-ID bits (systemd.exec(5), RestrictSUIDSGID=) may not give them again.
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err == nil && info.Mode != spec.Mode {
+		err = unix.Fchmod(fd, bitsOf(spec.Mode))
 	}
-	return unix.Fchmod(fd, bitsOf(spec.Mode))
+	if err == nil && spec.Mtime != nil { // the next write would change it again
+		err = setTime(fd, *spec.Mtime)
+	}
+	return err
 }
 
 // setTime gives what is open, a symlink too, its time of change.

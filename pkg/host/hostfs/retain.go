@@ -46,7 +46,7 @@ func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) er
 func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	names := info.Links
 	for _, name := range ours {
-		if at, err := f.Lstat(name); err == nil && at.Inode == info.Inode && at.Dev == info.Dev {
+		if at, err := f.Lstat(name); err == nil && at.is(info) {
 			names--
 		}
 	}
@@ -118,20 +118,18 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 	defer unix.Close(dir)
 	name := path.Base(to)
 	// Where it is the same file already a rename would do nothing, and leave the other name.
-	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || now.Inode != of.Inode ||
-		now.Dev != of.Dev {
+	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.is(of) {
 		temp := stagedName()
 		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
 			return Explain("keep", from, err)
 		}
-		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || got.Inode != of.Inode ||
-			got.Dev != of.Dev {
+		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || !got.is(of) {
 			return errors.Join(Explain("keep", from, cmp.Or(err, ErrChanged)), unix.Unlinkat(dir, temp, 0))
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
 			return errors.Join(Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
 		}
-		// rename(2) leaves two names of one file as they are: then another is mounted on the second.
+		// rename(2) leaves two names of one file as they are: another is mounted on the second.
 		if unix.Unlinkat(dir, temp, 0) == nil {
 			return Explain("keep", to, unix.EBUSY)
 		}

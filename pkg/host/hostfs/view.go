@@ -85,3 +85,6 @@ type FileInfo struct {
 	// with single files: it cannot be replaced by a rename, only written in place.
 	Mounted bool
 }
+
+// is says that both are of one file.
+func (i FileInfo) is(o FileInfo) bool { return i.Inode == o.Inode && i.Dev == o.Dev }

@@ -13,8 +13,8 @@ import (
 )
 
 // restoreAddresses takes away those that were made, and brings those back that are gone, in the
-// order in which they were: of those of a network the kernel answers and asks by the first. cost are
-// routes of others that went on the way.
+// order in which they were: of those of a network the kernel answers and asks by the first. cost
+// are routes of others that went on the way.
 func (back restoring) restoreAddresses(
 	ctx context.Context, was NetState, made []LinkAddress,
 ) (cost [][]byte, err error) {
@@ -86,8 +86,8 @@ func ofLinks(list [][]byte) map[uint32][][]byte {
 }
 
 // inOrder says which addresses of IPv4 a link has to lose, and which it then gets, so that it has
-// those that are wanted, in their order. The kernel adds an address behind those that are there, and
-// makes it secondary to one of its network (net/ipv4/devinet.c, __inet_insert_ifa).
+// those that are wanted, in their order. The kernel adds an address behind those that are there,
+// and makes it secondary to one of its network (net/ipv4/devinet.c, __inet_insert_ifa).
 func inOrder(wanted, have [][]byte) (off, on [][]byte) {
 	should, is := places(wanted), places(have)
 	right, last := 0, -1

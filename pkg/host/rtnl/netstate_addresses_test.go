@@ -33,10 +33,10 @@ func TestRestoreNetLeavesAddressesOfServices(t *testing.T) {
 	})
 }
 
-// A node speaks by the address again by which it spoke: the first of its network is the first again,
-// where the kernel has made another one the first meanwhile, and where it took the others along.
-// What others added stays, behind. The lines that keep it: netstate_addresses.go, inOrder, besides,
-// and that those of IPv6 are brought back the last first.
+// A node speaks by the address again by which it spoke: the first of its network is the first
+// again, where the kernel has made another one the first meanwhile, and where it took the others
+// along. What others added stays, behind. The lines that keep it: netstate_addresses.go, inOrder,
+// besides, and that those of IPv6 are brought back the last first.
 func TestRestoreNetKeepsTheOrderOfAddresses(t *testing.T) {
 	for _, promote := range []int{0, 1} {
 		t.Run(fmt.Sprintf("promote_secondaries=%d", promote), func(t *testing.T) {

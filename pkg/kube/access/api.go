@@ -62,9 +62,9 @@ func (a *API) Client(path string) (*kube.Client, error) {
 	return file.Client()
 }
 
-// As does something as the first identity that may. The error is all of theirs. A kubeconfig that is
-// not there says nothing of what the others meet: the error is [io/fs.ErrNotExist] only where the
-// server says so, or where there is no kubeconfig at all.
+// As does something as the first identity that may. The error is all of theirs. A kubeconfig that
+// is not there says nothing of what the others meet: the error is [io/fs.ErrNotExist] only where
+// the server says so, or where there is no kubeconfig at all.
 func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client) error) error {
 	var errs []error
 	var absent error
