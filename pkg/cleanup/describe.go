@@ -19,6 +19,9 @@ func (l Residue) Describe() []string {
 	for _, m := range l.Uplinks {
 		add("address", m.describe())
 	}
+	for _, m := range l.Added {
+		add("address", "within "+m.String()+" there, of the network: not back to the device")
+	}
 	if l.LocalRule {
 		add("rule", "for local addresses, moved from priority 0")
 	}

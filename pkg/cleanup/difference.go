@@ -7,6 +7,7 @@ func (l Residue) And(more Residue) Residue {
 	more = more.Without(l)
 	return Residue{
 		Units: slices.Concat(l.Units, more.Units), Uplinks: slices.Concat(l.Uplinks, more.Uplinks),
+		Added:    slices.Concat(l.Added, more.Added),
 		Programs: slices.Concat(l.Programs, more.Programs), Rules: slices.Concat(l.Rules, more.Rules),
 		Routes: slices.Concat(l.Routes, more.Routes), IPVS: slices.Concat(l.IPVS, more.IPVS),
 		Chains: slices.Concat(l.Chains, more.Chains), Tables: slices.Concat(l.Tables, more.Tables),
@@ -26,6 +27,7 @@ func (l Residue) And(more Residue) Residue {
 func (l Residue) Without(kept Residue) Residue {
 	return Residue{
 		Units: minus(l.Units, kept.Units), Uplinks: minus(l.Uplinks, kept.Uplinks),
+		Added:    minus(l.Added, kept.Added),
 		Programs: minus(l.Programs, kept.Programs), Rules: minus(l.Rules, kept.Rules),
 		Routes: minus(l.Routes, kept.Routes), IPVS: minus(l.IPVS, kept.IPVS),
 		Chains: minus(l.Chains, kept.Chains), Tables: minus(l.Tables, kept.Tables),

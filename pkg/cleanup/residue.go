@@ -13,8 +13,11 @@ import (
 // exact name and mark: nothing is flushed, and what only resembles stays. It is
 // data of package network; [tasks.Cleanup] takes it away. Patterns are those of [path.Match].
 type Residue struct {
-	Units    []string          `json:"units,omitempty"`
-	Uplinks  []UplinkSelector  `json:"moved,omitempty"`    // addresses of the machine that it took to a link of its own
+	Units   []string         `json:"units,omitempty"`
+	Uplinks []UplinkSelector `json:"moved,omitempty"` // addresses of the machine that it took to a link of its own
+	// Added are ranges whose addresses the network adds to such a link: neither they nor routes by
+	// them go to the device.
+	Added    []netip.Prefix    `json:"added,omitempty"`
 	Programs []ProgramSelector `json:"programs,omitempty"` // of eBPF, attached without a pin
 	Rules    []RuleSelector    `json:"rules,omitempty"`
 	Routes   []RouteSelector   `json:"routes,omitempty"`

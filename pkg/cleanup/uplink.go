@@ -55,7 +55,7 @@ func findUplinks(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, 
 		out = append(out, item{Key: graph.MakeKey(KindUplink, link.Name),
 			Detail: "addresses and routes back to " + device,
 			remove: func(ctx context.Context, h *host.Host) error {
-				return h.ResidueWriter().RestoreUplink(ctx, link.Name, device, socket)
+				return h.ResidueWriter().RestoreUplink(ctx, link.Name, device, socket, l.Added)
 			}})
 	}
 	return out, nil

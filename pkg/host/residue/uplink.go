@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/netip"
 	"slices"
 
 	"github.com/vishvananda/netlink"
@@ -17,10 +19,11 @@ import (
 
 // RestoreUplink gives a device its addresses and routes back from the link that a network had moved
 // them to, in one step: the device is let go, gets the addresses, then each route is replaced, and
-// at last the link loses its own. A bridge of Open vSwitch (database at socket) goes with it, since
-// it would take the device again. It may cut the node off: only under a checkpoint. It may be
-// retried.
-func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string) error {
+// at last the link loses its own. Addresses within added, and routes to, by or from one, are those
+// of the network, and do not go to the device. A bridge of Open vSwitch (database at socket) goes
+// with it, since it would take the device again. It may cut the node off: only under a checkpoint.
+// It may be retried.
+func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string, added []netip.Prefix) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
@@ -58,6 +61,9 @@ func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string) erro
 		if a.Scope == unix.RT_SCOPE_LINK && a.IP.To4() == nil {
 			continue // of that link's own MAC
 		}
+		if within(added, a.IP) {
+			continue
+		}
 		a.LinkIndex, a.Label = device.Attrs().Index, ""
 		if err := netlink.AddrReplace(device, &a); err != nil {
 			return fail("address "+a.IPNet.String(), err)
@@ -65,7 +71,8 @@ func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string) erro
 	}
 	for _, r := range all {
 		if r.LinkIndex != source.Attrs().Index || r.Table == unix.RT_TABLE_LOCAL ||
-			r.Protocol == unix.RTPROT_KERNEL && r.Gw == nil || r.Type != unix.RTN_UNICAST {
+			r.Protocol == unix.RTPROT_KERNEL && r.Gw == nil || r.Type != unix.RTN_UNICAST ||
+			within(added, r.Src) || within(added, r.Gw) || r.Dst != nil && within(added, r.Dst.IP) {
 			continue
 		}
 		r.LinkIndex = device.Attrs().Index
@@ -80,6 +87,11 @@ func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string) erro
 	}
 	w.changed("addresses and routes moved back", zap.String("from", from), zap.String("to", to))
 	return nil
+}
+
+func within(ranges []netip.Prefix, ip net.IP) bool {
+	addr, ok := netip.AddrFromSlice(ip)
+	return ok && slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
 
 func gone(err error) bool {

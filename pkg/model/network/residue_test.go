@@ -1,6 +1,7 @@
 package network
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,17 @@ func TestWhatHasNoMarkIsSaid(t *testing.T) {
 		i := slices.IndexFunc(All(), func(n Network) bool { return n.Name == name })
 		if i < 0 || !strings.Contains(strings.Join(All()[i].Residue.Others, "\n"), want) {
 			t.Errorf("%s does not say that there stay %s", name, want)
+		}
+	}
+}
+
+// The host's masquerade addresses of OVN-Kubernetes, with either of its default subnets, are none of
+// the machine's.
+func TestAddedByOVNKubernetes(t *testing.T) {
+	for _, address := range []string{"169.254.169.2", "169.254.0.2", "fd69::2"} {
+		if !slices.ContainsFunc(Named("ovnKubernetes").Residue.Added,
+			func(p netip.Prefix) bool { return p.Contains(netip.MustParseAddr(address)) }) {
+			t.Errorf("%s would go to the device", address)
 		}
 	}
 }
