@@ -80,7 +80,9 @@ func antreaIPsec(in Input) bool     { return in.Node.Networking.Antrea.TrafficEn
 // datapath; the gateway and the tunnel are ports of it.
 func antreaResidue() cleanup.Residue {
 	ovs := ovsMark("br-int")
-	ovs.Ports, ovs.Socket = []string{"antrea-gw0"}, "/run/antrea/openvswitch/db.sock"
+	// Those of L7NetworkPolicy: a port that no selector names keeps the whole datapath.
+	ovs.Ports = []string{"antrea-gw0", "antrea-l7-tap[01]"}
+	ovs.Socket = "/run/antrea/openvswitch/db.sock"
 	return cleanup.Residue{
 		Portmap: []string{"antrea"},
 		// Egress (SNATIPMarkMask), and answers in hybrid mode (EgressNoEncapReturnToRemoteMark of
@@ -92,7 +94,8 @@ func antreaResidue() cleanup.Residue {
 		IPSets: []string{"ANTREA-*", "LOCAL-FLEXIBLE-IPAM-POD-IP", "LOCAL-FLEXIBLE-IPAM-POD-IP6", "CLUSTER-NODE-IP",
 			"CLUSTER-NODE-IP6"},
 		OVS: []cleanup.OVSSelector{ovs},
-		Links: []cleanup.LinkSelector{{Name: "antrea-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"},
+		Links: []cleanup.LinkSelector{{Name: "antrea-wg0", Kind: "wireguard"},
+			{Name: "antrea-mc-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"},
 			{Name: "antrea-ingress0", Kind: "dummy"}, {Name: "antrea-ext.*", Kind: "vlan"},
 			{Name: "[0-9a-z]*-" + hexDigits(6), Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/" + antreaConf, "/etc/cni/net.d/" + antreaChained,

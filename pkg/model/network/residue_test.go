@@ -49,6 +49,16 @@ func TestAddedByOVNKubernetes(t *testing.T) {
 	}
 }
 
+// A datapath that nobody runs any more goes where each of its ports is a network's: Antrea's has
+// those of L7NetworkPolicy.
+func TestPortsOfAntrea(t *testing.T) {
+	for _, port := range []string{"antrea-gw0", "antrea-l7-tap0", "antrea-l7-tap1"} {
+		if !anyMatches(Named("antrea").Residue.OVS[0].Ports, port) {
+			t.Errorf("port %s keeps the datapath", port)
+		}
+	}
+}
+
 // TestDangers: each of these would take away what is another's, and turns green only by being
 // refused.
 func TestDangers(t *testing.T) {
