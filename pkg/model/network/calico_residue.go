@@ -19,6 +19,7 @@ func calicoResidue() cleanup.Residue {
 			// itself
 			"/etc/cni/net.d/calico-tls/",
 			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
+			"/opt/cni/bin/calico.tmp", "/opt/cni/bin/calico-ipam.tmp", // copyFileAndPermissions, until renamed
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
 			"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},

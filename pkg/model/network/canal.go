@@ -72,7 +72,7 @@ func canalResidue() cleanup.Residue {
 	l := flannelResidue()
 	l.Portmap = []string{kubenetName}
 	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico",
-		"/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",
+		"/opt/cni/bin/calico-ipam", "/opt/cni/bin/calico.tmp", "/opt/cni/bin/calico-ipam.tmp", "/var/lib/calico/", "/run/calico/",
 		"/var/log/calico/", "/var/lib/cni/networks/"+kubenetName+"/", "/var/lib/cni/results/"+kubenetName+"-*")
 	return felixResidue(l)
 }

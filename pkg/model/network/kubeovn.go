@@ -95,6 +95,8 @@ func kubeOVNResidue() cleanup.Residue {
 		OVS:   []cleanup.OVSSelector{ovs},
 		Links: []cleanup.LinkSelector{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko",
+			// until they are renamed (dist/images/install-cni.sh)
+			"/etc/cni/net.d/0[01]-kube-ovn.conflist.tmp.*", "/opt/cni/bin/kube-ovn.tmp.*", "/usr/local/bin/kubectl-ko.tmp.*",
 			"/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
 			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/",
 			"/var/lib/cni/results/kube-ovn-*"},

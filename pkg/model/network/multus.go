@@ -63,7 +63,9 @@ func multus(m *networks.Multus) Network {
 			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList,
 				"/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
 				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/",
-				"/run/multus/"},
+				// until they are renamed (pkg/cmdutils, CopyFileAtomic)
+				"/opt/cni/bin/_multus[0-9]*", "/opt/cni/bin/multus.temp[0-9]*", "/opt/cni/bin/multus-shim.temp[0-9]*",
+				"/opt/cni/bin/passthru.temp[0-9]*", "/run/multus/"},
 			Others: []string{"confs of further networks in /etc/cni/multus/net.d, and bridges that those made",
 				"*.old in /etc/cni/net.d, where it ran with --rename-conf-file",
 				"/run/k8s.cni.cncf.io, which device plugins write too"},

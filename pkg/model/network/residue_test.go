@@ -59,6 +59,31 @@ func TestPortsOfAntrea(t *testing.T) {
 	}
 }
 
+// What a daemon or an installer was writing when it was killed goes, under the name that upstream's
+// code gives it.
+func TestHalfWrittenFiles(t *testing.T) {
+	for name, files := range map[string][]string{
+		"amazonVPC": {"/opt/cni/bin/aws-cni.tmp", "/opt/cni/bin/egress-cni.tmp"},
+		"azure":     {"/run/azure-vnet.json1234567890", "/run/azure-vnet-ipam.json1234567890"},
+		"calico":    {"/opt/cni/bin/calico.tmp", "/opt/cni/bin/calico-ipam.tmp"},
+		"canal":     {"/opt/cni/bin/calico.tmp", "/opt/cni/bin/calico-ipam.tmp"},
+		"kubeOVN": {"/opt/cni/bin/kube-ovn.tmp.42", "/usr/local/bin/kubectl-ko.tmp.42",
+			"/etc/cni/net.d/01-kube-ovn.conflist.tmp.1234567890"},
+		"multus": {"/opt/cni/bin/_multus1234567890", "/opt/cni/bin/multus.temp1234567890",
+			"/opt/cni/bin/multus-shim.temp1234567890", "/opt/cni/bin/passthru.temp1234567890"},
+	} {
+		residue := Named(name).Residue
+		if name == "multus" {
+			residue = multus(nil).Residue
+		}
+		for _, file := range files {
+			if !anyMatches(residue.Files, file) {
+				t.Errorf("%s: %s is left", name, file)
+			}
+		}
+	}
+}
+
 // TestDangers: each of these would take away what is another's, and turns green only by being
 // refused.
 func TestDangers(t *testing.T) {

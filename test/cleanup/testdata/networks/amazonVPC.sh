@@ -21,6 +21,6 @@ rule filter FORWARD -m comment --comment "Block Node Local Pod access via IPv4" 
 table ip aws-cni
 mkdir -p /sys/fs/bpf/globals/aws/programs; ./pin tc aws /sys/fs/bpf/globals/aws/programs/x; echo file:/sys/fs/bpf/globals/aws
 file /etc/cni/net.d/10-aws.conflist
-for f in aws-cni egress-cni aws-cni-support.sh aws-eks-na-cli aws-eks-na-cli-v6 tc.v4ingress.bpf.o v4events.bpf.o; do file /opt/cni/bin/$f; done
+for f in aws-cni egress-cni aws-cni.tmp egress-cni.tmp aws-cni-support.sh aws-eks-na-cli aws-eks-na-cli-v6 tc.v4ingress.bpf.o v4events.bpf.o; do file /opt/cni/bin/$f; done
 dir /run/aws-node; dir /run/cni/v4pd; dir /run/cni/v6pd; dir /var/log/aws-routed-eni; file /var/lib/cni/results/aws-cni-0123-eth0
 portmap aws-cni

@@ -5,5 +5,5 @@ chain filter AZURECNIINPUT; chain filter AZURECNIOUTPUT; rule filter INPUT -j AZ
 for c in AZURE-NPM AZURE-NPM-INGRESS AZURE-NPM-EGRESS; do chain filter $c; done; rule filter FORWARD -j AZURE-NPM
 set_ azure-npm-123456 hash:net; within filter AZURE-NPM -m set --match-set azure-npm-123456 src -j RETURN
 file /etc/cni/net.d/10-azure.conflist; file /etc/cni/net.d/15-azure-swift-overlay.conflist; for f in azure-vnet azure-vnet-ipam azure-vnet-telemetry azure-vnet-telemetry.config azure-ipam 10-azure.conflist; do file /opt/cni/bin/$f; done
-dir /run/azure-vnet; file /run/azure-vnet.json; file /run/azure-vnet.json.lock; file /run/azure-vnet-ipam.json; dir /run/azure-cns; dir /var/lib/azure-network; file /var/log/azure-vnet.log; file /var/log/azure-cns.log
+dir /run/azure-vnet; file /run/azure-vnet.json; file /run/azure-vnet.json1234567890; file /run/azure-vnet.json.lock; file /run/azure-vnet-ipam.json; dir /run/azure-cns; dir /var/lib/azure-network; file /var/log/azure-vnet.log; file /var/log/azure-cns.log
 portmap azure

@@ -29,7 +29,7 @@ left "ebpf:cgroup $(./cgroup) CGroupInet4Connect calico_connect" ./pin cgroup ca
 ./pin tc cali_y /sys/fs/bpf/ctlb_v4; echo file:/sys/fs/bpf/ctlb_v4
 mkdir -p /sys/fs/bpf/own/deep; for p in own/cali_v4 own/deep/calico_x own/deep/xdp_cali_y; do ./pin tc cali_w /sys/fs/bpf/$p; echo file:/sys/fs/bpf/$p; done
 mkdir -p /sys/fs/bpf/calico/xdp; ./pin tc cali_z /sys/fs/bpf/calico/xdp/prog; echo file:/sys/fs/bpf/calico
-file /etc/cni/net.d/10-calico.conflist; file /etc/cni/net.d/10-calico.conf; file /etc/cni/net.d/calico-kubeconfig; file /opt/cni/bin/calico; file /opt/cni/bin/calico-ipam
+file /etc/cni/net.d/10-calico.conflist; file /etc/cni/net.d/10-calico.conf; file /etc/cni/net.d/calico-kubeconfig; file /opt/cni/bin/calico; file /opt/cni/bin/calico-ipam; file /opt/cni/bin/calico.tmp; file /opt/cni/bin/calico-ipam.tmp
 dir /etc/cni/net.d/calico-tls; dir /var/lib/calico; echo file:/run/calico; dir /run/nodeagent; dir /var/log/calico; dir /var/lib/cni/networks/k8s-pod-network; file /var/lib/cni/results/k8s-pod-network-0123-eth0
 file /etc/NetworkManager/conf.d/calico.conf
 portmap k8s-pod-network

@@ -7,6 +7,6 @@ for t in raw mangle nat filter; do chain $t cali-PREROUTING; chain6 $t cali-PRER
 	rule $t OUTPUT -m comment --comment "cali:6gwbT8clXdHdC1b1" -j cali-PREROUTING; rule6 $t OUTPUT -m comment --comment "cali:6gwbT8clXdHdC1b1" -j cali-PREROUTING; done
 chain filter cali-FORWARD; rule filter FORWARD -m comment --comment "cali:wUHhoiAYhphO9Mso" -j cali-FORWARD
 set_ cali40all-ipam-pools hash:net; within filter cali-FORWARD -m set --match-set cali40all-ipam-pools src -j RETURN
-file /etc/cni/net.d/10-canal.conflist; file /etc/cni/net.d/calico-kubeconfig; file /opt/cni/bin/calico; file /opt/cni/bin/calico-ipam
+file /etc/cni/net.d/10-canal.conflist; file /etc/cni/net.d/calico-kubeconfig; file /opt/cni/bin/calico; file /opt/cni/bin/calico-ipam; file /opt/cni/bin/calico.tmp
 dir /run/flannel; dir /var/lib/calico; dir /run/calico; dir /var/lib/cni/networks/k8s-pod-network; file /var/lib/cni/results/k8s-pod-network-0123-eth0
 portmap k8s-pod-network

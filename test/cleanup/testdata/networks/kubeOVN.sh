@@ -7,5 +7,5 @@ for s in subnets subnets-nat subnets-distributed-gw local-pod-ip-nat other-node 
 within nat OVN-POSTROUTING -m set --match-set ovn40subnets-nat src -j OVN-MASQUERADE
 rule filter FORWARD -m set --match-set ovn40subnets src -j ACCEPT; rule filter INPUT -m set --match-set ovn40services dst -j ACCEPT; rule filter OUTPUT -m set --match-set ovn40services dst -j ACCEPT
 rule filter FORWARD -m comment --comment "ovn-subnet-gateway,subnet1" -s 10.244.0.0/16
-file /etc/cni/net.d/01-kube-ovn.conflist; file /etc/cni/net.d/00-kube-ovn.conflist; file /opt/cni/bin/kube-ovn; file /usr/local/bin/kubectl-ko; dir /run/ovn; dir /etc/ovn; dir /etc/origin/ovn; dir /etc/ovs_ipsec_keys; dir /var/log/kube-ovn; dir /var/log/ovn
+file /etc/cni/net.d/01-kube-ovn.conflist; file /etc/cni/net.d/00-kube-ovn.conflist; file /etc/cni/net.d/01-kube-ovn.conflist.tmp.123456; file /opt/cni/bin/kube-ovn.tmp.42; file /usr/local/bin/kubectl-ko.tmp.42; file /opt/cni/bin/kube-ovn; file /usr/local/bin/kubectl-ko; dir /run/ovn; dir /etc/ovn; dir /etc/origin/ovn; dir /etc/ovs_ipsec_keys; dir /var/log/kube-ovn; dir /var/log/ovn
 portmap kube-ovn
