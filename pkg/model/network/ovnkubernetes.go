@@ -84,9 +84,9 @@ func ovnKubernetesResidue() cleanup.Residue {
 	return cleanup.Residue{
 		// br and the interface's name: breth0, brens5, breno1
 		Uplinks: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
-		// The host's address of the masquerade subnet, by which a route leads to the services' range
-		// (pkg/node, setNodeMasqueradeIPOnExtBridge, configureSvcRouteViaInterface); the wider
-		// ranges with user-defined networks.
+		// The host's address of the masquerade subnet, by which a route leads to the services
+		// (pkg/node: setNodeMasqueradeIPOnExtBridge, configureSvcRouteViaInterface); the wider
+		// ranges are those of user-defined networks.
 		Added: []netip.Prefix{netip.MustParsePrefix("169.254.169.0/29"), netip.MustParsePrefix("169.254.0.0/17"),
 			netip.MustParsePrefix("fd69::/112")},
 		Rules: []cleanup.RuleSelector{{Priority: 30, Mark: 0x1745ec, Table: 7},

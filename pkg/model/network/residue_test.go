@@ -38,8 +38,8 @@ func TestWhatHasNoMarkIsSaid(t *testing.T) {
 	}
 }
 
-// The host's masquerade addresses of OVN-Kubernetes, with either of its default subnets, are none of
-// the machine's.
+// The host's masquerade addresses of OVN-Kubernetes, with either of its default subnets, are none
+// of the machine's.
 func TestAddedByOVNKubernetes(t *testing.T) {
 	for _, address := range []string{"169.254.169.2", "169.254.0.2", "fd69::2"} {
 		if !slices.ContainsFunc(Named("ovnKubernetes").Residue.Added,
