@@ -71,10 +71,13 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 
 	// Whoever writes Nodes leads nobody's traffic elsewhere by what he claims, and costs no
 	// generation.
-	for i, claims := range []string{"128.0.0.0/1", podRange(1), "198.51.100.0/24", podRange(7)} {
+	for i, claims := range []string{"128.0.0.0/1", podRange(1), "198.51.100.0/24", podRange(7), podRange(8)} {
 		address := "10.77.0.66"
-		if claims == podRange(7) {
-			address = node.Gateway4 // one of the right size, by way of the gateway
+		switch claims { // of the right size
+		case podRange(7):
+			address = node.Gateway4
+		case podRange(8):
+			address = "10.77.0.255"
 		}
 		name := fmt.Sprintf("evil-%d", i)
 		s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\nspec: {podCIDR: %s, podCIDRs: [%[2]s]}\n", name, claims))
@@ -85,6 +88,7 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	for _, want := range []string{
 		"no route to 128.0.0.0/1 of Node evil-0: it is no /24", "no route to " + podRange(1) + " of Node evil-1: Node node-2 has it",
 		"no route to 198.51.100.0/24 of Node evil-2: it does not lie in spec.podCIDR", "no route to " + podRange(7) + " of Node evil-3: its address 10.77.0.1 is a gateway",
+		"no route to " + podRange(8) + " of Node evil-4: its address 10.77.0.255 is the broadcast address",
 	} {
 		if !strings.Contains(res.Stdout+res.Stderr, want) {
 			t.Errorf("it does not say %q", want)

@@ -194,8 +194,16 @@ func (g ground) refuses(c claim) string {
 		if t.prefix.Overlaps(c.pods) {
 			return fmt.Sprintf("it overlaps %s, %s", t.text, t.prefix)
 		}
+		if isBroadcast(c.via, t.prefix) { // the kernel takes no route by it
+			return fmt.Sprintf("its address %s is the broadcast address of %s, %s", c.via, t.text, t.prefix)
+		}
 	}
 	return ""
+}
+
+// isBroadcast says that an address is the last of a subnet of IPv4 that has a broadcast address.
+func isBroadcast(a netip.Addr, subnet netip.Prefix) bool {
+	return a.Is4() && subnet.Bits() < 31 && subnet.Contains(a) && !subnet.Contains(a.Next())
 }
 
 // conflict says which claim that is believed is to the same thing; "" if none is. Ranges of one

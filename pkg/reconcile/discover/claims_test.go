@@ -59,6 +59,8 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 		{"a subnet of this node's", labGround(), peer("evil", 1, "10.77.0.66", "100.97.3.0/24"), "the subnet of the link mgmt0"},
 		{"by the gateway", labGround(), peer("evil", 1, "10.77.0.1", "100.96.2.0/24"), "10.77.0.1 is a gateway of this node"},
 		{"by this node itself", labGround(), peer("evil", 1, "10.77.0.11", "100.96.2.0/24"), "10.77.0.11 is this node's own"},
+		{"by all of a subnet", labGround(), peer("evil", 1, "10.77.255.255", "100.96.2.0/24"), "10.77.255.255 is the broadcast address of the subnet of the link host0, 10.77.0.0/16"},
+		{"by the last address of a subnet of IPv6", labGround(), peer("n2", 1, "fd00:77::ffff:ffff:ffff:ffff", "fd00:10:0:2::/64"), ""},
 		{"by no address of the family", labGround(), peer("evil", 1, "fd00:77::66", "100.96.2.0/24"), "no InternalIP of that family"},
 		{"of a default of ours", unstated, peer("n2", 1, "10.77.0.12", "100.96.2.0/24"), "no document states a range"},
 		{"of another family", single, peer("n2", 1, "10.77.0.12,fd00:77::12", "fd00:10:0:2::/64"), "have no addresses of that family"},
