@@ -292,6 +292,56 @@ func TestPercent(t *testing.T) {
 	})
 }
 
+// A change that waits is the same one when the API says something else meanwhile, as of a node that
+// joins: it has waited as long, and the node keeps its place, also in the generation that raises
+// the percent. The lines that keep it: pkg/reconcile/rollout/update.go, weigh.
+func TestWhatTheAPIBringsIsNoOtherChange(t *testing.T) {
+	b, publish := fleetNode(t)
+	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1}\n")
+	said := func(t *testing.T, pods string) {
+		t.Helper()
+		h, err := host.Open(t.Context(), host.Options{Root: b.root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if err := ledger.SaveAPICache(t.Context(), h.Files, ledger.APICache{Node: "n", PodCIDRs: []netip.Prefix{netip.MustParsePrefix(pods)}, Judged: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said(t, "100.96.1.0/24")
+	publish(t, "{percent: 0, splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{percent: 0, splay: 0s}", "three")
+		later(11 * time.Minute)
+		u := b.waits(t)
+		if u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
+			t.Fatalf("no node takes it, and this one did: %+v", u)
+		}
+		for _, pods := range []string{"100.96.2.0/24", "100.96.3.0/24"} {
+			said(t, pods)
+			later(11 * time.Minute)
+			if again := b.waits(t); again == nil || again.Fingerprint != u.Fingerprint || !again.Since.Equal(u.Since) {
+				t.Errorf("with %s it is another change: %+v, was %+v", pods, again, u)
+			}
+			if conf := hostroot.Read(t, b.root, "/etc/cni/net.d/05-netwright-bridge.conflist"); !strings.Contains(conf, pods) {
+				t.Errorf("what is in force does not follow: %s", conf)
+			}
+		}
+		at := rollout.Bucket("n", u.Fingerprint)
+		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: see TestPercent
+		later(11 * time.Minute)
+		if again := b.waits(t); again == nil || again.Fingerprint != u.Fingerprint || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
+			t.Errorf("a generation that wants the same is another change: %+v, was %+v", again, u)
+		}
+		publish(t, "{percent: 0,      splay: 0s}", "four")
+		later(11 * time.Minute)
+		if again := b.waits(t); again == nil || again.Fingerprint == u.Fingerprint || again.Since.Equal(u.Since) {
+			t.Errorf("a generation that wants something else is the same change: %+v", again)
+		}
+	})
+}
+
 // A freeze holds live changes back too, and no repair. The line that keeps it:
 // pkg/reconcile/rollout/update.go, blockedReason.
 func TestFreeze(t *testing.T) {

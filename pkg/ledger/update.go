@@ -16,12 +16,15 @@ const updateFile = Dir + "/update.json"
 type Update struct {
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
-	// Fingerprint names what it wants of this node. Another generation that wants the same has
-	// waited as long.
-	Fingerprint string    `json:"print"`
-	Class       string    `json:"class"`
-	Since       time.Time `json:"since"`         // when it was seen
-	Free        time.Time `json:"free,omitzero"` // since when only time holds it back; zero: something else does
+	// Fingerprint names what it wanted of this node when it was first seen. Another generation that
+	// wants the same has waited as long.
+	Fingerprint string `json:"print"`
+	// Latest names what it wants now, with what the API says by now; "": an agent wrote the file
+	// that did not note it.
+	Latest string    `json:"latest,omitempty"`
+	Class  string    `json:"class"`
+	Since  time.Time `json:"since"`         // when it was seen
+	Free   time.Time `json:"free,omitzero"` // since when only time holds it back; zero: something else does
 	// LetGo says who let it go: it is on its way, and nothing holds it back any more. "": it waits.
 	LetGo string `json:"letGo,omitempty"`
 }

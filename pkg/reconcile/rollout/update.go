@@ -3,6 +3,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -97,7 +98,7 @@ func (r Rollout) Take(
 	if planned == nil {
 		return d, nil
 	}
-	w := weigh(planned, d.Node, &u, time.Now())
+	w := weigh(planned, d.Node, &u, was.Digest, time.Now())
 	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
 		if err := ledger.SaveUpdate(ctx, h.Files, &u); err != nil {
 			w = unnoted(&u, err)
@@ -184,16 +185,20 @@ func booting(ctx context.Context, v host.View) bool {
 	return err == nil && have.Active == "inactive" && have.Invocation == ""
 }
 
-// weigh says why what was planned waits; nil: it does not. What it has found stands in u.
-func weigh(plan *Planned, node *config.Node, u *ledger.Update, now time.Time) *report.Waiting {
+// weigh says why what was planned waits; nil: it does not. What it has found stands in u. before is
+// the digest of what waited before. Where that is the same, only what others say is new, such as a
+// node that joins: this is the same change.
+func weigh(plan *Planned, node *config.Node, u *ledger.Update, before string, now time.Time) *report.Waiting {
 	class, why, changes := intended(plan.Plan)
 	if !changes {
 		return nil
 	}
 	now = now.UTC().Truncate(time.Second)
-	if u.Fingerprint != plan.Fingerprint { // of the same the node has known for as long as it waits
+	same := plan.Fingerprint == cmp.Or(u.Latest, u.Fingerprint) // the node has known it for as long as it waits
+	if u.Fingerprint == "" || !same && u.Digest != before {
 		u.Fingerprint, u.Since, u.Free = plan.Fingerprint, now, time.Time{}
 	}
+	u.Latest = plan.Fingerprint
 	u.Class = class.String()
 	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
 		Reason: blockedReason(node, class, why, Bucket(node.Name, u.Fingerprint))}
@@ -288,11 +293,11 @@ func (r Rollout) Preview(
 	if planned == nil {
 		return
 	}
-	_, u := r.waits(d, files)
+	was, u := r.waits(d, files)
 	if u.LetGo != "" {
 		return
 	}
-	if out.Waiting = weigh(planned, d.Node, &u, time.Now()); out.Waiting != nil {
+	if out.Waiting = weigh(planned, d.Node, &u, was.Digest, time.Now()); out.Waiting != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "info",
 			Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
 	}
