@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -121,5 +122,41 @@ func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	}
 	if _, err := h.Live.Files.Lstat(JournalFile); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a journal: %v", err)
+	}
+}
+
+// failingDisk cannot read one file, for now.
+type failingDisk struct {
+	Reader
+	file string
+	err  error
+}
+
+func (d failingDisk) ReadFile(path string) ([]byte, error) {
+	if path == d.file {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: d.err}
+	}
+	return d.Reader.ReadFile(path)
+}
+
+// A journal that cannot be read now may be whole: nothing is known, nothing is lost, and nothing is
+// written over it. What is no file at all is a loss as before. The line that keeps it: entries.go,
+// loadJournal (withhold).
+func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}})
+	for _, errno := range []syscall.Errno{syscall.EIO, syscall.ENOMEM, syscall.EMFILE, syscall.ESTALE} {
+		l := Load(failingDisk{h.Live.Files, JournalFile, errno})
+		err := l.Commit(t.Context(), h.Files, Batch{Put: []Entry{entry("file:/b", Owned)}})
+		if l.Lost || !errors.Is(l.Newer, errno) || len(l.Entries()) > 0 || !errors.Is(err, errno) {
+			t.Errorf("%v: lost %v, %v, %v; to write it: %v", errno, l.Lost, l.Newer, l.Entries(), err)
+		}
+	}
+	if again, _ := open(t, root); again.Lost || again.Newer != nil || len(again.Entries()) != 1 || again.Head().Current != 1 {
+		t.Errorf("afterwards: lost %v, %v, %v, %+v", again.Lost, again.Newer, again.Entries(), again.Head())
+	}
+	if l := Load(failingDisk{h.Live.Files, JournalFile, syscall.EISDIR}); !l.Lost || l.Newer != nil {
+		t.Errorf("a directory: lost %v, %v", l.Lost, l.Newer)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -170,6 +171,10 @@ func (l *Ledger) loadJournal(r Reader) {
 		l.lose(JournalFile + " is empty")
 		return
 	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && errno != syscall.EISDIR {
+		withhold(l, fmt.Errorf("read the ledger: %w: what it knows may be there, so nothing is changed", err))
+		return
+	}
 	if err == nil {
 		l.lines, l.rewrite, err = readLines(data)
 	}
@@ -190,6 +195,12 @@ func InTheWay(v host.View) error {
 	}
 	return fmt.Errorf("write the ledger: %w",
 		&hostfs.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
+}
+
+// withhold has nothing written for as long as what is on the disk is not known.
+func withhold(l *Ledger, why error) {
+	l.Newer, l.damage = why, append(l.damage, why.Error())
+	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
 }
 
 // lose forgets all that was known: what is desired comes in again as found, so that nothing is

@@ -25,8 +25,8 @@ type Ledger struct {
 	Lost bool
 	// Unreadable says that there is a journal, and that it is not for us.
 	Unreadable bool
-	// Newer says that a later version wrote it, or that this is not known: nothing of it was
-	// read, and nothing may be written.
+	// Newer says that a later version wrote it, or that it cannot be read now: nothing of it is
+	// known, and nothing may be written.
 	Newer error
 	// Of the journal, used by one goroutine: the pass.
 	lines   []line
@@ -45,8 +45,8 @@ func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
 // LoadWith is Load for who has the stamps already.
 func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	l := &Ledger{Stamps: stamps, Effects: PendingEffects{queue: map[string]pendingEffect{}}}
-	if l.Newer = CheckFormat(r); l.Newer != nil {
-		l.damage, l.entries, l.dirs = []string{l.Newer.Error()}, map[graph.Key]Entry{}, map[string]int64{}
+	if err := CheckFormat(r); err != nil {
+		withhold(l, err)
 		return l
 	}
 	l.loadJournal(r)
