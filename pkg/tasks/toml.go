@@ -144,8 +144,12 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 }
 
 // Restore implements [Restorer]. Where the file is the old one with our key in
-// it, the old one comes back; where somebody else wrote to it too, only the key does.
+// it, the old one comes back; where somebody else wrote to it too, only the key does. Who took the
+// file away took the key, too.
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	if _, there, err := lstat(h.Live.View(), t.Path); err != nil || !there {
+		return err
+	}
 	whole := false
 	var was pathBaseline
 	err := h.Files.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, *int64, error) {
@@ -165,8 +169,11 @@ func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 }
 
 // Restored implements [Restorer]. The file's time and attributes come back with the last of its
-// keys.
+// keys. In a file that is gone nothing is to be brought back.
 func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	if _, there, err := lstat(v, t.Path); err != nil || !there {
+		return err == nil, err
+	}
 	if same, err := alive(ctx, v, t, b); err != nil || !same {
 		return same, err
 	}
