@@ -93,22 +93,21 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 		o.printAll(o.Err, checked)
 		return problem.StorePublish.Errorf("%s has errors: nothing was published", dir)
 	}
-	of := map[string]*check.Checked{}
 	for _, c := range checked {
-		of[c.Cluster] = c
 		said(o.Err, c)
 	}
-	dir, clusters, err := clustersOf(o.Flags, dir)
+	store, _, err := clustersOf(o.Flags, dir)
 	if err != nil {
 		return err
 	}
-	for _, cluster := range clusters {
-		objects, err := everything(ctx, dir, cluster)
+	for _, c := range checked {
+		cluster := c.Cluster
+		objects, err := everything(ctx, store, c)
 		if err != nil {
 			return err
 		}
 		all := maps.Clone(objects)
-		if keysets := of[cluster].Withhold(objects); len(keysets) > 0 {
+		if keysets := c.Withhold(objects); len(keysets) > 0 {
 			fmt.Fprintf(o.Err, "agent: %s: the private keys of %s were not published: no node uses them, or they are "+
 				"of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
 				cluster, strings.Join(keysets, ", "))
@@ -119,7 +118,7 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 			return err
 		}
 		done, err := publisher.Publish(ctx, to, publisher.Publication{
-			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects),
+			Cluster: cluster, Objects: objects, ControlPlane: c.ControlPlaneKeys(objects),
 			Withheld: slices.Collect(maps.Keys(all)),
 			Note:     o.note, Key: key, Lasts: o.expires, Now: time.Now(),
 		})
@@ -141,15 +140,19 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 	return nil
 }
 
-// everything is all objects of a cluster, as they are at one moment.
-func everything(ctx context.Context, dir, cluster string) (map[string][]byte, error) {
-	store, err := stores.Open(dir, cluster, stores.Options{})
+// everything is all objects of a cluster, as they were checked.
+func everything(ctx context.Context, dir string, checked *check.Checked) (map[string][]byte, error) {
+	store, err := stores.Open(dir, checked.Cluster, stores.Options{})
 	if err != nil {
 		return nil, err
 	}
 	snapshot, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
 		return nil, fmt.Errorf("read what is to be published: %w", err)
+	}
+	if snapshot.Revision != checked.Revision {
+		return nil, problem.StorePublish.Errorf("%s changed since it was checked, and is not published: publish again",
+			store)
 	}
 	objects := maps.Clone(snapshot.Objects)
 	for _, file := range slices.Concat(snapshot.Files, snapshot.Private) {

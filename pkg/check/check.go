@@ -39,6 +39,8 @@ type Checked struct {
 	// Exposed are the objects of a published store with private keys of CAs that every node can
 	// read.
 	Exposed []string `json:"exposed,omitempty"`
+	// Revision is what was checked.
+	Revision statestore.Revision `json:"-"`
 }
 
 // CheckedNode is one node group, or one node of it, whose tasks were built and ordered.
@@ -130,7 +132,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	}
 	out := &Checked{
 		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), desired.Sources(snap), snap.Files...),
-		Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
+		Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes, Revision: snap.Revision,
 	}
 	if out.Diagnostics == nil {
 		out.Diagnostics = document.Diagnostics{} // in JSON a list, also when it is empty
