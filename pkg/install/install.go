@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
@@ -73,7 +74,7 @@ func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, er
 	defer view.Close() // only read from
 	return each(ctx, view.View(), parts, report.Planned,
 		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
-			return execute.Plan(ctx, g, view.View(), nil, nil, nil)
+			return execute.Plan(ctx, g, view.View(), owed(ctx, view.View()), nil, nil)
 		})
 }
 
@@ -130,7 +131,7 @@ func each(
 
 // run makes a graph so.
 func run(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
-	asked, done := host.NewPending(nil), changes.NewSet()
+	asked, done := host.NewPending(owed(ctx, h.Live.View())), changes.NewSet()
 	view := asked.Over(h.Live.View())
 	return done, graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
 		func(ctx context.Context, t tasks.Task) error {
@@ -152,6 +153,29 @@ func run(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task]) (*change
 			asked.Ack(string(key))
 			return nil
 		})
+}
+
+// runs says that the daemon has begun to run. While the node is not prepared it is activating, and
+// while it works towards another configuration reloading.
+func runs(ctx context.Context, v host.View) bool {
+	s, err := v.Units.Unit(ctx, service.Unit)
+	return err == nil && slices.Contains([]string{"active", "activating", "reloading", "refreshing"}, s.Active)
+}
+
+// owed is the restart that an install did not live to make, after it put the program into its
+// place: the daemon runs one that has no name any more.
+func owed(ctx context.Context, v host.View) map[string][]string {
+	u, ok := v.Units.(interface {
+		MainPID(context.Context, string) int
+	})
+	if !ok {
+		return nil
+	}
+	runs, err := v.Files.Readlink(fmt.Sprintf("/proc/%d/exe", u.MainPID(ctx, service.Unit)))
+	if err != nil || !strings.HasSuffix(runs, " (deleted)") {
+		return nil
+	}
+	return map[string][]string{string(tasks.Restart(service.Unit)): {"an earlier install"}}
 }
 
 var units = []struct{ name, text, why string }{
@@ -182,7 +206,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		return tasks.Meta{From: "install", Why: why, Effects: then}
 	}
 	again := []graph.Key{tasks.DaemonReload}
-	if s, err := v.Units.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
+	if i.Start && runs(ctx, v) {
 		again = append(again, tasks.Restart(service.Unit))
 		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart,
 			Unit: service.Unit})

@@ -14,8 +14,10 @@ import (
 var directory = regexp.MustCompile(`^[-+~] file \S+: mode=(40|20000)`)
 
 // Who installs the agent, lets it make the node right, resets that and removes the agent has the
-// node that he had. While the ledger has anything the agent stays, and says what to do. The lines
-// that keep it: pkg/install/remove.go, stopped, mayGo and gone.
+// node that he had. While the ledger has anything the agent stays, and says what to do. A daemon
+// that runs becomes the one that is installed, also while it starts, and after an install that was
+// killed. The lines that keep it: pkg/install/remove.go, stopped, mayGo and gone;
+// pkg/install/install.go, runs and owed.
 func TestInstallAndRemove(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -25,8 +27,28 @@ func TestInstallAndRemove(t *testing.T) {
 	n.Must(ctx, "systemctl", "is-system-running", "--wait")
 	units, before := unitFiles(t, n), n.Snapshot()
 
+	// It is still activating, for its documents cannot be used.
+	const document, running = "/srv/netwright/" + cluster + "/cluster.yaml", "/proc/$(systemctl show -p MainPID --value netwright-agent)/exe"
+	n.Shell(ctx, "mv "+document+" /root/right; echo wrong >"+document+"; cp /root/agent /root/other; echo >>/root/other; /root/other install")
+	until(t, n, "the daemon starts", "systemctl show netwright-agent | grep -qx StatusText=..* && cmp /root/other "+running)
+	if state := n.Must(ctx, "systemctl", "show", "-p", "SubState", "netwright-agent"); state != "SubState=start\n" {
+		t.Errorf("the daemon is %s", state)
+	}
 	n.Must(ctx, "/root/agent", "install")
+	until(t, n, "the other version runs", "cmp /root/agent "+running)
+	n.Shell(ctx, "rm /root/other; mv /root/right "+document+"; systemctl restart netwright-agent")
 	until(t, n, "the daemon made the node right", "netwright status")
+
+	// An install that was killed before it asked for the restart.
+	n.Shell(ctx, "cp /usr/bin/netwright /usr/bin/new; mv /usr/bin/new /usr/bin/netwright")
+	if again := n.Must(ctx, "netwright", "install"); !strings.Contains(again, "restart netwright-agent.service") {
+		t.Errorf("the daemon runs a program that is gone: %s", again)
+	}
+	until(t, n, "the program that is there runs", "readlink "+running+" | grep -qx /usr/bin/netwright")
+	if again := n.Must(ctx, "netwright", "install"); !strings.Contains(again, "nothing to do") {
+		t.Errorf("once more: %s", again)
+	}
+	until(t, n, "the daemon finds the node right", "netwright status")
 	checkBridgeNode(t, n)
 	res := n.Run(ctx, "netwright", "install", "--remove")
 	if res.Code != 1 || !strings.Contains(res.Stderr, "run `agent reset` first") || !n.Is(ctx, "systemctl is-active -q netwright-agent") {
