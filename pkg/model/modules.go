@@ -35,7 +35,7 @@ func (b *builder) modules() error {
 		meta.Why = m.Why
 		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional})
 		switch k := b.in.Facts.Kernel; {
-		case !k.Modules || k.ModuleStates[m.Name] != kernel.ModuleMissing:
+		case !k.Modules || k.ModuleStates[moduleFact(m.Name)] != kernel.ModuleMissing:
 			text.WriteString(m.Name + "\n")
 		case k.Release == "" && !m.Optional: // an image: no task can look
 			b.note(network.Warning, meta.From,

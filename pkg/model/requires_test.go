@@ -133,8 +133,9 @@ func TestHugepages(t *testing.T) {
 	}
 }
 
-// TestModulesAreFacts: a needed module that the host is not asked for would never be found missing.
-// The list is facts.moduleNames.
+// TestModulesAreFacts: a needed module that the host is not asked for would never be found missing,
+// and an optional one would be named in modules-load.d on a kernel that has none: there
+// systemd-modules-load.service fails at every boot. The list is facts.moduleNames.
 func TestModulesAreFacts(t *testing.T) {
 	live, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 	if err != nil {
@@ -142,10 +143,28 @@ func TestModulesAreFacts(t *testing.T) {
 	}
 	defer live.Close()
 	for _, n := range network.All() {
-		for _, m := range n.Modules {
-			if _, known := live.Facts.Kernel.ModuleStates[moduleFact(m.Name)]; !known && !m.Optional {
-				t.Errorf("%s needs module %s: add it to moduleNames in pkg/host/facts/kernel.go", n.Name, m.Name)
+		for _, m := range append(n.Modules, nodeModules()...) {
+			if _, known := live.Facts.Kernel.ModuleStates[moduleFact(m.Name)]; !known {
+				t.Errorf("%s has module %s: add it to moduleNames in pkg/host/facts/kernel.go", n.Name, m.Name)
 			}
+		}
+	}
+}
+
+// TestMissingModulesAreNotNamed: a module that the kernel does not have stays out of the file for
+// the next boot, also one that is written with a dash.
+func TestMissingModulesAreNotNamed(t *testing.T) {
+	in := of(t, "{cni: {}}", func(f *host.Facts, _ *config.Node) {
+		f.Kernel.ModuleStates = map[string]hostkernel.ModuleState{"vfio_pci": hostkernel.ModuleMissing, "xt_socket": hostkernel.ModuleLoadable}
+	})
+	b := &builder{in: in, view: network.Input{Node: in.Node},
+		net: network.Network{Modules: []network.Module{{Name: "vfio-pci", Optional: true}, {Name: "xt_socket", Optional: true}}}}
+	if err := b.modules(); err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range b.tasks {
+		if f, ok := task.(tasks.File); ok && (strings.Contains(string(f.Content), "vfio") || !strings.Contains(string(f.Content), "xt_socket\n")) {
+			t.Errorf("%s: %s", f.Path, f.Content)
 		}
 	}
 }

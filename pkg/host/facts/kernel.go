@@ -14,10 +14,14 @@ import (
 
 // moduleNames are those that a builder may ask for.
 var moduleNames = []string{
-	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "esp6", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set",
-	"ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
-	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan",
-	"wireguard", "xfrm_user", "xt_set",
+	"8021q", "act_pedit", "br_netfilter", "bridge", "cls_u32", "dummy", "ebtable_nat", "esp4", "esp6",
+	"fou", "fou6", "geneve", "ifb", "ip6_tables", "ip6_tunnel", "ip6t_rpfilter", "ip6table_filter",
+	"ip6table_mangle", "ip6table_raw", "ip_gre", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr",
+	"ip_vs_sh", "ip_vs_wrr", "ipip", "ipt_rpfilter", "iptable_nat", "ipvlan", "macvlan",
+	"nf_conntrack", "nf_tables", "nfnetlink_log", "nfnetlink_queue", "nft_flow_offload",
+	"openvswitch", "overlay", "sch_fq", "sch_ingress", "sch_prio", "sch_tbf", "tun",
+	"uio_pci_generic", "veth", "vfio_pci", "vrouter", "vport_gre", "vport_vxlan", "vxlan", "wireguard",
+	"xfrm_algo", "xfrm_user", "xt_connmark", "xt_set", "xt_socket", "xt_TPROXY",
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.
