@@ -47,7 +47,8 @@ func TestKernelInAVM(t *testing.T) {
 }
 
 // An undo makes an uplink a port again of the bond or the team that it was taken out of: these take
-// only a link that is down. The line that keeps it: rtnl/netstate_restore.go, restoreMaster.
+// only a link that is down. The line that keeps it: pkg/host/rtnl/netstate_restore.go,
+// restoreMaster.
 func testPortsComeBack(t *testing.T) {
 	for kind, module := range map[string]string{"bond": "bonding", "team": "team"} {
 		if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // An address that a link of Kubernetes lost comes back, and the others of its services stay: its
-// order says nothing. The line that keeps it: netstate_addresses.go, OfKubernetes.
+// order says nothing. The line that keeps it: netstate_links.go, OfKubernetes.
 func TestRestoreNetLeavesAddressesOfServices(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add kube-ipvs0 type bridge; for n in 1 2 3; do ip addr add 10.96.0.$n/32 dev kube-ipvs0; done`)
@@ -35,7 +35,7 @@ func TestRestoreNetLeavesAddressesOfServices(t *testing.T) {
 
 // A node speaks by the address again by which it spoke: the first of its network is the first
 // again, where the kernel has made another one the first meanwhile, and where it took the others
-// along. What others added stays, behind. The lines that keep it: netstate_addresses.go, inOrder,
+// along. What others added stays, behind. The lines that keep it: netstate_links.go, inOrder,
 // besides, and that those of IPv6 are brought back the last first.
 func TestRestoreNetKeepsTheOrderOfAddresses(t *testing.T) {
 	for _, promote := range []int{0, 1} {

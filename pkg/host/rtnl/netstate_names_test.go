@@ -9,8 +9,8 @@ import (
 )
 
 // Links have the names again that they had: where a bridge took the name, where two changed theirs,
-// and where the former name is another name of the link by now. One of Kubernetes keeps what it
-// has. The lines that keep it: netstate_names.go, restoreNames and rename.
+// and where the former name is another name of the link by now. One of Kubernetes keeps its own.
+// The lines that keep it: netstate_links.go, restoreNames and rename.
 func TestRestoreNetBringsNamesBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip link add cali1 type veth peer name cali2

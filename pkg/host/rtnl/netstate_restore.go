@@ -226,8 +226,8 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 			errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
 		}
 	}
-	gone, flags := was.toBring(now)
-	hear, err := back.hearRouters(ctx, gone)
+	gone, flags := was.missingRoutes(now)
+	hear, err := back.advertisedLinks(ctx, gone)
 	errs = append(errs, err)
 	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
 		last = len(gone)

@@ -2,6 +2,7 @@ package rtnl
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -97,11 +98,11 @@ func onLinks(m []byte, links []Link) []byte {
 	return append(without(m, unix.RTA_MULTIPATH), attribute(unix.RTA_MULTIPATH, left)...)
 }
 
-// toBring are the routes that are gone, in the order and with the flags by which they stand where
-// they stood. Of several of IPv4 to the same destination with the same metric the kernel goes by
-// the first. So those before one that is there are put first, the last of them first of all, and
-// the others last.
-func (s NetState) toBring(now NetState) (gone [][]byte, flags map[string]int) {
+// missingRoutes are the routes that are gone, in the order and with the flags by which they stand
+// where they stood. Of several of IPv4 to the same destination with the same metric the kernel
+// goes by the first. So those before one that is there are put first, the last of them first of
+// all, and the others last.
+func (s NetState) missingRoutes(now NetState) (gone [][]byte, flags map[string]int) {
 	flags = map[string]int{}
 	for _, m := range missing(s.Routes, now.Routes) {
 		if onLinks(m, now.Links) != nil {
@@ -112,7 +113,7 @@ func (s NetState) toBring(now NetState) (gone [][]byte, flags map[string]int) {
 	behind := map[string]bool{}
 	for _, m := range s.Routes {
 		_, away := flags[string(m)]
-		switch at := routePlace(m); {
+		switch at := routeKey(m); {
 		case m[0] == unix.AF_INET && away && behind[at]:
 			flags[string(m)] |= unix.NLM_F_APPEND
 			last = append(last, m)
@@ -126,9 +127,9 @@ func (s NetState) toBring(now NetState) (gone [][]byte, flags map[string]int) {
 	return append(gone, last...), flags
 }
 
-// routePlace is what the kernel tells routes by: family, destination, source, type of service,
+// routeKey is what the kernel tells routes by: family, destination, source, type of service,
 // table, metric.
-func routePlace(m []byte) string {
+func routeKey(m []byte) string {
 	at := string(m[:5])
 	for _, kind := range []uint16{unix.RTA_DST, unix.RTA_SRC, unix.RTA_TABLE, unix.RTA_PRIORITY} {
 		at += fmt.Sprintf(" %x", sys.Attribute(m[routeHead:], kind))
@@ -171,4 +172,52 @@ func lifetime(m []byte) (seconds uint32) {
 		}
 	})
 	return seconds
+}
+
+// advertised says that a route is a default route of a router advertisement, whoever acted on that.
+func advertised(m []byte) bool {
+	return m[0] == unix.AF_INET6 && m[1] == 0 && m[5] == unix.RTPROT_RA && m[7] == unix.RTN_UNICAST
+}
+
+// standIn is a route as it is brought back, which for a default route that the kernel had of a
+// router advertisement is one with the next metric. The kernel knows its own by a flag that nobody
+// can set. Where another stands in the place of its own it drops the rest of each advertisement
+// (net/ipv6/ndisc.c, ndisc_router_discovery), so that the addresses of the link come to their end.
+// Beside this one its own comes with the next advertisement, and this one ends with its life.
+func standIn(m []byte, hear map[int]bool) []byte {
+	link, _ := routeLink(m)
+	if !advertised(m) || !hear[link] {
+		return m
+	}
+	metric := number(sys.Attribute(m[routeHead:], unix.RTA_PRIORITY))
+	return append(without(m, unix.RTA_PRIORITY),
+		attribute(unix.RTA_PRIORITY, binary.NativeEndian.AppendUint32(nil, uint32(metric+1)))...)
+}
+
+// Of linux/ipv6.h: places in what the kernel says of a link's settings.
+const (
+	confForwarding = 0 // DEVCONF_FORWARDING
+	confAcceptRA   = 3 // DEVCONF_ACCEPT_RA
+)
+
+// advertisedLinks are the links on which the kernel itself acts on router advertisements
+// (net/ipv6/ndisc.c, ipv6_accept_ra), and not networkd or NetworkManager, which keep it from that.
+// They are asked for only if one of the routes is of an advertisement.
+func (back restoring) advertisedLinks(ctx context.Context, routes [][]byte) (map[int]bool, error) {
+	if !slices.ContainsFunc(routes, advertised) {
+		return nil, nil
+	}
+	settings, err := back.w.net.LinkSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := back.w.net.names(ctx)
+	hear := map[int]bool{}
+	for index, name := range names {
+		conf := []byte(settings["net/ipv6/conf/"+name])
+		setting := func(at int) int { return number(conf[min(4*at, len(conf)):]) }
+		accepts := setting(confAcceptRA)
+		hear[index] = accepts == 2 || accepts != 0 && setting(confForwarding) == 0
+	}
+	return hear, err
 }

@@ -193,7 +193,8 @@ func TestRoutesOfEachTypeAreLeft(t *testing.T) {
 
 // A node sends packets to the next hop again to which it sent them, of several routes to the same
 // destination with the same metric: one that went comes back before those that it stood before, and
-// before what somebody else put into its place. The line that keeps it: route_message.go, toBring.
+// before what somebody else put into its place. The line that keeps it: route_message.go,
+// missingRoutes.
 func TestRestoreNetKeepsTheOrderOfRoutes(t *testing.T) {
 	ns := routed(t)
 	ns.Run("sh", "-ec", `for n in 1 6 7 8; do ip route append default via 192.0.2.$n; done; ip route add 10.9.0.0/16 via 192.0.2.1`)

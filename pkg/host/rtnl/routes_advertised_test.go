@@ -14,7 +14,7 @@ import (
 
 // A node that the kernel gave its addresses and its default route by router advertisements hears
 // them on after an undo: else its addresses would end. Where somebody else acts on them, the route
-// is as it was. The lines that keep it: routes_advertised.go, standIn and hearRouters.
+// is as it was. The lines that keep it: route_message.go, standIn and advertisedLinks.
 func TestRestoreNetHearsRoutersOn(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad

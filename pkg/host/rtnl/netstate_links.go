@@ -4,17 +4,73 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
+// renamed is a link that has another name than it had.
+type renamed struct{ now, was Link }
+
+// restoreNames gives links their names back. Who looks after a link finds it by its name, as the
+// files of networkd do, and so does all that follows here. Links of Kubernetes are renamed by who
+// made them.
+func (back restoring) restoreNames(ctx context.Context, was []Link) error {
+	now, err := back.w.net.Links(ctx)
+	if err != nil {
+		return err
+	}
+	var list []renamed
+	for _, l := range now {
+		at := slices.IndexFunc(was, func(o Link) bool { return o.Index == l.Index && o.Name != l.Name })
+		if at >= 0 && !sys.OfKubernetes(l.Name) && !sys.OfKubernetes(was[at].Name) {
+			list = append(list, renamed{l, was[at]})
+		}
+	}
+	var errs []error
+	for _, r := range list { // two may have changed their names
+		if slices.ContainsFunc(list, func(o renamed) bool { return o.was.Name == r.now.Name }) {
+			errs = append(errs, back.rename(ctx, r, fmt.Sprintf("link-%d", r.was.Index)))
+		}
+	}
+	for _, r := range list {
+		errs = append(errs, back.rename(ctx, r, r.was.Name))
+	}
+	return errors.Join(errs...)
+}
+
+// rename gives a link a name, which may be another name of its own by now. Before Linux 6.2 it has
+// to be down for that; it comes up with its other settings.
+func (back restoring) rename(ctx context.Context, r renamed, name string) error {
+	rt, err := back.w.net.rt(ctx)
+	if err != nil {
+		return err
+	}
+	link := &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: r.now.Index}}
+	err = rt.LinkSetName(link, name)
+	if errors.Is(err, unix.EBUSY) && rt.LinkSetDown(link) == nil {
+		err = rt.LinkSetName(link, name)
+	}
+	if o, _ := back.w.net.Link(ctx, name); errors.Is(err, unix.EEXIST) && o.Index == r.now.Index &&
+		rt.LinkDelAltName(link, name) == nil {
+		err = rt.LinkSetName(link, name)
+	}
+	if err != nil {
+		return fmt.Errorf("bring link %s back, which is %s now: %w", r.was.Name, r.now.Name, err)
+	}
+	sys.Changed(back.w.log, "link renamed back", zap.String("link", name), zap.String("from", r.now.Name))
+	return nil
+}
+
 // restoreAddresses takes away those that were made, and brings those back that are gone, in the
-// order in which they were: of those of a network the kernel answers and asks by the first. cost
-// are routes of others that went on the way.
+// order in which they were: of those of a network the kernel speaks by the first. cost are routes
+// of others that went on the way.
 func (back restoring) restoreAddresses(
 	ctx context.Context, was NetState, made []LinkAddress,
 ) (cost [][]byte, err error) {
@@ -143,4 +199,47 @@ func (back restoring) isAddress(ctx context.Context, m []byte, a LinkAddress) bo
 		}
 	})
 	return is
+}
+
+// Attributes of a neighbour (linux/neighbour.h).
+const (
+	neighbourCache    = 3  // NDA_CACHEINFO
+	neighbourProbes   = 4  // NDA_PROBES
+	neighbourProtocol = 12 // NDA_PROTOCOL
+)
+
+// writtenDown are the neighbours that somebody wrote down, as the kernel says them, without what
+// ages. They go when their link goes down, and the kernel asks nobody in their place. Those of
+// links of Kubernetes are their programs' to keep.
+func writtenDown(ctx context.Context, links []Link) ([][]byte, error) {
+	list, err := rawList(ctx, "neighbours", unix.RTM_GETNEIGH, unix.RTM_NEWNEIGH, neighbourHead)
+	names, out := namesOf(links), [][]byte{}
+	for _, m := range list {
+		permanent := binary.NativeEndian.Uint16(m[8:])&unix.NUD_PERMANENT != 0 && m[10]&unix.NTF_EXT_LEARNED == 0
+		if permanent && !sys.OfKubernetes(names[int(binary.NativeEndian.Uint32(m[4:]))]) {
+			out = append(out, without(m, neighbourCache, neighbourProbes)) // its head is as long as a route's
+		}
+	}
+	return out, err
+}
+
+// writtenBy is the protocol of who wrote a neighbour down.
+func writtenBy(m []byte) byte {
+	if b := sys.Attribute(m[neighbourHead:], neighbourProtocol); len(b) == 1 {
+		return b[0]
+	}
+	return unix.RTPROT_UNSPEC
+}
+
+func (back restoring) restoreNeighbours(ctx context.Context, was NetState) error {
+	now, err := back.w.net.NetState(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range missing(was.Neighbours, now.Neighbours) {
+		errs = append(errs, send("bring a neighbour back", unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, m,
+			unix.ENODEV))
+	}
+	return errors.Join(errs...)
 }
