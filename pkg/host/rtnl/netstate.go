@@ -22,7 +22,7 @@ type NetState struct {
 	Routes    [][]byte `json:"routes"`
 	Rules     [][]byte `json:"rules"`
 	// Neighbours are those that somebody wrote down; nil: an earlier release did not look.
-	Neighbours [][]byte `json:"neighbours"`
+	Neighbours [][]byte `json:"neighbours,omitzero"`
 	// Expires has the seconds that the route at each index had still to live; 0: for ever.
 	Expires []uint32 `json:"expires"`
 }
