@@ -99,7 +99,6 @@ func azureResidue() cleanup.Residue {
 			"/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
 			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock",
 			"/run/azure-vnet*.json[0-9]*", // its state until it is renamed (store/json.go)
-
 			"/run/azure-vnet-telemetry.sock", "/run/azure-cns/", "/var/lib/azure-network/",
 			"/var/log/azure-vnet*.log", "/var/log/azure-cns.log", "/var/log/azure-ipam.log",
 			"/var/lib/cni/results/azure-*"},

@@ -127,7 +127,7 @@ func TestDangers(t *testing.T) {
 		{"ipsets", cleanup.Residue{IPSets: []string{"KUBE-*"}}},
 		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Set: "*"}}}},
 		{"xfrm", cleanup.Residue{XFRM: []cleanup.XFRMSelector{{ReqID: 1}}}},
-		{"xfrm", cleanup.Residue{XFRM: []cleanup.XFRMSelector{{ReqID: 11, States: true}}}},
+		{"xfrm", cleanup.Residue{XFRM: []cleanup.XFRMSelector{{ReqID: 1, States: true}}}},
 		{"xfrm", cleanup.Residue{XFRM: []cleanup.XFRMSelector{{Priority: 50}}}},
 		{"ipvs", cleanup.Residue{IPVS: []cleanup.IPVSSelector{{Pods: true}}}},
 		{"sysctls", cleanup.Residue{Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.ip_forward", Wrote: "1"}}}},
