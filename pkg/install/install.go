@@ -74,7 +74,7 @@ func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, er
 	defer view.Close() // only read from
 	return each(ctx, view.View(), parts, report.Planned,
 		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
-			return execute.Plan(ctx, g, view.View(), owed(ctx, view.View()), nil, nil)
+			return execute.Plan(ctx, g, view.View(), pendingRestart(ctx, view.View()), nil, nil)
 		})
 }
 
@@ -131,7 +131,7 @@ func each(
 
 // run makes a graph so.
 func run(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
-	asked, done := host.NewPending(owed(ctx, h.Live.View())), changes.NewSet()
+	asked, done := host.NewPending(pendingRestart(ctx, h.Live.View())), changes.NewSet()
 	view := asked.Over(h.Live.View())
 	return done, graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
 		func(ctx context.Context, t tasks.Task) error {
@@ -162,9 +162,9 @@ func runs(ctx context.Context, v host.View) bool {
 	return err == nil && slices.Contains([]string{"active", "activating", "reloading", "refreshing"}, s.Active)
 }
 
-// owed is the restart that an install did not live to make, after it put the program into its
+// pendingRestart is the restart that an install did not live to make, after it put the program into its
 // place: the daemon runs one that has no name any more.
-func owed(ctx context.Context, v host.View) map[string][]string {
+func pendingRestart(ctx context.Context, v host.View) map[string][]string {
 	u, ok := v.Units.(interface {
 		MainPID(context.Context, string) int
 	})

@@ -67,11 +67,11 @@ func (a *API) Client(path string) (*kube.Client, error) {
 // the server says so, or where there is no kubeconfig at all.
 func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client) error) error {
 	var errs []error
-	var absent error
+	var missing error
 	for _, path := range identities {
 		c, err := a.Client(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			absent = errors.Join(absent, err)
+			missing = errors.Join(missing, err)
 			continue
 		}
 		if err == nil {
@@ -82,11 +82,17 @@ func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client)
 		}
 		errs = append(errs, err)
 	}
-	if len(errs) > 0 && absent != nil {
-		absent = errors.New(absent.Error())
+	if len(errs) > 0 && missing != nil {
+		missing = textOnly{missing}
 	}
-	return errors.Join(append(errs, absent)...)
+	return errors.Join(append(errs, missing)...)
 }
+
+// textOnly is an error of which nobody asks what it is: a kubeconfig that is not there, where others
+// met something else.
+type textOnly struct{ err error }
+
+func (e textOnly) Error() string { return e.err.Error() }
 
 // Met takes note of what a pass found of the host.
 func (a *API) Met(facts *host.Facts) {

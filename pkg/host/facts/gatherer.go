@@ -1,0 +1,20 @@
+package facts
+
+import (
+	"fmt"
+	"sync"
+)
+
+// gatherer fills facts from a host.
+type gatherer struct {
+	from  *Sources
+	facts *Facts
+	mu    *sync.Mutex // for Problems
+}
+
+// problem notes what is there and cannot be read.
+func (g gatherer) problem(what string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.facts.Problems = append(g.facts.Problems, fmt.Sprintf("%s: %v", what, err))
+}
