@@ -162,8 +162,8 @@ func runs(ctx context.Context, v host.View) bool {
 	return err == nil && slices.Contains([]string{"active", "activating", "reloading", "refreshing"}, s.Active)
 }
 
-// pendingRestart is the restart that an install did not live to make, after it put the program into its
-// place: the daemon runs one that has no name any more.
+// pendingRestart is the restart that an install did not live to make, after it put the program into
+// its place: the daemon runs one that has no name any more.
 func pendingRestart(ctx context.Context, v host.View) map[string][]string {
 	u, ok := v.Units.(interface {
 		MainPID(context.Context, string) int

@@ -17,7 +17,7 @@ var directory = regexp.MustCompile(`^[-+~] file \S+: mode=(40|20000)`)
 // node that he had. While the ledger has anything the agent stays, and says what to do. A daemon
 // that runs becomes the one that is installed, also while it starts, and after an install that was
 // killed. The lines that keep it: pkg/install/remove.go, stopped, mayGo and gone;
-// pkg/install/install.go, runs and owed.
+// pkg/install/install.go, runs and pendingRestart.
 func TestInstallAndRemove(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -7,10 +7,10 @@ import (
 )
 
 // Budget is what the agent as it ships may weigh, in bytes, on either architecture: what it weighed
-// on amd64 when this was last set, 32.1 MB, and a quarter of a percent. Who needs more of it raises
+// on amd64 when this was last set, 32.2 MB, and a quarter of a percent. Who needs more of it raises
 // it in the commit that says why; who makes it smaller lowers it. Each type of struct that
 // slices.SortFunc sorts costs 15 kB, by slices.SortStableFunc 7.
-const Budget = 32_200_000
+const Budget = 32_300_000
 
 // Functions are the names of what the linker kept in a program of Go, stripped or not: a panic's
 // stack has them.

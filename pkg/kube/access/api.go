@@ -88,8 +88,8 @@ func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client)
 	return errors.Join(append(errs, missing)...)
 }
 
-// textOnly is an error of which nobody asks what it is: a kubeconfig that is not there, where others
-// met something else.
+// textOnly is an error of which nobody asks what it is: a kubeconfig that is not there, where
+// others met something else.
 type textOnly struct{ err error }
 
 func (e textOnly) Error() string { return e.err.Error() }

@@ -126,8 +126,8 @@ func Dangers(l cleanup.Residue) []Danger {
 // kernel holds the marks of what the kernel keeps beside links, routes and filters.
 func (d *dangers) kernel(l cleanup.Residue) {
 	for i, m := range l.XFRM {
-		// strongSwan counts reqid from 1, Libreswan from 16384. Stores of earlier releases may say a
-		// higher one alone.
+		// strongSwan counts reqid from 1, Libreswan from 16384. Stores of earlier releases may say
+		// a higher one alone.
 		d.when(m.Mask == 0 && m.IfID == 0 && (m.ReqID == 0 || m.ReqID == 1 && m.Priority == 0 && !m.Pods), "xfrm", i, m,
 			"others have IPsec too: say mark and mask, ifID, or reqID with priority or pods: true")
 	}
