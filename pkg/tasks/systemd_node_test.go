@@ -176,7 +176,7 @@ func testIndirectAndAlias(t *testing.T) {
 
 // testLinksComeBack resets a unit to links that no verb of systemd makes: a person's own, and none
 // of what its Also= names.
-// The lines that keep it: unitbaseline.go, LinksOfUnit, relink, Restore
+// The lines that keep it: unitlinks.go, LinksOfUnit, relink, Restore
 func testLinksComeBack(t *testing.T) {
 	h := onNode(t)
 	const vendor = "/usr/lib/systemd/system"

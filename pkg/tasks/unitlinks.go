@@ -5,142 +5,177 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// planLinks plans the state of a unit of an image: the links that systemd
-// follows when the image boots. Nothing runs there, so nothing is started.
-func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
-	file, err := facts.ReadUnitFile(v.Files, t.Name)
-	stale := err == nil && !file.Installs()
-	if (errors.Is(err, host.ErrNotExist) || stale) && v.Upcoming.WillExist(string(UnitFileKey(t.Name))) {
-		// The content is only known when it is written.
-		fields := t.differs(systemd.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
-		if len(fields) == 0 {
-			return nil, nil
-		}
-		return &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: fields}}, Reason: "links absent"}, nil
-	}
-	if errors.Is(err, host.ErrNotExist) && !t.wantsIt() {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("plan unit %s: %w", t.Name, err)
-	}
-	links, err := linksOf(t, file)
-	if err != nil {
-		return nil, err
-	}
-	change := &Change{Reason: "links absent"}
-	for _, link := range links {
-		c, err := link.Plan(ctx, v)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			change.Items = append(change.Items, c.Items...)
-			change.Pending = append(change.Pending, c.Pending...)
-		}
-	}
-	if len(change.Items) == 0 {
-		return nil, nil
-	}
-	return change, nil
+// UnitLinks are the links below /etc that name some units or lead to them: what systemd's verbs
+// enable, disable and mask change. No verb is the inverse of another one: disable removes links
+// that people made, too, and both act on what Also= names.
+type UnitLinks struct {
+	Names []string   `json:"names,omitempty"` // the unit's, an alias' own, and what its Also= reaches
+	Links []unitLink `json:"links,omitempty"`
+	Dirs  []string   `json:"dirs,omitempty"` // that there were for links
 }
 
-// linksOf are the links that a unit of an image needs to be enabled or masked.
-// To disable a unit of an image is not offered: its own links are unknown.
-func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
-	link := func(path, target string) SymbolicLink {
-		return SymbolicLink{Meta: t.Meta, Path: unitDir + "/" + path, Target: target}
+type unitLink struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	Mtime  int64  `json:"mtime"`
+}
+
+// LinksOfUnit are those of a unit, with what its Also= reaches.
+func LinksOfUnit(v host.View, have systemd.UnitState) (UnitLinks, error) {
+	var err error
+	u := UnitLinks{Names: []string{have.Name}, Dirs: UnitDirs(v)}
+	if have.ID != "" && have.ID != have.Name {
+		u.Names = append(u.Names, have.ID)
 	}
-	if t.Masked != nil && *t.Masked {
-		own := file.Fragment == unitDir+"/"+t.Name
-		if own && file.Masked {
-			return nil, nil
-		}
-		if own {
-			return nil, fmt.Errorf("plan unit %s: it cannot be masked below --root, its file is in %s: remove the file",
-				t.Name, unitDir)
-		}
-		return []SymbolicLink{link(t.Name, "/dev/null")}, nil
-	}
-	if t.Enabled == nil || !*t.Enabled {
-		return nil, nil
-	}
-	if file.Masked {
-		return nil, fmt.Errorf("plan unit %s: it is masked by %s: remove that file", t.Name, file.Fragment)
-	}
-	var out []SymbolicLink
-	for _, by := range []struct{ key, dir string }{{"WantedBy", ".wants/"}, {"RequiredBy", ".requires/"},
-		{"UpheldBy", ".upholds/"}} {
-		for _, targets := range file.Values("Install", by.key) {
-			for target := range strings.FieldsSeq(targets) {
-				out = append(out, link(target+by.dir+t.Name, file.Fragment))
+	for i := 0; i < len(u.Names); i++ {
+		for _, name := range alsoOf(v.Files, u.Names[i]) {
+			if !slices.Contains(u.Names, name) {
+				u.Names = append(u.Names, name)
 			}
 		}
 	}
-	for _, aliases := range file.Values("Install", "Alias") {
-		for alias := range strings.FieldsSeq(aliases) {
-			out = append(out, link(alias, file.Fragment))
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("plan unit %s: it cannot be enabled, %s has no [Install] section", t.Name, file.Fragment)
-	}
-	return out, nil
+	u.Links, err = linksTo(v, u.Names...)
+	return u, err
 }
 
-// applyLinks makes the links of an image's unit.
-func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
-	file, err := facts.ReadUnitFile(h.Live.Files, t.Name)
-	if err != nil {
-		return fmt.Errorf("enable unit %s: %w", t.Name, err)
-	}
-	links, err := linksOf(t, file)
-	if err != nil {
-		return err
-	}
-	for _, link := range links {
-		c, err := link.Plan(ctx, h.Live.View())
-		if err != nil {
-			return err
-		}
-		if c == nil {
-			continue
-		}
-		if err := link.Apply(ctx, h, c); err != nil {
-			return err
-		}
-	}
-	return nil
+// LinksOfUnits are those of all units, without names.
+func LinksOfUnits(v host.View) (UnitLinks, error) {
+	links, err := linksTo(v)
+	return UnitLinks{Links: links}, err
 }
 
-// UnitDirs are /etc/systemd/system and the directories in it that hold links to units: what changes
-// when a unit is enabled or disabled.
-func UnitDirs(v host.View) []string {
-	dirs := []string{unitDir}
-	names, err := v.Files.ReadDir(unitDir)
-	if err != nil {
-		return nil // no systemd was ever here
-	}
-	for _, name := range names {
-		switch path.Ext(name) {
-		case ".wants", ".requires", ".upholds":
-			dirs = append(dirs, path.Join(unitDir, name))
-		}
-	}
-	return dirs
-}
-
-// IgnoreMissing passes over what is not there.
-func IgnoreMissing(err error) error {
-	if errors.Is(err, host.ErrNotExist) {
-		return nil
+// RestoreMissing makes the links again that are gone, of units whose file is still there, and has
+// systemd read its units again. A mask is none of them, and what came stays.
+func (u UnitLinks) RestoreMissing(ctx context.Context, h *host.Host) error {
+	made, err := u.remake(h)
+	if made {
+		err = errors.Join(err, h.Units.DaemonReload(ctx))
 	}
 	return err
+}
+
+// remake makes the links that are gone.
+func (u UnitLinks) remake(h *host.Host) (made bool, err error) {
+	for _, link := range u.Links {
+		_, there, bad := lstat(h.Live.View(), link.Path)
+		file := link.Target
+		if !path.IsAbs(file) {
+			file = path.Join(path.Dir(link.Path), file)
+		}
+		if _, gone := h.Live.Files.Lstat(file); there || bad != nil || gone != nil || file == "/dev/null" {
+			continue
+		}
+		err, made = errors.Join(err, link.restore(h)), true
+	}
+	return made, err
+}
+
+// alsoOf is what the Also= of a unit names, of a masked one by the file that the mask hides.
+func alsoOf(f hostfs.Files, name string) (also []string) {
+	file, err := facts.ReadUnitFile(f, name)
+	for _, dir := range facts.UnitDirs {
+		if raw, bad := f.ReadFile(path.Join(dir, name)); err == nil && file.Masked && bad == nil && len(raw) > 0 {
+			file = systemd.ParseUnitFile(raw)
+		}
+	}
+	for _, names := range file.Values("Install", "Also") {
+		also = append(also, strings.Fields(names)...)
+	}
+	return also
+}
+
+// Restored says that the links are there as they were, and no others.
+func (u UnitLinks) Restored(v host.View) (bool, error) {
+	now, err := linksTo(v, u.Names...)
+	return err == nil && slices.Equal(now, u.Links), err
+}
+
+// Restore brings back exactly these links, and has systemd read its units again where it changed
+// any. What somebody put into the place of one, or on the way to it, is an [hostfs.InTheWayError]
+// or a [hostfs.LinkError].
+func (u UnitLinks) Restore(ctx context.Context, h *host.Host) (changed bool, err error) {
+	if changed, err = u.relink(h); changed {
+		err = errors.Join(err, h.Units.DaemonReload(ctx))
+	}
+	return changed, err
+}
+
+// relink makes the links that are missing and removes those that came, with their directories.
+func (u UnitLinks) relink(h *host.Host) (changed bool, err error) {
+	now, err := linksTo(h.Live.View(), u.Names...)
+	if err != nil {
+		return false, err
+	}
+	for _, link := range now {
+		if slices.ContainsFunc(u.Links, func(was unitLink) bool { return was.Path == link.Path }) {
+			continue
+		}
+		err := h.Files.Remove(link.Path)
+		dir := path.Dir(link.Path)
+		if left, bad := h.Live.Files.ReadDir(dir); bad == nil && len(left) == 0 && !slices.Contains(u.Dirs, dir) {
+			err = errors.Join(err, h.Files.Remove(dir))
+		}
+		if err != nil {
+			return true, fmt.Errorf("take away a link of unit %s: %w", u.Names[0], err)
+		}
+		changed = true
+	}
+	for _, link := range u.Links {
+		if slices.Contains(now, link) {
+			continue
+		}
+		if err := link.restore(h); err != nil {
+			return true, fmt.Errorf("bring back a link of unit %s: %w", u.Names[0], err)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+func (l unitLink) restore(h *host.Host) error {
+	if err := h.Files.Symlink(l.Path, l.Target); err != nil {
+		return err
+	}
+	return h.Files.SetMtime(l.Path, l.Mtime)
+}
+
+// linksTo finds the symlinks below /etc/systemd/system that are named like one of some units or
+// lead to it; without names all.
+func linksTo(v host.View, names ...string) (out []unitLink, err error) {
+	for _, dir := range UnitDirs(v) {
+		found, err := v.Files.ReadDir(dir)
+		if hostfs.IsMissing(err) {
+			continue // its last link went meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for the links of units %s: %w", strings.Join(names, ", "), err)
+		}
+		for _, base := range found {
+			at := path.Join(dir, base)
+			info, there, err := lstat(v, at)
+			if err != nil {
+				return nil, err
+			}
+			if !there || info.Type != hostfs.Symlink {
+				continue
+			}
+			target, err := v.Files.Readlink(at)
+			if err != nil {
+				return nil, err
+			}
+			if len(names) == 0 || slices.Contains(names, base) || slices.Contains(names, path.Base(target)) {
+				out = append(out, unitLink{at, target, info.Mtime})
+			}
+		}
+	}
+	return out, nil
 }

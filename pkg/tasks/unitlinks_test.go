@@ -12,7 +12,7 @@ import (
 
 // What enabled, disabled and masked a unit, or what its Also= reaches, goes back to the links that
 // there were: with those that people made, and with directories of their own. A masked unit's Also=
-// counts. The lines that keep it: unitbaseline.go, LinksOfUnit, alsoOf, relink
+// counts. The lines that keep it: unitlinks.go, LinksOfUnit, alsoOf, relink
 func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	h, root := onDisk(t)
 	at := root + unitDir + "/"
@@ -54,7 +54,7 @@ func TestTheLinksOfAUnitComeBack(t *testing.T) {
 }
 
 // What a program took of the links of units comes back, but no mask and nothing of a unit whose
-// file is gone; what came stays. The lines that keep it: unitbaseline.go, remake, LinksOfUnits
+// file is gone; what came stays. The lines that keep it: unitlinks.go, remake, LinksOfUnits
 func TestLinksThatAreGoneComeBack(t *testing.T) {
 	h, root := onDisk(t)
 	at := root + unitDir + "/"
