@@ -272,7 +272,7 @@ func (x *CustomXFRM) fields() []decode.Field {
 		{Name: "ifID", Set: decode.Number(&x.IfID, 1, 1<<31-1)},
 		{Name: "priority", Set: decode.Number(&x.Priority, 1, 1<<31-1)},
 		{Name: "states", Set: decode.Bool(&x.States)},
-		{Name: "pods", Set: decode.Bool(&x.Pods)},
+		{Name: "pods", Set: decode.Bool(&x.Pods), Newer: true},
 	}
 }
 
