@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/guard"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -37,7 +38,7 @@ func (p Pass) prepare(
 		r, err = r.write(ctx, p, h)
 		return nil, ctx, r, err
 	}
-	r.ownership.Around = checkpoint.Around
+	r.ownership.TimesBefore = ownership.TimesBefore(h.Live.Files, checkpoint.Around)
 	taker := guard.Taker{Running: true, Settings: p.Checkpoint, Log: p.Log, API: p.API,
 		Node: r.desired.Node.Name, CachesCopy: p.Ready, All: p.ConfirmWithin > 0}
 	// Of a change that is made whole or not at all nothing is written down until it can be undone.

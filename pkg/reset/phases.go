@@ -186,12 +186,9 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 	change := checkpoint.Change{Before: memory, Tasks: map[graph.Key]tasks.Task{}}
 	guard.Work{Graph: of.gone, Changes: of.going}.Undoable(&change)
 	guard.Work{Graph: of.back, Changes: of.restoring}.Undoable(&change)
-	g, ctx, err := guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,
+	r.ownership.TimesBefore = ownership.TimesBefore(h.Live.Files, checkpoint.Around)
+	return guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,
 		API: p.Session.API, Node: r.desired.Node.Name}.Take(ctx, h, r.led, change)
-	if g != nil {
-		r.ownership.Around = checkpoint.Around
-	}
-	return g, ctx, err
 }
 
 // remember takes down what the ledger says before a reset, of the network too, and of what its

@@ -3,6 +3,7 @@ package ownership
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -13,6 +14,25 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
+
+// TimesBefore are the times of change of directories that get something before the change: the one
+// that the ledger comes into, and those of a checkpoint. Called by who makes a checkpoint, before
+// it makes anything: it keeps files beside the ledger while that is written.
+func TimesBefore(files hostfs.Files, ofCheckpoint []string) map[string]int64 {
+	times := map[string]int64{}
+	for _, dir := range ofCheckpoint {
+		if info, err := files.Lstat(dir); err == nil {
+			times[dir] = info.Mtime
+		}
+	}
+	for dir := path.Dir(ledger.Dir); dir != "/"; dir = path.Dir(dir) {
+		if info, err := files.Lstat(dir); err == nil {
+			times[dir] = info.Mtime
+			break
+		}
+	}
+	return times
+}
 
 // Intend writes down what is about to change, before the first change: whose each key is, and what
 // was there. Before something is only removed, too, something is written: where the ledger cannot
@@ -44,17 +64,10 @@ func (c *Transaction) Intend(
 	if len(b.Put) == 0 && !removing {
 		return unknown, nil
 	}
-	for _, dir := range c.Around {
-		if info, err := h.Live.Files.Lstat(dir); err == nil {
-			b.Dirs[dir] = info.Mtime
-		}
+	if c.TimesBefore == nil {
+		c.TimesBefore = TimesBefore(h.Live.Files, nil)
 	}
-	for dir := path.Dir(ledger.Dir); dir != "/"; dir = path.Dir(dir) { // the ledger comes into one of them
-		if info, err := h.Live.Files.Lstat(dir); err == nil {
-			b.Dirs[dir] = info.Mtime
-			break
-		}
-	}
+	maps.Copy(b.Dirs, c.TimesBefore)
 	return unknown, c.Led.Commit(ctx, h.Files, b)
 }
 

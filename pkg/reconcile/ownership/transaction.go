@@ -22,7 +22,8 @@ type Transaction struct {
 	later    []ledger.Revision // those after it, once somebody asked
 	// wasInStep is [Transaction.InStep] before the pass wrote down what it was about to change.
 	wasInStep bool
-	Around    []string // directories that a checkpoint of the pass puts something into
+	// TimesBefore are as of [TimesBefore]; nil: the pass takes no checkpoint.
+	TimesBefore map[string]int64
 
 	// Unnoted says that nothing was written down before the changes, and that of the rest of the
 	// set nothing is known: what they are is written with how they ended, and the head stays.
