@@ -74,7 +74,7 @@ func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, er
 	defer view.Close() // only read from
 	return each(ctx, view.View(), parts, report.Planned,
 		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
-			return execute.Plan(ctx, g, view.View(), pendingRestart(ctx, view.View()), nil, nil)
+			return execute.Plan(ctx, g, view.View(), pendingRestart(ctx, view), nil, nil)
 		})
 }
 
@@ -131,7 +131,7 @@ func each(
 
 // run makes a graph so.
 func run(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
-	asked, done := host.NewPending(pendingRestart(ctx, h.Live.View())), changes.NewSet()
+	asked, done := host.NewPending(pendingRestart(ctx, h.Live)), changes.NewSet()
 	view := asked.Over(h.Live.View())
 	return done, graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
 		func(ctx context.Context, t tasks.Task) error {
@@ -164,14 +164,8 @@ func runs(ctx context.Context, v host.View) bool {
 
 // pendingRestart is the restart that an install did not live to make, after it put the program into
 // its place: the daemon runs one that has no name any more.
-func pendingRestart(ctx context.Context, v host.View) map[string][]string {
-	u, ok := v.Units.(interface {
-		MainPID(context.Context, string) int
-	})
-	if !ok {
-		return nil
-	}
-	runs, err := v.Files.Readlink(fmt.Sprintf("/proc/%d/exe", u.MainPID(ctx, service.Unit)))
+func pendingRestart(ctx context.Context, l *host.Live) map[string][]string {
+	runs, err := l.Files.Readlink(fmt.Sprintf("/proc/%d/exe", l.Units.MainPID(ctx, service.Unit)))
 	if err != nil || !strings.HasSuffix(runs, " (deleted)") {
 		return nil
 	}

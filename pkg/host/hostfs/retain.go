@@ -46,7 +46,7 @@ func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) er
 func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	names := info.Links
 	for _, name := range ours {
-		if at, err := f.Lstat(name); err == nil && at.is(info) {
+		if at, err := f.Lstat(name); err == nil && at.sameFile(info) {
 			names--
 		}
 	}
@@ -118,12 +118,12 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 	defer unix.Close(dir)
 	name := path.Base(to)
 	// Where it is the same file already a rename would do nothing, and leave the other name.
-	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.is(of) {
+	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.sameFile(of) {
 		temp := stagedName()
 		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
 			return Explain("keep", from, err)
 		}
-		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || !got.is(of) {
+		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || !got.sameFile(of) {
 			return errors.Join(Explain("keep", from, cmp.Or(err, ErrChanged)), unix.Unlinkat(dir, temp, 0))
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {

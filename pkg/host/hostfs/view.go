@@ -86,5 +86,5 @@ type FileInfo struct {
 	Mounted bool
 }
 
-// is says that both are of one file.
-func (i FileInfo) is(o FileInfo) bool { return i.Inode == o.Inode && i.Dev == o.Dev }
+// sameFile says that both are of one file.
+func (i FileInfo) sameFile(o FileInfo) bool { return i.Inode == o.Inode && i.Dev == o.Dev }

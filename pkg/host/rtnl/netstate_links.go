@@ -232,12 +232,16 @@ func writtenBy(m []byte) byte {
 }
 
 func (back restoring) restoreNeighbours(ctx context.Context, was NetState) error {
-	now, err := back.w.net.NetState(ctx)
+	links, err := back.w.net.Links(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := writtenDown(ctx, links)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, m := range missing(was.Neighbours, now.Neighbours) {
+	for _, m := range missing(was.Neighbours, now) {
 		errs = append(errs, send("bring a neighbour back", unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, m,
 			unix.ENODEV))
 	}

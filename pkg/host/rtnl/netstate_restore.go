@@ -182,8 +182,9 @@ func (back restoring) restoreMaster(ctx context.Context, was Link) error {
 	if l.Attrs().MasterIndex == want {
 		return nil
 	}
-	err = rt.LinkSetMasterByIndex(l, want)      // 0: of none
-	if err != nil && rt.LinkSetDown(l) == nil { // a bond and a team refuse one that is up
+	err = rt.LinkSetMasterByIndex(l, want) // 0: of none
+	// A bond (EPERM) and a team (EBUSY) refuse a link that is up.
+	if (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EBUSY)) && rt.LinkSetDown(l) == nil {
 		err = errors.Join(rt.LinkSetMasterByIndex(l, want), setFlags(l.Attrs().Index, was.flags()&unix.IFF_UP, unix.IFF_UP))
 	}
 	if err != nil {
@@ -234,8 +235,8 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 		var failed []error
 		left := gone[:0]
 		for _, m := range gone {
-			back := onLinks(standIn(was.withLifetime(m), hear), now.Links)
-			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, flags[string(m)], back, unix.EEXIST,
+			route := onLinks(standIn(was.withLifetime(m), hear), now.Links)
+			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, flags[string(m)], route, unix.EEXIST,
 				unix.ENODEV); err != nil {
 				left, failed = append(left, m), append(failed, err)
 			}
