@@ -22,9 +22,6 @@ var agentFile []byte
 //go:embed lintian
 var overrides []byte
 
-// preset is how an rpm says that its units are to be enabled: see systemd.preset(5).
-const preset = "enable netwright-agent.service\nenable netwright-recover.service\nenable netwright-undo.service\n"
-
 const copyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: netwright
 Source: https://github.com/netwright/netwright
@@ -97,7 +94,7 @@ func (r release) contents(s *stage, format, arch string) (files.Contents, error)
 		return nil, fmt.Errorf("find what `agent manual` wrote: %w", err)
 	}
 	if format == "rpm" {
-		putMade("/usr/lib/systemd/system-preset/80-netwright.preset", []byte(preset), "")
+		put("/usr/lib/systemd/system-preset/80-netwright.preset", filepath.Join(r.root, "systemd", "netwright.preset"), "", 0o644)
 		put("/usr/share/licenses/netwright/LICENSE", filepath.Join(r.root, "LICENSE"), files.TypeRPMLicense, 0o644)
 	} else {
 		changes := fmt.Sprintf("netwright (%s) unstable; urgency=medium\n\n  * Built from %s.\n\n -- Netwright <maintainers@netwright.dev>  %s\n",

@@ -46,3 +46,12 @@ var Recover string
 //
 //go:embed netwright-undo.service
 var Undo string
+
+// Preset says that the units are to be enabled, for a first boot at which systemd disables what no
+// preset names (systemd.preset(5)).
+//
+//go:embed netwright.preset
+var Preset string
+
+// PresetName is the file's name in a directory of presets.
+const PresetName = "80-netwright.preset"

@@ -110,14 +110,19 @@ func refuseWithRemove(cmd *cobra.Command, flags ...string) error {
 	return nil
 }
 
-// nextStep says what comes after an installation.
+// nextStep says what comes after an installation: into an image, nothing that is done to this host.
 func nextStep(f *cli.Flags) string {
-	switch err := f.Read(); {
+	root, err := f.Host.Root, f.Read()
+	then := "`agent plan` shows what would change, and `systemctl start netwright-agent` makes it so"
+	if root != "/" {
+		then = "`agent --once --root " + root + "` puts the network's files there, too"
+	}
+	switch {
 	case err == nil && f.Store == "":
-		return "next: say in " + defaultConf + " where the configuration is, such as `store: /srv/netwright`; then " +
-			"`agent plan` shows what would change, and `systemctl start netwright-agent` makes it so"
-	case f.Host.Root != "/":
-		return "next: `agent --once --root " + f.Host.Root + "` puts the network's files there, too"
+		return "next: say in " + path.Join(root, defaultConf) + " where the configuration is, such as " +
+			"`store: /srv/netwright`; then " + then
+	case root != "/":
+		return "next: " + then
 	}
 	return "next: `agent status` says how this node is"
 }

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"github.com/netwright/netwright/pkg/cli"
@@ -45,6 +47,11 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 	f.Kube.Version = version
 	cmd := rootCommand(f)
 	cmd.SetArgs(args)
+	explain := cmd.FlagErrorFunc()
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		f.Form = formOf(args) // nothing behind the wrong flag was read
+		return explain(c, err)
+	})
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		err = f.Lost()
@@ -69,4 +76,15 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 		}
 	}
 	return cli.ExitError
+}
+
+// formOf is what --output says among arguments of which some are wrong: the error is printed in
+// that form, too.
+func formOf(args []string) (form string) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.Usage = func() {}
+	set.ParseErrorsAllowlist.UnknownFlags = true
+	set.StringVarP(&form, "output", "o", cli.FormText, "")
+	_ = set.Parse(args) // where it ends early, what came before counts
+	return form
 }

@@ -43,7 +43,7 @@ func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *cli.Opene
 	}
 	if opt.Root == "/" {
 		if o.f.NodeStatus != agentfile.Off {
-			add(&nodestatus.Node{As: asItself(d.Pass.API), Log: log})
+			add(&nodestatus.Node{As: asItself(d.Pass.API), NodeName: d.Pass.API.NodeName, Log: log})
 		}
 		add(&inbound.Peer{API: d.Pass.API.Peers(), Busy: d.Pass.Session().MidChange, Log: log})
 		if len(o.f.Peers.Answer) > 0 {

@@ -10,6 +10,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
@@ -102,7 +103,7 @@ func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 	if err != nil {
 		return nil, problem.KeyWrong.Errorf("read the key that signs: %w: `agent store keygen` makes one", err)
 	}
-	text = bytes.TrimSpace(text)
+	text = bytes.TrimSpace(certs.StripBOM(text))
 	if !minisign.IsEncrypted(text) {
 		key := new(minisign.PrivateKey)
 		if err := key.UnmarshalText(text); err != nil {

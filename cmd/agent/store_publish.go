@@ -32,6 +32,7 @@ type publishOptions struct {
 	signOptions
 	checkOptions
 	expires time.Duration
+	above   int64
 	note    manifest.Note
 }
 
@@ -56,6 +57,8 @@ its time is over.`,
 	o.bind(cmd)
 	l := cmd.Flags()
 	l.DurationVar(&o.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
+	l.Int64Var(&o.above, "above", 0, "publish a higher generation than `N`, the one that nodes have taken, into a store "+
+		"that was restored")
 	l.StringVar(&o.note.Publisher, "publisher", "",
 		"who publishes, for store history and the nodes (default: the user and the machine)")
 	l.StringVar(&o.note.Commit, "commit", "", "the commit that the documents are of")
@@ -120,7 +123,7 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 		done, err := publisher.Publish(ctx, to, publisher.Publication{
 			Cluster: cluster, Objects: objects, ControlPlane: c.ControlPlaneKeys(objects),
 			Withheld: slices.Collect(maps.Keys(all)),
-			Note:     o.note, Key: key, Lasts: o.expires, Now: time.Now(),
+			Note:     o.note, Key: key, Lasts: o.expires, Above: o.above, Now: time.Now(),
 		})
 		if err != nil {
 			return problem.StorePublish.Wrap(err)
@@ -132,7 +135,7 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 		if err := printPublished(o.Flags, done, "published"); err != nil {
 			return err
 		}
-		if key == nil {
+		if done.SignedBy == "" {
 			fmt.Fprintf(o.Err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
 				"insecureUnsigned; sign with --key\n", cluster, done.Digest)
 		}

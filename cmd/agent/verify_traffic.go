@@ -39,9 +39,8 @@ func (o *verifyOptions) check() error {
 // networks leave alone.
 const defaultListen = ":10790"
 
-// wanted is what a proof holds this node to. reachedAt is where other nodes ask this one: its
-// address in the documents, else that of the link with the default route, of IPv6 where pods have
-// no IPv4.
+// reachedAt is where other nodes ask this one: its address in the documents, else that of the link
+// with the default route, of IPv6 where pods have no IPv4.
 func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 	six := len(n.PodCIDR) > 0 && !slices.ContainsFunc(n.PodCIDR, func(c netip.Prefix) bool { return c.Addr().Is4() })
 	candidates := slices.Clone(n.Address)

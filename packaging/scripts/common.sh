@@ -61,15 +61,28 @@ restart() {
 	systemctl --no-block try-restart netwright-agent.service
 }
 
+unsettled() { [ -e /var/lib/netwright/checkpoint/journal.json ]; }
+
+# settle takes back a change that nobody has confirmed yet: what would do so at the next boot goes with the package.
+settle() {
+	if unsettled && booted; then
+		echo 'netwright: a change of this host is not confirmed: it is taken back'
+		/usr/bin/netwright undo || :
+	fi
+}
+
 first_steps() {
 	echo 'netwright: enabled, and not started. Say in /etc/netwright/agent.yaml where the configuration is, look at netwright --dry-run, then:'
 	echo '    systemctl start netwright-agent'
 }
 
-# keeps says whether there is something on this host that only `netwright reset` can take back.
-keeps() { [ -s /var/lib/netwright/journal ]; }
+# keeps says whether there is something on this host that only netwright can take back.
+keeps() { [ -s /var/lib/netwright/journal ] || unsettled; }
 
 offer_reset() {
+	if unsettled; then
+		echo 'netwright: a change of this host is not confirmed, and what is here does not take it back: install the package again, and say netwright undo'
+	fi
 	if keeps; then
 		echo 'netwright: what it made on this host stays, for pods may use it, and so does the record of it in /var/lib/netwright.'
 		echo '    To take it back: netwright reset, before the package goes; or install the package again for that.'

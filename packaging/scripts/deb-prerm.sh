@@ -5,6 +5,7 @@ set -eu
 
 [ "$1" = remove ] || exit 0
 if booted; then deb-systemd-invoke stop netwright-agent.service || :; fi
+settle
 drop_link
 orphans
 offer_reset

@@ -5,6 +5,7 @@ set -eu
 
 [ "$1" = 0 ] || exit 0
 if booted; then systemctl stop netwright-agent.service || :; fi
+settle
 # shellcheck disable=SC2086 # the units are words
 systemctl --no-reload disable $units || :
 drop_link

@@ -17,7 +17,8 @@ wanted=/etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service
 say() {
 	printf 'netwright: %s\n' "$*"
 	{ printf 'netwright: %s\r\n' "$*" >/dev/console; } 2>/dev/null || :
-	[ -n "${JOURNAL_STREAM:-}" ] || logger -t netwright-bootstrap -- "$*" 2>/dev/null || :
+	# Under cloud-init that variable is set, and a tee stands between.
+	[ "${JOURNAL_STREAM:-none}" = "$(stat -Lc %d:%i /proc/$$/fd/1 2>/dev/null)" ] || logger -t netwright-bootstrap -- "$*" 2>/dev/null || :
 }
 fail() {
 	say "$*"
@@ -115,6 +116,7 @@ Wants=network-online.target
 After=network-online.target
 [Service]
 ExecStart=/bin/sh $work/script
+SyslogIdentifier=netwright-bootstrap
 CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID
 NoNewPrivileges=yes
 RestrictSUIDSGID=yes
@@ -196,5 +198,5 @@ until "$from" install; do
 	sleep 10
 done
 [ -z "$reload" ] || systemctl daemon-reload
-[ -z "$restart" ] || systemctl --no-block try-restart "$unit"
+[ -z "$restart" ] || systemctl --no-block restart "$unit" # also one that ended meanwhile, for want of a store
 say "installed; journalctl -u $unit tells how it goes on"

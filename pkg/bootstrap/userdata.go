@@ -51,6 +51,12 @@ func (u UserData) Shell() (string, error) {
 	return bounded(text)
 }
 
+// mergeHow has cloud-init add what is here to what earlier parts of user-data want. By default the
+// lists of a part replace those of the parts before it.
+// https://cloudinit.readthedocs.io/en/latest/reference/merging.html
+const mergeHow = "merge_how:\n- {name: list, settings: [append]}\n" +
+	"- {name: dict, settings: [no_replace, recurse_list]}\n"
+
 // CloudConfig is the same script as cloud-config, for whoever has more to say in it. The script
 // stays on the node.
 func (u UserData) CloudConfig() (string, error) {
@@ -60,7 +66,7 @@ func (u UserData) CloudConfig() (string, error) {
 	}
 	const path = "/etc/netwright/bootstrap.sh"
 	var b strings.Builder
-	b.WriteString("#cloud-config\nwrite_files:\n- path: " + path + "\n  permissions: '0755'\n  content: |\n")
+	b.WriteString("#cloud-config\n" + mergeHow + "write_files:\n- path: " + path + "\n  permissions: '0755'\n  content: |\n")
 	for line := range strings.Lines(text) {
 		if line != "\n" {
 			b.WriteString("    ")

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
@@ -38,7 +40,11 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	s.Window = cmp.Or(s.Window, probe.DefaultWindow)
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
-	if w := watchHead(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
+	w, err := watchHead(h.Live.Files)
+	if err != nil {
+		return nil, &RefusedError{err}
+	}
+	if w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, &RefusedError{err}
 		}
@@ -143,9 +149,9 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 	if c.journal.WatchUS == 0 {
 		return nil
 	}
-	w := watchHead(c.host.Live.Files)
+	w, err := watchHead(c.host.Live.Files)
 	if w == nil || w.over(c.host.Live.Files) {
-		return nil
+		return err
 	}
 	if failed := w.lost(ctx, c.compared.Node); len(failed) > 0 {
 		return fmt.Errorf("%s started or stopped a hook and is watched, and since then nobody answers: %s. "+
@@ -166,7 +172,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	// The journal comes after all that it needs: where it is, the undo can run. Who answers is
 	// waited for while this program is copied.
 	copying := make(chan error, 1)
-	go func() { copying <- copySelf(ctx, h) }()
+	go func() { copying <- errors.Join(copySelf(ctx, h), j.reserveRoom(ctx, h)) }()
 	err := c.compared.Before(ctx, s.Probes, s.Store)
 	if err = errors.Join(err, <-copying); err != nil {
 		return c.notArmed(ctx, err)
@@ -205,6 +211,24 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
+// reserveRoom fills two files: one with as much as the files that an undo writes, one with as much
+// as its verdict and the ledger. Zeros would take no room where a file system packs them.
+func (j *Journal) reserveRoom(ctx context.Context, h *host.Host) error {
+	const block, some = 4 << 10, 64 << 10
+	files, verdict := some, 4*some+2*len(j.Before)
+	for _, f := range j.Files {
+		files += len(f.Content) + 2*block
+	}
+	for file, size := range map[string]int{filesReserve: files, verdictReserve: verdict} {
+		room := make([]byte, size)
+		_, _ = rand.Read(room) // it never fails
+		if err := h.Files.WriteFile(ctx, file, room, hostfs.FileSpec{Mode: 0o600}); err != nil {
+			return fmt.Errorf("reserve room for an undo: %w", err)
+		}
+	}
+	return nil
+}
+
 // notArmed takes away what there is of a checkpoint that could not be armed.
 func (c *Checkpoint) notArmed(ctx context.Context, why error) error {
 	defer c.closeMaker()
@@ -226,7 +250,7 @@ func (c *Checkpoint) awaiting() *firstboot.Awaiting {
 	}
 	j := c.journal
 	return &firstboot.Awaiting{
-		Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
+		Boot: j.Boot, Machine: host.MachineID(c.host.Live.Files), Since: time.Now().UTC().Truncate(time.Second),
 		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot, Right: c.change.Right,
 		Keys: c.change.AtBoot,
 	}
@@ -255,7 +279,8 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	for _, timer := range []string{TimerName, unconfirmedTimer, watchName} {
 		stop.Go(func() error { return h.Units.StopTimer(ctx, timer) })
 	}
-	errs := []error{h.Files.Remove(WatchFile), s.dropBootUnit(h), stop.Wait(), h.Files.Remove(makerFile)}
+	errs := []error{h.Files.Remove(WatchFile), s.dropBootUnit(h), stop.Wait(), h.Files.Remove(makerFile),
+		h.Files.Remove(filesReserve), h.Files.Remove(verdictReserve)}
 	if !s.cachesCopy {
 		errs = append(errs, h.Files.Remove(binaryFile))
 	}
@@ -274,8 +299,8 @@ func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (
 	if _, err := h.Live.Files.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	if w := watchHead(h.Live.Files); w != nil && !w.over(h.Live.Files) {
-		return nil
+	if w, err := watchHead(h.Live.Files); err != nil || w != nil && !w.over(h.Live.Files) {
+		return err
 	}
 	if lock != nil {
 		unlock, err := lock(ctx)

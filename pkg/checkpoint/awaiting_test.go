@@ -213,10 +213,11 @@ func TestFirstBoot(t *testing.T) {
 		{name: "all was right before the change only", boot: loses, manager: wellNow, right: "before",
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
 		{name: "an earlier release was there since", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: "between", content: "new"},
+		{name: "another machine has the disk", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0; echo another >/etc/machine-id", content: "new"},
 		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: host.BootID(h.Live.Files), content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			netns.Shell(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+			netns.Shell(t, "echo this >/etc/machine-id; printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 			if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 				t.Fatal(err)
 			}

@@ -82,6 +82,7 @@ type Checkpoint struct {
 	watched  int                        // how many of the journal's Copies are those of a watch
 	awaits   *Awaits                    // nil: what passes its probes stays
 	starting func(context.Context) bool // see WaitFor
+	unread   func(context.Context) error
 	warnings []string
 	made     io.Closer // held for as long as this process makes the change; nil: nobody is notified of its end
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,6 +29,13 @@ func (f files) ReadEnds(path string, most int) (begin, end []byte, err error) {
 	return data[:most], data[len(data)-most:], err
 }
 
+// unread is a disk that does not answer now.
+type unread struct{ files }
+
+func (unread) ReadFile(path string) ([]byte, error) {
+	return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EIO}
+}
+
 func TestHeld(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	bad := files{VerdictFile: `{"generation":3,"digest":"d","bad":true,"tries":1,"at":"2026-11-21T12:00:00Z"}`}
@@ -41,6 +49,7 @@ func TestHeld(t *testing.T) {
 	}{
 		{"nothing known", files{}, "d", at, false},
 		{"damaged", files{VerdictFile: "{"}, "d", at, false},
+		{"not to be read now", unread{}, "d", at, true},
 		{"bad", bad, "d", at.AddDate(1, 0, 0), true},
 		{"another generation", bad, "e", at, false},
 		{"inconclusive, too early", unsure, "d", at.Add(59 * time.Second), true},

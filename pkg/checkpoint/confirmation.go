@@ -12,8 +12,15 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// Until is when it is undone.
-func (a *Awaits) Until() time.Time { return a.At.Add(a.For) }
+// Until is when it is undone, by the clock on the wall, which somebody may have set since.
+func (a *Awaits) Until() time.Time {
+	now := time.Now()
+	moved := now.Sub(a.At) - (host.Uptime() - a.Up)
+	if moved.Abs() < 5*time.Second { // a moment that is the same at each look
+		moved = 0
+	}
+	return a.At.Add(a.For + moved).Truncate(time.Second)
+}
 
 // expired says that nobody confirmed it in time.
 func (a *Awaits) expired() bool { return host.Uptime() >= a.Up+a.For }

@@ -130,3 +130,14 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		t.Errorf("it was confirmed twice: %v", err)
 	}
 }
+
+// A clock that is set after a change does not move the end of its time. The line that keeps it:
+// confirmation.go, Until (moved).
+func TestAClockThatIsSetMovesNoConfirmation(t *testing.T) {
+	for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {
+		a := Awaits{At: time.Now().Add(-ahead), Up: host.Uptime(), For: time.Minute}
+		if left := time.Until(a.Until()); left < 50*time.Second || left > time.Minute {
+			t.Errorf("the clock was set by %s, and it is undone in %s", ahead, left)
+		}
+	}
+}

@@ -24,6 +24,9 @@ const (
 	// It says what was put beside Dir, and is there from before that until after: also where no
 	// journal is there yet, or any more.
 	scaffoldFile = Dir + "/scaffold.json"
+	// what an undo writes has the place of these, on a disk that is full by then
+	filesReserve   = Dir + "/reserve-files"
+	verdictReserve = Dir + "/reserve-verdict"
 )
 
 // TimerName names the transient timer and the service that it starts.

@@ -27,7 +27,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	defer cancel()
 	still, err := pendingHead(h.Live.Files)
 	if err != nil { // nobody else can undo it any more: it is done now, from memory
-		v, failed := j.undo(ctx, h, s, nil, err.Error())
+		v, failed := c.undo(ctx, nil, err.Error())
 		return errors.Join(&UndoneError{Verdict: v}, failed)
 	}
 	if still == nil || still.Process != j.Process {
@@ -41,6 +41,9 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 		go sysctls()
 	}
 	failed := c.awaitProbes(ctx)
+	if len(failed) == 0 && run == nil && c.unread != nil {
+		run = c.unread(ctx)
+	}
 	if len(failed) == 0 && run == nil {
 		failed = c.compared.AwaitTraffic(ctx, end)
 	}
@@ -68,14 +71,26 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	if len(failed) == 0 {
 		why = run.Error()
 	}
-	v, err := j.undo(ctx, h, s, failed, why)
+	v, err := c.undo(ctx, failed, why)
 	return errors.Join(&UndoneError{Verdict: v}, err)
+}
+
+// undo takes the change back now. Its time is its own: what came before may have used up that of
+// ctx, and the kernel's state comes back after all else.
+func (c *Checkpoint) undo(ctx context.Context, failed probe.Failures, why string) (Verdict, error) {
+	limit := unitsLimit + timerWindows*c.journal.Window
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, probe.ErrNoAnswer)
+	defer cancel()
+	return c.journal.undo(ctx, c.host, c.settings, failed, why)
 }
 
 // WaitFor has [Checkpoint.Finish] see the probes pass after all has started that the change starts:
 // starting says that something still does. The window bounds that, too: what takes longer is left
-// to the watch. Called before Finish.
-func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
+// to the watch. unread is the error of what did not read the files of the change, and will at
+// another time: the change is undone. Called before Finish.
+func (c *Checkpoint) WaitFor(starting func(context.Context) bool, unread func(context.Context) error) {
+	c.starting, c.unread = starting, unread
+}
 
 // awaitProbes tries the probes after the change, with what it starts.
 func (c *Checkpoint) awaitProbes(ctx context.Context) probe.Failures {

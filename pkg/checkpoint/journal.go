@@ -60,7 +60,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Pending returns the journal of a change that was neither confirmed nor undone, nil when there is
-// none. The error is a [DamagedError], or one with [fs.ErrPermission]: who asks may not know.
+// none. The error is a [DamagedError], or that it cannot be read now: then it may be there, whole.
 func Pending(r host.FileReader) (*Journal, error) {
 	return readJournal(func(j *Journal) error { return head.ReadAll(r, JournalFile, j) })
 }
@@ -77,10 +77,9 @@ func readJournal(read func(*Journal) error) (*Journal, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case errors.Is(err, fs.ErrPermission):
+	case host.Unread(err):
 		return nil, fmt.Errorf("look whether a change is to be taken back: %w", err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, &DamagedError{err}
 	}
 	if j.Version != journalVersion {

@@ -46,7 +46,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		} else if _, err = Undo(t.Context(), h, settings()); err != nil {
 			t.Error(err)
 		}
-		v := lastVerdict(h.Live.Files)
+		v, _ := lastVerdict(h.Live.Files)
 		if v == nil || !v.Bad || len(v.Left) > 0 {
 			t.Errorf("%s: verdict %+v", way, v)
 		}

@@ -132,10 +132,11 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 		}
 	}
 	if err := j.restore(ctx, h); err != nil {
-		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, At: time.Now()},
+		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Unsure: "not all of it is undone", At: time.Now()},
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
 	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
+	_ = h.Files.Remove(verdictReserve) // as in restore
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
 		err = s.Record(ctx, h, j.Before, v)
@@ -157,26 +158,42 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 	return v, err
 }
 
+// unitsLimit is how long an undo waits for systemd, which may hang.
+const unitsLimit = 30 * time.Second
+
+var errUnitsLate = errors.New("systemd did not bring the units back in time: see whether it answers (systemctl)")
+
+// unitsInTime brings the units back, or gives them up for now: the network does not wait for a
+// systemd that hangs.
+func unitsInTime(ctx context.Context, r *undo.Reversal) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, unitsLimit, errUnitsLate)
+	defer cancel()
+	err := r.Units(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errUnitsLate // each unit has an error, and all say this
+	}
+	return err
+}
+
 // restore brings everything back to what the journal says. It goes on after an error; it may be
 // killed and called again at any point. After a reboot only what is on disk is brought back, links
 // of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
+	_ = h.Files.Remove(filesReserve) // what cannot be freed is said by who needs it
 	h.Live.Files.Follow(j.Links)
 	r := undo.Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
-	err := errors.Join(r.Files(ctx), r.Own(ctx), r.Units(ctx))
+	err := errors.Join(r.Files(ctx), r.Own(ctx), unitsInTime(ctx, r))
 	j.left = r.Left
 	if r.Booted {
 		return err
 	}
-	if late := j.Steady(j.Window); late > 0 {
-		// Units of the network act on the files that came back, and set sysctls and routes to what
-		// these say, when systemd has long called them reloaded.
-		_, _ = r.Kernel(ctx) // it is done again
-		host.Sleep(ctx, late)
-	}
-	left, failed := r.Kernel(ctx)
-	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) {
-		left, failed = r.Kernel(ctx) // what the managers of links took for theirs
+	// Units of the network act on the files that came back when systemd has long called them
+	// reloaded. They set sysctls, addresses and routes to what these say.
+	late := j.Steady(j.Window)
+	left, failed := r.Kernel(ctx, late == 0)
+	host.Sleep(ctx, late)
+	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) || late > 0 {
+		left, failed = r.Kernel(ctx, true) // what the managers of links took for theirs
 	}
 	j.left = append(j.left, left...)
 	return errors.Join(err, failed)

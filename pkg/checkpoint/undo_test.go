@@ -315,3 +315,52 @@ func TestSettle(t *testing.T) {
 	}
 	unchanged(t, was)
 }
+
+// What an undo cannot bring back keeps the verdict open, and the error says so. Once it can, it
+// does. The line that keeps it: undo.go, undo (restore).
+func TestAnUndoThatIsNotWholeYet(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, was := onNode(t)
+	c := armed(t, h, settings())
+	netns.Shell(t, change+"\nmount --bind /etc/nw /etc/nw; mount -o remount,bind,ro /etc/nw")
+	err := c.Finish(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "whether it was the change is not known: not all of it is undone. It is tried again after") {
+		t.Errorf("it says %v", err)
+	}
+	netns.Shell(t, "umount /etc/nw")
+	if v, err := Undo(t.Context(), h, settings()); v == nil || err != nil {
+		t.Errorf("it is not done when it can be: %v", err)
+	}
+	unchanged(t, was, VerdictFile)
+}
+
+// A disk that fills after the checkpoint is armed keeps no file from coming back, and the undo
+// comes to its end. The lines that keep it: arm.go, reserveRoom; undo.go, undo (verdictReserve) and
+// restore (filesReserve).
+func TestAnUndoHasRoomOnAFullDisk(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, _ := onNode(t)
+	const file = "/var/lib/nw"
+	netns.Shell(t, "head -c 50000 /dev/urandom >"+file+"; cp "+file+" /run/was")
+	settings := Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Minute,
+		Record: func(ctx context.Context, h *host.Host, _ json.RawMessage, _ Verdict) error {
+			return undo.Save(ctx, h, Dir+"/../books", strings.Repeat("x", 50000))
+		}}
+	c, err := Take(t.Context(), h, Change{Generation: 1, Digest: "d", Keys: []graph.Key{tasks.FileKey(file)}}, settings)
+	if err == nil {
+		err = c.Arm(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	netns.Shell(t, "printf other >"+file+"; ! cat /dev/zero >/var/lib/full 2>/dev/null; ! cp /run/was /var/lib/more 2>/dev/null; rm /var/lib/more")
+	err = c.Finish(t.Context(), errors.New("too long"))
+	if _, undone := errors.AsType[*UndoneError](err); !undone || strings.Contains(err.Error(), "no space") {
+		t.Error(err)
+	}
+	netns.Shell(t, "cmp "+file+" /run/was; test -s "+VerdictFile+"; ls "+Dir+" >/run/left; printf 'verdict.json\n' | diff - /run/left")
+}

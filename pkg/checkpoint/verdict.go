@@ -3,7 +3,9 @@ package checkpoint
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -70,9 +72,15 @@ func (v Verdict) name() string { return generation.Name(v.Generation, v.Digest) 
 
 // SuppressedError says that a generation is not applied, and what to do. It says the same as long
 // as the same verdict holds: who logs news only, logs it once.
-type SuppressedError struct{ Verdict }
+type SuppressedError struct {
+	Verdict
+	Unread error // of the verdict, of which nothing is known then
+}
 
 func (e *SuppressedError) Error() string {
+	if e.Unread != nil {
+		return fmt.Sprintf("whether %s was undone is not known: %v: look at this machine's disk", e.name(), e.Unread)
+	}
 	text := fmt.Sprintf("%s was undone: %s; whether it was the change is not known: %s. It is tried again "+
 		"after %s",
 		e.name(), e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
@@ -91,10 +99,15 @@ func (e *SuppressedError) Error() string {
 // Kind implements [problem.KindOf].
 func (e *SuppressedError) Kind() problem.ID { return problem.ChangeUndone }
 
-// Suppressed says why a snapshot is not to be applied now; nil: it may be. A verdict
-// that cannot be read holds nothing back: the next apply is under a checkpoint too.
+// Suppressed says why a snapshot is not to be applied now; nil: it may be. A damaged verdict holds
+// nothing back: the next apply is under a checkpoint too. One that cannot be read now holds all
+// back, or a bad change would be made again in each pass. Who may not read it changes nothing
+// anyway.
 func Suppressed(r host.FileReader, digest string, now time.Time) *SuppressedError {
-	v := lastVerdict(r)
+	v, err := lastVerdict(r)
+	if host.Unread(err) && !errors.Is(err, fs.ErrPermission) {
+		return &SuppressedError{Verdict{Digest: digest}, err}
+	}
 	if v == nil || v.Digest != digest {
 		return nil
 	}
@@ -105,20 +118,21 @@ func Suppressed(r host.FileReader, digest string, now time.Time) *SuppressedErro
 	return &SuppressedError{Verdict: *v}
 }
 
-func lastVerdict(r host.FileReader) *Verdict {
+// lastVerdict is nil where there is none that can be read.
+func lastVerdict(r host.FileReader) (*Verdict, error) {
 	data, err := r.ReadFile(VerdictFile)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	v := &Verdict{}
-	if json.Unmarshal(data, v) != nil {
-		return nil
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", VerdictFile, err)
 	}
-	return v
+	return v, nil
 }
 
-// judge writes the verdict of an undone change. failed are the probes that
-// failed after the change, nil if nobody looked; recovered says that they pass after the undo.
+// judge writes the verdict of an undone change. failed are the probes that failed after the change,
+// nil if none did or nobody looked; recovered says that they pass after the undo.
 //
 // A store that failed alone may have had its own outage and come back just then, and so may the
 // network some time after the change: that bans a generation only the second time. A node to which
@@ -128,7 +142,7 @@ func (j *Journal) judge(
 ) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left,
 		Process: j.Process, Taken: j.Taken}
-	if last := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
+	if last, _ := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process && last.Taken == j.Taken; {
 		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed
 			last.Awaits = j.Awaits
@@ -142,8 +156,10 @@ func (j *Journal) judge(
 	switch {
 	case j.Awaits != nil:
 		v.Bad, v.Unconfirmed, v.Awaits = true, true, j.Awaits
-	case len(failed) == 0:
+	case len(failed) == 0 && why == agentEnded:
 		v.Unsure = "nobody looked what still answered"
+	case len(failed) == 0:
+		v.Unsure = "no probe failed"
 	case !recovered:
 		v.Unsure = "the probes do not pass without it either"
 	case j.Watched && v.Tries == 1:

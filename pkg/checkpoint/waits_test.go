@@ -74,7 +74,7 @@ func TestWhatStartsIsWaitedFor(t *testing.T) {
 			}}
 			j := &Journal{Window: window, Evidence: probe.Evidence{Probes: []probe.Probe{"ping:10.0.0.1"}}, Log: undo.Log{Units: []undo.Unit{{Name: "hook.service"}}}}
 			point := &Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}
-			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
+			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up }, nil)
 			failed := point.awaitProbes(t.Context())
 			if took := time.Since(begun); (len(failed) > 0) != c.failed || took < c.took || took > c.took+time.Second/2 {
 				t.Errorf("%s: failed %v after %s, want %s", name, failed, took, c.took)

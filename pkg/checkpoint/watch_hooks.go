@@ -107,33 +107,38 @@ func remains(r host.FileReader) (s scaffold) {
 	return s
 }
 
-// watching is the watch that is on, nil if none is. One that cannot be read is none: its change was
-// good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
-// away what it finds of a checkpoint without a journal; it may have made other changes since.
-func watching(r host.FileReader) *watch {
+// watching is the watch that is on, nil if none is. One that somebody damaged is none: its change
+// was good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and
+// takes away what it finds of a checkpoint without a journal; it may have made other changes since.
+// The error is that it cannot be read now, and may be there.
+func watching(r host.FileReader) (*watch, error) {
 	return readWatch(r, func(w *watch) error { return head.ReadAll(r, WatchFile, w) })
 }
 
 // watchHead is watching for who undoes nothing: of the journal it has what comes before its probes.
-func watchHead(r head.Reader) *watch {
+func watchHead(r head.Reader) (*watch, error) {
 	return readWatch(r, func(w *watch) error { return head.Read(r, WatchFile, "probes", "}}", w) })
 }
 
-func readWatch(r host.FileReader, read func(*watch) error) *watch {
-	if _, err := r.ReadFile(scaffoldFile); err != nil {
-		return nil
-	}
+func readWatch(r host.FileReader, read func(*watch) error) (*watch, error) {
+	_, err := r.ReadFile(scaffoldFile)
 	w := &watch{}
-	if read(w) != nil || w.Journal == nil || w.Journal.Version != journalVersion {
-		return nil
+	if err == nil {
+		err = read(w)
 	}
-	return w
+	switch {
+	case host.Unread(err):
+		return nil, fmt.Errorf("look whether an earlier change is watched: %w", err)
+	case err != nil || w.Journal == nil || w.Journal.Version != journalVersion:
+		return nil, nil
+	}
+	return w, nil
 }
 
 // Watched says the change of which configuration is watched, and until when; a time that is zero:
 // none is.
 func Watched(r head.Reader) (number int64, digest string, until time.Time) {
-	w := watchHead(r)
+	w, _ := watchHead(r) // of one that cannot be read nothing can be told
 	if w == nil || w.over(r) {
 		return 0, "", time.Time{}
 	}
@@ -183,7 +188,10 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 		return err
 	}
 	for lost := 0; ; {
-		w := watching(h.Live.Files)
+		w, err := watching(h.Live.Files)
+		if err != nil {
+			return err // systemd starts it again
+		}
 		if w == nil { // or killed in the middle of its end
 			return removeStale(ctx, h, s.Lock)
 		}
@@ -286,7 +294,7 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 		return nil // another one by now
 	}
 	// of an earlier try, or of another generation
-	if v := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) {
+	if v, _ := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) {
 		_ = h.Files.Remove(VerdictFile)
 	}
 	return remains(h.Live.Files).dismantle(ctx, h)
@@ -295,7 +303,7 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 // stands says that the watch is still the one that is on, and that nothing else is due to be
 // undone.
 func (w *watch) stands(h *host.Host) bool {
-	now := watchHead(h.Live.Files)
+	now, _ := watchHead(h.Live.Files)
 	j, err := Pending(h.Live.Files)
 	return now != nil && now.UntilUS == w.UntilUS && now.Journal.Process == w.Journal.Process && j == nil && err == nil
 }

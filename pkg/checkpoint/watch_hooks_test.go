@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -108,7 +109,7 @@ func TestWatch(t *testing.T) {
 		if err := Watch(t.Context(), h, s); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if v := lastVerdict(h.Live.Files); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may have been an outage") || v.Tries != 1) {
+		if v, _ := lastVerdict(h.Live.Files); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may have been an outage") || v.Tries != 1) {
 			t.Errorf("%s: verdict %+v", c.name, v)
 		}
 		left := []string{VerdictFile}
@@ -168,9 +169,9 @@ func TestWatchEnds(t *testing.T) {
 			return errors.Join(remains(h.Live.Files).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
 		}, true},
 		{"a boot", time.Hour, func() error {
-			w := watching(h.Live.Files)
+			w, err := watching(h.Live.Files)
 			w.Journal.Boot = "another"
-			return errors.Join(undo.Save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
+			return errors.Join(err, undo.Save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
 		}, true},
 	} {
 		watchedHook(t, h, settings(), c.length)
@@ -189,6 +190,40 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
+// A watch that the disk does not give now stands: nobody takes it for damaged, and ends it. Nor is
+// a journal of which that is so damaged, and to be moved away. The lines that keep it: journal.go,
+// readJournal (Unread); watch_hooks.go, readWatch; pkg/host/view.go, Unread.
+func TestWhatCannotBeReadNowStands(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, _ := onNode(t)
+	unread := func(file string, does func() error) {
+		t.Helper()
+		netns.Shell(t, "touch "+file+"; mount --bind /proc/self/mem "+file) // the memory of a process that has ended
+		err := does()
+		netns.Shell(t, "umount "+file)
+		if !errors.Is(err, syscall.ESRCH) || strings.Contains(err.Error(), "mv ") {
+			t.Errorf("%s cannot be read: %v", file, err)
+		}
+	}
+	watchedHook(t, h, settings(), time.Hour)
+	for _, does := range []func() error{
+		func() error { _, err := Undo(t.Context(), h, settings()); return err },
+		func() error { return Watch(t.Context(), h, settings()) },
+		func() error {
+			_, err := Take(t.Context(), h, Change{Digest: "d8", Keys: changed}, settings())
+			return err
+		},
+	} {
+		unread(WatchFile, does)
+		if generation, _, until := Watched(h.Live.Files); generation != 7 || until.IsZero() {
+			t.Fatalf("after it generation %d is watched until %s", generation, until)
+		}
+	}
+	unread(JournalFile, func() error { _, err := Pending(h.Live.Files); return err })
+}
+
 // A change that comes into a watch is watched in its place, for what is left of the time, whether
 // it stays or is undone: what the hook does later is taken back. One that is not made leaves the
 // watch alone, and none is made while the node seems to be lost. The lines that keep it: arm.go,
@@ -202,10 +237,10 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	first := watchedHook(t, h, settings(), length, tasks.FileKey("/etc/nw/large"))
 	standsAlone := func(when string) {
 		t.Helper()
-		if w := watching(h.Live.Files); w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
+		if w, err := watching(h.Live.Files); err != nil || w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
 			t.Errorf("%s the watch is %+v", when, w)
 		}
-		if got := netns.Shell(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
+		if got := netns.Shell(t, "ls "+Dir); got != "agent\nfile-0\nreserve-files\nreserve-verdict\nscaffold.json\nwatch.json\n" {
 			t.Errorf("%s there is\n%s", when, got)
 		}
 	}
@@ -240,8 +275,9 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
 		err = c.Arm(t.Context())
 	}
-	if err != nil || watching(h.Live.Files) != nil || c.journal.Around == nil || !slices.Equal(c.journal.Copies, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
-		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", err, watching(h.Live.Files), c.journal.Copies)
+	w, unread := watching(h.Live.Files)
+	if errors.Join(err, unread) != nil || w != nil || c.journal.Around == nil || !slices.Equal(c.journal.Copies, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
+		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", errors.Join(err, unread), w, c.journal.Copies)
 	}
 	for way, until := range map[string]uint64{"stays": c.watchUntil(), "is undone": c.journal.WatchUS} {
 		w, err := c.journal.watched(t.Context(), h, until)

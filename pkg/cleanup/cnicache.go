@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Where libcni keeps what an ADD was given and answered, and host-local the addresses that it gave.
@@ -38,7 +38,7 @@ func (l Residue) othersCache(v host.View, name string) (bool, error) {
 // the first line.
 func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	files, err := v.Files.ReadDir(dir)
-	if hostfs.IsMissing(err) {
+	if hostpath.IsMissing(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 
 func (l Residue) othersResult(v host.View, name string) (bool, error) {
 	content, err := v.Files.ReadFile(name)
-	if hostfs.IsMissing(err) {
+	if hostpath.IsMissing(err) {
 		return false, nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -53,7 +54,7 @@ func findPins(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error
 // below lists a directory and all in it at any depth. No symlink is followed.
 func below(v host.View, dir string) ([]string, error) {
 	names, err := v.Files.ReadDir(dir)
-	if hostfs.IsMissing(err) {
+	if hostpath.IsMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -63,7 +64,7 @@ func below(v host.View, dir string) ([]string, error) {
 	for _, name := range names {
 		at := path.Join(dir, name)
 		info, err := v.Files.Lstat(at)
-		if hostfs.IsMissing(err) || err == nil && info.Type != hostfs.Directory {
+		if hostpath.IsMissing(err) || err == nil && info.Type != hostfs.Directory {
 			continue
 		}
 		if err != nil {
@@ -91,7 +92,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 		}
 		for _, name := range names {
 			info, err := v.Files.Lstat(name)
-			if hostfs.IsMissing(err) {
+			if hostpath.IsMissing(err) {
 				continue
 			}
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // item is one thing that a selector names on this host.
@@ -32,7 +32,7 @@ func Expand(v host.View, pattern string) ([]string, error) {
 				continue
 			}
 			names, err := v.Files.ReadDir(dir)
-			if hostfs.IsMissing(err) {
+			if hostpath.IsMissing(err) {
 				continue
 			}
 			if err != nil {

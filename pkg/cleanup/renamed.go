@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -26,7 +27,7 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 		for _, name := range names {
 			own, is := strings.CutSuffix(name, m.Suffix)
 			info, err := v.Files.Lstat(name)
-			if hostfs.IsMissing(err) || !is || err == nil && info.Type != hostfs.Regular {
+			if hostpath.IsMissing(err) || !is || err == nil && info.Type != hostfs.Regular {
 				continue
 			}
 			if err != nil {
@@ -39,7 +40,7 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 				return nil, err2
 			case first || err == nil || s.retains(tasks.FileKey(own)):
 				continue
-			case !hostfs.IsMissing(err):
+			case !hostpath.IsMissing(err):
 				return nil, fmt.Errorf("look at %s: %w", own, err)
 			}
 			out = append(out, item{Key: tasks.FileKey(name), Detail: "back to its own name",

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// OwnProtocol says that a protocol of routes tells who set them. The kernel's (2), that of programs
-// that do not say (3), of people (4), of router advertisements (9) and DHCP (16) tell nothing, nor
-// do redirects (1). linux/rtnetlink.h
+// OwnProtocol says that a protocol of routes tells which program set them. Those of
+// linux/rtnetlink.h that many use do not: redirects (1), the kernel (2), programs that do not say
+// (3), people (4), router advertisements (9) and DHCP (16).
 func OwnProtocol(protocol int) bool {
 	return protocol != 0 && !slices.Contains([]int{1, 2, 3, 4, 9, 16}, protocol)
 }
@@ -29,8 +29,8 @@ func (m RouteSelector) weak() bool {
 	return m.Link == "" && (m.Type == "" || m.Type == "unicast") && !OwnProtocol(m.Protocol)
 }
 
-// Bare says that a selector is a table's number and nothing that proves whose a rule is that leads
-// there. It means no rule.
+// Bare says that a selector has only the number of a table, which proves of no rule whose it is. It
+// selects no rule.
 func (m RuleSelector) Bare() bool { return m.weak() && m.Priority == 0 && !m.All }
 
 // weak says that whoever uses the table may have such a rule.
@@ -109,7 +109,7 @@ func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 		}
 		for _, file := range files {
 			content, err := v.Files.ReadFile(file)
-			if hostfs.IsMissing(err) {
+			if hostpath.IsMissing(err) {
 				continue
 			}
 			if err != nil {

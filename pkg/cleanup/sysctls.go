@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -57,7 +57,7 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 	var out []item
 	for _, m := range l.Lines {
 		content, err := v.Files.ReadFile(m.File)
-		if hostfs.IsMissing(err) {
+		if hostpath.IsMissing(err) {
 			continue
 		}
 		if err != nil {

@@ -97,6 +97,39 @@ func TestKopsSysctlsOfSeveralLines(t *testing.T) {
 	}
 }
 
+// TestKopsSysctlsOfTheClusterCount: of one key in the group's list and the cluster's nodeup has the
+// cluster's later in its file. Up to 1.27 a NodeupConfig has the group's alone, from then on both.
+// The line that keeps it: pkg/config/nodeup.go, sysctlsLast
+func TestKopsSysctlsOfTheClusterCount(t *testing.T) {
+	const cluster = kopsCluster + calico + "  sysctlParameters: [net.core.somaxconn=1, net.core.rmem_max=1]\n"
+	const group = "  sysctlParameters: [net.core.somaxconn=2, net.core.wmem_max=2]\n"
+	const want = "net.core.somaxconn=1 net.core.rmem_max=1 net.core.wmem_max=2"
+	for nodeup, want := range map[string]string{"": want,
+		"SysctlParameters: [net.core.somaxconn=2, net.core.wmem_max=2]\n":                                                                        want,
+		"SysctlParameters: [\"# group\", net.core.somaxconn=2, net.core.wmem_max=2, \"# cluster\", net.core.somaxconn=1, net.core.rmem_max=1]\n": want,
+	} {
+		if got := sysctlsOf(loadKops(t, cluster, kopsGroup+group, nodeup)); got != want {
+			t.Errorf("%q: got %s, want %s", nodeup, got, want)
+		}
+	}
+	ours := strings.NewReplacer("kops.k8s.io/v1alpha2", "netwright.dev/v1alpha1", "InstanceGroup", "NodeGroup").Replace(kopsGroup + group)
+	n, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(cluster)}, {Path: "nodegroups/nodes.yaml", Data: []byte(ours)}}, Select{Group: "nodes"})
+	if n == nil {
+		t.Fatal(diags)
+	}
+	if got := sysctlsOf(n); got != strings.Replace(want, "somaxconn=1", "somaxconn=2", 1) {
+		t.Errorf("a group of ours: %s", got)
+	}
+}
+
+func sysctlsOf(n *Node) string {
+	var out []string
+	for _, s := range n.SysctlParameters {
+		out = append(out, s.Key+"="+s.Value)
+	}
+	return strings.Join(out, " ")
+}
+
 // TestKopsNamesOfHooks: nodeup names a hook by its number among those for the node's role, in the
 // cluster's and the group's document each. Those count that have a name, run a container, are off
 // or do nothing.
@@ -167,6 +200,55 @@ func asJSON(t *testing.T, n *Node) string {
 	return string(text)
 }
 
+// TestKopsControlPlaneKubelet: kOps gives the control plane what the cluster's document says of
+// kubelet, over it what that says of kubelet on the control plane, and over both what the group's
+// says. What is wrong is said where it stands.
+// The lines that keep it: pkg/config/kops/roles.go, ControlPlaneKubelet; pkg/config/load.go, read
+func TestKopsControlPlaneKubelet(t *testing.T) {
+	const all = "  kubelet: {maxPods: 200, hairpinMode: promiscuous-bridge, podCIDR: 10.0.0.0/24}\n"
+	const own = "  %sKubelet: {maxPods: 50, hairpinMode: none, unknown: 1}\n"
+	v1alpha2 := kopsCluster + calico + all + strings.Replace(own, "%s", "master", 1)
+	v1alpha3 := strings.Replace(kopsCluster, "v1alpha2", "v1alpha3", 1) + strings.Replace(own, "%s", "controlPlane", 1) + calico + all
+	for _, cluster := range []string{v1alpha2, v1alpha3} {
+		for _, c := range []struct{ group, want string }{
+			{"Node}", "200 promiscuous-bridge 10.0.0.0/24"},
+			{"APIServer}", "200 promiscuous-bridge 10.0.0.0/24"},
+			{"Master}", "50 none 10.0.0.0/24"},
+			{"ControlPlane, kubelet: {maxPods: 30}}", "30 none 10.0.0.0/24"},
+		} {
+			group := strings.Replace(kopsGroup, "\n  role: Node", " {role: "+c.group, 1)
+			k := loadKops(t, cluster, group, "").Kubelet
+			if got := fmt.Sprint(k.MaxPods, " ", k.HairpinMode, " ", k.PodCIDR); got != c.want {
+				t.Errorf("%s\n%sgot %s, want %s", cluster, group, got, c.want)
+			}
+		}
+	}
+	n := loadKops(t, v1alpha2, strings.Replace(kopsGroup, "Node", "Master", 1), "")
+	if at := n.Origin("spec.kubelet.maxPods").String(); at != "cluster-completed.spec:8:19" {
+		t.Errorf("maxPods is from %s", at)
+	}
+	bad := []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + calico + "  masterKubelet: {maxPods: many}\n")},
+		{Path: "instancegroup/nodes", Data: []byte(strings.Replace(kopsGroup, "Node", "Master", 1))}}
+	if _, diags := Load(keyKinds, bad, Select{Group: "nodes"}); !strings.Contains(diags.String(), "cluster-completed.spec:7:28: spec.kubelet.maxPods is the string") {
+		t.Error(diags)
+	}
+}
+
+// TestKopsMirrorOfAnotherKind: from kOps 1.37 on nodeup fetches from gs:// and azureblob:// too.
+// The agent does not: a document that says so is taken, and the plugins are left to nodeup.
+// The line that keeps it: pkg/config/kops/fields.go, Mirror
+func TestKopsMirrorOfAnotherKind(t *testing.T) {
+	for url, own := range map[string]bool{"gs://files/kops": true, "azureblob://account/assets/files": true, "https://user:password@files.example.com": true,
+		"https://files.example.com/kops": false, "s3://files/kops": false} {
+		cluster := kopsCluster + calico + "  assets: {fileRepository: \"" + url + "\"}\n"
+		n, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(cluster)}}, Select{})
+		if n == nil || n.OwnPlugins() != own || (n.AssetsMirror == "") != own || strings.Contains(diags.String(), "the CNI plugins are left as they are") != own || strings.Contains(diags.String(), "user:password") {
+			t.Errorf("%s: %+v\n%s", url, n, diags)
+		}
+	}
+	refusedAsOurs(t, calico+"  assetsMirror: gs://files/kops\n", "spec.assetsMirror is the string")
+}
+
 // TestKopsNodePorts: kOps takes the forms of Kubernetes' own flags.
 // The line that keeps it: pkg/config/decode/addresses.go, portEnds
 func TestKopsNodePorts(t *testing.T) {
@@ -183,6 +265,22 @@ func TestKopsNodePorts(t *testing.T) {
 		}
 	}
 	refusedAsOurs(t, calico+"  serviceNodePortRange: 30000+2767\n", "a range of ports such as 30000-32767")
+}
+
+// TestKopsKubeletLeftToNodeup: what nodeup gives kubelet is named wherever kOps lets people say it.
+// The line that keeps it: pkg/config/kops/left_to_nodeup.go, leftToNodeup
+func TestKopsKubeletLeftToNodeup(t *testing.T) {
+	for _, c := range []struct{ version, kubelet string }{
+		{"v1alpha2", "kubelet"}, {"v1alpha2", "masterKubelet"}, {"v1alpha3", "controlPlaneKubelet"},
+	} {
+		for _, field := range []string{"resolvConf", "hostnameOverride", "nodeIP"} {
+			text := strings.Replace(kopsCluster, "v1alpha2", c.version, 1) + calico + "  " + c.kubelet + ": {" + field + ": x}\n"
+			diags := CheckAll(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(text)}})
+			if diags.HasErrors() || !strings.Contains(diags.String(), ": "+c.kubelet+"."+field+" (") {
+				t.Errorf("%s\n%s", text, diags)
+			}
+		}
+	}
 }
 
 // TestKopsSpellings: each version of kOps' documents has its own names of two fields of Cilium, and

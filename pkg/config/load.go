@@ -175,6 +175,9 @@ func (l *loader) load(sel Select) *Node {
 	if doc := l.nodeupOf(n.NodeGroup, n.Role); doc != nil {
 		good = l.read(doc, kops.KindNodeup, n) && good
 	}
+	if good && group != nil && group.Dialect.Lenient {
+		l.sysctlsLast(n)
+	}
 	if own != nil {
 		good = l.read(own, decode.KindNode, n) && good
 	}
@@ -267,6 +270,10 @@ func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 	case decode.KindCluster:
 		n.kops.cluster = doc.Dialect.Lenient
 		readDocument(&d, &n.Cluster, "", r.cluster())
+		if own := kops.ControlPlaneKubelet(doc.Root.Get("spec")); own != nil && n.kops.cluster &&
+			n.Role == kops.RoleControlPlane {
+			d.Mapping(own, "spec.kubelet", n.Kubelet.fields())
+		}
 	case decode.KindNodeGroup:
 		readDocument(&d, &name, fileName, r.group())
 	case decode.KindNode:

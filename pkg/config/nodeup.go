@@ -71,3 +71,13 @@ func (l *loader) leftOut() {
 		l.lost(note)
 	}
 }
+
+// sysctlsLast has a cluster's sysctls count more than a group's, as in kOps: nodeup writes them
+// after the group's into one file, of which the last counts.
+// https://github.com/kubernetes/kops/blob/release-1.27/nodeup/pkg/model/sysctls.go
+func (l *loader) sysctlsLast(n *Node) {
+	if said := l.cluster.Root.Get("spec").Get("sysctlParameters"); said != nil && n.kops.cluster {
+		d := decode.Decoder{Doc: l.cluster, Origins: n.origins, Checks: l.checks, Hints: hints{}}
+		extras.Sysctls(&n.SysctlParameters)(&d, said, "spec.sysctlParameters")
+	}
+}

@@ -78,13 +78,13 @@ func (r *reader) own() []decode.Field {
 	)
 }
 
-// commonSpec are the fields that every kind has.
+// common are the fields that every kind has.
 func (r *reader) common() []decode.Field {
 	n := r.node
 	assets := extras.Assets(&n.Assets)
 	if r.dialect.Lenient {
 		// the same name for another thing: where to download from
-		assets = kops.Mirror(&n.AssetsMirror, extras.ValidMirror)
+		assets = kops.Mirror(&n.AssetsMirror, &n.kops.ownPlugins, extras.ValidMirror)
 	}
 	fields := []decode.Field{
 		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},

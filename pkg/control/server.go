@@ -67,9 +67,9 @@ func (s *Server) Working(what string) (done func()) {
 	return func() { s.at.Store(nil) }
 }
 
-// Serve answers until ctx ends, and then waits for its clients to be gone: who asked for something
-// that was begun hears of its end, who waits is told that nothing was done. It takes the socket
-// away.
+// Serve answers until ctx ends, and then until its clients are gone: a client whose request was
+// begun is told its end, one that still waits is told that nothing was done. Then it removes the
+// socket.
 func (s *Server) Serve(ctx context.Context) error {
 	return s.socket.Serve(ctx, ipc.Clients{
 		Places: maxClients,

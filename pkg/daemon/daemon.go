@@ -56,7 +56,6 @@ type loop struct {
 	desired   *desired.State // the last documents that could be used
 	health    health
 	turn      turn
-	ready     bool
 	failures  int
 	next      time.Time // when to look again
 	awaited   time.Time // when something comes that a pass waits for; zero: nothing does

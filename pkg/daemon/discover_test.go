@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -21,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/netns"
 )
 
 // nodesAPI is the API's Nodes as a test wants them. The real server is in test/kubernetes.
@@ -89,6 +92,46 @@ func (a *nodesAPI) kubeconfig(t *testing.T) string {
 	return path
 }
 
+// While what the API said cannot be read, no pass is made: without it peers would count as gone. It
+// is not forgotten. The lines that keep it: pkg/reconcile/discover/discover.go, Discover (Unread);
+// pkg/reconcile/plan.go, target.
+func TestWhatTheAPISaidIsNotForgottenUnread(t *testing.T) {
+	if !netns.Alone(t) {
+		return
+	}
+	b := newBox(t)
+	api := &nodesAPI{gone: true}
+	b.daemon.Pass.API = &access.API{Kubeconfig: api.kubeconfig(t)}
+	b.document(t, b.plugins(t, "plugins.tar", "")+"  podCIDR: 100.96.0.0/12\n")
+	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {}\n")
+	d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const said = `{"node": "n1", "podCIDRs": ["100.96.1.0/24"], "cordoned": true, "judged": true}`
+	file := filepath.Join(b.root, "var/lib/netwright/learnt.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(said), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	netns.Shell(t, "mount --bind /proc/self/mem "+file) // the memory of a process that has ended
+	if _, err := b.daemon.Pass.Converge(t.Context(), d); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("a pass: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(b.root, "etc/sysctl.d/99-netwright.conf")); err == nil {
+		t.Error("something was made without it")
+	}
+	netns.Shell(t, "umount "+file)
+	if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
+		t.Errorf("a pass that can read it: %v", err)
+	}
+	if left, err := os.ReadFile(file); err != nil || string(left) != said {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
 // What the API said holds while it is gone, and after the agent has forgotten all but its ledger.
 func TestDiscoveredIsRemembered(t *testing.T) {
 	const n1, n2, n3 = `{"podCIDRs": ["100.96.1.0/24"]}`, `{"podCIDRs": ["100.96.2.0/24"]}`, `{"podCIDRs": ["100.96.3.0/24"]}`
@@ -124,7 +167,10 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		{"our own Node went", func() { delete(api.nodes, "n1") }, "[100.96.1.0/24]", one, "n1", "counts what they said on "},
 	} {
 		api.set(step.change)
-		found, learnt, notes := pass.Sources().Discover(t.Context(), d, files.Live.View())
+		found, learnt, notes, err := pass.Sources().Discover(t.Context(), d, files.Live.View())
+		if err != nil {
+			t.Fatal(err)
+		}
 		var peers []string
 		for _, p := range found.Peers {
 			peers = append(peers, p.Name, fmt.Sprint(p.PodCIDRs), p.Address.String())

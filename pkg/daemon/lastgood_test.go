@@ -25,6 +25,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // signer publishes what a box has as plain documents, in a store beside them.
@@ -251,7 +252,7 @@ func TestStoreComesBack(t *testing.T) {
 		s.key, s.generation = private, 6
 		s.publish(t, "")
 		later(11 * time.Minute)
-		if seen := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); seen.Generation != 7 {
+		if seen, err := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); err != nil || seen.Generation != 7 {
 			t.Errorf("the new key: %+v, %+v", seen, s.manager.last(t))
 		}
 		s.generation = 4
@@ -264,10 +265,55 @@ func TestStoreComesBack(t *testing.T) {
 		later(11 * time.Minute)
 		s.decide(func(p *trust.Policy) { p.Older = false })
 		later(11 * time.Minute)
-		if seen := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); seen.Generation != 5 || strings.Contains(s.manager.last(t).text, "going on") {
+		if seen, err := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); err != nil || seen.Generation != 5 || strings.Contains(s.manager.last(t).text, "going on") {
 			t.Errorf("a person said so: %+v, %+v", seen, s.manager.last(t))
 		}
 	})
+}
+
+// A freeze that was signed holds whoever can write to the store, too: the generation before it is
+// older than what the node knows, although that waits, also after a restart of the agent, and for
+// as long as all keys of then are trusted. The line that keeps it:
+// pkg/reconcile/rollout/lastgood.go, Seen (Update).
+func TestAFreezeIsNotTakenBackByWhoCanWrite(t *testing.T) {
+	s := newSigner(t)
+	s.publish(t, "")
+	start := func() {
+		s.restart(t)
+		hostroot.Put(t, s.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+		s.daemon.Pass.UpdatesAnywhere = true
+	}
+	start()
+	s.live(t, func(*testing.T) {})
+	const bad = "  fileAssets: [{name: bad, path: /etc/motd, content: bad}]\n"
+	s.publish(t, bad)
+	unfrozen := s.manifest(t)
+	s.publish(t, bad+"  update: {freeze: true}\n")
+	start()
+	s.live(t, func(t *testing.T) {
+		later(11 * time.Minute)
+		if u := s.waits(t); u == nil || u.Generation != 3 {
+			t.Fatalf("the freeze does not wait: %+v", u)
+		}
+		s.write(t, "manifest", unfrozen)
+		later(11 * time.Minute)
+	})
+	for range 2 {
+		start()
+		s.live(t, func(t *testing.T) { later(11 * time.Minute) })
+	}
+	if hostroot.There(s.root, "/etc/motd") {
+		t.Error("what the freeze holds back was taken")
+	}
+	public, private, _ := minisign.GenerateKey(rand.Reader)
+	s.decide(func(p *trust.Policy) { p.Keys[0] = trust.Key{Public: public, Origin: "agent.yaml:2:1"} })
+	s.key, s.generation = private, 1
+	s.publish(t, "  fileAssets: [{name: good, path: /etc/motd, content: good}]\n")
+	start()
+	s.live(t, func(t *testing.T) { later(11 * time.Minute) })
+	if !hostroot.There(s.root, "/etc/motd") {
+		t.Errorf("what a key signed that is not listed any more still counts: %+v", s.manager.last(t))
+	}
 }
 
 // What is kept is verified before it is used, and says so where it is damaged. Nobody but root may

@@ -12,7 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/reconcile"
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
@@ -74,7 +73,7 @@ func (d Daemon) Run(ctx context.Context) error {
 // round makes a pass of the daemon's own.
 func (l *loop) round(ctx context.Context, w trigger) {
 	pass := l.Pass
-	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.cacheOnly, l.ready, true
+	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.cacheOnly, l.notify.ready.Load(), true
 	pass, clock := l.observed(ctx, pass, w)
 	spend := func() {}
 	if w.event {
@@ -138,7 +137,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 		case <-rest.C:
 			l.heap.trim()
 		case <-services.C:
-			l.services.begin(ctx, l.Pass.Host, l.ready)
+			l.services.begin(ctx, l.Pass.Host, l.notify.ready.Load())
 		case got := <-l.services.result():
 			l.seen(got)
 			services.Reset(l.services.untilNext())
@@ -189,7 +188,7 @@ func (l *loop) repair(ctx context.Context) {
 		var err error
 		spend := w.paced()
 		by := l.Pass
-		by.CacheOnly, by.Ready, by.OfDaemon = true, l.ready, true
+		by.CacheOnly, by.Ready, by.OfDaemon = true, l.notify.ready.Load(), true
 		l.at("a repair of its own", func() { steps, err = w.converged.Repair(ctx, by, owners, rest) })
 		spend()
 		if len(steps) > 0 {
@@ -224,7 +223,7 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	}
 	defer func() {
 		out.plan = l.drift.withRepairs(out.plan)
-		l.status.ended(w, out, clock, passResult{desired: l.desired, ready: l.ready, next: l.next,
+		l.status.ended(w, out, clock, passResult{desired: l.desired, ready: l.notify.ready.Load(), next: l.next,
 			wakes: l.drift.eventCounts(), away: l.away, pinned: l.pinned})
 	}()
 	l.drift.ended(out.plan)
@@ -238,17 +237,9 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 			l.failures = 0
 		}
 	}
-	tell := l.Manager.Status
-	if !l.ready && changes.Prepared(out.plan) {
-		tell, l.ready = l.Manager.Ready, true
-		l.notify.ready.Store(true)
-		l.Pass.Log.Info("prepared: kubelet may start")
-	}
 	said := out
 	said.load = l.unread // a pass that did not ask the store knows nothing better
-	status := said.status(l.desired)
-	l.notify.last.Store(&status)
-	l.notify.logged(tell(status))
+	l.notify.passEnded(said.status(l.desired), out.plan)
 	next := time.Now().Add(Delay(l.Interval, l.failures))
 	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
 		next = report.Sooner(next, l.next)
@@ -276,8 +267,8 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 	return at
 }
 
-// once makes one pass, with what a look found if there was one. A store that cannot be reached, and
-// documents that cannot be used, do not stop the repair of what is already known.
+// once makes one pass, with what a look found if there was one. Where the store cannot be reached,
+// or its documents are unusable, the pass still repairs what the last configuration wants.
 func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out outcome) {
 	if got != nil {
 		out.load = l.unlessPinned(l.take(ctx, pass, got))

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/hostroot"
+	"github.com/netwright/netwright/test/netns"
 )
 
 // A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
@@ -82,6 +84,32 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	}
 }
 
+// A pause says nothing of another machine that boots from the disk: it takes what is published for
+// it. The line that keeps it: pkg/ledger/pause.go, ReadPause (IsOtherMachine).
+func TestAPauseIsOfItsMachine(t *testing.T) {
+	b, publish := fleetNode(t)
+	hostroot.Put(t, b.root, "/etc/machine-id", "11\n")
+	publish(t, "{splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {})
+	if _, err := b.daemon.Pass.Session().Pause(t.Context(), time.Hour, "swapping the uplink"); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, "{splay: 0s}", "two")
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, machine := range []struct{ id, want string }{{"11\n", "one"}, {"", "one"}, {"22\n", "two"}} {
+		hostroot.Put(t, b.root, "/etc/machine-id", machine.id)
+		if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != machine.want {
+			t.Errorf("the machine-id is %q: it has %q", machine.id, got)
+		}
+	}
+}
+
 // Who resumes ends it at once, and is told what it was. One that is too long, or has no reason, is
 // none.
 func TestResumeEndsAPause(t *testing.T) {
@@ -146,4 +174,29 @@ func TestARollbackMayEndAPause(t *testing.T) {
 			t.Errorf("/etc/motd is %q", got)
 		}
 	})
+}
+
+// Whether a node is paused that cannot be read now, nothing is changed. The line that keeps it:
+// pkg/reconcile/session/pause.go, PausedBy (Unread).
+func TestAPauseThatCannotBeReadHolds(t *testing.T) {
+	if !netns.Alone(t) {
+		return
+	}
+	b := newBox(t)
+	b.document(t, b.plugins(t, "plugins.tar", ""))
+	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {}\n")
+	d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n"}, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(b.root, "var/lib/netwright/pause.json")
+	netns.Shell(t, "mkdir -p -m 700 "+filepath.Dir(file)+"; touch "+file+"; mount --bind /proc/self/mem "+file)
+	p, err := b.daemon.Pass.Converge(t.Context(), d)
+	if err != nil || p.Paused == nil || b.has("/etc/sysctl.d/99-netwright.conf") {
+		t.Errorf("a pass that cannot know it: %+v, %v", p, err)
+	}
+	netns.Shell(t, "umount "+file+"; rm "+file)
+	if p, err = b.daemon.Pass.Converge(t.Context(), d); err != nil || p.Paused != nil || !b.has("/etc/sysctl.d/99-netwright.conf") {
+		t.Errorf("a pass of a node that is not paused: %+v, %v", p, err)
+	}
 }

@@ -63,7 +63,7 @@ func TestARemovedKeysFastForwardLocksNobodyOut(t *testing.T) {
 		s.generation = math.MaxInt64 - 1
 		s.publish(t, "")
 		later(11 * time.Minute)
-		if seen := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); seen.Generation != math.MaxInt64 {
+		if seen, err := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); err != nil || seen.Generation != math.MaxInt64 {
 			t.Fatalf("it has taken %+v", seen)
 		}
 		public, private, _ := minisign.GenerateKey(rand.Reader)

@@ -366,6 +366,38 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
+// What was taken last cannot be read: a changed configuration waits as ever, and the revision
+// stands in for what is in force. The one that is made is no change. The line that keeps it:
+// pkg/reconcile/rollout/update.go, Changes.
+func TestAFreezeHoldsWithoutTheLastGood(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s, freeze: true}", "one")
+	b.live(t, func(t *testing.T) {})
+	const file = ledger.Dir + "/last-good.json"
+	hostroot.Put(t, b.root, file, "damaged")
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) {
+		later(11 * time.Minute)
+		if got := hostroot.Read(t, b.root, file); got == "damaged" || b.waits(t) != nil {
+			t.Fatalf("what is in force is not written down again: %q", got)
+		}
+		hostroot.Put(t, b.root, file, "damaged")
+		publish(t, "{splay: 0s, freeze: true}", "three")
+		later(11 * time.Minute)
+		hostroot.Put(t, b.root, "/etc/motd", "by hand")
+		later(11 * time.Minute)
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" || b.waits(t) == nil {
+			t.Errorf("it was taken, or a repair waited: %q", got)
+		}
+		publish(t, "{splay: 0s}", "three")
+		later(11 * time.Minute)
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" || hostroot.Read(t, b.root, file) == "damaged" {
+			t.Errorf("it was not taken when the freeze was over: %q", got)
+		}
+	})
+}
+
 // What only the API brings is not held back with the documents that wait: it goes by those in
 // force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
 func TestAFreezeHoldsNoFactBack(t *testing.T) {
@@ -486,8 +518,62 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	})
 }
 
+// A clock that is set ahead makes no splay shorter: it is as long as the machine is up. The line
+// that keeps it: pkg/reconcile/rollout/update.go, free.
+func TestAClockThatWasSetAhead(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 10h}", "one")
+	up := func(d time.Duration) {
+		hostroot.Put(t, b.root, "/proc/uptime", fmt.Sprintf("%.2f 1.00\n", d.Seconds()))
+	}
+	up(time.Hour)
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 10h}", "two")
+		later(12 * time.Hour) // by the clock on the wall
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" || b.waits(t) == nil {
+			t.Errorf("it was taken when the clock was set ahead: %q", got)
+		}
+		up(11 * time.Hour)
+		later(11 * time.Minute)
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "two" {
+			t.Errorf("it was not taken at its turn: %q", got)
+		}
+	})
+}
+
 // waitsUnnumbered says of the daemon's line to systemd that a configuration waits that has no
 // number.
 func waitsUnnumbered(line string) bool {
 	return regexp.MustCompile(", sha256 [0-9a-f]{12} waits$").MatchString(line)
+}
+
+// A change that waits has waited as long when the agent started again meanwhile while the store was
+// away. The line that keeps it: pkg/reconcile/converge.go, d.Taken.
+func TestAnOutageOfTheStoreIsNoNewBeginning(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 24h}", "one")
+	var u *ledger.Update
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 24h}", "three")
+		later(11 * time.Minute)
+		if u = b.waits(t); u == nil {
+			t.Fatal("it was taken at once")
+		}
+	})
+	away := b.store + ".away"
+	if err := os.Rename(b.store, away); err != nil {
+		t.Fatal(err)
+	}
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) {
+		later(11 * time.Minute)
+		if err := os.Rename(away, b.store); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if again := b.waits(t); again == nil || *again != *u {
+			t.Errorf("it waits by\n%+v, before by\n%+v", again, u)
+		}
+	})
 }

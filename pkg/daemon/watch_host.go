@@ -148,9 +148,9 @@ func (w *hostWatch) untilPass() time.Duration {
 	return max(time.Until(w.passAt), 0)
 }
 
-// takeEvents takes all events that have come. direct says that all that they name is owned by tasks
-// of what the last pass left, which are returned; pass, that a pass is to look all the same, since
-// facts are made of what they tell.
+// takeEvents takes all events that have come. owners are the tasks of the last pass that own what
+// the events name, and direct says that nothing else is named. pass says that a pass has to look
+// all the same, since facts depend on what changed.
 func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
 	direct = w.converged != nil && w.budget.pause() == 0
 	for _, e := range w.watcher.Take() {
@@ -291,10 +291,11 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	}
 	w.others = running
 	for _, t := range w.list {
+		key := t.Owns()[0]
 		if !tasks.NeedsPolling(t, lost) {
+			delete(w.drifts, key)
 			continue
 		}
-		key := t.Owns()[0]
 		c, err := t.Plan(ctx, view.View())
 		drifts := err == nil && c != nil && c.NotApplicable == ""
 		if drifts && !w.drifts[key] {

@@ -44,7 +44,7 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 	x.cond.L = &x.mu
 	x.markFirst()
 	for at, id := range g.order {
-		x.results[at].Node = g.nodes[id]
+		x.results[at].Node, x.results[at].Key = g.nodes[id], g.name(id)
 		x.gateLeft[g.gates[id]]++
 		if x.missing[id] == 0 {
 			x.push(int32(at))
@@ -245,7 +245,7 @@ func (x *execution[N]) finish(at int32, state State, err error) {
 		}
 	}
 	if x.opt.OnDone != nil {
-		x.opt.OnDone(Result[Node]{Node: res.Node, State: state, Err: err, Because: res.Because, Attempts: res.Attempts,
+		x.opt.OnDone(Result[Node]{Node: res.Node, Key: res.Key, State: state, Err: err, Because: res.Because, Attempts: res.Attempts,
 			Took: res.Took})
 	}
 	gate := x.g.gates[id]

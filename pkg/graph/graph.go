@@ -50,6 +50,9 @@ func (g *Graph[N]) Order() []N {
 	return all
 }
 
+// Keys is all keys that nodes own, by node. It is not to be changed.
+func (g *Graph[N]) Keys() []Key { return g.keys }
+
 // Find is the node that owns a key, and false where nobody does.
 func (g *Graph[N]) Find(k Key) (N, bool) {
 	if i, ok := g.index[k]; ok {

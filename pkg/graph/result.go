@@ -38,6 +38,7 @@ func (s State) String() string {
 // Result is what became of one node.
 type Result[N Node] struct {
 	Node  N
+	Key   Key // the node's first
 	State State
 	// Err is nil for Done. Failed: what the visit met last. Skipped: a *BlockedError. Waiting: the
 	// *WaitError of the visit, or a *BlockedError; it is the reason, no failure. Cancelled: wraps
@@ -64,7 +65,7 @@ func (r Report[N]) Err() error {
 	for i := range r.Results {
 		switch res := &r.Results[i]; res.State {
 		case Failed:
-			errs = append(errs, fmt.Errorf("%s: %w", res.Node.Owns()[0], res.Err))
+			errs = append(errs, fmt.Errorf("%s: %w", res.Key, res.Err))
 		case Cancelled:
 			if cancelled == nil || res.Attempts == 0 { // one that never ran carries the cause and nothing else
 				cancelled = res.Err

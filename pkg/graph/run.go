@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"time"
 )
@@ -69,12 +68,11 @@ func (x *execution[N]) attempt(ctx context.Context, id int32) (err error) {
 	if limit <= 0 {
 		return x.visit(ctx, node)
 	}
-	late := &DeadlineError{Key: x.g.name(id), Deadline: limit}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
-	err = x.visit(ctx, node)
-	if kind := judge(err); err == nil || kind == permanent || kind == waits || !errors.Is(context.Cause(ctx), late) {
+	within := &deadline{Context: ctx, at: time.Now().Add(limit), late: DeadlineError{Key: x.g.name(id), Deadline: limit}}
+	defer within.stop()
+	err = x.visit(within, node)
+	if kind := judge(err); err == nil || kind == permanent || kind == waits || context.Cause(within) != &within.late {
 		return err
 	}
-	return Transient(&DeadlineError{Key: late.Key, Deadline: limit, Err: err})
+	return Transient(&DeadlineError{Key: within.late.Key, Deadline: limit, Err: err})
 }

@@ -275,6 +275,57 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// Who only asks a context whether it has ended hears of the deadline as who waits for it does, and
+// who keeps it after the visit that the visit is over.
+func TestDeadlineIsSeenByWhoAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept context.Context
+		opt := RunOptions{Deadline: func(Node) time.Duration { return time.Minute }}
+		rep := Run(t.Context(), build(t, "a:1\nb:1\nc:1"), opt, func(ctx context.Context, n *node) error {
+			if ctx.Err() != nil || context.Cause(ctx) != nil {
+				t.Errorf("%s: it has ended when it begins: %v", n.owns[0], context.Cause(ctx))
+			}
+			switch n.owns[0] {
+			case "a:1":
+				kept = ctx
+				return nil
+			case "b:1":
+				time.Sleep(61 * time.Second)
+				return context.Cause(ctx)
+			}
+			below, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-below.Done()
+			return context.Cause(below)
+		})
+		expect(t, rep, `
+			a:1 done
+			b:1 failed: b:1 was not through within its deadline of 1m0s: b:1 was not through within its deadline of 1m0s
+			c:1 failed: c:1 was not through within its deadline of 1m0s: c:1 was not through within its deadline of 1m0s`)
+		if !errors.Is(kept.Err(), context.Canceled) {
+			t.Errorf("after its visit a context is %v", kept.Err())
+		}
+		<-kept.Done()
+	})
+}
+
+// A deadline that nobody waits for costs its context, and no timer.
+func TestDeadlineAllocates(t *testing.T) {
+	const nodes, most = 1000, 1.1
+	var text strings.Builder
+	for i := range nodes {
+		fmt.Fprintf(&text, "a:%d\n", i)
+	}
+	g := build(t, text.String())
+	cost := func(opt RunOptions) float64 {
+		return testing.AllocsPerRun(5, func() { Run(t.Context(), g, opt, func(context.Context, *node) error { return nil }) })
+	}
+	with := cost(RunOptions{Deadline: func(Node) time.Duration { return time.Minute }})
+	if each := (with - cost(RunOptions{})) / nodes; each > most {
+		t.Errorf("%.1f allocations for each deadline, want at most %.1f", each, most)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	stop := errors.New("SIGTERM")
 	synctest.Test(t, func(t *testing.T) {

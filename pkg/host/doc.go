@@ -8,6 +8,6 @@
 // exist when an address is set on it.
 //
 // It protects from torn files (see hostfs/batch.go) and from leaving the root it was given (see
-// hostfs/resolve.go). It does not protect from another program that writes the same keys at the
+// hostpath/open.go). It does not protect from another program that writes the same keys at the
 // same time: the next pass sees that as drift.
 package host

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/netstate"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -38,6 +39,7 @@ type Host struct {
 	Files    *hostfs.Writer
 	Kernel   *kernel.Writer
 	Net      *rtnl.Writer
+	NetState *netstate.Writer
 	Firewall *firewall.Writer
 	Units    *systemd.Writer
 }
@@ -50,6 +52,7 @@ func newHost(l *Live) *Host {
 		Net:      rtnl.NewWriter(l.Net, l.Files, l.opt.Log),
 		Firewall: firewall.NewWriter(l.Firewall, l.opt.Log),
 	}
+	h.NetState = netstate.NewWriter(l.Net, h.Net, l.opt.Log)
 	lock := func(file string) (io.Closer, error) { return ipc.OpenLock(l.opt.Files(), file) }
 	h.Units = systemd.NewWriter(l.Units, lock, l.opt.Log)
 	h.Kernel = kernel.NewWriter(l.Kernel, kernel.Options{

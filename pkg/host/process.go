@@ -73,17 +73,6 @@ type Process struct {
 	Started uint64 `json:"started"` // clock ticks after the boot, proc(5) field 22
 }
 
-// FileReader reads a file at once; [hostfs.Files] is one.
-type FileReader interface {
-	ReadFile(path string) ([]byte, error)
-}
-
-// BootID names the boot that goes on; "" where none does, as below an image's root.
-func BootID(r FileReader) string {
-	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // without it no boot is this one
-	return strings.TrimSpace(string(id))
-}
-
 // Self is the process that calls.
 func Self() Process {
 	started, _ := sys.StartOf(os.Getpid())

@@ -2,7 +2,10 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"slices"
+	"syscall"
 
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -16,6 +19,16 @@ import (
 // ErrNotExist says that what was asked for is not on the host. It is
 // [fs.ErrNotExist], for files, sysctls, links, units and tables alike.
 var ErrNotExist = fs.ErrNotExist
+
+// Unread says of an error that a file may be there and whole, and that only this process cannot
+// read it now: it may not, has no descriptor or no memory for it, or the disk fails.
+func Unread(err error) bool {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	return ok && !slices.Contains(notAFile, errno)
+}
+
+// notAFile is what the kernel says where there is none, or something else.
+var notAFile = []syscall.Errno{syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP}
 
 // ErrNoLiveState says that the root is an image or a tree without a running
 // kernel or systemd behind it (--root): live state cannot be read there.
@@ -94,6 +107,8 @@ type Units interface {
 	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload:
 	// CLOCK_MONOTONIC, microseconds. 0 where systemd does not tell (before 250).
 	UnitsLoadedUS(ctx context.Context) (uint64, error)
+	// FailedReload is how the last reload of a service failed since its start, "" where it did not.
+	FailedReload(ctx context.Context, name string) string
 }
 
 // Metadata asks the cloud of this machine.

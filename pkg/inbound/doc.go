@@ -25,6 +25,8 @@ const MaxPorts = 16
 
 // API is what nodes speak through. Reading is of any Node, writing of the node's own.
 type API interface {
+	// NodeName is the name of the node's own Node, of which the agent has this one.
+	NodeName(node string) string
 	Names(ctx context.Context) ([]string, error)
 	Node(ctx context.Context, name string) (*kube.Node, error)
 	// Changed waits until a Node is otherwise than in a version.

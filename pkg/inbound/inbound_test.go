@@ -74,6 +74,8 @@ func (n *nodes) Changed(ctx context.Context, name, version string) error {
 	}
 }
 
+func (n *nodes) NodeName(node string) string { return node }
+
 func (n *nodes) Annotate(ctx context.Context, own, key, value string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -43,15 +43,17 @@ const (
 
 // Run answers until ctx ends. What the API does not give is asked for again ever more seldom.
 func (p *Peer) Run(ctx context.Context) {
-	for p.own == "" {
+	node := ""
+	for node == "" {
 		news, some := p.Next(ctx)
 		if !some {
 			return
 		}
-		p.own = news.Status.Node
+		node = news.Status.Node
 	}
 	for failures := 0; ctx.Err() == nil; {
 		names, err := p.API.Names(ctx)
+		p.own = p.API.NodeName(node)
 		if err == nil {
 			err = p.recall(ctx)
 		}

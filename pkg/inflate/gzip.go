@@ -28,7 +28,7 @@ func (z *Reader) header() error {
 		head[i] = b
 	}
 	if head[0] != 0x1f || head[1] != 0x8b || head[2] != 8 {
-		return ErrHeader
+		return errHeader
 	}
 	flags := head[3]
 	if flags&flagExtra != 0 {
@@ -50,7 +50,7 @@ func (z *Reader) header() error {
 			return err
 		}
 		if sum != uint(z.crc&0xffff) {
-			return ErrHeader
+			return errHeader
 		}
 	}
 	z.crc, z.part, z.final = 0, atBlock, false
@@ -98,7 +98,7 @@ func (z *Reader) text() error {
 			return nil
 		}
 	}
-	return ErrHeader
+	return errHeader
 }
 
 // next holds what a stream gave to what its end says, and begins the one after it.
@@ -113,7 +113,7 @@ func (z *Reader) next() error {
 		return err
 	}
 	if uint32(sum) != z.crc || uint32(size) != z.size {
-		return ErrChecksum
+		return errChecksum
 	}
 	return z.header()
 }

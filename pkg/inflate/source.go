@@ -8,9 +8,9 @@ import (
 
 // Why a stream is refused. What ends too early is an [io.ErrUnexpectedEOF].
 var (
-	ErrHeader   = errors.New("gzip: invalid header")
-	ErrChecksum = errors.New("gzip: invalid checksum")
-	ErrCorrupt  = errors.New("gzip: corrupt data")
+	errHeader   = errors.New("gzip: invalid header")
+	errChecksum = errors.New("gzip: invalid checksum")
+	errCorrupt  = errors.New("gzip: corrupt data")
 )
 
 const (
@@ -84,7 +84,7 @@ func (s *source) number(n uint) (uint, error) {
 
 // corrupt says that the stream is, and where.
 func (s *source) corrupt() error {
-	return fmt.Errorf("%w before byte %d", ErrCorrupt, s.taken-int64(s.inEnd-s.at)-int64(s.count/8))
+	return fmt.Errorf("%w before byte %d", errCorrupt, s.taken-int64(s.inEnd-s.at)-int64(s.count/8))
 }
 
 func noEOF(err error) error {

@@ -32,6 +32,8 @@ const (
 	programName = "netwright"
 	linkName    = "agent"
 	unitsDir    = "/etc/systemd/system/"
+	presetFile  = "/etc/systemd/system-preset/" + systemd.PresetName
+	proxyFile   = unitsDir + service.Unit + ".d/10-bootstrap-proxy.conf" // of user-data
 )
 
 // Prefixes are where the agent is installed if nobody names a prefix: the first that can be written
@@ -229,6 +231,10 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		}
 	}
 	yes := true
+	if _, err := v.Files.Lstat("/usr/lib/systemd/system-preset/" + systemd.PresetName); i.Enable && err != nil {
+		list = append(list, tasks.File{Meta: meta("a first boot leaves the units enabled"), Path: presetFile,
+			Content: []byte(systemd.Preset), Mode: 0o644})
+	}
 	for _, unit := range units {
 		text := systemd.WithProgram(unit.text, program)
 		if !fromPackage(v, unit.name, text) {

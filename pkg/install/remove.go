@@ -92,7 +92,7 @@ func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task,
 		}
 		files = append(files, unitsDir+unit.name)
 	}
-	for _, file := range files {
+	for _, file := range append(files, presetFile, proxyFile) {
 		key := tasks.FileKey(file)
 		remover, _ := tasks.StateReaderOf(nil, key).(tasks.Remover)
 		live, err := remover.Live(ctx, v)
@@ -109,7 +109,7 @@ func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task,
 		list = append(list, tasks.Effect{Meta: tasks.Meta{From: "install", Why: "systemd forgets the units"},
 			Action: tasks.ActionDaemonReload})
 	}
-	for _, dir := range []string{"/etc/netwright", path.Dir(ledger.Dir)} {
+	for _, dir := range []string{"/etc/netwright", ledger.Dir} {
 		if _, err := v.Files.Lstat(dir); err == nil {
 			notes = append(notes, report.Note{Level: "info", Text: dir + " stays: remove it by hand if nobody needs it"})
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // An answer is one that comes through, over a connection that is new; a refusal is one. Half an
-// answer is none. The lines that keep it: client.go, ownTransport and Answer.
+// answer is none. The lines that keep it: kubeconfig.go, ownTransport; client.go, Answer.
 func TestAnAnswerComesOverANewConnection(t *testing.T) {
 	const limit = 64 << 10
 	for name, c := range map[string]struct {

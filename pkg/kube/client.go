@@ -11,12 +11,10 @@ package kube
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"strings"
 	"time"
@@ -27,7 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Client speaks to one API server as one identity. It is safe for several goroutines. It opens no
@@ -38,9 +35,6 @@ type Client struct {
 	authorities        []byte
 	authoritiesFile    string // from where; "": from the kubeconfig itself
 }
-
-// DefaultKubeconfig is where the agent looks for a kubeconfig of its own.
-const DefaultKubeconfig = "/etc/netwright/kubeconfig"
 
 // Options is how a client behaves.
 type Options struct {
@@ -60,72 +54,6 @@ const (
 	pageSize   = 200 // objects of a list at a time, fewer where that is more than an answer may have
 	ownIdle    = 5 * time.Second
 )
-
-// ErrCredentialProgram says that the credentials come from a program, which a dry run does not
-// start.
-var ErrCredentialProgram = errors.New("its credentials come from a program, which a dry run does not start")
-
-// Open reads a kubeconfig and makes a client of its current context. It asks nobody. A file that is
-// not there yet, as on a node that has not joined, is [fs.ErrNotExist].
-func Open(kubeconfig string, o Options) (*Client, error) {
-	config, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)",
-			kubeconfig, fs.ErrNotExist)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("read the kubeconfig %s: %w: let the agent's user read it", kubeconfig, fs.ErrPermission)
-	case err != nil:
-		return nil, fmt.Errorf("read the kubeconfig %s: it is none: %w: `kubectl --kubeconfig %s config view` must "+
-			"show it", kubeconfig, err, kubeconfig)
-	}
-	how, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("use the kubeconfig %s: %w: it needs a current-context with a cluster and a user",
-			kubeconfig, err)
-	}
-	if how.ExecProvider != nil && o.OnlyFiles {
-		return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, ErrCredentialProgram)
-	}
-	loaded := rest.CopyConfig(how) // how itself keeps its files, which are read again when they change
-	err = rest.LoadTLSFiles(loaded)
-	if text := loaded.CAData; err == nil && len(text) > 0 && !x509.NewCertPool().AppendCertsFromPEM(text) {
-		err = errors.New("there is no certificate in its certificate-authority")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
-	}
-	how.UserAgent = "netwright/" + o.Version
-	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
-	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
-	how.ContentType = runtime.ContentTypeJSON
-	if o.OwnConnections && how.ExecProvider == nil {
-		if err := ownTransport(how); err != nil {
-			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
-		}
-	}
-	return connect(Client{kubeconfig: kubeconfig, authorities: loaded.CAData, authoritiesFile: loaded.CAFile}, how)
-}
-
-// ownTransport makes a transport, which client-go would take from among those that it has.
-func ownTransport(how *rest.Config) error {
-	settings, err := rest.TLSConfigFor(how)
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(how.Host, "://") {
-		how.Host = "https://" + how.Host
-	}
-	proxy := how.Proxy // the kubeconfig's proxy-url
-	if proxy == nil {
-		proxy = http.ProxyFromEnvironment
-	}
-	how.Transport = &http.Transport{
-		Proxy: proxy, TLSClientConfig: settings, DisableCompression: true, IdleConnTimeout: ownIdle,
-	}
-	how.TLSClientConfig = rest.TLSClientConfig{}
-	return nil
-}
 
 // description is the API's of itself: some 100 KiB, for everybody who is known to it.
 const description = "/openapi/v3/api/v1"

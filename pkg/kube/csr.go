@@ -15,7 +15,8 @@ type SigningRequest struct {
 	Seconds int32    // of the certificate's life; 0: as the signer likes
 	Labels  map[string]string
 
-	// What became of it: both are empty while nobody has decided.
+	// What became of it: all are empty while nobody has decided.
+	Approved    bool
 	Certificate []byte // PEM, with the chain below it
 	Refused     string // why it was denied, or the signer failed
 }
@@ -47,6 +48,7 @@ func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningReque
 		Labels: raw.Metadata.Labels, Usages: raw.Spec.Usages, Seconds: raw.Spec.ExpirationSeconds,
 		Certificate: raw.Status.Certificate}
 	for _, condition := range raw.Status.Conditions {
+		out.Approved = out.Approved || condition.Type == "Approved"
 		if condition.Type == "Denied" || condition.Type == "Failed" {
 			out.Refused = condition.Type + ": " + condition.Reason + ": " + condition.Message
 		}

@@ -61,7 +61,7 @@ func TestAKubeconfigIsReadAgain(t *testing.T) {
 
 // Whoever changes the CA beside a kubeconfig need not restart the agent: what it says of the API's
 // CAs is what the file has, or had while it is none. The same file is not opened again. The lines
-// that keep it: kubeconfig.go, Client and current; client.go, Open.
+// that keep it: kubeconfig.go, Client, current and Open.
 func TestACABesideAKubeconfigIsReadAgain(t *testing.T) {
 	first, next := pki.New(t, "first").PEM, pki.New(t, "next").PEM
 	for name, o := range map[string]Options{"shared": {}, "own connections": {OwnConnections: true}} {
@@ -98,7 +98,7 @@ func TestACABesideAKubeconfigIsReadAgain(t *testing.T) {
 }
 
 // Whoever is to reach the API by a proxy reaches it by no other way, also over connections of his
-// own. The lines that keep it: client.go, ownTransport.
+// own. The lines that keep it: kubeconfig.go, ownTransport.
 func TestAKubeconfigsProxyIsTaken(t *testing.T) {
 	for name, o := range map[string]Options{"shared": {}, "own connections": {OwnConnections: true}} {
 		t.Run(name, func(t *testing.T) {

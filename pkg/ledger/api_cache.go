@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const apiCacheFile = Dir + "/learnt.json"
@@ -38,7 +40,12 @@ type CachedPeer struct {
 // nothing: the API says it again.
 func LoadAPICache(r Reader) (APICache, error) {
 	var out APICache
-	if err := readJSON(r, apiCacheFile, &out); err != nil {
+	err := readJSON(r, apiCacheFile, &out)
+	if host.Unread(err) {
+		return APICache{}, fmt.Errorf("read what the Kubernetes API said before: %w: it may be there, so nothing is "+
+			"changed", err)
+	}
+	if err != nil {
 		return APICache{},
 			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", apiCacheFile, err)
 	}

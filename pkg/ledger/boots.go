@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -53,7 +54,11 @@ func (k BootKey) same(o BootKey) bool {
 // no error.
 func ReadBoots(r Reader) ([]Boot, error) {
 	var out []Boot
-	if err := readJSON(r, bootsFile, &out); err != nil {
+	err := readJSON(r, bootsFile, &out)
+	if host.Unread(err) {
+		return nil, fmt.Errorf("%w: it may be there, so nothing is changed", err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read what boots have shown, %s: %w: the next writes it anew", bootsFile, err)
 	}
 	return out, nil

@@ -21,7 +21,7 @@ func (d fullDisk) AppendFile(path string, data []byte, mode fs.FileMode) error {
 }
 
 // What was appended in part must not stand between two batches: that would be damage, and all that
-// the ledger knows lost. The line that keeps it: entries.go, Commit (rewrite).
+// the ledger knows lost. The line that keeps it: journal.go, Commit (rewrite).
 func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -39,7 +39,7 @@ func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 }
 
 // A node that has revisions had a journal: without it nothing is known to be ours. The line that
-// keeps it: entries.go, loadJournal (revisionDir).
+// keeps it: journal.go, loadJournal (revisionDir).
 func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -107,7 +107,7 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	}
 }
 
-// A ledger of a later version is not written to, whoever tries. The line that keeps it: entries.go,
+// A ledger of a later version is not written to, whoever tries. The line that keeps it: journal.go,
 // Commit (Newer).
 func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	root := t.TempDir()
@@ -140,7 +140,7 @@ func (d failingDisk) ReadFile(path string) ([]byte, error) {
 }
 
 // A journal that cannot be read now may be whole: nothing is known, nothing is lost, and nothing is
-// written over it. What is no file at all is a loss as before. The line that keeps it: entries.go,
+// written over it. What is no file at all is a loss as before. The line that keeps it: journal.go,
 // loadJournal (withhold).
 func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
 	root := t.TempDir()

@@ -19,19 +19,19 @@ import (
 
 var update = flag.Bool("update", false, "add the fields that are new to the form of this format")
 
-// kept are the types that JSON of stands in a file below [Dir], by package; what they hold is
+// kept are the types that JSON of stands in a file below [Dir], by directory; what they hold is
 // followed. The kinds of tasks are those that its table records.
 var kept = map[string][]string{
-	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Probation", "Undone", "Update", "Applied", "OperatorAction", "Pause", "APICache", "LastGood", "Boot", "pendingEffect"},
-	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
-	"rtnl":       {"Link", "Route"}, // baselines
-	"firewall":   {"Table"},         // a baseline
-	"hostfs":     {"intent"},
-	"checkpoint": {"Journal", "Verdict", "watch"},
-	"firstboot":  {"Awaiting"},
-	"issue":      {"issuedFile"},
-	"desired":    {"Declared"},
-	"revert":     {"LedgerBefore"},
+	"ledger":               {"Entry", "Head", "dirTime", "Revision", "Probation", "Undone", "Update", "Applied", "OperatorAction", "Pause", "APICache", "LastGood", "Boot", "pendingEffect"},
+	"tasks":                {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
+	"host/rtnl":            {"Link", "Route"}, // baselines
+	"host/firewall":        {"Table"},         // a baseline
+	"host/hostfs":          {"intent"},
+	"checkpoint":           {"Journal", "Verdict", "watch"},
+	"checkpoint/firstboot": {"Awaiting"},
+	"certs/issue":          {"issuedFile"},
+	"reconcile/desired":    {"Declared"},
+	"reconcile/revert":     {"LedgerBefore"},
 }
 
 // What an agent of this format has on its disk, field by field, is in testdata. Nodes that are
@@ -40,9 +40,9 @@ var kept = map[string][]string{
 // leave it out. A type that only gets another name gets it in testdata too, by hand.
 func TestTheFormIsThatOfTheFormat(t *testing.T) {
 	form := newForm(t)
-	for pkg, names := range kept {
+	for dir, names := range kept {
 		for _, name := range names {
-			form.follow(t, pkg, name)
+			form.follow(t, path.Base(dir), name)
 		}
 	}
 	for _, kind := range form.kinds() {
@@ -87,30 +87,39 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, dir := range []string{"archive", "blob", "certs/issue", "checkpoint", "checkpoint/firstboot", "checkpoint/probe", "checkpoint/undo", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "reconcile/revert", "tasks"} {
-		pkg := path.Base(dir)
-		f.types[pkg] = map[string]declaration{}
-		files, err := filepath.Glob("../" + dir + "/*.go")
+	for dir := range kept {
+		f.read(t, dir)
+	}
+	return f
+}
+
+// read reads the types of a directory below pkg once.
+func (f *form) read(t *testing.T, dir string) {
+	t.Helper()
+	pkg := path.Base(dir)
+	if f.types[pkg] != nil {
+		return
+	}
+	f.types[pkg] = map[string]declaration{}
+	files, err := filepath.Glob("../" + dir + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				f.types[pkg][spec.Name.Name] = declaration{file, spec.Type}
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if spec, ok := n.(*ast.TypeSpec); ok {
-					f.types[pkg][spec.Name.Name] = declaration{file, spec.Type}
-				}
-				return true
-			})
-		}
+			return true
+		})
 	}
-	return f
 }
 
 // kinds are the T of each recorded[T] in package tasks.
@@ -188,7 +197,9 @@ func (f *form) within(t *testing.T, pkg string, file *ast.File, expr ast.Expr) {
 		case *ast.SelectorExpr:
 			from := types.ExprString(n.X)
 			for _, spec := range file.Imports {
-				if at, _ := strconv.Unquote(spec.Path.Value); path.Base(at) == from && f.types[from] != nil && strings.Contains(at, "/netwright/pkg/") {
+				at, _ := strconv.Unquote(spec.Path.Value)
+				if _, dir, ours := strings.Cut(at, "/netwright/pkg/"); ours && path.Base(at) == from {
+					f.read(t, dir)
 					f.follow(t, from, n.Sel.Name)
 				}
 			}

@@ -2,121 +2,192 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io/fs"
+	"maps"
+	"slices"
+	"syscall"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The journal is lines, each "CRC LETTER JSON": the crc32c of all behind it in
-// eight hex digits, what the line is, and its value. A batch is lines that end with
-// a head; what no head follows was never committed. It is only appended to, or
-// replaced as a whole.
-const (
-	linePut  = 'p' // an Entry
-	lineDrop = 'x' // a key that is no longer in the ledger
-	lineDir  = 'd' // a dirTime
-	lineHead = 'h' // a Head, the end of a batch
-)
+// JournalFile is the ledger itself: whoever removes all of [Dir] removes it last, for without it
+// the rest says nothing.
+const JournalFile = Dir + "/journal"
 
-var crcTable = crc32.MakeTable(crc32.Castagnoli)
-
-// errDamaged says that the journal is not as it was written: not cut short,
-// but changed.
-var errDamaged = errors.New("the journal is damaged")
-
-// line is one line of the journal, checked and not yet decoded.
-type line struct {
-	kind  byte
-	value []byte
-}
-
-func appendLine(b []byte, kind byte, value any) ([]byte, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return b, fmt.Errorf("encode a line of the ledger: %w", err)
+// loadJournal reads the journal's lines and its head; entries are decoded when somebody asks.
+func (l *Ledger) loadJournal(r Reader) {
+	data, err := r.ReadFile(JournalFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if names, err := r.ReadDir(revisionDir); err == nil && len(names) > 0 {
+			l.lose(JournalFile + " is gone") // a revision is written before the journal that names it
+		}
+		return
+	case errors.Is(err, fs.ErrPermission):
+		l.damage = append(l.damage, JournalFile+" can be read by root only: what is no longer wanted is not listed")
+		l.Unreadable = true
+		return
+	case err == nil && len(data) == 0:
+		l.lose(JournalFile + " is empty")
+		return
 	}
-	body := append([]byte{kind, ' '}, text...)
-	return fmt.Appendf(b, "%08x %s\n", crc32.Checksum(body, crcTable), body), nil
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && errno != syscall.EISDIR {
+		withhold(l, fmt.Errorf("read the ledger: %w: what it knows may be there, so nothing is changed", err))
+		return
+	}
+	if err == nil {
+		l.lines, l.rewrite, err = readLines(data)
+	}
+	if err == nil {
+		err = json.Unmarshal(l.lines[len(l.lines)-1].value, &l.head)
+	}
+	if err != nil {
+		l.lose(fmt.Sprintf("%s: %v", JournalFile, err))
+	}
 }
 
-// readLines checks the journal and returns the lines of its committed
-// batches. torn says that an uncommitted batch was cut off at the end: the next write must
-// replace the file. Damage before a committed batch is [errDamaged].
-func readLines(data []byte) (lines []line, torn bool, err error) {
-	committed, bad := 0, false
-	for rest := data; len(rest) > 0; {
-		text, after, whole := bytes.Cut(rest, []byte("\n"))
-		rest = after
-		l, ok := checkLine(text)
-		if !whole || !ok {
-			bad = true
+// InTheWay is the error that writing the journal is going to be, where something stands in its
+// place that is no file. A dry run says it.
+func InTheWay(v host.View) error {
+	there, err := v.Files.Lstat(JournalFile)
+	if err != nil || there.Type == hostfs.Regular || there.Type == hostfs.Symlink {
+		return nil // what cannot be looked at is said where it is read
+	}
+	return fmt.Errorf("write the ledger: %w",
+		&hostpath.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
+}
+
+// withhold has nothing written for as long as what is on the disk is not known.
+func withhold(l *Ledger, why error) {
+	l.Newer, l.damage = why, append(l.damage, why.Error())
+	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
+}
+
+// lose forgets all that was known: what is desired comes in again as found, so that nothing is
+// removed for want of a memory.
+func (l *Ledger) lose(why string) {
+	l.damage = append(l.damage,
+		why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
+	l.lines, l.head, l.rewrite, l.Lost = nil, Head{Lost: true}, true, true
+	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
+}
+
+// Head returns what the last commit said.
+func (l *Ledger) Head() Head { return l.head }
+
+// Entries returns all entries; the caller must not change the map. Decoding them is put off until
+// here, for a run in which nothing changes does not need them.
+func (l *Ledger) Entries() map[graph.Key]Entry {
+	if l.entries == nil {
+		var err error
+		if l.entries, l.dirs, err = replay(l.lines); err != nil {
+			l.lose(fmt.Sprintf("%s: %v", JournalFile, err))
+		}
+	}
+	return l.entries
+}
+
+// Unpacked are the files that archives brought, as far as the journal says it without being decoded
+// as a whole: nearly all bytes that a node has from us. Some may be nobody's any more.
+func (l *Ledger) Unpacked() (paths []string) {
+	mark := []byte(`"kind":"` + tasks.KindArchive + `"`)
+	for _, one := range l.lines {
+		if one.kind != linePut || !bytes.Contains(one.value, mark) {
 			continue
 		}
-		if bad {
-			return nil, false, errDamaged // a crash cuts the end off, and leaves nothing good behind it
+		var e struct {
+			Task *tasks.Recorded `json:"task"`
 		}
-		lines = append(lines, l)
-		if l.kind == lineHead {
-			committed = len(lines)
+		if json.Unmarshal(one.value, &e) == nil && e.Task != nil { // what is damaged is said where it is decoded
+			paths = append(paths, e.Task.Unpacked()...)
 		}
 	}
-	if committed == 0 && len(data) > 0 {
-		return nil, false, errDamaged // the first batch comes by rename, whole
-	}
-	return lines[:committed], bad || committed < len(lines), nil
+	return paths
 }
 
-func checkLine(text []byte) (line, bool) {
-	if len(text) < 12 || text[8] != ' ' || text[10] != ' ' {
-		return line{}, false
-	}
-	var sum [4]byte
-	var want [8]byte
-	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(text[9:], crcTable))
-	if hex.Encode(want[:], sum[:]); string(text[:8]) != string(want[:]) {
-		return line{}, false
-	}
-	return line{kind: text[9], value: text[11:]}, true
+// Dirs returns the times of change that directories had before the agent put something into them.
+func (l *Ledger) Dirs() map[string]int64 {
+	l.Entries()
+	return l.dirs
 }
 
-// dirTime is a directory's time of change before the agent put something into it.
-type dirTime struct {
-	Path  string `json:"path"`
-	Mtime int64  `json:"mtime"`
+// Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that
+// names them. On an error the ledger on disk is as before.
+func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
+	if l.Newer != nil {
+		return l.Newer
+	}
+	l.Entries()
+	if err := saveContents(ctx, w, b); err != nil {
+		return err
+	}
+	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)
+	text, err := l.apply(b, entries, dirs)
+	if err != nil {
+		return err
+	}
+	lines, _, err := readLines(text)
+	if err != nil {
+		return unwritten(err)
+	}
+	lines = append(slices.Clip(l.lines), lines...)
+	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
+		if text, err = l.whole(entries, dirs, b.Head); err != nil {
+			return err
+		}
+		if lines, _, err = readLines(text); err != nil {
+			return unwritten(err)
+		}
+		if err := write(ctx, w, JournalFile, text); err != nil {
+			return unwritten(err)
+		}
+	} else if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
+		l.rewrite = true // part of it may be there
+		return unwritten(err)
+	}
+	l.lines, l.entries, l.dirs, l.head, l.rewrite = lines, entries, dirs, b.Head, false
+	return nil
 }
 
-// replay decodes lines into what they leave.
-func replay(lines []line) (entries map[graph.Key]Entry, dirs map[string]int64, err error) {
-	entries, dirs = map[graph.Key]Entry{}, map[string]int64{}
-	for _, l := range lines {
-		switch l.kind {
-		case linePut:
-			var e Entry
-			if err = json.Unmarshal(l.value, &e); err == nil {
-				entries[e.Key] = e
-			}
-		case lineDrop:
-			var key graph.Key
-			if err = json.Unmarshal(l.value, &key); err == nil {
-				delete(entries, key)
-			}
-		case lineDir:
-			var d dirTime
-			if err = json.Unmarshal(l.value, &d); err == nil {
-				dirs[d.Path] = d.Mtime
-			}
-		case lineHead:
-		default:
-			err = fmt.Errorf("%w: a line of kind %q", errDamaged, l.kind)
-		}
-		if err != nil {
-			return nil, nil, err
+// apply makes the batch's lines, and changes entries and dirs by it.
+func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int64) (text []byte, err error) {
+	for _, e := range b.Put {
+		entries[e.Key] = e
+		if text, err = appendLine(text, linePut, e); err != nil {
+			return nil, err
 		}
 	}
-	return entries, dirs, nil
+	for _, key := range b.Drop {
+		delete(entries, key)
+		if text, err = appendLine(text, lineDrop, key); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(b.Dirs)) {
+		if _, known := dirs[path]; known {
+			continue
+		}
+		dirs[path] = b.Dirs[path]
+		if text, err = appendLine(text, lineDir, dirTime{path, b.Dirs[path]}); err != nil {
+			return nil, err
+		}
+	}
+	return appendLine(text, lineHead, l.durable(b.Head))
+}
+
+// whole is the journal with nothing in it that was replaced since.
+func (l *Ledger) whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) ([]byte, error) {
+	b := Batch{Dirs: dirs, Head: head}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		b.Put = append(b.Put, entries[key])
+	}
+	return l.apply(b, map[graph.Key]Entry{}, map[string]int64{})
 }

@@ -65,7 +65,7 @@ func TestCommittedBatchesComeBack(t *testing.T) {
 	}
 }
 
-// A crash may leave any part of the last batch. The line that keeps it: journal.go, readLines
+// A crash may leave any part of the last batch. The line that keeps it: journal_lines.go, readLines
 // (lines[:committed]).
 func TestATornBatchNeverHappened(t *testing.T) {
 	root := t.TempDir()
@@ -102,7 +102,7 @@ func TestATornBatchNeverHappened(t *testing.T) {
 	}
 }
 
-// The line that keeps it: journal.go, readLines (bad before something good).
+// The line that keeps it: journal_lines.go, readLines (bad before something good).
 func TestAChangedJournalIsNotBelieved(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -162,6 +162,26 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	blobs, err := h.Live.Files.ReadDir(blobDir)
 	if err != nil || len(blobs) != 0 {
 		t.Errorf("contents that nothing names are kept: %v, %v", blobs, err)
+	}
+}
+
+// A hold says nothing of another machine that has the disk. Where the machine-id is not known, as
+// while it cannot be read, the machine is the same, and what is held stays held. The lines that
+// keep it: ledger.go, LoadWith; pkg/host/machine_id.go, IsOtherMachine.
+func TestAHoldIsOfItsMachine(t *testing.T) {
+	for own, held := range map[string]bool{"this\n": true, "": true, "another\n": false} {
+		root := t.TempDir()
+		l, h := open(t, root)
+		commit(t, l, h, Batch{Head: Head{Pin: &Pin{Revision: 2}, Boot: "boot", Machine: "this"}})
+		if err := os.MkdirAll(root+"/etc", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(root+"/etc/machine-id", []byte(own), 0o444); err != nil {
+			t.Fatal(err)
+		}
+		if head := Load(h.Live.Files).Head(); (head.Pin != nil) != held || (head.Boot != "") != held {
+			t.Errorf("the machine-id is %q: %+v", own, head)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/blob"
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const lastGoodFile = Dir + "/last-good.json"
@@ -28,11 +29,15 @@ type LastGood struct {
 	Names      int         `json:"names"`    // how many
 }
 
-// ReadLastGood returns nil where there is none, or none that may be read.
+// ReadLastGood returns nil where there is none, and to a user from whom it is kept. Of one that may
+// be there, whole, the error is as of [host.Unread].
 func ReadLastGood(r Reader) (*LastGood, error) {
 	data, err := r.ReadFile(lastGoodFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if isMissing(err) {
 		return nil, nil
+	}
+	if host.Unread(err) {
+		return nil, err
 	}
 	g := new(LastGood)
 	if err == nil {

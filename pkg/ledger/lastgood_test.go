@@ -84,3 +84,16 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		}
 	}
 }
+
+// denied is a host whose security policy lets nobody read what was taken last.
+type denied struct{ Reader }
+
+func (denied) ReadFile(string) ([]byte, error) { return nil, fs.ErrPermission }
+
+// What root may not read may be there. The line that keeps it: update.go, isMissing.
+func TestALastGoodThatRootMayNotReadIsNotAbsent(t *testing.T) {
+	needs.Root(t)
+	if g, err := ReadLastGood(denied{}); g != nil || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%+v, %v", g, err)
+	}
+}

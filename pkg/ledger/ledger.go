@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Ledger is the memory of one node. Safe for several goroutines.
@@ -50,6 +51,10 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 		return l
 	}
 	l.loadJournal(r)
+	if host.IsOtherMachine(r, l.head.Machine) {
+		// The disk of another machine is an image to this one: nobody held it, and it never was up.
+		l.head.Pin, l.head.Boot = nil, ""
+	}
 	if stamps.damage != "" {
 		l.damage = append(l.damage, stamps.damage)
 	}

@@ -21,6 +21,8 @@ type Pause struct {
 	// which nobody sets.
 	Boot string        `json:"boot,omitempty"`
 	Up   time.Duration `json:"up,omitempty"`
+	// Machine is the one that it is of; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Clock is what two clocks say: that of the wall, and the time since the boot.
@@ -58,11 +60,11 @@ func (p *Pause) Ends(c Clock) time.Time {
 	return sure
 }
 
-// ReadPause returns nil where there is none. A damaged file is said, and is none: a node is not
-// left alone for ever by accident.
+// ReadPause returns nil where there is none, or one of another machine, from whose disk this one
+// boots. A damaged file is said, and is none: a node is not left alone for ever by accident.
 func ReadPause(r Reader) (*Pause, error) {
 	p := new(Pause)
-	if err := readState(r, pauseFile, p); err != nil || p.Since.IsZero() {
+	if err := readState(r, pauseFile, p); err != nil || p.Since.IsZero() || host.IsOtherMachine(r, p.Machine) {
 		return nil, err
 	}
 	return p, nil

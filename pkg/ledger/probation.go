@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -59,7 +60,11 @@ type ProbationFile struct {
 // change is made again, on trial.
 func Trials(r Reader) ([]Probation, error) {
 	var out []Probation
-	if err := readJSON(r, trialsFile, &out); err != nil {
+	err := readJSON(r, trialsFile, &out)
+	if host.Unread(err) {
+		return nil, fmt.Errorf("%w: it may be there, so nothing is changed", err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read which units are on trial, %s: %w: it is written anew", trialsFile, err)
 	}
 	return out, nil

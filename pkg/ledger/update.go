@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const updateFile = Dir + "/update.json"
@@ -16,6 +19,9 @@ const updateFile = Dir + "/update.json"
 type Update struct {
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
+	// Keys are those that were trusted when it was seen, by their IDs; "": none, or an agent wrote
+	// the file that did not note it.
+	Keys string `json:"keys,omitempty"`
 	// Fingerprint names what it wanted of this node when it was first seen. Another generation that
 	// wants the same has waited as long.
 	Fingerprint string `json:"print"`
@@ -25,6 +31,9 @@ type Update struct {
 	Class  string    `json:"class"`
 	Since  time.Time `json:"since"`         // when it was seen
 	Free   time.Time `json:"free,omitzero"` // since when only time holds it back; zero: something else does
+	// FreeBoot and FreeUp are Free by a second clock, which nobody sets: see [Clock].
+	FreeBoot string        `json:"freeBoot,omitempty"`
+	FreeUp   time.Duration `json:"freeUp,omitempty"`
 	// LetGo says who let it go: it is on its way, and nothing holds it back any more. "": it waits.
 	LetGo string `json:"letGo,omitempty"`
 }
@@ -50,16 +59,22 @@ func DropUpdate(h Host) error { return dropState(h, updateFile) }
 // readState reads a file of the agent's into to, which stays as it is where there is none, or none
 // that may be read.
 func readState(r Reader, file string, to any) error {
-	if err := readJSON(r, file, to); err != nil {
+	err := readJSON(r, file, to)
+	if err != nil && !host.Unread(err) {
 		return fmt.Errorf("read %s: %w: it counts as absent", file, err)
 	}
-	return nil
+	return err
+}
+
+// isMissing says that a file is not there, or not for this user. What root may not read is there.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0
 }
 
 // readJSON is readState for who says of an error what it means.
 func readJSON(r Reader, file string, to any) error {
 	data, err := r.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if isMissing(err) {
 		return nil
 	}
 	if err == nil {

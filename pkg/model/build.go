@@ -68,8 +68,8 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	return b.tasks, b.notes, nil
 }
 
-// Prepares is what the node is prepared with for its network, if that has an owner who may go on
-// with it, or for the one that was handed over; nil: for none. It is for the ledger.
+// Prepares is what the ledger notes of the node's network if somebody else may own and go on with
+// it, or of the network that was handed over. Nil: of none.
 func Prepares(in Input) *network.Preparation {
 	net, ok := network.Of(in.Node)
 	if !ok || in.HandedOver != nil || in.Node.Apart() {

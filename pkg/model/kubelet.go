@@ -20,9 +20,10 @@ type setting struct {
 }
 
 // kubelet gives kubelet the flags that its release knows and the network needs, the smallest way
-// that reaches it: a file in its --config-dir if that can hold all of them, else a variable that
-// its command line already expands. Where neither is there, the file has what it can hold, and a
-// note says what to set. To kubelet a flag counts more than a file, and of one flag the last.
+// that reaches it: a file in its --config-dir if that can hold all of them and no later file says
+// otherwise, else a variable that its command line already expands. Where neither is there, the
+// file has what it can hold, and a note says what to set. To kubelet a flag counts more than a
+// file, and of one flag or field the last.
 func (b *builder) kubelet() error {
 	settings, err := b.kubeletSettings()
 	if err != nil || len(settings) == 0 {
@@ -31,7 +32,7 @@ func (b *builder) kubelet() error {
 	k := b.in.Facts.Kubelet
 	var held, rest []setting
 	for _, s := range settings {
-		if k.ConfigDir != "" && s.flag.Field != "" && s.overruled(k.Flags, "") == "" {
+		if k.ConfigDir != "" && s.flag.Field != "" && s.overruled(k.Flags, "") == "" && s.outdone(k) == "" {
 			held = append(held, s)
 		} else {
 			rest = append(rest, s)
@@ -56,8 +57,8 @@ func (b *builder) kubelet() error {
 				"systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
 				strings.Join(k.EnvFiles, ", "), facts.OwnDropIn, variable, flagLine(settings))
 		}
-	case len(unsaid(rest, k.Flags)) > 0:
-		rest = unsaid(rest, k.Flags)
+	case len(unsaid(rest, k)) > 0:
+		rest = unsaid(rest, k)
 		b.note(network.Warning, rest[0].origin, "kubelet takes no flags from us because %s: start it with %s",
 			whyNot(k, rest), flagLine(rest))
 	}
@@ -103,6 +104,7 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 		case user != "" && !f.has(v):
 			errs = append(errs, fmt.Sprintf("set %s (%s): kubelet %s has no --%s%s: remove it", path,
 				b.view.Origin(path), v, f.Name, f.rangeText()))
+		case user != "" && f.OfKops && !docker && b.in.Node.OfKops():
 		case user != "" && f.Docker && !docker:
 			b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself",
 				path, b.in.Node.ContainerRuntime)
@@ -121,12 +123,13 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 }
 
 // kubeletPlugin refuses a spec.kubelet.networkPluginName that is not the network's. With `cni: {}`
-// the network has judged it already.
+// the network has judged it already. kOps fills it in, whatever calls the plugins.
 func (b *builder) kubeletPlugin() error {
 	const path = "spec.kubelet.networkPluginName"
 	name := b.in.Node.Kubelet.NetworkPluginName
 	switch {
 	case name == "":
+	case !b.view.DockerKubelet() && b.in.Node.OfKops():
 	case !b.view.DockerKubelet():
 		b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path,
 			b.in.Node.ContainerRuntime)
@@ -145,21 +148,42 @@ func (f kubeletFlag) rangeText() string {
 	return fmt.Sprintf(" (there from 1.%d to 1.%d)", f.First, f.Last)
 }
 
+// is reports whether a flag's value is the wanted one. A path may end with a slash, as nodeup's do.
+func (s setting) is(value string) bool {
+	return value == s.value || path.IsAbs(s.value) && path.Clean(value) == s.value
+}
+
 // overruled is the flag, with another value, by which kubelet's command line wins over what comes
 // by a variable, or by a file where that is "". Empty: none does.
 func (s setting) overruled(flags []facts.FlagFact, variable string) string {
 	for _, f := range flags {
-		if f.Name == s.flag.Name && f.Value != s.value && (variable == "" || slices.Contains(f.Overrides, variable)) {
+		if f.Name == s.flag.Name && !s.is(f.Value) && (variable == "" || slices.Contains(f.Overrides, variable)) {
 			return "--" + f.Name + "=" + f.Value
 		}
 	}
 	return ""
 }
 
-// unsaid are the settings that kubelet's command line does not say already.
-func unsaid(settings []setting, flags []facts.FlagFact) (out []setting) {
+// outdone is what a file of kubelet's --config-dir that comes after ours says otherwise; "": none
+// does.
+func (s setting) outdone(k facts.KubeletFacts) string {
+	for _, v := range k.ConfigSet {
+		if v.Name == s.flag.Field && v.Value != s.value && v.File != k.ConfigFile &&
+			v.File > path.Join(k.ConfigDir, facts.OwnDropIn) {
+			return fmt.Sprintf("%s says %s: %s", v.File, v.Name, v.Value)
+		}
+	}
+	return ""
+}
+
+// unsaid are the settings that kubelet does not have already, by its command line or, where that
+// does not speak, by its configuration.
+func unsaid(settings []setting, k facts.KubeletFacts) (out []setting) {
 	for _, s := range settings {
-		if !slices.ContainsFunc(flags, func(f facts.FlagFact) bool { return f.Name == s.flag.Name && f.Value == s.value }) {
+		flag := slices.IndexFunc(k.Flags, func(f facts.FlagFact) bool { return f.Name == s.flag.Name })
+		said := flag >= 0 && s.is(k.Flags[flag].Value) || flag < 0 && slices.ContainsFunc(k.ConfigSet,
+			func(v facts.VariableFact) bool { return v.Name == s.flag.Field && v.Value == s.value })
+		if !said {
 			out = append(out, s)
 		}
 	}
@@ -188,6 +212,9 @@ func whyNot(k facts.KubeletFacts, settings []setting) string {
 	for _, s := range settings {
 		if flag := s.overruled(k.Flags, ""); flag != "" {
 			return "its command line says " + flag
+		}
+		if later := s.outdone(k); later != "" {
+			return later
 		}
 	}
 	if k.ConfigDir == "" && !slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Field == "" }) {

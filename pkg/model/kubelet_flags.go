@@ -13,6 +13,7 @@ type kubeletFlag struct {
 	Name        string
 	First, Last int    // minor releases of Kubernetes 1; Last 0: still there
 	Docker      bool   // only read where kubelet itself calls the plugins
+	OfKops      bool   // kOps says it by itself, whatever calls the plugins
 	Field       string // of KubeletConfiguration; "": a flag only
 	Number      bool   // what the field takes is a number
 	Path        string // in the documents, under spec.kubelet
@@ -80,7 +81,7 @@ func kubeletFlags() []kubeletFlag {
 		{Name: "configure-cbr0", First: 0, Last: 4, Docker: true, Path: "configureCbr0",
 			Source: "kubernetes#7984, kubernetes#34906",
 			User:   func(k config.Kubelet) string { return boolean(k.ConfigureCBR0) }},
-		{Name: "non-masquerade-cidr", First: 2, Last: 23, Docker: true, Path: "nonMasqueradeCIDR",
+		{Name: "non-masquerade-cidr", First: 2, Last: 23, Docker: true, OfKops: true, Path: "nonMasqueradeCIDR",
 			Source: "kubernetes#107096",
 			User:   func(k config.Kubelet) string { return k.NonMasqueradeCIDR.String() },
 			Value:  nonMasqueradeFlag},

@@ -38,11 +38,18 @@ func (b *builder) runtime() error {
 		return nil
 	}
 	rt := b.in.Facts.Runtime
+	if rt.Name == "docker" && rt.ConfDir != "" {
+		if b.view.ConfDir != rt.ConfDir || !slices.Contains(rt.BinDirs, b.view.BinDir) {
+			b.note(network.Warning, settings[0].origin, "cri-dockerd has its CNI directories by its command line, which "+
+				"is not changed: give cri-docker.service --cni-conf-dir=%s --cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
+		}
+		return nil
+	}
 	switch rt.Name {
 	case "containerd":
 		return b.containerd(rt, settings)
 	case "cri-o":
-		b.crio(settings)
+		b.crio(rt, settings)
 	default:
 		b.note(network.Warning, settings[0].origin,
 			"no container runtime is known here yet, so its CNI settings were not touched: it needs %s",
@@ -77,12 +84,21 @@ func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 
 // listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd
 // from 2.1 on. containerd serves no CRI where it finds bin_dir beside bin_dirs, so the key that its
-// files have already is kept. https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+// files have already is kept; 2.4 passes bin_dir over, but in files of 1.x, which it migrates.
+// https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+// https://github.com/containerd/containerd/blob/v2.4.2/plugins/cri/runtime/plugin.go
+// (migrateConfig)
 func listsBinDirs(rt host.RuntimeFacts) bool {
-	if rt.BinDirKey != "" {
+	release := release(rt)
+	switch {
+	case rt.Name != "containerd":
+		return rt.Name == "cri-o"
+	case rt.ConfigVersion >= 3 && release.AtLeast(2, 4):
+		return true
+	case rt.BinDirKey != "":
 		return rt.BinDirKey == "bin_dirs"
 	}
-	return rt.Name == "cri-o" || rt.Name == "containerd" && release(rt).AtLeast(2, 1)
+	return rt.ConfigVersion >= 4 || release.AtLeast(2, 1)
 }
 
 // containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys
@@ -94,7 +110,7 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 	switch {
 	case rt.ConfigVersion >= 3:
 		table[1] = "io.containerd.cri.v1.runtime"
-	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0):
+	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0) && !release(rt).AtLeast(2, 3): // 2.3 migrates each file
 		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s passes over the CNI settings of "+
 			"such a file: write it anew with `containerd config migrate`",
 			settingsText(settings), rt.ConfigFile, rt.Version)
@@ -102,7 +118,11 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 		table[1] = "cri"
 	}
 	if dir := importDir(rt); dir != "" {
-		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: path.Join(dir, runtimeDropIn+".toml"),
+		own := path.Join(dir, runtimeDropIn+".toml")
+		for _, s := range settings {
+			b.noteOverruled(rt, own, s.key, s.value)
+		}
+		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: own,
 			Mode: 0o644,
 			Content: []byte(fmt.Sprintf("%sversion = %d\n\n[plugins.'%s'.cni]\n%s", header, rt.ConfigVersion, table[1],
 				tomlLines(settings, false)))})
@@ -110,14 +130,63 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 		// read (containerd#12891)
 		return nil
 	}
-	file := rt.ConfigFile
-	file = cmp.Or(file, b.in.Node.Containerd.ConfigPath)
+	main := cmp.Or(rt.ConfigFile, b.in.Node.Containerd.ConfigPath)
 	for _, s := range settings {
-		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key,
-			Value: s.value,
-			Make:  fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
+		// what another file sets again, or in 1.x has the section of, counts only there
+		files := []string{cmp.Or(rt.SetBy[s.key], main)}
+		if files[0] != main && slices.ContainsFunc(rt.Imports, importedFromRoot) {
+			files = append(files, main)
+		}
+		for _, file := range files {
+			b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key,
+				Value: s.value,
+				Make:  fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
+		}
 	}
 	return nil
+}
+
+// importedFromRoot tells that containerd 1.6.20 and 1.7.0 look for a pattern below /, where systemd
+// starts them. Later releases take it from the directory of the file that imports.
+func importedFromRoot(pattern string) bool {
+	return !path.IsAbs(pattern) && strings.Contains(pattern, "*")
+}
+
+// noteOverruled says that somebody has the last word on a setting of our drop-in: whoever is not
+// known to come before it, such as the runtime's command line.
+func (b *builder) noteOverruled(rt host.RuntimeFacts, own, key string, value any) {
+	is := map[string]any{"conf_dir": rt.ConfDir, "network_dir": rt.ConfDir, "conf_template": rt.ConfTemplate}[key]
+	if is == nil { // a directory of plugins, or several
+		is = rt.BinDirs
+		if _, one := value.(string); one {
+			value = []string{value.(string)}
+		}
+	}
+	by := rt.SetBy[key]
+	if by != "" && by != own && !comesBefore(rt, by, own) && fmt.Sprint(is) != fmt.Sprint(value) {
+		b.note(network.Warning, by, "it sets %s and wins over our %s: take it out there, or write %s", key, own,
+			tomlValue(value))
+	}
+}
+
+// comesBefore tells that a runtime reads a file before another: it stands before it in the same
+// directory, or an earlier pattern of its imports has it.
+func comesBefore(rt host.RuntimeFacts, file, other string) bool {
+	if strings.HasPrefix(file, path.Dir(other)+"/") {
+		return file < other
+	}
+	for _, pattern := range rt.Imports {
+		if !path.IsAbs(pattern) {
+			pattern = path.Join(path.Dir(rt.ConfigFile), pattern)
+		}
+		if has, _ := path.Match(pattern, other); has {
+			return false
+		}
+		if has, _ := path.Match(pattern, file); has {
+			return true
+		}
+	}
+	return false
 }
 
 // release is the runtime's, zero where it is not known: it said none, or is not running.
@@ -145,9 +214,12 @@ func importDir(rt host.RuntimeFacts) string {
 }
 
 // crio reads every file in its drop-in directory and merges them key by key (crio.conf.d(5)).
-func (b *builder) crio(settings []runtimeSetting) {
-	b.add(tasks.File{Meta: b.runtimeMeta(settings[0], crioUnit), Path: path.Join(crioDropInDir, runtimeDropIn+".conf"),
-		Mode:    0o644,
+func (b *builder) crio(rt host.RuntimeFacts, settings []runtimeSetting) {
+	own := path.Join(cmp.Or(rt.DropInDir, crioDropInDir), runtimeDropIn+".conf")
+	for _, s := range settings {
+		b.noteOverruled(rt, own, s.crio, s.value)
+	}
+	b.add(tasks.File{Meta: b.runtimeMeta(settings[0], crioUnit), Path: own, Mode: 0o644,
 		Content: []byte(header + "[crio.network]\n" + tomlLines(settings, true))})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -67,4 +68,12 @@ func families(v network.Input) (v4, v6 bool) {
 		}
 	}
 	return true, false
+}
+
+// CNIDirs are the directories of confs and plugins that count on a node: those
+// of the documents, or those of its runtime where no document says any. What
+// adds pods looks where the tasks of [Build] put things.
+func CNIDirs(n *config.Node, f *host.Facts) (confDir string, binDirs []string) {
+	v := view(Input{Node: n, Facts: f})
+	return v.ConfDir, v.BinDirs
 }

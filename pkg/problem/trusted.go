@@ -23,7 +23,7 @@ var trusted = []Row{
 		Page: "security.md"},
 	{ID: PinDiffers, Means: "The manifest has another sha256 than `pin` says.",
 		Do: "Correct `pin`, or find out who published.", Page: "security.md"},
-	{ID: GenerationOlder, Means: "The store has an older generation than this node has taken.",
+	{ID: GenerationOlder, Means: "The store has an older generation than this node has seen.",
 		Do: "Find out who put it back. If it is meant: `agent --once --accept-older-generation`.", Page: "security.md"},
 	{ID: GenerationJump, Means: "The number of the generation is too far ahead of the last one.",
 		Do: "Find out who published it; publish a generation that follows the last one.", Page: "security.md"},

@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Console writes to the console of a node that has not joined yet, of which no metric and no API
-// says anything: one line when the node is prepared, and one for each reason that it is not. After
-// the first it says nothing more. The unit's standard output goes to the console as well as to the
-// journal (StandardOutput=journal+console), which is journald's doing: no device need be open to
-// the agent. A daemon that is started again on a node that was prepared since the boot writes
-// nothing.
+// Console writes to the console of a node that has not joined yet: no metric and no API tells of
+// such a node. It writes one line when the node is prepared, and one for each reason why it is not.
+// After the first it says nothing more. The unit's standard output goes to the console as well as
+// to the journal (StandardOutput=journal+console), which is journald's doing: no device need be
+// open to the agent. A daemon that is started again on a node that was prepared since the boot
+// writes nothing.
 type Console struct {
 	Latest
 	Out io.Writer

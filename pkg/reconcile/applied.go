@@ -15,9 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Which configuration is applied is said by a pass alone that ended right, and it is on the disk:
-// neither what the store has nor what the daemon works towards says it, and a restart of the daemon
-// does not forget it.
+// The applied configuration is that of the last pass that ended right. It is kept on the disk, so
+// that a restart of the daemon does not forget it. What the store has, and what the daemon works
+// towards, may be newer.
 
 // noting makes of a pass one that notes which configuration it has applied.
 func noting(ctx context.Context, do session.Action) session.Action {

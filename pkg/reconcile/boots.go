@@ -16,12 +16,12 @@ import (
 
 // failedBoots says which tasks are not made, by their first key: a boot failed with them, and all
 // that it failed with is wanted still. Nobody knows which of it was bad, so without one of it the
-// others are made again. Removals count too.
-func failedBoots(set *desired.Records, v host.View, now time.Time) map[graph.Key]error {
+// others are made again. Removals count too. The error is that it cannot be read now.
+func failedBoots(set *desired.Records, v host.View, now time.Time) (map[graph.Key]error, error) {
 	out := map[graph.Key]error{}
 	list, err := ledger.ReadBoots(v.Files)
-	if err != nil {
-		return out
+	if host.Unread(err) {
+		return nil, err
 	}
 	differs := func(k ledger.BootKey) bool {
 		rec, wanted := set.Of(k.Key)
@@ -38,7 +38,7 @@ func failedBoots(set *desired.Records, v host.View, now time.Time) map[graph.Key
 			out[k.Key] = graph.Permanent(why)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // BootFailedError is a change that is not made, or was taken back, since a boot failed with it.

@@ -16,7 +16,7 @@ import (
 )
 
 // The first boot of what was baked into an image asks the gateways once, and reports. It takes
-// nothing back. The lines that keep it: pkg/reconcile/session/boot.go, FirstOfImage;
+// nothing back. The lines that keep it: pkg/reconcile/session/first_boot.go, FirstOfImage;
 // pkg/checkpoint/probe/reach.go, Gateways.
 func TestTheFirstBootOfAnImageOnlyReports(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

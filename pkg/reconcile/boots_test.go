@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
+	"github.com/netwright/netwright/test/netns"
 )
 
 // failsABoot makes a pass on a root whose change a boot then fails with: back is what the host is
@@ -124,6 +126,28 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		t.Errorf("%s is %q; there are %v, %v", boots, hostroot.Read(t, root, boots), hostroot.There(root, gone), hostroot.There(root, "/etc/new"))
 	}
 	mustConverge(t, root, file(boots, "3"), file(gone, "1"), file(motd, "2"))
+}
+
+// While it cannot be read what a boot failed with, or what is on trial, no pass is made. The lines
+// that keep it: boots.go, failedBoots (Unread); plan.go, planSteps (Unread).
+func TestWhatCannotBeReadIsNotMadeAgain(t *testing.T) {
+	if !netns.Alone(t) {
+		return
+	}
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/boots", "1"))
+	failsABoot(t, root, firstboot.Bad, func() { hostroot.Put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
+	for _, name := range []string{"boots.json", "trials.json"} {
+		at := root + ledger.Dir + "/" + name
+		netns.Shell(t, "touch "+at+"; mount --bind /proc/self/mem "+at) // the memory of a process that has ended
+		if _, err := converge(t, root, file("/etc/boots", "2"), file("/etc/more", "1")); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("%s: %v", name, err)
+		}
+		netns.Shell(t, "umount "+at)
+		if hostroot.Read(t, root, "/etc/boots") != "1" || hostroot.There(root, "/etc/more") {
+			t.Errorf("%s: something was made without it", name)
+		}
+	}
 }
 
 // Where nothing is known it is made again after a while, each time a longer one.

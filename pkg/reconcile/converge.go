@@ -109,9 +109,9 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		if p.TakeNow != "" && aborted(err) {
 			err = errors.Join(err, rollout.WaitAgain(context.WithoutCancel(ctx), h, waited))
 		}
-		// it worked towards something else, or took it back
-		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest ||
-			changes.BesidesTasks(err) != nil {
+		// it worked towards something else or what was taken before, or took it back
+		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || !d.Taken.IsZero() ||
+			plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil {
 			return plan, errors.Join(err, pauses)
 		}
 		if failed := p.Rollout().Save(ctx, d, h, led); failed != nil {

@@ -181,3 +181,59 @@ func state(p *report.Plan, s report.State) bool {
 	}
 	return false
 }
+
+// The disk of a node boots as another machine, whatever the first one waited for: each has a key of
+// its own. The lines that keep it: pkg/certs/issue/renewal.go, reason (IsOtherMachine);
+// pkg/certs/issue/kubernetes.go, prepare.
+func TestAnotherMachineAsksByAKeyOfItsOwn(t *testing.T) {
+	b, api := newAskBench(t)
+	hostroot.Put(t, b.root, "/etc/machine-id", "11\n")
+	b.converge()
+	for i, other := range []string{"22", "33"} {
+		hostroot.Put(t, b.root, "/etc/machine-id", other+"\n")
+		for range 2 {
+			if b.converge(); api.created != i+2 {
+				t.Fatalf("machine %s: %d requests, want one more than before", other, api.created)
+			}
+		}
+		api.decide(api.approve)
+		b.converge()
+		if b.converge(); api.created != i+2 || !hostroot.There(b.root, "/etc/own/own.crt") {
+			t.Errorf("machine %s: %d requests, and it does not have what was asked for", other, api.created)
+		}
+	}
+}
+
+// The API's servers have another CA. While the old one is trusted too, what it signed is good; once
+// it is not, that is asked for again, and is trusted by the new one meanwhile. The line that keeps
+// it: pkg/certs/issue/renewal.go, lostItsCA.
+func TestIssueAgainForAnotherCAOfTheAPI(t *testing.T) {
+	b, api := newAskBench(t)
+	b.converge()
+	api.decide(api.approve)
+	b.converge()
+	first, old, next := b.leaf(), api.ca, pki.New(t, "kubernetes")
+	api.ca = &pki.Authority{PEM: old.PEM + next.PEM}
+	for range 2 {
+		if b.converge(); api.created != 1 {
+			t.Fatal("it was asked for again while both are trusted")
+		}
+	}
+	api.ca = next
+	for range 2 {
+		if b.converge(); api.created != 2 {
+			t.Fatalf("%d requests, want another one", api.created)
+		}
+	}
+	if got := hostroot.Read(t, b.root, "/etc/own/ca.crt"); got != next.PEM || !b.leaf().Equal(first) {
+		t.Errorf("while it waits, what is trusted is\n%s", got)
+	}
+	if shown, err := b.pass.DryRun(t.Context(), b.load()); err != nil || !strings.Contains(whys(shown), "do not trust the CA any more that signed it") {
+		t.Errorf("%v: a dry run does not say why:\n%s", err, whys(shown))
+	}
+	api.decide(api.approve)
+	b.converge()
+	if b.converge(); b.leaf().Equal(first) || api.created != 2 {
+		t.Errorf("what the old CA signed stays, or it is asked for again: %d requests", api.created)
+	}
+}

@@ -146,6 +146,7 @@ func TestIssueAgain(t *testing.T) {
 	}{
 		"another request": {func(b *issueBench) { b.documents(strings.Replace(ownEntry, "10.0.0.1", "10.0.0.2", 1)) }, "the documents ask for another"},
 		"another CA":      {func(b *issueBench) { b.authority(pki.New(b.t, "etcd-ca")) }, "the CA etcd-ca that signed it is not trusted any more"},
+		"another machine": {func(b *issueBench) { hostroot.Put(b.t, b.root, "/etc/machine-id", "22\n") }, "its key was made on another machine"},
 		"damaged":         {func(b *issueBench) { hostroot.Put(b.t, b.root, issue.Dir+"/own.json", "{") }, "there is none yet"},
 		"due": {func(b *issueBench) {
 			hostroot.Put(b.t, b.root, issue.Dir+"/own.json", strings.Replace(hostroot.Read(b.t, b.root, issue.Dir+"/own.json"), `"request"`, `"superseded": "2020-01-01T00:00:00Z", "request"`, 1))
@@ -153,6 +154,7 @@ func TestIssueAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newIssueBench(t, pki.New(t, "etcd-ca"), ownEntry)
+			hostroot.Put(t, b.root, "/etc/machine-id", "11\n")
 			b.converge()
 			first, key := b.leaf(), hostroot.Read(t, b.root, "/etc/own/own.key")
 			c.change(b)

@@ -105,7 +105,7 @@ func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/ledger/entries.go, lose.
+// The line that keeps it: pkg/ledger/journal.go, lose.
 func TestALostLedgerRemovesNothing(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,

@@ -17,11 +17,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What cannot be written down first, or not be taken back, is not begun: a full disk, a journal
-// that cannot be written, a checkpoint that cannot be taken. What only comes back to what the
-// ledger says was right needs no new note: the ledger knows whose it is and what was there before.
-// It is made all the same, so that no fault of the state's disk holds up what pods and kubelet
-// stand on.
+// A change is not begun if it cannot be written down first, or if its undo cannot be kept: the disk
+// is full, the journal or the checkpoint cannot be written. A repair needs no new note, for the
+// ledger has its owner and its baseline already. It is made all the same: no fault of the ledger's
+// disk takes pods and kubelet what they need.
 
 // write writes down what the plan is about to change, before the first change. What it returns is
 // the plan without what could not be looked at.
@@ -69,8 +68,8 @@ func (r *plan) restoreOnly(why error) *plan {
 	return &less
 }
 
-// UnwrittenError is a pass that only brought back what was right, since what it was to change could
-// not be written down, or not be taken back.
+// UnwrittenError is a pass that only made repairs: its other changes could not be written down, or
+// no undo of them could be kept.
 type UnwrittenError struct{ Err error }
 
 func (e *UnwrittenError) Error() string {

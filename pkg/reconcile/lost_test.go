@@ -42,8 +42,8 @@ func keeps(t *testing.T, root, when string) {
 }
 
 // A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a
-// reset take away what is not ours. The lines that keep it: pkg/ledger/journal.go, readLines;
-// pkg/ledger/entries.go, lose; pkg/reset/reset.go, refuseReset.
+// reset take away what is not ours. The lines that keep it: pkg/ledger/journal_lines.go, readLines;
+// pkg/ledger/journal.go, lose; pkg/reset/reset.go, refuseReset.
 func TestADamagedJournalHarmsNobody(t *testing.T) {
 	root := whole(t)
 	good := []byte(hostroot.Read(t, root, "/"+journal))
@@ -77,7 +77,7 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 
 // Where the ledger is lost, reset refuses before it does anything, and names what it would have
 // been about; after the next pass it names what stays. The lines that keep it: pkg/reset/reset.go,
-// refuseReset and decide (Head.Lost); pkg/ledger/entries.go, lose.
+// refuseReset and decide (Head.Lost); pkg/ledger/journal.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,

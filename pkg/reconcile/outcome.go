@@ -23,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -54,7 +55,7 @@ func (p Pass) converge(
 	if err != nil {
 		return nil, nil, errors.Join(unsettled, err)
 	}
-	// What cannot be written down holds up nothing that needs no note.
+	// An error of these writes holds up no change that needs no note.
 	beside := errors.Join(unsettled, discover.Save(ctx, h, r.apiCache))
 	out, made, err := p.carryOut(ctx, h, r)
 	var undone error
@@ -169,7 +170,9 @@ func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) erro
 		late = r.sw.Arrive(ctx, h, r.led)
 	}
 	o.halfway = late != nil
-	o.guard.WaitFor(p.waiting().Starting(ctx, h, o.rep, o.changes))
+	acting := o.acting()
+	o.guard.WaitFor(p.waiting().Starting(ctx, h, o.rep, o.changes, acting),
+		func(ctx context.Context) error { return acting.Unread(ctx, h) })
 	if err := o.guard.Finish(ctx, o.await(ctx, p, h, late)); err != nil { // of what is undone nothing is on trial
 		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
 	}
@@ -212,8 +215,17 @@ func (o *outcome) end(ctx context.Context, p Pass, h *host.Host) error {
 			func(t ledger.Probation) bool { return t.State == ledger.ProbationSuppressed }))
 }
 
-// awaitStarts looks at the units that were started; false: there are none.
+// acting are the units that the pass had reloaded or restarted.
+func (o *outcome) acting() starts.Acting {
+	return slices.Concat(starts.Acts(o.rep, o.changes), starts.Acts(o.pruneRep, o.removals))
+}
+
+// awaitStarts looks at the units that were started; false: there are none. A reload that failed is
+// owed again.
 func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
+	for _, reload := range p.waiting().AwaitReloads(ctx, h, o.acting()) {
+		o.plan.led.Effects.Enqueue(string(reload), "its last try, which failed")
+	}
 	any, again := p.waiting().Await(ctx, h, o.rep, o.changes)
 	o.lookAgain = again
 	return any

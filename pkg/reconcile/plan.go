@@ -108,7 +108,10 @@ func (p planner) target(
 	if d.Waiting != nil || !d.Taken.IsZero() {
 		d.RetainRenewed(v.Files, led)
 	}
-	found, learnt, heard := by.Sources().Discover(ctx, d, v)
+	found, learnt, heard, err := by.Sources().Discover(ctx, d, v)
+	if err != nil {
+		return to, learnt, err
+	}
 	by.Sources().AskEC2(ctx, d, v.Facts, &found)
 	to.desired = d
 	if to.graph, to.notes, err = d.Graph(v.Facts, found, by.Assets); err != nil {
@@ -151,9 +154,16 @@ func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) 
 	if err = execute.AckDone(ctx, v, r.led); err != nil {
 		return nil, err
 	}
+	if _, err = ledger.Trials(v.Files); host.Unread(err) {
+		return nil, err
+	}
+	failed, err := failedBoots(r.ownership.Set, v, time.Now())
+	if err != nil {
+		return nil, err
+	}
 	r.trials = probation.Load(v.Files, p.pass.Log, p.pass.CacheOnly)
 	r.refused = r.trials.Suppressed(v, r.graph, r.ownership.Set, time.Now())
-	maps.Copy(r.refused, failedBoots(r.ownership.Set, v, time.Now()))
+	maps.Copy(r.refused, failed)
 	if r.sw.Begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}

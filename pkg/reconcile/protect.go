@@ -23,10 +23,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// prepare writes down what the pass is about to change, before the first change. Where any change
-// is not proved harmless, nor proved before, it keeps in mind how everything is that the pass
-// changes, and returns the guard, the context of the run, and the plan without what could not be
-// looked at.
+// prepare writes the changes of the pass into the ledger, before the first of them. If one is
+// neither harmless nor proved before, it captures the state of all that the pass changes, for an
+// undo. It returns the guard, the context of the run, and the plan without the tasks whose state
+// could not be read.
 func (p Pass) prepare(
 	ctx context.Context, h *host.Host, r *plan,
 ) (*guard.Guard, context.Context, *plan, error) {
@@ -41,7 +41,8 @@ func (p Pass) prepare(
 	r.ownership.TimesBefore = ownership.TimesBefore(h.Live.Files, checkpoint.Around)
 	taker := guard.Taker{Running: true, Settings: p.Checkpoint, Log: p.Log, API: p.API,
 		Node: r.desired.Node.Name, CachesCopy: p.Ready, All: p.ConfirmWithin > 0}
-	// Of a change that is made whole or not at all nothing is written down until it can be undone.
+	// A switch, and a change that awaits a confirmation, is written down only when it can be
+	// undone.
 	if r.sw.Begins() || p.ConfirmWithin > 0 {
 		g, ctx, err := taker.Take(ctx, h, r.led, *change)
 		if err == nil {
@@ -60,7 +61,7 @@ func (p Pass) prepare(
 	return g, guarded, written, err
 }
 
-// undoable is what of the pass an undo takes back; nil: no change needs one.
+// undoable is the part of the pass that an undo takes back. Nil: no change needs an undo.
 func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.Change, error) {
 	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {

@@ -51,7 +51,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 // A file that documents ask for, and that the host holds, fails alone: it is told, all else is
 // made, what nobody wants any more goes, and kubelet is not held back. What the network itself
 // needs holds kubelet back. The lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
-// pkg/host/hostfs/error.go, IsBlocked; pkg/reconcile/changes/prepared.go, Prepared;
+// pkg/host/hostpath/error.go, IsBlocked; pkg/reconcile/changes/prepared.go, Prepared;
 // pkg/reconcile/changes/errors.go, isolated.
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, dir string){

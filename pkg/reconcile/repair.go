@@ -54,15 +54,14 @@ func (e *WholeError) Unwrap() error { return e.Why }
 
 func wholePass(format string, args ...any) error { return &WholeError{fmt.Errorf(format, args...)} }
 
-// Repair brings back what somebody changed of what some tasks own, and of what needs that, and
-// looks at nothing else. The daemon calls it when it hears whose key changed. The steps are what
-// was repaired, and none where all of it is right. Any error says that a pass has to look: that
-// is for what asks for effects, what is not known to be harmless, what is contested, what must be
-// written down before, and whatever does not go as it was to. A [*UnwrittenError] says that what
-// was repaired could not be written down.
+// Repair plans and applies some tasks alone, and those that need them. The daemon calls it with the
+// owners of a key that somebody changed. It returns a step for each repair, and none where all is
+// right. After an error a pass has to look: a repair refuses changes that ask for effects, that are
+// not known to be harmless, that are contested or that must be written down before, and it may
+// fail. A [*UnwrittenError] says that the repairs were made, and could not be written down.
 //
-// rest is called once, where something is to be repaired: it waits until the change has ended that
-// was heard of, and returns whose keys changed meanwhile. They are repaired with the others.
+// rest is called once, if there is something to repair: it waits until no more events come, and
+// returns the owners of the keys that changed meanwhile. They are repaired with the others.
 func (s *Converged) Repair(
 	ctx context.Context, p Pass, owners []tasks.Task, rest func() (more []tasks.Task, err error),
 ) (steps []report.Step, err error) {
@@ -141,8 +140,8 @@ func (s *Converged) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error
 	return g, nil
 }
 
-// plan is what is to be brought back of what tasks own, and of what needs that. It is an error if
-// any of that takes a pass.
+// plan plans tasks, and those that need them. It is an error if a change of one of them takes a
+// pass.
 func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, owners []tasks.Task) (*directRepair, error) {
 	g, err := s.around(owners)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	tx.Judge.Prove(ctx, planned, g, v, s.desired.Node)
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		key := res.Node.Owns()[0]
+		key := res.Key
 		if res.State != graph.Done {
 			return nil, wholePass("%s is %s: %w", key, res.State, res.Err)
 		}
@@ -179,8 +178,8 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	return one, nil
 }
 
-// direct is nil if a change may be made without a pass: it brings back what was proved, asks for
-// nothing, fetches and starts nothing, and nobody fights about it.
+// direct refuses a change that may only be made in a pass. What may be made without one brings a
+// proved state back, asks for no effect, fetches and starts nothing, and is not contested.
 func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 	c := planned.Get(key)
 	if planned.Repairs.Later(key) != nil || planned.Repairs.Contested(key) != nil {
@@ -220,7 +219,7 @@ func (s *Converged) repair(ctx context.Context, p Pass, h *host.Host, one *direc
 		return steps, &WholeError{err}
 	}
 	for i := range rep.Results {
-		if key := rep.Results[i].Node.Owns()[0]; done.Repairs.Later(key) != nil {
+		if key := rep.Results[i].Key; done.Repairs.Later(key) != nil {
 			return steps, wholePass("somebody fights about %s", key)
 		}
 	}

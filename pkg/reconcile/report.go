@@ -65,7 +65,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 	out := map[string]int{}
 	for _, rep := range reps {
 		for i := range rep.Results {
-			out[rep.Results[i].Node.Owns()[0].Kind()]++
+			out[rep.Results[i].Key.Kind()]++
 		}
 	}
 	return out
@@ -123,11 +123,9 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 		if g == nil {
 			continue
 		}
-		for _, t := range g.Order() {
-			for _, key := range t.Owns() {
-				if file := tasks.FileOf(key); file != "" {
-					dirs[path.Dir(file)] = true
-				}
+		for _, key := range g.Keys() {
+			if file := tasks.FileOf(key); file != "" {
+				dirs[path.Dir(file)] = true
 			}
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Documents that are not applied leave a node that works, and is looked after: the pass works
-// towards the last revision. Of the new documents nothing is applied, for no part of them is known
-// to do without the rest.
+// While new documents are not applied the node still works, and passes keep the last revision
+// right. No part of the new documents is applied alone: nobody knows which parts do without the
+// rest.
 
 // retainNetwork plans to keep the network that the node has, while a switch is not made.
 func (p planner) retainNetwork(ctx context.Context, to target) (*plan, error) {
@@ -42,9 +42,9 @@ func (p planner) retainNetwork(ctx context.Context, to target) (*plan, error) {
 	return r, err
 }
 
-// lastBuilt is a target that keeps what the node has where the documents ask for what this host
-// cannot have, a network on another cloud or an MTU above the link's. why is returned where there
-// is nothing to keep: a fresh node is not touched, and a revision that cannot be had is no better.
+// lastBuilt is the last revision as a target, where the documents ask for something impossible on
+// this host: a network of another cloud, an MTU above the link's. It returns why if there is no
+// revision to keep, as on a fresh node, or if that one cannot be built either.
 func (p planner) lastBuilt(to target, why error) (target, error) {
 	current := p.led.Head().Current
 	if current == 0 || to.desired.Pinned != nil {

@@ -108,8 +108,8 @@ func (g *Generation) Is(o *Generation) bool {
 	return g.Number == o.Number && g.Digest == o.Digest
 }
 
-// Configuration is what the node is made by. It has three generations: the newest that the
-// store has, that which the node is to have now, and that which it has.
+// Configuration is what the node is made by. It has three generations: the newest in the store, the
+// one that the node is to have now, and the one that it has.
 type Configuration struct {
 	Store string `json:"store"` // never with credentials
 	// Generation and Digest are those of Applied, for who knows only one.

@@ -52,8 +52,8 @@ func (v StatusView) Verdict() Verdict {
 	return Wrong
 }
 
-// Same says that two statuses differ in nothing but times and what a look that changed nothing
-// brings, so that there is nothing new. Each may be nil.
+// Same says that one status tells no news beside the other: at most times differ, and what a pass
+// without changes counts. Each may be nil.
 func (s *Status) Same(o *Status) bool {
 	if s == nil || o == nil {
 		return s == o

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Text writes a plan for eyes. A line for each change with + ~ - or ! comes
-// first, in the order of the run; what needs a person comes last, next to the
-// prompt: what waits, what failed with all that it holds up, what is
-// interrupted, and one line that counts.
+// Text writes a plan for eyes. A line for each change with + ~ - or ! comes first, in the order of
+// the run; what needs a person comes last, next to the prompt: waits, failures with the tasks that
+// they hold up, interruptions, and one line that counts.
 func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t := &planText{text{opt: opt}}
 	if !opt.Brief {

@@ -26,8 +26,8 @@ func (t *planText) failures(p *Plan) {
 	}, "not tried because of it:")
 }
 
-// left writes what others changed and that stays so, each with what is different and who did it, as
-// far as that is known.
+// left writes the drift that is not repaired: of each key the difference, and who made it where
+// that is known.
 func (t *planText) left(p *Plan) {
 	first := true
 	for i := range p.Steps {

@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -128,6 +129,8 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 	}
 	var failed []error
 	for _, of := range []phase{r.risky, r.rest} {
+		starts.Waiting{}.AwaitReloads(ctx, h, slices.Concat(starts.Acts(of.goneRep, of.going),
+			starts.Acts(of.backRep, of.restoring)))
 		failed = append(failed, changes.Failure(of.goneRep), changes.Failure(of.backRep), unremovable(of.goneRep))
 	}
 	if err = errors.Join(failed...); err == nil {

@@ -68,7 +68,7 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left != nil {
+		if left != nil && !errors.Is(left, host.ErrNoLiveState) { // no proof runs in an image
 			r.note("warning", left.Error())
 		}
 		if p.OnPlan != nil {

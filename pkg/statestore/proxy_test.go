@@ -22,7 +22,7 @@ import (
 // password of it, says what to do, and is final where another attempt meets the same. net/http
 // reads the environment once in a process, so a process of its own asks.
 //
-// The lines that keep it: pkg/statestore/transfer/explain.go throughProxy, Unwrap;
+// The lines that keep it: pkg/statestore/transfer/server_errors.go throughProxy, Unwrap;
 // pkg/statestore/transfer/client.go Bound.
 func TestProxyRefuses(t *testing.T) {
 	const child = "NETWRIGHT_TEST_PROXY"

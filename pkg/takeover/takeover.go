@@ -70,6 +70,9 @@ var made = []struct{ path, purpose string }{
 	{"/usr/lib/systemd/networkd.conf.d/40-disable-manage-foreign-routes.conf", "keeps networkd off the network's routes"},
 	{"/etc/systemd/network/99-default.link", "keeps udev off the MAC addresses of pods' links"},
 	{"/etc/systemd/network/75-eni-secondary.network", "keeps networkd off secondary interfaces"},
+	{"/etc/systemd/network/10-eni-secondary.network", "keeps networkd off secondary interfaces"}, // 1.34, 1.35
+	{"/etc/kops/nm-cloud-setup-disabled", "says that nm-cloud-setup is off"},
+	{"/etc/kops/firewalld-disabled", "says that firewalld is off"},
 	{"/etc/cloud/cloud.cfg.d/99-disable-network-hotplug.cfg", "keeps cloud-init off the network after boot"},
 	{"/etc/udev/rules.d/75-cloud-ifupdown.rules", "keeps ifupdown off pods' interfaces"},
 }
@@ -77,11 +80,8 @@ var made = []struct{ path, purpose string }{
 // nodeup's file of kernel parameters.
 const sysctlFile = "/etc/sysctl.d/99-k8s-general.conf"
 
-// ErrNoPeer says that nothing of nodeup is on the node.
-var ErrNoPeer = errors.New("nodeup made nothing on this host: this is for a node of kOps")
-
 // Nodeup compares what nodeup made on a node with what the documents want there, and with the plan
-// of a dry run. It is [ErrNoPeer] where nodeup made nothing.
+// of a dry run. Where nodeup made nothing it is an error.
 func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (*Takeover, error) {
 	c := &comparing{out: Takeover{Peer: "nodeup", Stays: []Resource{}, ChangesHands: []Resource{}, Differs: []Resource{}, New: []Resource{}},
 		items: map[string]report.Item{}, seen: map[string]bool{}}
@@ -115,7 +115,7 @@ func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (
 		}
 	}
 	if len(c.out.Stays)+len(c.out.ChangesHands)+len(c.out.Differs) == 0 {
-		return nil, ErrNoPeer
+		return nil, errors.New("nodeup made nothing on this host: this is for a node of kOps")
 	}
 	if err := c.sysctls(files, g); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // KindArchive is what the ledger calls an [Archive].
@@ -212,7 +213,7 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 			want.created()...), "is a symlink"
 		return s, nil
 	case info.Type != hostfs.Regular:
-		return s, &hostfs.InTheWayError{Path: s.path, Is: info.Type, Want: hostfs.Regular}
+		return s, &hostpath.InTheWayError{Path: s.path, Is: info.Type, Want: hostfs.Regular}
 	case !recorded:
 		content.Before, s.reason = "unknown", "there is no record of what "+t.Name+" has"
 	default:

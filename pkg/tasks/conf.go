@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,6 +131,7 @@ type candidate struct {
 
 	before []CNIConf // of meta-plugins
 	behind string    // where the file is broken: the first good one after it
+	loaded bool      // it is broken, and loaded with one in force
 }
 
 // effective finds what the consumer would use. A conf that upstream tasks are about to write is
@@ -143,12 +145,18 @@ func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate
 		}
 		conf, err := t.readConf(v, path.Join(t.Dir, name))
 		refused := t.refused(conf)
+		if err == nil && len(before) == 0 {
+			err = t.passedOver(v, conf)
+		}
 		switch {
 		case err == nil && refused != nil: // it is loaded, so none after it is
 			return candidate{name: name, err: refused}, false
 		case err == nil && conf.delegates() && t.File != "" && t.File != name:
 			before = append(before, conf) // a meta-plugin calls the next one by itself: it is meant to be first
 		case err == nil:
+			if also := t.brokenToo(v, confs[:i], confs[i+1:]); also.err != nil {
+				return also, false
+			}
 			return candidate{name: name, conf: conf, before: before}, true
 		case t.FirstOnly || name == t.File:
 			return candidate{name: name, err: err, behind: t.firstGood(v, confs[i+1:])}, false
@@ -157,6 +165,19 @@ func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate
 		}
 	}
 	return broken, false
+}
+
+// brokenToo is the first broken file that a consumer loads beside the one in force, as a further
+// network: it then has none at all, or adds no pod to any.
+// https://github.com/containerd/go-cni/blob/v1.1.13/opts.go (loadFromConfDir)
+func (t WaitConf) brokenToo(v host.View, before, after []string) candidate {
+	for i, name := range after {
+		conf, err := t.readConf(v, path.Join(t.Dir, name))
+		if err = cmp.Or(err, t.refused(conf)); err != nil && len(before)+1+i < t.Consumer.Loads {
+			return candidate{name: name, err: err, loaded: true}
+		}
+	}
+	return candidate{}
 }
 
 // firstGood is the first of these files by which pods could be added.
@@ -200,6 +221,11 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	own := first.name == t.File || t.File == ""
 	until, written := beingWritten(v, at)
 	switch {
+	case first.loaded && written:
+		return graph.WaitUntil(fmt.Sprintf("%s: %s is not valid yet: %s", t.Network, at, first.err), until)
+	case first.loaded:
+		return fmt.Errorf("%s is broken (%w), and by it no pod has a network, for the runtime loads several files "+
+			"(max_conf_num): repair it or remove it", at, first.err)
 	case first.err != nil && first.behind != "" && t.File == "":
 		return fmt.Errorf("%s: %s is broken (%w), and the runtime tries no later file, such as %s: repair it or "+
 			"remove it", t.Network, at, first.err, first.behind)
@@ -221,11 +247,31 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	return nil
 }
 
-// missingPlugins waits for the programs that a conf calls. By a conf that is older than a minute
-// they are missed: pods are asked for already.
-func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
-	var missing, wrong []string
-	for _, p := range conf.Programs() {
+// passedOver says why the consumer tries the next file although it could read this one.
+// https://github.com/cri-o/ocicni/blob/v0.4.3/pkg/ocicni/ocicni.go (loadNetworks)
+func (t WaitConf) passedOver(v host.View, conf CNIConf) error {
+	c := t.Consumer
+	if c.Network != "" && c.Network != conf.Name {
+		return fmt.Errorf("its network is %q, and %s gives pods no other than %q: take cni_default_network out of its "+
+			"configuration", conf.Name, c.Name, c.Network)
+	}
+	if !c.Validates || conf.File == path.Join(t.Dir, t.File) { // ours is awaited until its plugins are there
+		return nil
+	}
+	if err := c.refuses(conf.version()); err != nil {
+		return err
+	}
+	listed := slices.DeleteFunc(conf.Programs(), func(p Program) bool { return p.CalledBy != "" })
+	if missing, wrong := t.missing(v, listed); len(missing)+len(wrong) > 0 {
+		return fmt.Errorf("%s passes over it: it calls the plugin %s, which is no program in %s", c.Name,
+			strings.Join(append(missing, wrong...), ", "), strings.Join(t.BinDirs, ", "))
+	}
+	return nil
+}
+
+// missing are programs that are not there, and what stands in their place.
+func (t WaitConf) missing(v host.View, programs []Program) (missing, wrong []string) {
+	for _, p := range programs {
 		if slices.ContainsFunc(t.BinDirs,
 			func(dir string) bool { return v.Upcoming.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
 			continue
@@ -239,6 +285,13 @@ func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 			wrong = append(wrong, fmt.Sprintf("%s is not executable (mode %04o)", file, info.Mode))
 		}
 	}
+	return missing, wrong
+}
+
+// missingPlugins waits for the programs that a conf calls. By a conf that is older than a minute
+// they are missed: pods are asked for already.
+func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
+	missing, wrong := t.missing(v, conf.Programs())
 	until, written := beingWritten(v, conf.File)
 	switch {
 	case len(wrong) > 0:

@@ -16,6 +16,10 @@ type Consumer struct {
 	Name           string // for messages: "containerd 1.6.20"; "" is not known
 	Spec           string // the newest version of the spec that it knows; "" is not known
 	LoadsPluginDir bool   // it reads plugins of a list in a directory beside it (libcni 1.3)
+	// Validates says that it passes over a conf whose plugins are not there.
+	Validates bool
+	Loads     int    // how many files it loads, each as a network; 0: the first that it takes
+	Network   string // the only one that it gives pods, by the name in its conf; "": the first conf's
 }
 
 // version is the spec's version of a conf.

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,14 @@ func TestWaitConf(t *testing.T) {
 	multus.File, multus.Or, multus.Network = "00-multus.conf", "00-multus.conflist", "multus"
 	crio := flannel
 	crio.FirstOnly = false
+	validating := crio // what ocicni 0.4.3 makes of these directories, with plugins of spec 1.0.0
+	validating.Consumer = tasks.Consumer{Name: "cri-o 1.34.0", LoadsPluginDir: true, Validates: true}
+	anyValidated := validating
+	anyValidated.File = ""
+	two, all := flannel, flannel // what go-cni 1.1.12 makes of max_conf_num
+	two.Consumer.Loads, all.Consumer.Loads = 2, math.MaxInt
+	only, onlyOther := validating, validating
+	only.Consumer.Network, onlyOther.Consumer.Network = "cbr0", "crio"
 	for _, c := range []struct {
 		name  string
 		task  tasks.WaitConf
@@ -96,6 +105,30 @@ func TestWaitConf(t *testing.T) {
 			err: "libcni refuses the plugin `type` \"../../usr/bin/x\": expected the name of a program"},
 		{name: "an IPAM that is a path stops CRI-O too", task: crio, since: time.Hour,
 			files: map[string]string{"05-x.conf": `{"name":"a","type":"bridge","ipam":{"type":"x/y"}}`, "10-flannel.conflist": flannelList}, err: "05-x.conf comes before 10-flannel.conflist and is broken (libcni refuses"},
+		{name: "CRI-O passes over a conf whose plugin is gone", task: validating, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"05-cilium.conflist": `{"name":"cilium","cniVersion":"0.3.1","plugins":[{"type":"cilium-cni"}]}`, "10-flannel.conflist": flannelList}},
+		{name: "and containerd does not", task: flannel, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"05-cilium.conflist": `{"name":"cilium","cniVersion":"0.3.1","plugins":[{"type":"cilium-cni"}]}`, "10-flannel.conflist": flannelList},
+			err:   "05-cilium.conflist (network \"cilium\") comes before 10-flannel.conflist by its name"},
+		{name: "it does not look for an IPAM plugin", task: validating, since: time.Hour, bins: "flannel bridge portmap",
+			files: map[string]string{"05-x.conf": otherConf, "10-flannel.conflist": flannelList}, err: "comes before 10-flannel.conflist by its name"},
+		{name: "it passes over a version that none knows", task: validating, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"05-x.conf": `{"name":"x","cniVersion":"9.9.9","type":"bridge"}`, "10-flannel.conflist": flannelList}},
+		{name: "the plugins of the awaited are awaited", task: validating, files: map[string]string{"10-flannel.conflist": flannelList},
+			wait: "its conf calls the plugin flannel, portmap, bridge, host-local, not in /opt/cni/bin yet"},
+		{name: "any conf, and none that CRI-O takes", task: anyValidated, since: time.Hour, files: map[string]string{"50-mine.conf": otherConf},
+			err: "cri-o 1.34.0 passes over it: it calls the plugin bridge, which is no program in /opt/cni/bin"},
+		{name: "CRI-O takes the network that it is told", task: only, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"05-x.conf": otherConf, "10-flannel.conflist": flannelList}},
+		{name: "and no other", task: onlyOther, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList}, err: `its network is "cbr0", and cri-o 1.34.0 gives pods no other than "crio": take cni_default_network out`},
+		{name: "a broken file beside stops a containerd that loads all", task: all, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "20-x.conf": otherConf, "87-podman-bridge.conflist": "{"},
+			err:   "/etc/cni/net.d/87-podman-bridge.conflist is broken (parse it: line 1, column 1: unexpected end of JSON input), and by it no pod has a network"},
+		{name: "and is awaited while it is new", task: all, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "87-podman-bridge.conflist": "{"}, wait: "/etc/cni/net.d/87-podman-bridge.conflist is not valid yet"},
+		{name: "and not one that loads the two before it", task: two, since: time.Hour, bins: "flannel bridge host-local portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "20-x.conf": otherConf, "87-podman-bridge.conflist": "{"}},
 		{name: "plugins in a directory beside", task: anyConf, bins: "bridge", files: map[string]string{"50-mine.conflist": `{"name":"m","cniVersion":"1.1.0"}`, "m/00-b.conf": `{"type":"bridge"}`, "m/readme": ""}},
 		{name: "no plugins beside", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conflist": `{"name":"m","cniVersion":"1.1.0"}`, "m/readme": ""}, err: "no `plugins`"},
 	} {

@@ -8,11 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Directory is a directory with its mode and owner. Missing parents are made
 // with mode 0755; what is in it is nobody's business. A symlink to a directory
-// counts as the directory where it may be followed: see [hostfs.LinkError].
+// counts as the directory where it may be followed: see [hostpath.LinkError].
 type Directory struct {
 	Meta
 	Path  string
@@ -45,7 +46,7 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 		fields := append([]Field{{Name: "type", After: "directory"}}, want.created()...)
 		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create, Fields: fields}), "absent", fact), nil
 	case info.Type != hostfs.Directory:
-		return nil, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Directory}
+		return nil, &hostpath.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Directory}
 	case want.is(info):
 		return nil, nil
 	}

@@ -131,11 +131,12 @@ func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
 }
 
 // DoneSince says that the effect was done since mark was taken, or that systemd is about to: a job
-// of that kind is queued.
+// of that kind is queued. A reload that failed was not done: the unit has the settings that it had.
 func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, error) {
 	now, err := t.Mark(ctx, v)
 	if err != nil || now != mark || t.Action == ActionDaemonReload {
-		return now != mark && mark != "", err
+		failed := err == nil && t.Action == ActionReload && v.Units.FailedReload(ctx, t.Unit) != ""
+		return now != mark && mark != "" && !failed, err
 	}
 	have, err := v.Units.Unit(ctx, t.Unit)
 	switch have.JobType {

@@ -45,6 +45,19 @@ func testMarks(t *testing.T) {
 		}
 	}
 
+	// A reload that the unit refused is owed still.
+	ok(t, os.WriteFile("/etc/systemd/system/marked.service", []byte("[Service]\nExecStart=sleep 1000\nExecReload=/bin/false\n"), 0o644))
+	systemctl(t, "daemon-reload")
+	refused, err := reload.Mark(ctx, h.Live.View())
+	ok(t, err)
+	systemctl(t, "reload", "marked.service")
+	if now, err := reload.Mark(ctx, h.Live.View()); err != nil || now == refused {
+		t.Errorf("a reload that failed left no mark: %s (%v)", now, err)
+	}
+	if done, err := reload.DoneSince(ctx, h.Live.View(), refused); done || err != nil {
+		t.Errorf("a reload that failed counts as done (%v)", err)
+	}
+
 	mark, err := held.Mark(ctx, h.Live.View())
 	ok(t, err)
 	systemctl(t, "--no-block", "start", "slow.service")

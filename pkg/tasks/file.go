@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -118,7 +119,7 @@ func (t File) look(v host.View) (*Item, access, error) {
 		item.Fields = append([]Field{{Name: "type", Before: "symlink", After: "file"}}, want.created()...)
 		return item, want, t.show(item, nil)
 	case info.Type != hostfs.Regular:
-		return nil, want, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Regular}
+		return nil, want, &hostpath.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Regular}
 	}
 	item.Fields = want.changed(info)
 	same, err := t.hasContent(v, info)
@@ -155,7 +156,7 @@ func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo, hidden bool
 	var old []byte
 	if info.Size <= maxShown {
 		var err error
-		var names *hostfs.NamesError // what it holds may be another's: it is not shown
+		var names *hostpath.NamesError // what it holds may be another's: it is not shown
 		if old, err = v.Files.Strict().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
 			return err
 		}

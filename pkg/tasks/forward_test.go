@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
+	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -32,4 +34,26 @@ func TestForwardAccept(t *testing.T) {
 			t.Errorf("left behind:\n%s", got)
 		}
 	})
+}
+
+// Of chains of nf_tables each change comes as an event. Nothing tells of those of ip_tables. The
+// line that keeps it: kind_columns.go, forwardNotifies.
+func TestForwardAcceptIsPolledForTheTablesOfIPTablesAlone(t *testing.T) {
+	needs.Tool(t, "iptables-legacy", "ip6tables-legacy")
+	for _, program := range []string{"iptables-legacy", "ip6tables-legacy"} {
+		ns := netns.New(t)
+		ns.Do(func() {
+			polled := func(lost map[watch.Source]error) bool {
+				return NeedsPolling(ForwardAccept{Link: "cbr0", Families: []int{4}}, lost)
+			}
+			ns.Run("iptables-nft", "-P", "FORWARD", "DROP")
+			if polled(nil) || !polled(map[watch.Source]error{watch.NFT: host.ErrNotExist}) {
+				t.Error("chains of nf_tables alone are polled, or not polled where they are not heard")
+			}
+			ns.Run(program, "-P", "FORWARD", "DROP")
+			if !polled(nil) {
+				t.Errorf("what %s makes is not polled", program)
+			}
+		})
+	}
 }

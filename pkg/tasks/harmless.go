@@ -67,8 +67,8 @@ func proves[T Task](is func(ctx context.Context, t T, c *Change, on Ground) bool
 	return func(ctx context.Context, t Task, c *Change, on Ground) bool { return is(ctx, value[T](t), c, on) }
 }
 
-// Anew says that to bring a task back runs programs anew. What they do was not proved by what they
-// did before, so that such a task is never [ProofBefore].
+// Anew says that a repair of the task runs programs again. That they worked before does not prove
+// that they will: such a task is never [ProofBefore].
 func Anew(t Task) bool { return t.row() == rowUnit || t.row() == rowUnitState }
 
 // harmlessDirs are below which files are of no account to the node's own network, boot, units and
@@ -159,8 +159,8 @@ const (
 	ownModules = "/etc/modules-load.d/netwright.conf"
 )
 
-// linesHarmless says that no line of a file goes without another of its key, and that each that
-// comes is harmless. Of a content that is not shown nothing is known.
+// linesHarmless says that each new line of a file is harmless, and that each line that goes has a
+// new one of the same key. Where the content is not shown it is false.
 func linesHarmless(c *Change, file string, harmless func(line string) bool) bool {
 	at := slices.IndexFunc(c.Items, func(it Item) bool { return it.Key == FileKey(file) })
 	if at < 0 || c.Items[at].After == nil {

@@ -35,10 +35,10 @@ func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 		!want.Dst.Contains(want.Gateway) && onlyDefault(ctx, want.Dst, on)
 }
 
-// onlyDefault says that a range is inside the stated ranges of pods, and that no route of the host
-// but a default one, no network and no next hop of it has to do with the range. What cannot be read
-// is false. Tables besides the main one count: a policy rule may ask one of them after it
-// (ip-rule(8), suppress_prefixlength).
+// onlyDefault says that a range is inside the stated ranges of pods, and that only default routes
+// of the host lead there: no other route, no network of a link and no next hop overlaps with it.
+// Where that cannot be read it is false. Tables besides the main one count: a policy rule may ask
+// one of them after it (ip-rule(8), suppress_prefixlength).
 func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 	if !rtnl.Within(on.Pods, p) {
 		return false

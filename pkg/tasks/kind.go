@@ -110,7 +110,7 @@ var kinds = [...]Kind{
 		notOnDisk, goneAfterBoot, watched(watch.NFT, of(watchTable)), afterPods,
 		costs{cutsOff, ClassLive}, undoTable, allModes, tableCommand}},
 	{rowForwardAccept, "forward", recorded[ForwardAccept](nil, nil), undoKeys, always, &KeyKind{KindForward,
-		notOnDisk, goneAfterBoot, polled(watchForward), afterPods,
+		notOnDisk, goneAfterBoot, watchSource{watchForward, forwardNotifies}, afterPods,
 		costless, undoForward, allModes, byName}},
 	{rowEffect, "effect", recorded[Effect](nil, nil), undoKeys, proves(effectHarmless), &KeyKind{KindEffect,
 		notOnDisk, goneAfterBoot, unwatched, anyOrder,

@@ -94,6 +94,11 @@ func sysctlNotifies(name string, lost map[watch.Source]error) bool {
 	return watch.SysctlNotifies(name) && lost[watch.Links] == nil
 }
 
+// forwardNotifies says so where all chains at the forward hook are those of nf_tables.
+func forwardNotifies(_ string, lost map[watch.Source]error) bool {
+	return watch.ForwardNotifies() && lost[watch.NFT] == nil
+}
+
 // of is for kinds whose keys do not say all that a watcher needs.
 func of[T Task](add func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
 	return func(t Task, _ string, i *watch.Interest) {

@@ -41,10 +41,10 @@ func InterestOf(list []Task) watch.Interest {
 	return i
 }
 
-// NeedsPolling says that no event may come of changes of what a task owns, so that it is polled:
-// most sysctls, of which writers in containers are not heard, the tables of ip_tables, and whatever
-// comes from a source that cannot be watched. A route and an address that are watched are never
-// among them.
+// NeedsPolling says that a task's keys may change without an event, so that they are polled: most
+// sysctls, since a write in a container is no event here; the tables of ip_tables, if there are
+// any; and whatever has a source that cannot be watched now. Watched routes and addresses never
+// need it.
 func NeedsPolling(t Task, lost map[watch.Source]error) bool {
 	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool {
 		return !rowOf(key).watch.notifies(key.Name(), lost)

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // What the kinds that own paths have in common: how they look at a path, and how its owner and mode
@@ -114,7 +115,7 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 		case err == nil && there && info.Type == hostfs.Symlink:
 			err = fmt.Errorf("directory %s: it is a symlink that leads nowhere: remove it or make its target", dir)
 		case err == nil && there && info.Type != hostfs.Directory:
-			err = &hostfs.InTheWayError{Path: dir, Is: info.Type, Want: hostfs.Directory}
+			err = &hostpath.InTheWayError{Path: dir, Is: info.Type, Want: hostfs.Directory}
 		}
 		if err != nil || there {
 			slices.Reverse(items)

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -163,7 +164,7 @@ func TestFileShowsNoSecretAndNoBinary(t *testing.T) {
 func TestFileInTheWay(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.Mkdir(root+"/dir", 0o755), os.Symlink("dir", root+"/link"), unix.Mkfifo(root+"/pipe", 0o600))
-	var way *hostfs.InTheWayError
+	var way *hostpath.InTheWayError
 	if err := wantError(t, File{Path: "/dir"}, h.Live.View(), "a directory is in the way of the file", "mv /dir /dir.old"); !errors.As(err, &way) {
 		t.Errorf("%T", err)
 	}

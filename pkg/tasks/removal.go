@@ -79,7 +79,8 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case live == "":
 		return nil, nil
 	case !as(live, t.Last):
-		return nil, &RetainedError{Key: t.Key, Why: "somebody changed it since netwright wrote it"}
+		return nil, fmt.Errorf("%s stays: somebody changed it since netwright wrote it; remove it by hand if it is not "+
+			"needed", t.Key)
 	}
 	if t.Key.Kind() == KindFile {
 		others, err := t.hasOthers(v)
@@ -108,16 +109,6 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 		Pending:    []host.Fact{{Key: string(t.Key), Gone: true}},
 		Disruption: t.Disruption,
 	}, nil
-}
-
-// RetainedError is a key that stays although nobody wants it any more.
-type RetainedError struct {
-	Key graph.Key
-	Why string
-}
-
-func (e *RetainedError) Error() string {
-	return fmt.Sprintf("%s stays: %s; remove it by hand if it is not needed", e.Key, e.Why)
 }
 
 // hasOthers says that a directory of ours has something in it that stays.

@@ -7,17 +7,16 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// ActsLate says that what a unit does with a change, it does when everybody else has long gone on:
-// one that sets the node's own network up, and one of a hook, of which nobody knows what it does.
-// Not what runs pods, what mounts, and udev, which only acts on what comes. "" is no unit.
+// ActsLate says that a unit may act on a change long after it was made: one that sets the node's
+// own network up, or a hook, of which nobody knows what it does. Units that run pods or mount do
+// not, nor does udev, which acts only on devices that come. "" is no unit.
 func ActsLate(unit string) bool {
 	return unit != "" && !runtimeUnits[unit] && unit != "systemd-udevd.service" && !strings.HasSuffix(unit, ".mount")
 }
 
-// RevertCosts is what it means for the node's own packets that a key goes, or has again what
-// it had before the agent came, and that effects are asked for: whatever was there meanwhile, the
-// node may be reached by it. A link that goes has no address any more, and what is forwarded is not
-// the node's.
+// RevertCosts is what the node's own packets lose when a key is removed or gets its baseline back,
+// and effects are asked for: the node may be reached by the value that goes. A link that is removed
+// has no address any more, and forwarded packets are not the node's.
 func RevertCosts(key graph.Key, to string, asks []graph.Key) Disruption {
 	if slices.ContainsFunc(asks, func(k graph.Key) bool { return networkUnits[EffectOf(k).Unit] }) {
 		return MayCutOff

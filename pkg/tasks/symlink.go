@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // SymbolicLink is a symbolic link with its target as written. A link with
@@ -38,7 +39,7 @@ func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
 		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create,
 			Fields: []Field{{Name: "target", After: t.Target}}}), "absent", fact), nil
 	case info.Type != hostfs.Symlink:
-		return nil, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Symlink}
+		return nil, &hostpath.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Symlink}
 	}
 	target, err := v.Files.Readlink(t.Path)
 	if err != nil {

@@ -96,6 +96,7 @@ func (t Sysctl) planMissing(v host.View, key string, change *Change) (*Change, e
 		return nil, nil
 	case link != "":
 		return nil, graph.Wait("link " + link)
+	case module != "" && hasModule(v, module):
 	case module != "" && !v.Facts.Kernel.Modules:
 		change.NotApplicable = "not here before the host loads module " + module
 		return change, nil
@@ -106,6 +107,13 @@ func (t Sysctl) planMissing(v host.View, key string, change *Change) (*Change, e
 	}
 	return nil, fmt.Errorf("plan sysctl %s: kernel %s has no such key: correct its name or remove it: %w",
 		t.Key, v.Facts.Kernel.Release, host.ErrNotExist)
+}
+
+// hasModule says that the kernel has a module, and so all keys that it brings. A container does not
+// see all of them.
+func hasModule(v host.View, name string) bool {
+	state, err := v.Kernel.Module(name)
+	return err == nil && v.Facts.Contain == "" && (state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin)
 }
 
 // sysctlDisruption says what writing a key is known to do to the node's own packets, for plans and

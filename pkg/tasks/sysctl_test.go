@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -193,6 +194,12 @@ func TestSysctlThatIsAbsent(t *testing.T) {
 			t.Errorf("an optional key: %+v", c)
 		}
 		wantError(t, Sysctl{Key: "net.ipv4.none", Value: "1"}, h.Live.View(), "net.ipv4.none", "no such key", "correct its name")
+		if state, _ := h.Live.Kernel.Module("nf_conntrack"); state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {
+			v := h.Live.View()
+			machine := *v.Facts
+			machine.Contain, v.Facts = "", &machine
+			wantError(t, Sysctl{Key: "net.netfilter.nf_conntrack_helper", Value: "1"}, v, "no such key") // since Linux 6.0
+		}
 		wantError(t, Sysctl{Key: "../x", Value: "1"}, h.Live.View(), "no sysctl key")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -100,8 +101,8 @@ func (u UnitLinks) Restored(v host.View) (bool, error) {
 }
 
 // Restore brings back exactly these links, and has systemd read its units again where it changed
-// any. What somebody put into the place of one, or on the way to it, is an [hostfs.InTheWayError]
-// or a [hostfs.LinkError].
+// any. What somebody put into the place of one, or on the way to it, is an [hostpath.InTheWayError]
+// or a [hostpath.LinkError].
 func (u UnitLinks) Restore(ctx context.Context, h *host.Host) (changed bool, err error) {
 	if changed, err = u.relink(h); changed {
 		err = errors.Join(err, h.Units.DaemonReload(ctx))
@@ -153,7 +154,7 @@ func (l unitLink) restore(h *host.Host) error {
 func linksTo(v host.View, names ...string) (out []unitLink, err error) {
 	for _, dir := range UnitDirs(v) {
 		found, err := v.Files.ReadDir(dir)
-		if hostfs.IsMissing(err) {
+		if hostpath.IsMissing(err) {
 			continue // its last link went meanwhile
 		}
 		if err != nil {

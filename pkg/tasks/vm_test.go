@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
-	"github.com/netwright/netwright/pkg/host/rtnl"
-	"github.com/netwright/netwright/test/netns"
 	"github.com/netwright/netwright/test/vm"
 )
 
@@ -43,41 +42,26 @@ func TestKernelInAVM(t *testing.T) {
 	t.Run("module by modprobe", testModprobe)
 	t.Run("no such module", func(t *testing.T) { testNoModule(t, h) })
 	t.Run("bpffs", func(t *testing.T) { testBPFFS(t, h) })
-	t.Run("ports of bonds and teams", testPortsComeBack)
+	t.Run("project quotas", func(t *testing.T) { testProjects(t, h) })
 }
 
-// An undo makes an uplink a port again of the bond or the team that it was taken out of: these take
-// only a link that is down. The line that keeps it: pkg/host/rtnl/netstate_restore.go,
-// restoreMaster.
-func testPortsComeBack(t *testing.T) {
-	for kind, module := range map[string]string{"bond": "bonding", "team": "team"} {
-		if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
-			t.Fatalf("modprobe %s: %v\n%s", module, err, out)
-		}
-		ns := netns.New(t)
-		ns.Run("sh", "-ec", `ip link add port0 type veth peer name port1; ip link set port1 up; ip link add master0 type `+kind+`
-ip link set port0 master master0; ip link set master0 up; ip link set port0 up
-ip addr add 10.9.0.2/24 dev master0; ip route add default via 10.9.0.1`)
-		route := ns.Run("ip", "route", "show", "default")
-		ns.Do(func() {
-			net := rtnl.Open(true)
-			defer net.Close()
-			writer := rtnl.NewWriter(net, nil, nil)
-			was, err := net.NetState(t.Context())
-			ok(t, err)
-			ns.Run("sh", "-ec", `ip link set port0 nomaster; ip link set port0 up; ip addr del 10.9.0.2/24 dev master0; ip addr add 10.9.0.2/24 dev port0`)
-			for range 2 {
-				if err := writer.RestoreNet(t.Context(), was, rtnl.NetMade{}); err != nil {
-					t.Errorf("%s: %v", kind, err)
-				}
-				l, err := net.Link(t.Context(), "port0")
-				ok(t, err)
-				if now := ns.Run("ip", "route", "show", "default"); l.Master != "master0" || !l.Up ||
-					strings.Fields(now)[4] != strings.Fields(route)[4] {
-					t.Errorf("%s: the port has the master %q, up: %t; %s", kind, l.Master, l.Up, now)
-				}
-			}
-		})
+// A file that has another project than its directory is replaced on ext4, which does not swap it.
+// The line that keeps it: pkg/host/hostfs/batch_staged.go, rename (EXDEV).
+func testProjects(t *testing.T, h *host.Host) {
+	script := `cd "$(mktemp -d)"; truncate -s 64M disk; mkfs.ext4 -q -O quota,project disk
+mkdir /mnt/projects; mount -o loop,prjquota disk /mnt/projects
+cd /mnt/projects; mkdir d; echo old >d/a; echo old >d/b; chattr -p 7 +P d`
+	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b := h.Files.Batch()
+	defer b.Discard()
+	for _, name := range []string{"/mnt/projects/d/a", "/mnt/projects/d/b"} {
+		ok(t, b.Put(name, []byte("new\n"), hostfs.FileSpec{Mode: 0o644}))
+	}
+	ok(t, b.Commit(t.Context()))
+	if out, err := exec.Command("cat", "/mnt/projects/d/a", "/mnt/projects/d/b").Output(); err != nil || string(out) != "new\nnew\n" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

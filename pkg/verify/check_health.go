@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -79,7 +80,7 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 			return "nobody listens at " + name, false, nil
 		case err == nil:
 			return name, true, nil
-		case !hostfs.IsMissing(err):
+		case !hostpath.IsMissing(err):
 			return "", false, err
 		}
 	}

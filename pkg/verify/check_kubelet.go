@@ -2,8 +2,8 @@ package verify
 
 import "context"
 
-// kubelet looks whether kubelet stays up. It says nothing of one that does, that is not here, or
-// that nobody started.
+// kubelet fails where kubelet does not stay up. It gives no result where kubelet is up, is not
+// here, or was never started.
 func (c *checker) kubelet(ctx context.Context) {
 	unit := c.view.Facts.Kubelet.Unit
 	if unit == "" {

@@ -18,8 +18,8 @@ const (
 // https://kubernetes.io/docs/reference/networking/virtual-ips/
 const proxyHealth = "http://localhost:10256/healthz"
 
-// kubeProxy asks kube-proxy how it is. Where nothing answers, another may serve the services, so
-// that it is no failure unless a document says that it runs.
+// kubeProxy asks kube-proxy for its health. No answer is a failure only where a document says that
+// it runs: another program may serve the services.
 func (c *checker) kubeProxy(ctx context.Context, at string) {
 	on := c.want.KubeProxy
 	if c.run == nil || on != nil && !*on {

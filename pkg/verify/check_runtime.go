@@ -67,7 +67,7 @@ func (c *checker) directories() {
 	}
 	rt, ours := c.view.Facts.Runtime, c.want.Conf
 	who, from, confDir, binDirs := rt.Name, rt.From, rt.ConfDir, rt.BinDirs
-	if rt.Name == "docker" {
+	if rt.Name == "docker" && confDir == "" {
 		k := c.view.Facts.Kubelet
 		who, from, confDir, binDirs = "kubelet", k.Unit, k.CNI.ConfDir, k.CNI.BinDirs
 		if k.CNI.Plugin == "" {

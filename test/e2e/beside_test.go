@@ -229,7 +229,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 
 // One daemon, and none during a reset: a second one names the first; one that systemd does not know
 // is ended by a reset all the same. The lines that keep it: cmd/agent/daemon.go, Lock;
-// pkg/service/stop.go, askToStop and Lock.
+// pkg/service/stop_daemon.go, askToStop and Lock.
 func TestOneDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	ctx := t.Context()

@@ -181,10 +181,40 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 	witnessed(t, f, n.Address(), true)
 }
 
+// The files of netplan and ifupdown, and what is in them.
+const (
+	netplan   = "/etc/netplan/50-host0.yaml"
+	byNetplan = `network: {version: 2, ethernets: {host0: {accept-ra: false, addresses: [10.77.0.11/24, "fd00:77::11/64"],
+  routes: [{to: default, via: 10.77.0.1}, {to: "::/0", via: "fd00:77::1"}]}}}
+`
+	interfaces   = "/etc/network/interfaces"
+	byInterfaces = `auto lo host0
+iface lo inet loopback
+iface host0 inet static
+  address 10.77.0.11/24
+  gateway 10.77.0.1
+iface host0 inet6 static
+  address fd00:77::11/64
+  gateway fd00:77::1
+  dad-attempts 0
+`
+)
+
+// setUpBy is a node whose link a package sets up by a file.
+func setUpBy(name, file, content string) func(*testing.T) (node.Options, string) {
+	return func(t *testing.T) (node.Options, string) {
+		s, good := goodStore(t)
+		return options(t, s, "node-1", "10.77.0.11", node.Options{Degraded: true, Layers: []string{node.Layer(t, name)}, Files: map[string]string{
+			"/etc/netwright/agent.yaml": agentFile("1m"), file: content,
+			"/etc/systemd/system/lab-network.service.d/off.conf": "[Unit]\nConditionPathExists=!/etc/lab-network\n",
+		}}), good
+	}
+}
+
 // What a boot made of a link is mended through who manages the link: one that the boot could not
 // start is started, one that set up what was wrong sets up what was right; what files set in the
-// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot/firstboot.go, act;
-// pkg/checkpoint/firstboot/awaiting.go, Prove (Around).
+// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot/firstboot.go, act
+// (DaemonReload: of netplan; ifupdown); pkg/checkpoint/firstboot/awaiting.go, Prove (Around).
 func TestABootIsMendedByTheLinksManager(t *testing.T) {
 	byNetworkd := func(t *testing.T) (node.Options, string) {
 		s, good := goodStore(t)
@@ -200,6 +230,9 @@ func TestABootIsMendedByTheLinksManager(t *testing.T) {
 		name, path, content, why string
 		node                     func(*testing.T) (node.Options, string)
 	}{
+		{"netplan", netplan, strings.Replace(byNetplan, "10.77.0.11", "192.0.2.7", 1), "address:host0/10.77.0.11/24", setUpBy("netplan.io", netplan, byNetplan)},
+		{"ifupdown", interfaces, strings.Replace(byInterfaces, "10.77.0.11", "192.0.2.7", 1), "address:host0/10.77.0.11/24", setUpBy("ifupdown", interfaces, byInterfaces)},
+		{"ifupdown fails", interfaces, "auto host0\niface host0 inet static\n", "address:host0/10.77.0.11/24", setUpBy("ifupdown", interfaces, byInterfaces)},
 		{"it could not start", "/etc/systemd/system/systemd-networkd.service.d/x.conf", "[Service]\nExecStart=\nExecStart=/bin/false\n",
 			"no link that is up has it", byNetworkd},
 		{"a sysctl", "/etc/sysctl.d/zz-boot.conf", "net.ipv4.neigh.host0.mcast_solicit = 0\n",
@@ -227,6 +260,9 @@ func TestABootIsMendedByTheLinksManager(t *testing.T) {
 			until(t, n, "it is judged", "test ! -e /var/lib/netwright/awaiting")
 			if now := n.Shell(ctx, "cat "+c.path+" 2>/dev/null || true"); now != was {
 				t.Errorf("the file is %q, and was %q", now, was)
+			}
+			if now := n.Must(ctx, "ip", "-o", "addr", "show", "dev", "host0"); strings.Contains(now, "192.0.2.7") {
+				t.Errorf("what the boot set is still there:\n%s", now)
 			}
 			if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "bad ") || !strings.Contains(out, c.why) {
 				t.Errorf("history:\n%s", out)

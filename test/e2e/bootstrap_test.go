@@ -103,6 +103,16 @@ func userData(t testing.TB, sum string, args ...string) string {
 	return string(out)
 }
 
+// multipart is user-data of several parts.
+func multipart(parts ...string) string {
+	const boundary = "=of-the-parts="
+	text := "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n"
+	for _, part := range parts {
+		text += "\n--" + boundary + "\nContent-Type: text/cloud-config; charset=\"us-ascii\"\n\n" + part
+	}
+	return text + "\n--" + boundary + "--\n"
+}
+
 // cloudInit is the distribution's cloud-init, and the other program that downloads.
 var cloudInit = []string{"cloud-init", "wget"}
 
@@ -255,10 +265,13 @@ func TestBootstrap(t *testing.T) {
 	}
 	t.Run("cloud-init, cloud-config", func(t *testing.T) {
 		files := maps.Clone(lab)
-		files["/var/lib/cloud/seed/nocloud/user-data"] = userData(t, sum(program), "--url", mirror+"/netwright", "--format", "cloud-config")
+		// Beside what somebody else wants of the machine, by the same two lists.
+		files["/var/lib/cloud/seed/nocloud/user-data"] = multipart("#cloud-config\nruncmd:\n- [touch, /root/ran]\nwrite_files:\n- {path: /root/written}\n",
+			userData(t, sum(program), "--url", mirror+"/netwright", "--format", "cloud-config"))
 		n := bare(t, f, "config", "10.77.0.15", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Files: files})
 		n.Must(ctx, "cloud-init", "status", "--wait")
 		n.Must(ctx, "grep", "netwright: installed", "/var/log/cloud-init-output.log")
+		n.Shell(ctx, "ls /root/ran /root/written; journalctl --sync; journalctl -t netwright-bootstrap | grep -q installed")
 		check(t, n)
 	})
 	// Here from the instance's metadata, by version 2. In a container cloud-init itself does not
@@ -323,7 +336,8 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		answerAt(t, f, node.Gateway4+":1", served)
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && ! systemctl is-active -q netwright-bootstrap.service")
 		n.Shell(ctx, `test ! -e /var/lib/netwright/bootstrap; test ! -e /etc/systemd/system/netwright-bootstrap.service
-test ! -L /etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service; test -x /usr/bin/netwright`)
+test ! -L /etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service; test -x /usr/bin/netwright
+journalctl --sync; journalctl -b -t netwright-bootstrap | grep -q installed`)
 	})
 
 	t.Run("not installed at first", func(t *testing.T) {
@@ -384,6 +398,22 @@ test "$(sysctl -n net.ipv4.conf.all.log_martians)" = 1`) // the undo was rehears
 			t.Errorf("exit code %d of an installation without a place for units: %s%s", res.Code, res.Stdout, res.Stderr)
 		}
 		n.Shell(ctx, "! test -e /usr/local/bin/netwright")
+	})
+
+	// The image's daemon found no store, and ends between the look of `agent install` and the
+	// restart.
+	t.Run("the daemon ends meanwhile", func(t *testing.T) {
+		n := bare(t, f, "ending", "10.77.0.22", node.Options{})
+		n.Write("/root/user-data", userData(t, sum(program), "--url", mirror+"/netwright"), 0o700)
+		n.Must(ctx, "/root/user-data")
+		n.Write("/etc/systemd/system/netwright-agent.service.d/slow.conf", "[Service]\nNotifyAccess=all\nExecStart=\n"+
+			"ExecStart=/bin/sh -c '/usr/bin/netwright; until [ -e /run/go ]; do sleep .01; done'\n", 0o644)
+		// Between the look of `agent install`, for which it runs, and the restart.
+		n.Write("/usr/local/bin/systemctl", "#!/bin/sh\ncase $* in *restart*netwright-agent*) touch /run/go; "+
+			"while /usr/bin/systemctl is-active -q netwright-agent; do sleep .01; done ;; esac\nexec /usr/bin/systemctl \"$@\"\n", 0o755)
+		n.Shell(ctx, `systemctl stop netwright-agent; echo >/etc/netwright/agent.yaml; systemctl daemon-reload; systemctl start netwright-agent; journalctl --sync
+journalctl -b -u netwright-agent | grep 'no state store is named'; PATH=/usr/local/bin:$PATH /root/user-data; test -e /run/go`)
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
 	})
 
 	t.Run("network late", func(t *testing.T) {

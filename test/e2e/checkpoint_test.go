@@ -95,7 +95,7 @@ var cuts = []cut{
 		made: "ip address show cbr0 | grep -q 10.79.0.17/28"},
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
-	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/rtnl/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/undo/capture.go:Keep
+	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate/links.go:restoreLinks, and its large programs: pkg/checkpoint/undo/capture.go:Keep
 		edit: [2]string{"  networking:\n    bridge: {}\n" + atOnce + "  assets:\n  - name: cni-plugins\n",
 			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n" + atOnce + "  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
@@ -106,7 +106,7 @@ var cuts = []cut{
 		edit: [2]string{"  networking:", networkFile("05-bad.netdev", "[NetDev]\nName=br9\nKind=bridge\n") +
 			assetFile("/etc/systemd/network/05-bad.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n") + "  networking:"},
 		made: "ip link show host0 | grep -q br9"},
-	{name: "firewall rule", run: "/usr/bin/cutoff", // pkg/tasks/table.go:disruption
+	{name: "firewall rule", run: "/usr/bin/cutoff", // pkg/tasks/nft_table.go:disruption
 		made: "nft list table inet netwright-cutoff"},
 }
 

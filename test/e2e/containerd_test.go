@@ -23,17 +23,7 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 		t.Fatal("containerd has a network before the agent ran")
 	}
 	n.Must(ctx, "netwright", "--once")
-	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
-	for {
-		ready, info := networkStatus(ctx, t, n)
-		if ready && strings.Contains(info, "cbr0") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("containerd did not load the conf: ready %v\n%s", ready, info)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	awaitNetwork(ctx, t, n)
 
 	n.Write("/etc/cni/net.d/00-stale.conflist", `{"cniVersion":"1.0.0","name":"stale","plugins":[{"type":"no-such-plugin"}]}`, 0o644)
 	res := n.Run(ctx, "netwright", "--dry-run")
@@ -44,6 +34,55 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 		t.Log("a foreign conf is no failure of ours, and is reported")
 	}
 	n.Must(ctx, "test", "-e", "/etc/cni/net.d/00-stale.conflist") // somebody else's: never touched
+}
+
+// Where containerd 1.x takes its CNI settings from another file than its main one, the documents'
+// directory is set there; and a directory that is not absolute is the one below /.
+// The lines that hold it: model/runtime.go, containerd; host/facts/runtime_files.go, absolute.
+func TestContainerdTakesTheDirectoriesInAnothersSection(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := bridgeStore(t)
+	const cri, nvidia = "[plugins.\"io.containerd.grpc.v1.cri\"", "/etc/containerd/conf.d/99-nvidia.toml"
+	main := "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n" + cri + ".cni]\n  bin_dir = \"opt/cni/bin\"\n  conf_dir = \"etc/cni/net.d/\"\n"
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/containerd/config.toml": main}}))
+
+	n.Must(ctx, "netwright", "--once")
+	awaitNetwork(ctx, t, n)
+
+	n.Write(nvidia, "version = 2\n"+cri+".containerd]\n  default_runtime_name = \"runc\"\n", 0o644)
+	n.Must(ctx, "systemctl", "restart", "containerd.service")
+	if got := criCNI(ctx, t, n); got.ConfDir != "/etc/cni/net.d" {
+		t.Fatalf("containerd has conf_dir %s: it does not replace the section", got.ConfDir)
+	}
+	text := document("Cluster", cluster, strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t))
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", text, 0o644)
+	n.Must(ctx, "netwright", "--once")
+	if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" {
+		t.Errorf("containerd has conf_dir %s\n%s", got.ConfDir, n.Must(ctx, "cat", nvidia))
+	}
+	if now := n.Must(ctx, "cat", "/etc/containerd/config.toml"); now != main {
+		t.Errorf("its main file is another, where nothing counts:\n%s", now)
+	}
+	if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
+		t.Errorf("a dry run after it exits %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+}
+
+// awaitNetwork waits until the node's containerd has the network of our bridge.
+func awaitNetwork(ctx context.Context, t *testing.T, n *node.Node) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	for {
+		ready, info := networkStatus(ctx, t, n)
+		if ready && strings.Contains(info, "cbr0") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("containerd did not load the conf: ready %v\n%s", ready, info)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 // criStatus asks the node's containerd by CRI, as kubelet does. A containerd that has just started

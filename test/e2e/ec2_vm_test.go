@@ -71,3 +71,38 @@ func TestFactsOnEC2(t *testing.T) {
 		t.Errorf("without an answer: %+v, %q", silent.Instance, silent.Problems)
 	}
 }
+
+// The primary interface stays networkd's, though it has further names, as each of EC2 has: to
+// networkd `Name=!ens5` is true of an interface that has another name besides. Its own file is read
+// after ours, as 80-ec2.network of Amazon Linux is. Only the driver is another one in this machine.
+// The line that keeps it: pkg/model/aws_enis.go, furtherENIs (INTERFACE)
+func TestPrimaryInterfaceStaysNetworkds(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, "", nil)
+	path, text := nodeDocument("node-1", "10.0.2.15", "[10.244.1.0/24]")
+	s.write(t, path, text)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, greedySpec+s.pluginSpec(t)))
+	boot := vm.Run(t, vm.Options{
+		Payload: map[string]string{"netwright": agent(t), "store": s.dir},
+		Boots: []string{`
+			install -m 0755 netwright /usr/bin/netwright
+			mkdir -p /etc/netwright; cp -r store /srv/netwright
+			printf 'store: /srv/netwright\ncluster: ` + cluster + `\nnode: node-1\n' >/etc/netwright/agent.yaml
+			until ip route | grep -q ^default; do sleep 0.1; done
+			mv /run/systemd/network/10-uplink.network /run/systemd/network/80-ec2.network
+			ip link property add dev eth0 altname enp0s5
+			netwright --dry-run -o json >/run/plan || test $? = 2
+			ip link add eth1 type veth peer name other1
+			printf %b "$(sed -n '/"file:.run.systemd.network.75-netwright-enis.network"/,$s/.*"diff": "\(.*\)".*/\1/p' /run/plan | head -1)" |
+				sed -n 's/^+//p' | sed 's/^Driver=.*/Driver=virtio_net veth/' >/run/systemd/network/75-netwright-enis.network
+			cat /run/systemd/network/75-netwright-enis.network
+			networkctl reload
+			for i in $(seq 60); do networkctl --no-legend list eth1 | grep -q unmanaged && break; sleep 1; done
+			for i in $(seq 60); do networkctl --no-legend list eth0 | grep -qE 'pending|configuring|initialized' || break; sleep 1; done
+			networkctl --no-legend list eth1 | grep -q unmanaged
+			networkctl --no-legend list eth0; cat /run/systemd/netif/links/$(cat /sys/class/net/eth0/ifindex)`},
+	})[0]
+	if boot.Code != 0 || !strings.Contains(boot.Output, "NETWORK_FILE=/run/systemd/network/80-ec2.network\n") || strings.Contains(boot.Output, "unmanaged") {
+		t.Errorf("the script ended with %d:\n%s", boot.Code, boot.Output)
+	}
+}

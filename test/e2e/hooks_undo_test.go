@@ -101,8 +101,8 @@ func hookThat(name string) string {
 //
 // The lines that keep it: pkg/checkpoint/undo/surroundings.go; pkg/checkpoint/probe/comparison.go,
 // AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/firewall/ruleset_message.go;
-// pkg/host/rtnl/netstate_added.go; pkg/host/rtnl/netstate.go, ruleMessage;
-// pkg/host/rtnl/route_message.go; pkg/host/systemd/list.go.
+// pkg/host/netstate/added.go; pkg/host/netstate/rules.go, ruleMessage;
+// pkg/host/netstate/route_message.go; pkg/host/systemd/list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

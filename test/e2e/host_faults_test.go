@@ -1,10 +1,15 @@
 package e2e
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // The disk of the agent's state is full, a file of ours is a link to itself, the directory of
@@ -90,4 +95,147 @@ func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	n.Must(ctx, "rm", place)
 	until(t, n, "it is READY", "systemctl is-active -q netwright-agent")
 	checkBridgeNode(t, n)
+}
+
+// With however few descriptors a run has, no change stays that cuts the node off: probes that could
+// not be asked before it are not taken for silent. The line that keeps it:
+// pkg/checkpoint/probe/ask.go, unasked.
+func TestWithoutDescriptorsNoChangeIsUnproved(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	document := "/srv/netwright/" + cluster + "/cluster.yaml"
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("1s")}}))
+	bad, made := badRoute(good)
+	hook := strings.Replace(good, "  networking:", "  hooks: [{name: sleeper.service, manifest: \"ExecStart=/bin/sleep 1000000\"}]\n  networking:", 1)
+	for _, text := range []string{good, hook, good} { // what hooks do is watched, which takes more to begin a checkpoint
+		n.Write(document, text, 0o644)
+		n.Shell(ctx, "netwright --once || netwright --once")
+	}
+	n.Write(document, bad, 0o644)
+	undone := 0
+	for most := 10; most < 20; most++ { // fewer do not begin; how many a probe needs is not ours to say
+		res := n.Run(ctx, "systemd-run", "--wait", "--pipe", "-q", "--collect", "-p", "LimitNOFILE="+strconv.Itoa(most), "netwright", "--once")
+		until(t, n, "the checkpoint is over", "test ! -e /var/lib/netwright/checkpoint/journal.json")
+		if res.Code != 1 || n.Is(ctx, made) {
+			t.Fatalf("with %d descriptors the change that cuts off stays, exit %d:\n%s%s", most, res.Code, res.Stdout, res.Stderr)
+		}
+		if n.Is(ctx, "rm /var/lib/netwright/checkpoint/verdict.json 2>/dev/null") {
+			undone++
+		}
+	}
+	if undone == 0 {
+		t.Error("the change was never made")
+	}
+}
+
+// A systemd that hangs does not keep the agent from bringing the network back, also where units
+// have to come back, too. Once it answers all of the undo is done. The lines that keep it:
+// pkg/checkpoint/undo.go, unitsInTime; pkg/checkpoint/finish.go, undo.
+func TestSystemdHangsInAnUndo(t *testing.T) {
+	t.Parallel() // it waits for systemd
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	document := "/srv/netwright/" + cluster + "/cluster.yaml"
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("1m")}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	before := n.Snapshot()
+	bad, made := badRoute(good)
+	n.Write("/etc/netwright/agent.yaml", agentFile("5s"), 0o644)
+	n.Write(document, strings.Replace(bad, "  networking:", "  hooks: [{name: sleeper.service, manifest: \"ExecStart=/bin/sleep 1000000\"}]\n  networking:", 1), 0o644)
+	n.Start(ctx, "cutting", "netwright", "--once")
+	until(t, n, "the change is made", made)
+	if err := unix.Kill(n.Init(), unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	back := n.Await(ctx, "! "+made)
+	if err := unix.Kill(n.Init(), unix.SIGCONT); err != nil || !back {
+		t.Fatalf("the network did not come back without systemd: %v", err)
+	}
+	until(t, n, "the undo is over", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json && ! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
+	idle(t, n)
+	left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool {
+		return strings.Contains(line, " file /etc/netwright/agent.yaml") || strings.Contains(line, " file /etc/systemd/system/multi-user.target.wants:") // of the hook
+	})
+	if len(left) > 0 {
+		t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// Where networkd takes no reload, as after a restart of the bus, an undo restarts it, and comes to
+// its end. The line that keeps it: pkg/checkpoint/undo/restore_units.go, reload.
+func TestNetworkdTakesNoReloadInAnUndo(t *testing.T) {
+	t.Parallel() // it waits for networkd
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("1m")}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	before := n.Snapshot()
+	bad, made := badRoute(good)
+	n.Write("/etc/netwright/agent.yaml", agentFile("6s"), 0o644)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(bad, "  networking:", networkFile("50-x.network", "[Match]\nName=absent0\n")+"  networking:", 1), 0o644)
+	n.Shell(ctx, "systemctl restart dbus; ! systemctl reload systemd-networkd")
+	res := n.Run(ctx, "netwright", "--once")
+	if res.Code != 1 || !strings.Contains(res.Stderr, " was undone: ") && !strings.Contains(res.Stderr, " is bad: ") {
+		t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	if n.Is(ctx, made+" || test -e /var/lib/netwright/checkpoint/journal.json") {
+		t.Fatalf("the undo did not come to its end:\n%s", res.Stderr)
+	}
+	idle(t, n)
+	left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { return strings.Contains(line, " file /etc/netwright/agent.yaml") })
+	if len(left) > 0 {
+		t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// What systemd-networkd does not read, as after a restart of the bus, it acts on at another time,
+// when nobody probes. So such a change is undone, and the next try of it is kept. What was proved
+// before is brought back without a checkpoint: that the reload failed is said, and it is made
+// again.
+//
+// The lines that keep it: pkg/checkpoint/finish.go, Finish (unread);
+// pkg/reconcile/starts/reloads.go, failedReload; pkg/reconcile/outcome.go, awaitStarts (Enqueue).
+func TestNetworkdTakesNoReload(t *testing.T) {
+	t.Parallel() // it waits for networkd
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("6s")}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	const (
+		file  = "/etc/systemd/network/05-host0.network"
+		deaf  = "systemctl restart dbus; ! systemctl reload systemd-networkd"
+		acted = "ip -o addr show dev host0 | grep -q 10.77.0.99/24"
+	)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", networkFile("05-host0.network",
+		n.Read("/etc/systemd/network/10-host0.network")+"[Address]\nAddress=10.77.0.99/24\n")+"  networking:", 1), 0o644)
+	fails := func(what string) {
+		t.Helper()
+		n.Shell(ctx, deaf)
+		res := n.Run(ctx, "netwright", "--once")
+		if res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, "systemd-networkd.service: its reload failed (exit-code)") {
+			t.Errorf("%s: exit %d:\n%s%s", what, res.Code, res.Stdout, res.Stderr)
+		}
+	}
+	fails("a change")
+	if n.Is(ctx, "test -e "+file+" || "+acted) {
+		t.Error("a change stays that networkd has not read")
+	}
+	n.Must(ctx, "rm", "/var/lib/netwright/checkpoint/verdict.json")
+	n.Must(ctx, "netwright", "--once")
+	until(t, n, "networkd acts on the next try", acted)
+	nothingToDo(t, n)
+
+	n.Must(ctx, "rm", file)
+	fails("a repair")
+	n.Must(ctx, "systemctl", "restart", "systemd-networkd")
+	n.Must(ctx, "netwright", "--once")
+	nothingToDo(t, n)
 }

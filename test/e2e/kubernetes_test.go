@@ -20,10 +20,13 @@ import (
 
 // join gives a node its kubelet's credential, as a bootstrap does, and makes its Node, as its
 // kubelet does.
-func join(s *kubeapi.Server, n *node.Node, spec string) {
-	n.Write("/var/lib/kubelet/kubeconfig", s.Kubeconfig(s.Endpoint, s.Kubelet(n.Name())), 0o600)
-	s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\n  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\nspec: %s\n", n.Name(), spec))
-	s.Must("PATCH", "/api/v1/nodes/"+n.Name()+"/status", fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %q}]}}`, n.Address()))
+func join(s *kubeapi.Server, n *node.Node, spec string) { joinAs(s, n, n.Name(), spec) }
+
+// joinAs is join where the Node has another name than the host.
+func joinAs(s *kubeapi.Server, n *node.Node, name, spec string) {
+	n.Write("/var/lib/kubelet/kubeconfig", s.Kubeconfig(s.Endpoint, s.Kubelet(name)), 0o600)
+	s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\n  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\nspec: %s\n", name, spec))
+	s.Must("PATCH", "/api/v1/nodes/"+name+"/status", fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %q}]}}`, n.Address()))
 }
 
 // account gives a node the account of docs/kubernetes.yaml.
@@ -331,6 +334,36 @@ func TestKubernetesIsToldOfTheNode(t *testing.T) {
 	}
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
 	told(s, n.Name(), "Unknown AgentStopped")
+}
+
+// kOps names an instance's Node by what the cloud calls it, and tells kubelet alone. The Node of
+// that name is told and cordoned; the agent's own name of the node stays. The line that keeps it:
+// pkg/host/facts/kubelet.go, NodeName
+func TestKubernetesNodeOfAnotherName(t *testing.T) {
+	t.Parallel()
+	kubeapi.Tier(t)
+	ctx, name := t.Context(), "i-0fb5a1c2d3e4f5061"
+	n := newSwitchNode(t, "    bridge: {}\n", "interval: 5s\n")
+	s := kubeapi.Start(t, kubeapi.Options{Netns: n.fabric.Netns(), Address: node.Gateway4})
+	unit := n.Must(ctx, "cat", "/etc/systemd/system/kubelet.service")
+	n.Write("/etc/sysconfig/kubelet", "DAEMON_ARGS=\"--cloud-provider=external --hostname-override="+name+"\"\n", 0o644)
+	n.Write("/etc/systemd/system/kubelet.service", strings.Replace(unit, "ExecStart=/bin/sleep infinity", "EnvironmentFile=/etc/sysconfig/kubelet\nExecStart=/bin/sh -c 'exec sleep infinity' kubelet \"$DAEMON_ARGS\"", 1), 0o644)
+	n.Must(ctx, "systemctl", "daemon-reload")
+	joinAs(s, n.Node, name, "{}")
+
+	since := version(s, name)
+	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true}\n")
+	n.once(0)
+	if got := marks(t, s, name, since); got != "false, true by netwright switches its network from bridge to flannel, false" {
+		t.Errorf("the Node was unschedulable: %s", got)
+	}
+	n.wants("    bridge: {}\n    switch: {allow: true}\n")
+	n.once(0) // a daemon waits with a switch
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
+	told(s, name, "True Converged")
+	if got := n.Must(ctx, "netwright", "status"); !strings.Contains(got, n.Name()+" ") {
+		t.Errorf("the agent's own name is another:\n%s", got)
+	}
 }
 
 // told waits until a Node's condition is as wanted; the test's own deadline ends what hangs.

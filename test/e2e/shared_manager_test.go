@@ -19,7 +19,7 @@ const managed = `nm-online -s -q && nmcli -g GENERAL.STATE device show host0 | g
 
 // NetworkManager takes a pod's link for one of its own on a node without the agent's file, and on a
 // node with it leaves it alone: when the link appears, over its reload and over its restart. The
-// line that keeps it: pkg/model/shared_host.go, nmUnmanaged.
+// line that keeps it: pkg/model/link_managers.go, nmUnmanaged.
 func TestNetworkManagerLeavesLinks(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -84,8 +84,9 @@ func TestNetworkManagerIsTakenBack(t *testing.T) {
 	}
 }
 
-// firewalld rejects what pods send to each other. The plan says so, with commands, and with these
-// it does not.
+// firewalld rejects what pods send to each other, also those of other nodes. The plan says so, with
+// commands, and with these it does not. The line that keeps it: pkg/model/host_warnings.go,
+// podRanges.
 func TestFirewalldAdvice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -95,7 +96,16 @@ func TestFirewalldAdvice(t *testing.T) {
 	until(t, n, "firewalld, which is on the bus before its rules are there, answers", "firewall-cmd --state")
 	n.Shell(ctx, cniState)
 	const ping = "ip netns exec pod5 ping -c1 -W2 10.244.1.6"
-	if n.Run(ctx, "sh", "-c", ping).Code == 0 {
+	n.Shell(ctx, `ip netns add far
+ip link add far0 type veth peer name eth0 netns far
+ip link set far0 up
+sysctl -qw net.ipv4.conf.far0.proxy_arp=1
+ip route add 10.244.2.9 dev far0
+ip -n far link set eth0 up
+ip -n far addr add 10.244.2.9/32 dev eth0
+ip -n far route add default dev eth0`)
+	const pingFromFar = "ip netns exec far ping -c1 -W2 10.244.1.6"
+	if n.Run(ctx, "sh", "-c", ping).Code == 0 || n.Run(ctx, "sh", "-c", pingFromFar).Code == 0 {
 		t.Error("pods reach each other through firewalld: the test proves nothing")
 	}
 	var advice string
@@ -111,6 +121,7 @@ func TestFirewalldAdvice(t *testing.T) {
 	}
 	n.Shell(ctx, command)
 	n.Shell(ctx, ping)
+	n.Shell(ctx, pingFromFar)
 
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, calicoSpec+"  hooks:\n  - {name: firewalld.service, enabled: false, manifest: \"\"}\n"), 0o644)
 	n.Must(ctx, "netwright", "--once")

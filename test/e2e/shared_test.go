@@ -85,7 +85,7 @@ const greedy = "[Match]\nName=c* vxlan*\n[Network]\nAddress=198.51.100.7/24\n"
 // When systemd-networkd sets host0 up anew it takes away what networks made on a node without the
 // agent. On a node with it that stays: then, over a restart (at which releases before 252 do the
 // same), and over that which the agent asks for on a node that has pods already. The line that
-// keeps it: pkg/model/shared_host.go, unmanageNetworkd (ManageForeignRoutes).
+// keeps it: pkg/model/link_managers.go, unmanageNetworkd (ManageForeignRoutes).
 func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -9,7 +9,7 @@ import (
 
 // A link whose address the kernel drew gets another from udev, by systemd's 99-default.link; one of
 // the network's keeps it. Nodes have no udevd, as /sys is the machine's: its program for links runs
-// by itself. The line that keeps it: pkg/model/shared_host.go, linkFile (MACAddressPolicy).
+// by itself. The line that keeps it: pkg/model/link_managers.go, linkFile (MACAddressPolicy).
 func TestUdevLeavesAddresses(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

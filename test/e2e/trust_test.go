@@ -10,7 +10,7 @@ import (
 
 // A node that trusts one key: whatever is put into its store, the daemon says why it does not take
 // it, goes on repairing, and comes up at the next boot without any store at all. The lines that
-// keep it: pkg/statestore/trust/trust.go, Check; pkg/reconcile/rollout/lastgood.go;
+// keep it: pkg/statestore/trust/policy.go, Check; pkg/reconcile/rollout/lastgood.go;
 // pkg/daemon/loop.go, once.
 func TestNobodyElseRulesTheNode(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ systemctl enable -q --now netwright-agent`)
 	manifest := "published/" + cluster + "/manifest"
 	for _, c := range []struct{ attack, want string }{
 		{"sed -i 's/\"generation\": 2/\"generation\": 9/' " + manifest, "somebody changed it since"},
-		{"cp first " + manifest, "this node has taken generation 2"},
+		{"cp first " + manifest, "this node has seen generation 2"},
 		{"netwright store publish netwright published --key stolen.key", "only these keys are trusted"},
 		{"sed -i '/^untrusted comment: /,$d' " + manifest, "is not signed"},
 		{"rm " + manifest + "; cp -r netwright/" + cluster + "/* published/" + cluster, "takes only what is signed"},

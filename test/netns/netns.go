@@ -3,6 +3,7 @@
 package netns
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -93,6 +94,23 @@ func (n *NS) Run(name string, args ...string) string {
 	out, err := n.Try(name, args...)
 	if err != nil {
 		n.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// IP runs ip(8) with each line.
+func (n *NS) IP(lines ...string) {
+	n.t.Helper()
+	for _, line := range lines {
+		n.Run("ip", strings.Fields(line)...)
+	}
+}
+
+// IPJSON is what `ip -j ARGS` prints: the truth that is not our code's.
+func (n *NS) IPJSON(args ...string) (out []map[string]any) {
+	n.t.Helper()
+	if err := json.Unmarshal([]byte(n.Run("ip", append([]string{"-j", "-d"}, args...)...)), &out); err != nil {
+		n.t.Fatal(err)
 	}
 	return out
 }

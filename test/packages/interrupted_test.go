@@ -1,10 +1,13 @@
 package packages
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/rerun"
 )
 
@@ -76,5 +79,40 @@ func TestDebianInterrupted(t *testing.T) {
 	n.Shell(ctx, `(cat /usr/lib/systemd/system/netwright-agent.service; echo '# newer') >/etc/systemd/system/netwright-agent.service`)
 	if said := n.Must(ctx, "dpkg", "--remove", "netwright"); !strings.Contains(said, "netwright-agent.service is not of the package and stays without its program") {
 		t.Errorf("remove says: %s", said)
+	}
+}
+
+// unconfirmed makes a change that somebody may confirm within an hour.
+func unconfirmed(ctx context.Context, t testing.TB, n *node.Node) {
+	t.Helper()
+	const file = "/srv/netwright/packages.example.com/cluster.yaml"
+	n.Write(file, strings.Replace(n.Read(file), "  networking:", "  sysctlParameters: [net.ipv4.icmp_echo_ignore_all=1]\n  networking:", 1), 0o644)
+	n.Must(ctx, "netwright", "--once", "--confirm", "1h")
+	want(t, "the change", n.Must(ctx, "sysctl", "-n", "net.ipv4.icmp_echo_ignore_all"), "1\n")
+	n.Must(ctx, "test", "-e", "/var/lib/netwright/checkpoint/journal.json")
+}
+
+// A package that goes takes back what nobody has confirmed: its unit for the next boot goes with
+// it.
+func TestAPackageGoesBeforeAChangeIsConfirmed(t *testing.T) {
+	t.Parallel()
+	for kind, remove := range map[string]string{"deb": "dpkg --purge netwright", "rpm": "rpm -e --nodeps netwright"} {
+		t.Run(kind, func(t *testing.T) {
+			var copies map[string]string
+			install := "dpkg --install /root/older.deb"
+			if kind == "rpm" {
+				needs.Tool(t, "rpm")
+				copies, install = rpmItself(t), "rpm -i --nodeps /root/older.rpm"
+			}
+			ctx, n := t.Context(), fresh(t, kind, copies)
+			n.Shell(ctx, install+`; echo 'store: /srv/netwright' >>/etc/netwright/agent.yaml`)
+			unconfirmed(ctx, t, n)
+			if said := n.Shell(ctx, remove); !strings.Contains(said, "a change of this host is not confirmed: it is taken back") {
+				t.Errorf("it says: %s", said)
+			}
+			want(t, "the change without the package", n.Must(ctx, "sysctl", "-n", "net.ipv4.icmp_echo_ignore_all"), "0\n")
+			n.Shell(ctx, `! [ -e /var/lib/netwright/checkpoint/journal.json ]; ! systemctl -q is-active netwright-undo-now.timer`)
+			n.Reboot(ctx)
+		})
 	}
 }

@@ -19,7 +19,7 @@ const year = 365 * 24 * time.Hour
 //
 // What keeps it: pkg/tasks/certificates_check.go check (expired, not valid yet) for those that are
 // to be installed, pkg/certs/issue/ending.go Ending for those in place,
-// pkg/host/hostfs/cleaner.go leftover (staged in the future), pkg/ledger/stamps.go Lookup: a
+// pkg/host/hostfs/stale_files.go leftover (staged in the future), pkg/ledger/stamps.go Lookup: a
 // stamp has the inode's times and is not compared with now.
 func TestClockIsAYearOff(t *testing.T) {
 	if !full {

@@ -76,7 +76,7 @@ var creates = []string{"openat", "mkdirat", "symlinkat", "linkat", "write", "pwr
 // says so once, with what to do, and leaves each file old or new; when the disk is well again the
 // next run does the rest. Tried at each call.
 //
-// What keeps it: pkg/host/hostfs/error.go Explain (what to do), pkg/host/hostfs/batch.go Commit's
+// What keeps it: pkg/host/hostpath/error.go Explain (what to do), pkg/host/hostfs/batch.go Commit's
 // order and Discard (old or new).
 func TestFailingCalls(t *testing.T) {
 	t.Parallel()

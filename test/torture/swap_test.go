@@ -235,7 +235,7 @@ func (s swap) put(l *lair) {
 // nothing outside is read or changed. Each call, one after the other, with the kernel's own walk
 // and with that of kernels that have none. `make test` samples the calls.
 //
-// What keeps it: pkg/host/hostfs/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go
+// What keeps it: pkg/host/hostpath/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go
 // tree.remove (O_NOFOLLOW); pkg/host/hostfs/retain.go openRegularAt and only;
 // pkg/host/hostfs/filespec.go single.
 func TestSwappedPaths(t *testing.T) {

@@ -52,7 +52,7 @@ var Overlays = []Overlay{
 	}},
 	{"S1-9", "a family that a link carries is not lost, with a default route or without", []Edit{
 		{"pkg/checkpoint/probe/comparison.go",
-			"c.addNeighbours(groups, hops, silent)", "_ = silent"},
+			"c.addNeighbours(groups, hops, silent.probes())", "_ = hops"},
 		{"pkg/checkpoint/probe/comparison.go", "probes = append(probes, around.ownAddresses()...)", ""},
 	}},
 }

@@ -37,6 +37,7 @@ var Rules = []*analysis.Analyzer{
 	TypeNames,
 	Names,
 	Words,
+	Docs,
 	DocLinks,
 	Secrets,
 	NoLint,

@@ -116,23 +116,25 @@ var rooms = map[string]map[string][]string{
 	"host": {
 		"accounts":        nil,
 		"cri":             {"internal/sys"},
-		"facts":           {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
+		"facts":           {"cri", "firewall", "hostfs", "hostpath", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
 		"firewall":        {"internal/sys"},
-		"hostfs":          {"accounts", "internal/sys", "selinux", "hostfs/xattr"}, // the owners of files, and their labels
+		"hostfs":          {"accounts", "hostpath", "selinux", "xattr"}, // the owners of files, and their labels
 		"hostfs/head":     nil,
 		"hostfs/prefetch": {"hostfs"},
 		"hostfs/spool":    {"hostfs"},
 		"hostfs/userfile": {"hostfs"},
-		"hostfs/xattr":    nil,
+		"hostpath":        {"internal/sys", "selinux", "xattr"}, // what it makes on the way gets its label
 		"internal/sys":    nil,
-		"ipc":             {"hostfs", "internal/sys"}, // where its files are
+		"ipc":             {"hostfs", "hostpath", "internal/sys"}, // where its files are
 		"kernel":          {"internal/sys"},
+		"netstate":        {"internal/sys", "rtnl"},
 		"residue":         {"internal/sys"},
-		"rtnl":            {"hostfs", "internal/sys"}, // files of namespaces
-		"sandbox":         {"internal/sys"},           // what is mounted
+		"rtnl":            {"hostfs", "hostpath", "internal/sys"}, // files of namespaces
+		"sandbox":         {"internal/sys"},                       // what is mounted
 		"selinux":         nil,
 		"systemd":         {"internal/sys"},
 		"watch":           {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
+		"xattr":           nil,
 	},
 	"statestore": {
 		"assets":      {"", "transfer"},

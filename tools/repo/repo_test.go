@@ -80,10 +80,10 @@ func TestGoIsFormatted(t *testing.T) {
 	})
 }
 
-// The bound of the size rule, for all that is not Go; tables of data and what programs write may be
-// longer.
+// The bound of the size rule, for all that is not Go; tables of data, what programs write and the
+// list of changes may be longer.
 func TestFilesAreShort(t *testing.T) {
-	written := []string{"LICENSE", "go.sum", "sysctls.txt", "fields.tsv"}
+	written := []string{"LICENSE", "CHANGELOG.md", "go.sum", "sysctls.txt", "fields.tsv"}
 	files(t, func(path string, data []byte) {
 		if lines := bytes.Count(data, []byte("\n")); lines > 400 && filepath.Ext(path) != ".go" && !slices.Contains(written, filepath.Base(path)) &&
 			!bytes.HasPrefix(data, []byte("<!-- Generated from ")) {

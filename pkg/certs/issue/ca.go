@@ -55,8 +55,8 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 
 // save puts what was issued in the place of what was.
 func (i *issuing) save(ctx context.Context, h *host.Host, s *issued) error {
-	s.Name, s.Source, s.By, s.Request, s.Issued = i.entry.Name, i.entry.Source, i.by(), i.digest(),
-		i.now.UTC().Truncate(time.Second)
+	s.Name, s.Source, s.By, s.Request, s.Issued, s.Machine = i.entry.Name, i.entry.Source, i.by(), i.digest(),
+		i.now.UTC().Truncate(time.Second), host.MachineID(i.files)
 	if err := s.save(ctx, h); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type issuing struct {
 	node  string
 	pairs map[string]model.Keypair // the store's
 	have  *issued                  // nil: none
+	files host.FileReader
 	now   time.Time
 }
 
@@ -73,23 +75,24 @@ func (s Issuer) Issue(
 		if !entry.Issued() {
 			continue
 		}
-		i := &issuing{entry: entry, node: n.Name, pairs: pairs, now: time.Now()}
+		i := &issuing{entry: entry, node: n.Name, pairs: pairs, files: h.Live.Files, now: time.Now()}
 		have, err := Read(h.Live.Files, entry.Name)
 		if err != nil && s.Log != nil {
 			s.Log.Warn("an issued certificate cannot be used", zap.Error(err))
 		}
 		i.have = have
+		var failed error
+		if s.refresh(i) {
+			failed = have.save(ctx, h)
+		}
 		why := i.reason()
 		if !s.May && why != "" {
 			all[entry.Name] = model.Issued{Pair: have.pair(),
 				Wait: "the node itself: a certificate is issued on the node that shows it, not into an image"}
 			continue
 		}
-		var failed error
 		if why != "" {
-			failed = s.obtain(ctx, h, i, why)
-		} else if s.refresh(i) {
-			failed = have.save(ctx, h)
+			failed = errors.Join(failed, s.obtain(ctx, h, i, why))
 		}
 		if ctx.Err() != nil {
 			return all, again, context.Cause(ctx)
@@ -100,21 +103,20 @@ func (s Issuer) Issue(
 	return all, again, nil
 }
 
-// refresh notes what has changed of the CA of a certificate that is good, and says whether
-// something did.
+// refresh notes what has changed of the CA of a certificate, and says whether something did.
 func (s Issuer) refresh(i *issuing) bool {
 	if i.superseded() && i.have.Superseded.IsZero() {
 		i.have.Superseded = i.now.UTC().Truncate(time.Second)
 		return true
 	}
-	if i.entry.Source != extras.SourceKubernetes {
+	if i.entry.Source != extras.SourceKubernetes || i.have == nil || i.have.Cert == "" {
 		return false
 	}
 	api, err := s.Kubernetes()
 	if err != nil || len(api.Authorities()) == 0 || i.have.CA == string(api.Authorities()) {
 		return false
 	}
-	i.have.CA = string(api.Authorities())
+	i.have.FirstCA, i.have.CA = cmp.Or(i.have.FirstCA, i.have.CA), string(api.Authorities())
 	return true
 }
 
@@ -163,7 +165,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 		if !entry.Issued() {
 			continue
 		}
-		i := &issuing{entry: entry, node: n.Name, pairs: pairs, now: time.Now()}
+		i := &issuing{entry: entry, node: n.Name, pairs: pairs, files: r, now: time.Now()}
 		have, err := Read(r, entry.Name)
 		i.have = have
 		out := i.stands("", nil)

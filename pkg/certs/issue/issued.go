@@ -29,8 +29,12 @@ type issued struct {
 	By      string    `json:"by"`      // who issued it, in words
 	Request string    `json:"request"` // digest of what was asked for
 	Issued  time.Time `json:"issued"`
-	CA      string    `json:"ca"` // PEM, as the other two
-	Cert    string    `json:"cert"`
+	// Machine is the one that made the key; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
+	CA      string `json:"ca"` // PEM, as the other two
+	Cert    string `json:"cert"`
+	// FirstCA is what CA was when it was issued, if that is another: the API's servers have others.
+	FirstCA string `json:"firstCA,omitempty"`
 	// Key is in the file alone: see issuedFile.
 	Key secret.Text `json:"-"`
 	// Superseded is when the CA was first seen to have another certificate than the one that
@@ -45,6 +49,7 @@ type pending struct {
 	Name    string    `json:"name"` // of the CertificateSigningRequest
 	Request string    `json:"request"`
 	Since   time.Time `json:"since"`
+	Machine string    `json:"machine,omitempty"` // as of the certificate
 	CSR     string    `json:"csr"`
 	// Key is in the file alone.
 	Key secret.Text `json:"-"`

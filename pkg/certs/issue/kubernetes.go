@@ -73,6 +73,9 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 	case got.Refused != "":
 		return graph.Permanent(fmt.Errorf("the request %s was refused (%s): settle that with who decided; `kubectl "+
 			"delete csr %s` lets the node ask again", asked.Name, got.Refused, asked.Name))
+	case len(got.Certificate) == 0 && got.Approved:
+		return graph.Wait(fmt.Sprintf("the request %s, which is approved, to be signed by %s: the log of who signs for "+
+			"it, which is kube-controller-manager for kubernetes.io/, says why it is not", asked.Name, i.entry.Signer))
 	case len(got.Certificate) == 0:
 		return graph.Wait(fmt.Sprintf("the request %s to be approved, and signed by %s: `kubectl certificate approve "+
 			"%s`", asked.Name, i.entry.Signer, asked.Name))
@@ -86,7 +89,7 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
 	if i.have != nil {
 		s = *i.have
 	}
-	if s.Pending != nil && s.Pending.Request == i.digest() {
+	if s.Pending != nil && s.Pending.Request == i.digest() && !host.IsOtherMachine(i.files, s.Pending.Machine) {
 		return nil
 	}
 	r := i.request()
@@ -109,7 +112,7 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
 	sum := sha256.Sum256(public)
 	s.Pending = &pending{Name: fmt.Sprintf("netwright-%.80s-%.80s-%s", i.node, i.entry.Name,
 		hex.EncodeToString(sum[:6])), Request: i.digest(),
-		Since: i.now.UTC().Truncate(time.Second), CSR: string(csr), Key: text}
+		Since: i.now.UTC().Truncate(time.Second), Machine: host.MachineID(i.files), CSR: string(csr), Key: text}
 	if err := s.save(ctx, h); err != nil {
 		return err
 	}

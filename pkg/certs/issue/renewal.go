@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // reason says why one must be issued; "" if it need not.
@@ -21,10 +22,16 @@ func (i *issuing) reason() string {
 	if i.have.Request != i.digest() {
 		return "the documents ask for another"
 	}
+	if host.IsOtherMachine(i.files, i.have.Machine) {
+		return "its key was made on another machine, from whose disk this one comes"
+	}
 	if i.entry.Source == extras.SourceCA {
 		if why, decided := i.reasonByCA(life); decided {
 			return why
 		}
+	}
+	if i.lostItsCA() {
+		return "the API's servers do not trust the CA any more that signed it"
 	}
 	switch state := life.StateAt(i.now); {
 	case state == certs.Expired:
@@ -55,6 +62,18 @@ func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
 	return "", false
 }
 
+// lostItsCA says that the API's servers do not have the CA any more that signed it. A certificate
+// of a signer that is not Kubernetes' own loses nothing: the servers never had that CA.
+func (i *issuing) lostItsCA() bool {
+	was, err := certs.Parse([]byte(i.have.FirstCA))
+	now, unread := certs.Parse([]byte(i.have.CA))
+	if err != nil || unread != nil {
+		return false
+	}
+	all, _ := certs.Parse([]byte(i.have.Cert)) // its life was read
+	return certs.SignedBy(all[0], was, all[1:]...) != nil && certs.SignedBy(all[0], now, all[1:]...) == nil
+}
+
 // issuer is the CA that would sign now; none where it cannot be read.
 func (i *issuing) issuer() []*x509.Certificate {
 	all, err := certs.Parse(i.pairs[i.entry.CA].Cert)
@@ -81,7 +100,8 @@ func (i *issuing) again() time.Time {
 		return time.Time{}
 	}
 	if p := i.have.Pending; p != nil { // soon at first: who approves is mostly a program
-		return i.now.Add(max(pendingLook, i.now.Sub(p.Since)/10))
+		waited := i.now.Sub(p.Since).Abs() // a clock may have been set back since
+		return i.now.Add(min(max(pendingLook, waited/10), pendingMost))
 	}
 	life, err := i.have.validity(i.node)
 	if err != nil || !i.now.Before(life.RenewAt) {
@@ -90,5 +110,9 @@ func (i *issuing) again() time.Time {
 	return life.RenewAt
 }
 
-// pendingLook is the first pause before a request is looked at again.
-const pendingLook = 2 * time.Second
+// The first and the longest pause before a request is looked at again. The controller manager takes
+// an approved one away after an hour (pkg/controller/certificates/cleaner, approvedExpiration).
+const (
+	pendingLook = 2 * time.Second
+	pendingMost = 10 * time.Minute
+)

@@ -1,6 +1,7 @@
 package issue
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 		t.Helper()
 		e := *entry
 		e.Lifetime = values.Duration(life)
-		i := &issuing{entry: &e, node: "n", pairs: pairs, now: at}
+		i := &issuing{entry: &e, node: "n", pairs: pairs, files: noFiles{}, now: at}
 		a, err := certs.ParseAuthority(pairs["etcd-ca"].Cert, pairs["etcd-ca"].Key)
 		if err != nil {
 			t.Fatal(err)
@@ -65,3 +66,23 @@ func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 		}
 	}
 }
+
+// A request is looked at again soon at first, and the less often the longer nobody approves it,
+// also where the clock was set back since it was made; and more than once while an answer stays.
+// The line that keeps it: renewal.go, again.
+func TestARequestIsLookedAtLessAndLess(t *testing.T) {
+	now := time.Now()
+	for since, want := range map[time.Duration]time.Duration{
+		0: pendingLook, -10 * time.Second: pendingLook, -10 * time.Minute: time.Minute, -90 * time.Minute: 9 * time.Minute, 365 * 24 * time.Hour: pendingMost,
+	} {
+		i := &issuing{now: now, have: &issued{Pending: &pending{Since: now.Add(since)}}}
+		if got := i.again().Sub(now); got != want {
+			t.Errorf("of a request made %s from now: looked at again after %s, want %s", since, got, want)
+		}
+	}
+}
+
+// noFiles are a machine's that has none, and so is not known.
+type noFiles struct{}
+
+func (noFiles) ReadFile(string) ([]byte, error) { return nil, fs.ErrNotExist }

@@ -36,9 +36,10 @@ const (
 // proved. The contents of regular files lie beside it, one file each ([undo.File.Copy]).
 type Awaiting struct {
 	Version    int           `json:"version"`
-	Boot       string        `json:"boot"`            // in which the last of it was changed
-	Since      time.Time     `json:"since,omitzero"`  // when the first of it was
-	Right      string        `json:"right,omitempty"` // the boot in which the books said that all was right last
+	Boot       string        `json:"boot"`              // in which the last of it was changed
+	Machine    string        `json:"machine,omitempty"` // whose machine-id; "": an agent wrote it that did not note it
+	Since      time.Time     `json:"since,omitzero"`    // when the first of it was
+	Right      string        `json:"right,omitempty"`   // the boot in which the books said that all was right last
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"`
 	Window     time.Duration `json:"window"`

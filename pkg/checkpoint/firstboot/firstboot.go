@@ -93,6 +93,11 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
+	if host.IsOtherMachine(h.Live.Files, a.Machine) {
+		j.Log.Info("changed files awaited a boot of another machine, whose disk this one has: nothing is judged",
+			zap.Strings("names", a.Names()))
+		return a.drop(ctx, h)
+	}
 	now := host.BootID(h.Live.Files)
 	if a.Judged == "" {
 		// What was undone, or brought back by hand, is not what the boot had.
@@ -231,18 +236,18 @@ func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 // act brings the sysctls of the network back, which files set at the boot, and has the links'
 // managers act on the files that came back. One that runs begins anew: nothing that it has set is
 // worth keeping, some files it reads at its start only, and its own unit may have been among them.
-// One that had a link, and which the boot could not start, is started. What it is still not done
-// with then, it is told to set up. An address that it set at the boot goes before: it would stay.
+// One that had a link, or that the boot could not start, is started. What it is still not done with
+// then, it is told to set up. An address that it set at the boot goes before: it would stay.
 func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	h := n.Host
 	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, probe.ErrNoAnswer)
 	defer cancel()
 	a.Around.RestoreSysctls(ctx, h) // what is left is seen by who looks
 	errs := []error{h.Units.DaemonReload(ctx), a.Reach.ClearAddresses(ctx, h)}
-	for _, manager := range host.LinkManagers() {
+	for _, manager := range append(host.LinkManagers(), ifupdown) {
 		unit := manager + ".service"
 		errs = append(errs, h.Units.RestartUnit(ctx, unit, true))
-		if a.Reach.HadLink(manager) {
+		if now, err := h.Live.Units.Unit(ctx, unit); a.Reach.HadLink(manager) || err == nil && now.Active == "failed" {
 			errs = append(errs, h.Units.StartUnit(ctx, unit, true))
 		}
 	}
@@ -252,3 +257,7 @@ func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	n.SetUp(ctx, a.Reach.Managed, a.Window)
 	return errors.Join(errs...)
 }
+
+// ifupdown is the unit that sets links up by /etc/network/interfaces as it starts. No process of it
+// manages them then.
+const ifupdown = "networking"

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -147,18 +149,51 @@ func askDNS(ctx context.Context, server string) error {
 	return err
 }
 
-// passing returns those that pass now.
-func (n Prober) passing(ctx context.Context, probes []Probe) []Probe {
-	failed := probes
+// passing returns those that pass now. The error is that of some it is not known.
+func (n Prober) passing(ctx context.Context, probes []Probe) ([]Probe, error) {
+	failed, left := Failures(nil), probes
 	for range probesBefore {
 		short, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
-		failed = n.Attempt(short, failed).probes()
+		failed = n.Attempt(short, left)
 		cancel()
-		if len(failed) == 0 {
+		if left = failed.probes(); len(left) == 0 {
 			break
 		}
 	}
-	return without(probes, failed)
+	return without(probes, left), failed.unasked()
+}
+
+// lacks are what this machine says that has not what it takes to ask: descriptors, memory, or a
+// port for a datagram (EAGAIN).
+var lacks = []error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOBUFS, unix.EAGAIN}
+
+// lacksPort says that a connection found no port of this machine's. The kernel says the same where
+// the machine has no address to ask from, and then a datagram has none either.
+func lacksPort(err error) bool {
+	connect, is := errors.AsType[*net.OpError](err)
+	if !is || connect.Addr == nil || !errors.Is(err, unix.EADDRNOTAVAIL) {
+		return false
+	}
+	datagram, err := net.Dial("udp", connect.Addr.String())
+	if err == nil {
+		_ = datagram.Close() // nothing was sent
+	}
+	return !errors.Is(err, unix.EADDRNOTAVAIL)
+}
+
+// unasked is an error if one of them could not even be asked: that says nothing of who answers.
+// Before a change a probe that counted as silent for it would not be missed after it.
+func (f Failures) unasked() error {
+	for _, one := range f {
+		dns, named := errors.AsType[*net.DNSError](one.Err) // it keeps the text alone of what the lookup met
+		lacking := func(lack error) bool {
+			return errors.Is(one.Err, lack) || named && strings.HasSuffix(dns.Err, ": "+lack.Error())
+		}
+		if slices.ContainsFunc(lacks, lacking) || lacksPort(one.Err) {
+			return fmt.Errorf("whether probe %s passes is not known: %w", one.Probe, one.Err)
+		}
+	}
+	return nil
 }
 
 // without are the probes that are not among others.

@@ -65,14 +65,17 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 	n := Prober{Host: h}
 	asks := func(ctx context.Context) Failures { return n.Attempt(ctx, want) }
 	awaitSteady(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses may be used
-	if before := n.passing(t.Context(), hops); !slices.Equal(before, want) {
-		t.Fatalf("before the change %q answer", before)
+	if before, err := n.passing(t.Context(), hops); err != nil || !slices.Equal(before, want) {
+		t.Fatalf("before the change %q answer: %v", before, err)
 	}
 	gateways[1].Run("ip", "addr", "flush", "dev", "gw")
 	if lost := awaitSteady(t.Context(), asks, 0, 0).probes(); !slices.Equal(lost, []Probe{want[1], want[3]}) {
 		t.Errorf("after it %q are lost, want those of the second gateway", lost)
 	}
-	before := n.passing(t.Context(), hops)
+	before, err := n.passing(t.Context(), hops)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if lost := n.Attempt(t.Context(), before); !slices.Equal(before, []Probe{want[0], want[2]}) || len(lost) > 0 {
 		t.Errorf("with one dead from the start %q are held to, and %v fail", before, lost)
 	}

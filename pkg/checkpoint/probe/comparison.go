@@ -62,19 +62,25 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 	probes = append(probes, managed(h.Live.Facts, around.own())...)
 	knocked := func() {}
 	var groups [][]Probe
-	var hops, silent, pods []Probe
+	var hops, pods []Probe
+	var silent Failures
+	var unheard error
 	var beside sync.WaitGroup
 	if !c.Stated {
 		probes = append(probes, around.ownAddresses()...)
 		knocked = c.findReached(ctx, c.sockets())
 		groups, hops = around.groups(), around.hops(c.Named)
 		beside.Go(func() { silent = c.Node.silentNow(ctx, slices.Concat(slices.Concat(groups...), hops)) })
-		beside.Go(func() { pods = c.Node.running(ctx) })
+		beside.Go(func() { pods, unheard = c.Node.running(ctx) })
 	}
-	c.Probes = c.Node.passing(ctx, probes)
+	c.Probes, err = c.Node.passing(ctx, probes)
 	beside.Wait()
+	if err = errors.Join(err, silent.unasked(), unheard); err != nil {
+		knocked()
+		return err
+	}
 	if !c.Stated {
-		c.addNeighbours(groups, hops, silent)
+		c.addNeighbours(groups, hops, silent.probes())
 		c.before.routes, c.before.pods = around.routes, c.Pods
 		c.Probes = append(c.Probes, pods...)
 		c.askTraffic(ctx)
@@ -86,10 +92,10 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 }
 
 // silentNow are those of the neighbourhood that do not answer before the change.
-func (n Prober) silentNow(ctx context.Context, probes []Probe) []Probe {
+func (n Prober) silentNow(ctx context.Context, probes []Probe) Failures {
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
-	return n.Attempt(ctx, probes).probes()
+	return n.Attempt(ctx, probes)
 }
 
 // addNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours

@@ -22,20 +22,20 @@ const (
 )
 
 // running asks for those pods that answer now. Where no runtime says which pods run, none is asked:
-// a silent one may have ended.
-func (n Prober) running(ctx context.Context) (passed []Probe) {
+// a silent one may have ended. The error is that of some it is not known.
+func (n Prober) running(ctx context.Context) (passed []Probe, err error) {
 	list, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
 	pods, err := n.Host.Live.Pods(list)
 	if err != nil {
-		return nil
+		return nil, Failures{{podsProbe, err}}.unasked()
 	}
 	ctx, cancel = context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	tried := [][]Probe{podEchoes(pods, 32), podEchoes(pods, 128)}
-	silent := n.Attempt(ctx, slices.Concat(tried...)).probes()
+	failed := n.Attempt(ctx, slices.Concat(tried...))
 	for _, group := range tried {
-		group = without(group, silent)
+		group = without(group, failed.probes())
 		var addresses []string
 		for _, p := range group[:min(len(group), mostPods)] {
 			addresses = append(addresses, p.target().String())
@@ -44,7 +44,7 @@ func (n Prober) running(ctx context.Context) (passed []Probe) {
 			passed = append(passed, Probe(podsProbe+":"+strings.Join(addresses, " ")))
 		}
 	}
-	return passed
+	return passed, failed.unasked()
 }
 
 // podEchoes ask pods that run, at their addresses of a family.

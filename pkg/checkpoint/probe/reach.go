@@ -94,7 +94,11 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 		}
 	}
 	all := slices.Concat(r.Hops, r.Local, r.Echo) // at the same time
-	silent := without(all, n.passing(ctx, all))
+	heard, err := n.passing(ctx, all)
+	if err != nil {
+		return r, fmt.Errorf("look how the node is reached: %w", err)
+	}
+	silent := without(all, heard)
 	r.Hops, r.Local, r.Echo = without(r.Hops, silent), without(r.Local, silent), without(r.Echo, silent)
 	r.TCP = askTCP(ctx) == nil
 	return r, nil
@@ -288,5 +292,6 @@ func Gateways(ctx context.Context, h *host.Host) string {
 		return "no default route"
 	}
 	n := Prober{Host: h}
-	return n.Attempt(ctx, without(hops, n.passing(ctx, hops))).String()
+	heard, _ := n.passing(ctx, hops) // why others were not is told
+	return n.Attempt(ctx, without(hops, heard)).String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/netstate"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -69,7 +70,7 @@ func (c *Capture) Take(
 	for _, key := range confKeys(net) {
 		keep(key, net[key])
 	}
-	state, err := h.Live.Net.NetState(ctx)
+	state, err := netstate.Read(ctx, h.Live.Net)
 	if err != nil {
 		return false, fmt.Errorf("write down how the network is: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/host/netstate"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -21,17 +21,17 @@ import (
 // on nothing else: not on the store, the documents or the ledger.
 type Log struct {
 	// Links are the symbolic links that may be followed on the way to files (spec.followLinks).
-	Links   []string       `json:"links,omitempty"`
-	Files   []File         `json:"files"`
-	Sysctls []Sysctl       `json:"sysctls"`
-	Net     *rtnl.NetState `json:"net,omitempty"`
-	Made    rtnl.NetMade   `json:"made"`
-	Tables  []Table        `json:"tables,omitempty"`
-	Forward []string       `json:"forward,omitempty"` // links for which rules go into chains of others
-	Units   []Unit         `json:"units,omitempty"`
-	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
-	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
-	Around  Packed         `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
+	Links   []string        `json:"links,omitempty"`
+	Files   []File          `json:"files"`
+	Sysctls []Sysctl        `json:"sysctls"`
+	Net     *netstate.State `json:"net,omitempty"`
+	Made    netstate.Made   `json:"made"`
+	Tables  []Table         `json:"tables,omitempty"`
+	Forward []string        `json:"forward,omitempty"` // links for which rules go into chains of others
+	Units   []Unit          `json:"units,omitempty"`
+	Effects []string        `json:"effects,omitempty"` // asked for by the change, and so again by its undo
+	Own     []Own           `json:"own,omitempty"`     // keys of kinds that bring them back themselves
+	Around  Packed          `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
 }
 
 // File is a path as it was.

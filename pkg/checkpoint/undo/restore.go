@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Reversal brings everything back to what a log says. Each part goes on after an error; it may
@@ -36,8 +34,9 @@ func Restore(h *host.Host, l *Log, booted bool) *Reversal {
 }
 
 // Kernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
-// rules. left is what programs did and nobody could take back.
-func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
+// rules. left is what programs did and nobody could take back. settled is that of
+// [netstate.Writer.Restore].
+func (r *Reversal) Kernel(ctx context.Context, settled bool) (left []string, err error) {
 	var errs []error
 	h, l, around := r.Host, r.Log, r.around
 	_ = r.sysctls(ctx) // what the network needs; some want links as they were, and come at the end
@@ -57,7 +56,7 @@ func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
 	}
 	if l.Net != nil {
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
-		errs = append(errs, again(ctx, func() error { return h.Net.RestoreNet(ctx, *l.Net, l.Made) }))
+		errs = append(errs, again(ctx, func() error { return h.NetState.Restore(ctx, *l.Net, l.Made, settled) }))
 	}
 	// of links that were gone or had another MTU, and what another key's write set
 	errs = append(errs, r.sysctls(ctx))
@@ -78,8 +77,8 @@ func (r *Reversal) Files(ctx context.Context) error {
 	var errs []error
 	h, files := r.Host, r.Log.Files
 	note := func(name string, err error) {
-		var link *hostfs.LinkError
-		var other *hostfs.InTheWayError
+		var link *hostpath.LinkError
+		var other *hostpath.InTheWayError
 		switch {
 		case err == nil:
 		case errors.As(err, &link): // with all that is below it
@@ -88,6 +87,8 @@ func (r *Reversal) Files(ctx context.Context) error {
 			}
 		case errors.As(err, &other):
 			r.Left = append(r.Left, other.Error())
+		case errors.Is(h.Live.Files.Removable(name), unix.EPERM): // it is immutable
+			r.Left = append(r.Left, err.Error())
 		default:
 			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
 		}
@@ -115,7 +116,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 			continue
 		}
 		info, err := at.Lstat(f.Path)
-		if hostfs.IsMissing(err) || err == nil && info.Type == hostfs.Directory && hasEntries(at, f.Path) {
+		if hostpath.IsMissing(err) || err == nil && info.Type == hostfs.Directory && hasEntries(at, f.Path) {
 			continue // somebody uses the directory by now
 		}
 		if err == nil {
@@ -138,6 +139,9 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 			int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) &&
 			bytes.Equal(now.Content, f.Content) {
 			return h.Files.SetMeta(f.Path, now.FileInfo, spec)
+		}
+		if err := h.Live.Files.Writable(f.Path, -1); err != nil { // it would end the batch with all others
+			return err
 		}
 		return b.Put(f.Path, f.Content, spec)
 	case hostfs.Directory:
@@ -174,33 +178,6 @@ func (r *Reversal) sysctls(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
-
-// Steady is how long the probes must pass without a break. Units act when we have long gone on:
-// those of the network on their files, those of hooks on whatever their programs do. Nobody knows
-// how long a hook takes; each node with a new one waits for this at its boot. What netlink and
-// sysctls change is changed at once.
-func (l *Log) Steady(window time.Duration) (steady time.Duration) {
-	var units []string
-	for _, effect := range l.Effects {
-		_, unit, _ := strings.Cut(effect, " ")
-		units = append(units, unit)
-	}
-	for _, unit := range l.Units {
-		units = append(units, unit.Name)
-	}
-	for _, unit := range units {
-		switch {
-		case tasks.NetworkUnit(unit):
-			return window / 3
-		case tasks.ActsLate(unit):
-			steady = min(window/3, hookSteady)
-		}
-	}
-	return steady
-}
-
-// hookSteady is how long the probes must pass after a unit of a hook was started.
-const hookSteady = 3 * time.Second
 
 func hasEntries(at hostfs.Files, dir string) bool {
 	names, err := at.ReadDir(dir)

@@ -3,11 +3,14 @@ package undo
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -48,13 +51,64 @@ func TestUndoFollowsNoLink(t *testing.T) {
 	}
 
 	must(os.Link(root+"/shadow", root+"/run/flannel/name"))
-	var link *hostfs.LinkError
-	var names *hostfs.NamesError
+	var link *hostpath.LinkError
+	var names *hostpath.NamesError
 	if err := c.file("/run/flannel/d/x"); !errors.As(err, &link) {
 		t.Errorf("taken down through a link: %v", err)
 	}
 	if err := c.file("/run/flannel/name"); !errors.As(err, &names) {
 		t.Errorf("taken down by another name: %v", err)
+	}
+}
+
+// What somebody made immutable stays as it is and is said, and all else is brought back. The lines
+// that keep it: restore.go, restore (Writable) and Files (Removable).
+func TestUndoLeavesWhatIsImmutable(t *testing.T) {
+	for name, fix := range map[string]struct {
+		option string // of chattr(1)
+		path   string
+		left   int // how many paths
+	}{
+		"a file":                      {"i", "/etc/a/f", 1},
+		"a directory":                 {"i", "/etc/a", 2},
+		"a directory that only grows": {"a", "/etc/a", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, h := openRoot(t)
+			write := func(text string, names ...string) {
+				t.Helper()
+				for _, name := range names {
+					hostroot.Put(t, root, name, text)
+				}
+			}
+			write("old", "/etc/a/f", "/etc/b/f")
+			var l Log
+			c := Capture{Host: h, Log: &l, Twin: func(string) string { return "" }}
+			for _, name := range []string{"/etc/a/f", "/etc/a/new", "/etc/b/f", "/etc/b/new"} {
+				if err := c.file(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("changed", "/etc/a/f", "/etc/a/new", "/etc/b/f", "/etc/b/new")
+			chattr := func(option string) {
+				t.Helper()
+				if out, err := exec.Command("chattr", option, root+fix.path).CombinedOutput(); err != nil {
+					t.Fatalf("chattr: %v: %s", err, out)
+				}
+			}
+			chattr("+" + fix.option)
+			defer chattr("-" + fix.option)
+			r := Restore(h, &l, false)
+			if err := r.Files(t.Context()); err != nil {
+				t.Errorf("it is tried again: %v", err)
+			}
+			if len(r.Left) != fix.left || !strings.Contains(r.Left[0], "write /etc/a/f: operation not permitted") {
+				t.Errorf("left: %q", r.Left)
+			}
+			if got := hostroot.Read(t, root, "/etc/b/f"); got != "old" || hostroot.There(root, "/etc/b/new") {
+				t.Errorf("what is not immutable is %q", got)
+			}
+		})
 	}
 }
 

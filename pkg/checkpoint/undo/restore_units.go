@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -33,7 +34,7 @@ func (r *Reversal) Units(ctx context.Context) error {
 		case action == "restart":
 			try(act(ctx, h.Units.RestartUnit, unit))
 		case action == "reload":
-			try(act(ctx, h.Units.ReloadUnit, unit))
+			try(r.reload(ctx, unit))
 		}
 	}
 	for _, was := range l.Units {
@@ -43,8 +44,8 @@ func (r *Reversal) Units(ctx context.Context) error {
 			continue
 		}
 		changed, err := was.relink(ctx, h, now.File)
-		var other *hostfs.InTheWayError
-		var link *hostfs.LinkError
+		var other *hostpath.InTheWayError
+		var link *hostpath.LinkError
 		if errors.As(err, &other) || errors.As(err, &link) {
 			r.Left, err = append(r.Left, err.Error()), nil
 		}
@@ -60,6 +61,22 @@ func (r *Reversal) Units(ctx context.Context) error {
 	}
 	r.Left = append(r.Left, r.around.restoreUnits(ctx, h, l.Units, r.Booted)...)
 	return errors.Join(errs...)
+}
+
+// reload has a unit read its files again. One that does not take it is systemd-networkd after a
+// restart of the bus. Who manages links is started anew then, and leaves them as they are. Of
+// another unit nobody knows what its restart costs: to try again would hold the node up for ever.
+func (r *Reversal) reload(ctx context.Context, unit string) error {
+	h := r.Host
+	err := act(ctx, h.Units.ReloadUnit, unit)
+	switch {
+	case err == nil || h.Live.Units.FailedReload(ctx, unit) == "":
+		return err
+	case slices.Contains(host.LinkManagers(), strings.TrimSuffix(unit, ".service")):
+		return act(ctx, h.Units.RestartUnit, unit)
+	}
+	r.Left = append(r.Left, err.Error())
+	return nil
 }
 
 // actLimit is how long a unit of the network may take to read its files again. It goes on with that

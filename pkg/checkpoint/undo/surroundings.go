@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/netstate"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -116,7 +117,7 @@ func (p Packed) RestoreSysctls(ctx context.Context, h *host.Host) {
 
 // restoreNetwork takes away what came to the network, and brings the rule sets back. What links
 // lost comes back with the rest of the journal.
-func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *rtnl.NetState) (left []string) {
+func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *netstate.State) (left []string) {
 	failed := func(err error) {
 		if err != nil {
 			left = append(left, err.Error())
@@ -130,7 +131,7 @@ func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *rt
 		left = append(left, slices.Concat(rules, legacy)...)
 	}
 	if was != nil {
-		failed(again(ctx, func() error { return h.Net.RemoveAdded(ctx, *was) }))
+		failed(again(ctx, func() error { return h.NetState.RemoveAdded(ctx, *was) }))
 	}
 	return append(left, s.Without...)
 }
@@ -152,16 +153,16 @@ func (s *surroundings) restoreSysctls(ctx context.Context, h *host.Host) (left [
 	return left
 }
 
-// lost are links that nobody can make again.
-func (s *surroundings) lost(ctx context.Context, h *host.Host, was *rtnl.NetState) []string {
+// lost is what of the network nobody can bring back.
+func (s *surroundings) lost(ctx context.Context, h *host.Host, was *netstate.State) []string {
 	if was == nil {
 		return nil
 	}
-	lost, err := h.Net.Lost(ctx, *was)
+	left, err := h.NetState.Lost(ctx, *was)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return lost
+	return left
 }
 
 // restoreUnits unmasks, enables and starts again what was enabled or ran. What came is left: it may

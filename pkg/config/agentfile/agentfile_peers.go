@@ -29,8 +29,8 @@ const DefaultPeersPort = 19871
 // MaxAsked is how many peers a node asks at most.
 const MaxAsked = 8
 
-// peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are
-// none.
+// peerFields takes the stated peers. Without a key there are none, nor if the file names nobody to
+// ask and nobody to answer.
 func peerFields(p *Peers) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		p.Port = DefaultPeersPort

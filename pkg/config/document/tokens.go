@@ -179,5 +179,5 @@ func tokenPos(tk *token.Token) Pos {
 	return Pos{tk.Position.Line, tk.Position.Column}
 }
 
-// width of a token as written, in characters.
+// tokenWidth is how wide a token is as it is written, in characters.
 func tokenWidth(tk *token.Token) int { return utf8.RuneCountInString(strings.TrimSpace(tk.Origin)) }

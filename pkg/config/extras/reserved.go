@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -167,7 +168,7 @@ var (
 
 // reservedText says what a unit's text does to a unit of the rule; "": nothing.
 func reservedText(text string) string {
-	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+	for line := range systemd.UnitLines(text) {
 		setting, value, _ := strings.Cut(line, "=")
 		setting = strings.TrimSpace(setting)
 		for name := range strings.FieldsSeq(value) {

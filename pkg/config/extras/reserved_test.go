@@ -79,6 +79,16 @@ func TestReserved(t *testing.T) {
 		"[Install]\nWantedBy=multi-user.target\nAlias=a.service":  false,
 		"[Unit]\nAfter=netwright-agent.service\nBefore=x.service": false,
 		"[Unit]\nRequires=netwright-agent.service dbus.socket":    false,
+		// as systemd 252 reads them: pkg/host/systemd/unitfile.go, UnitLines
+		"[Unit]\n# x \\\nConflicts=netwright-agent.service":             true,
+		"[Unit]\nConflicts=a.service \\\n; x\n netwright-agent.service": true,
+		"[Unit]\nDescription=x\rConflicts=netwright-agent.service":      true,
+		"[Unit]\nDescription=x\x00Conflicts=netwright-agent.service":    true,
+		"[Unit]\r\nConflicts=a.service \\\r\n netwright-agent.service":  true,
+		"[Unit]\nConflicts=netwright-agent.service \\":                  true,
+		"\ufeffConflicts=netwright-agent.service":                       true,
+		"[Unit]\n# x \\\n# Conflicts=netwright-agent.service":           false,
+		"[Unit]\nDescription=x\fConflicts=netwright-agent.service":      false,
 	} {
 		for _, c := range []struct {
 			kind, name string

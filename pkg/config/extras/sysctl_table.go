@@ -1,6 +1,7 @@
 package extras
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 // sysctlTable is what `sysctl -a` lists on Linux 6.18 with the modules of networks loaded, and what
-// kernels from 4.19 on had beside it: a key a line, a * for a link, and "text" where a value is no
-// list of whole numbers.
+// kernels from 4.19 on had beside it: a key a line, a * for a link, "text" where a value is no list
+// of whole numbers, and "none" where the kernel acts at each write and keeps no value.
 //
 //go:embed sysctls.txt
 var sysctlTable string
@@ -39,17 +40,23 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (ref
 	for line := range strings.Lines(sysctlTable) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
-			if kind == "" && !wholeNumbers().MatchString(val) {
-				refused = fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val))
-				report := d.Doc.WarnAt
-				if d.Checks {
-					report = d.Doc.ErrorAt
-				}
-				report(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: refused, Field: at,
-					Expected: "a whole number, such as 1 for yes and 0 for no"})
-				refused += ": write a whole number, such as 1 for yes and 0 for no"
+			wrong := document.Diagnostic{ID: problem.SysctlUnknown, Field: at}
+			switch {
+			case kind == "none":
+				wrong.Summary = key + " has no value that could be kept: the kernel acts at each write"
+				wrong.Hint = "remove it, and write it by hand when that is needed"
+			case kind == "" && !wholeNumbers().MatchString(val):
+				wrong.Summary = fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val))
+				wrong.Expected = "a whole number, such as 1 for yes and 0 for no"
+			default:
+				return ""
 			}
-			return refused
+			report := d.Doc.WarnAt
+			if d.Checks {
+				report = d.Doc.ErrorAt
+			}
+			report(v.Pos, wrong)
+			return wrong.Summary + ": " + cmp.Or(wrong.Hint, "write "+wrong.Expected)
 		}
 		if !d.Checks {
 			continue

@@ -80,11 +80,22 @@ func NodePorts(to *values.PortRange) decode.Field {
 	})}
 }
 
-// Mirror reads kOps' spec.assets, which says where to download from.
-// https://kops.sigs.k8s.io/cluster_spec/#assets
-func Mirror(to *string, valid func(string) string) decode.Set {
+// Mirror reads kOps' spec.assets, which says where to download from. Own is set where nothing is
+// fetched from there, as from gs:// and azureblob://: then the plugins are nodeup's.
+// https://kops.sigs.k8s.io/operations/asset-repository/
+func Mirror(to *string, own *bool, valid func(string) string) decode.Set {
+	read := said("spec.assetsMirror", decode.Text(to, valid))
 	return decode.Into(func() []decode.Field {
-		return []decode.Field{{Name: "fileRepository", Set: said("spec.assetsMirror", decode.Text(to, valid))}}
+		return []decode.Field{{Name: "fileRepository", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			if v.Kind != document.KindString || valid(v.Text) == "" {
+				read(d, v, at)
+				return
+			}
+			*own = true
+			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and nothing is fetched from there: "+
+				"the CNI plugins are left as they are", at, d.Show(v, at)), Field: at,
+				Expected: "a URL of https, http or s3, without a password"})
+		}}}
 	})
 }
 

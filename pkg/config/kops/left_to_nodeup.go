@@ -15,6 +15,8 @@ import (
 // https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
 var leftToNodeup = [...]string{
 	"kubelet.resolvConf", "kubelet.nodeIP", "kubelet.hostnameOverride",
+	"masterKubelet.resolvConf", "masterKubelet.nodeIP", "masterKubelet.hostnameOverride", // v1alpha2
+	"controlPlaneKubelet.resolvConf", "controlPlaneKubelet.nodeIP", "controlPlaneKubelet.hostnameOverride",
 	"kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsExcludeCidrs", // v1alpha2
 	"kubeProxy.ipvsMinSyncPeriod",
 	"kubeProxy.ipvsSyncPeriod",

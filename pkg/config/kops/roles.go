@@ -1,6 +1,8 @@
 package kops
 
 import (
+	"cmp"
+
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
@@ -21,6 +23,13 @@ func Role(to *string) decode.Set {
 			*to = r
 		}
 	}
+}
+
+// ControlPlaneKubelet is what a cluster's document says of kubelet on the control plane alone; nil:
+// nothing. It counts more than spec.kubelet, and less than the group's.
+// https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/spec_builder.go
+func ControlPlaneKubelet(spec *document.Value) *document.Value {
+	return cmp.Or(spec.Get("masterKubelet"), spec.Get("controlPlaneKubelet")) // v1alpha2, v1alpha3
 }
 
 // RoleOf is the role that is meant by what is written; "" where none is.

@@ -54,8 +54,8 @@ func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
 	}
 }
 
-// Check refuses what the network that is set would refuse, or would not work with, and says what
-// has no effect.
+// Check refuses values that the chosen network refuses or does not work with, and warns of those
+// without effect.
 func (n *Networking) Check(s *ClusterSettings, r *decode.Reporter) {
 	if n.Kubenet != nil {
 		n.Kubenet.check(s, r)

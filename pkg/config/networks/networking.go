@@ -61,7 +61,7 @@ type Networking struct {
 // Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; ""
 // when none is set.
 func (n *Networking) Name() string {
-	for _, c := range choices() {
+	for _, c := range choices {
 		if c.name != byoNetwork && c.set(n) {
 			return c.name
 		}
@@ -72,84 +72,82 @@ func (n *Networking) Name() string {
 	return ""
 }
 
-// choices lists the networks: those that kOps has or had, those that ended, sleep, or cannot be had
-// without their maker, and those that kOps never had.
-func choices() []choice {
-	return []choice{
-		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.AmazonVPC).fields() }},
-		{"bridge", func(w *Networking) bool { return w.Bridge != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Bridge).fields() }},
-		{"calico", func(w *Networking) bool { return w.Calico != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Calico).fields() }},
-		{"canal", func(w *Networking) bool { return w.Canal != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Canal).fields() }},
-		{"cilium", func(w *Networking) bool { return w.Cilium != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Cilium).fields() }},
-		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
-		{"custom", func(w *Networking) bool { return w.Custom != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Custom).fields() }},
-		{"external", func(w *Networking) bool { return w.External != nil },
-			func(w *Networking) []decode.Field { allocate(&w.External); return nil }},
-		{"flannel", func(w *Networking) bool { return w.Flannel != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Flannel).fields() }},
-		{"gcp", func(w *Networking) bool { return w.GCP != nil },
-			func(w *Networking) []decode.Field { allocate(&w.GCP); return nil }},
-		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Kindnet).fields() }},
-		{"kopeio", func(w *Networking) bool { return w.Kopeio != nil },
-			func(w *Networking) []decode.Field { allocate(&w.Kopeio); return nil }},
-		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.KubeRouter).fields() }},
-		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Kubenet).fields() }},
-		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.LyftVPC).fields() }},
-		{"romana", func(w *Networking) bool { return w.Romana != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Romana).fields() }},
-		{"weave", func(w *Networking) bool { return w.Weave != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Weave).fields() }},
-		{"aci", func(w *Networking) bool { return w.ACI != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.ACI).fields() }},
-		{"classic", func(w *Networking) bool { return w.Classic != nil },
-			func(w *Networking) []decode.Field { allocate(&w.Classic); return nil }},
-		{"cniGenie", func(w *Networking) bool { return w.CNIGenie != nil },
-			func(w *Networking) []decode.Field { allocate(&w.CNIGenie); return nil }},
-		{"contivVPP", func(w *Networking) bool { return w.ContivVPP != nil },
-			func(w *Networking) []decode.Field { allocate(&w.ContivVPP); return nil }},
-		{"contrail", func(w *Networking) bool { return w.Contrail != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Contrail).fields() }},
-		{"danm", func(w *Networking) bool { return w.DANM != nil },
-			func(w *Networking) []decode.Field { allocate(&w.DANM); return nil }},
-		{"jaguar", func(w *Networking) bool { return w.Jaguar != nil },
-			func(w *Networking) []decode.Field { allocate(&w.Jaguar); return nil }},
-		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.KVSwitch).fields() }},
-		{"knitter", func(w *Networking) bool { return w.Knitter != nil },
-			func(w *Networking) []decode.Field { allocate(&w.Knitter); return nil }},
-		{"nsxT", func(w *Networking) bool { return w.NSXT != nil },
-			func(w *Networking) []decode.Field { allocate(&w.NSXT); return nil }},
-		{"ovn4nfv", func(w *Networking) bool { return w.OVN4NFV != nil },
-			func(w *Networking) []decode.Field { allocate(&w.OVN4NFV); return nil }},
-		{"antrea", func(w *Networking) bool { return w.Antrea != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Antrea).fields() }},
-		{"azure", func(w *Networking) bool { return w.Azure != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Azure).fields() }},
-		{"coil", func(w *Networking) bool { return w.Coil != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Coil).fields() }},
-		{"hybridnet", func(w *Networking) bool { return w.Hybridnet != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.Hybridnet).fields() }},
-		{"kubeOVN", func(w *Networking) bool { return w.KubeOVN != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.KubeOVN).fields() }},
-		{"ovnKubernetes", func(w *Networking) bool { return w.OVNKubernetes != nil },
-			func(w *Networking) []decode.Field { return allocate(&w.OVNKubernetes).fields() }},
-	}
+// choices lists the networks: those of kOps, today's and former ones; those that ended, sleep, or
+// need their maker; and those that kOps never had.
+var choices = []choice{
+	{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.AmazonVPC).fields() }},
+	{"bridge", func(w *Networking) bool { return w.Bridge != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Bridge).fields() }},
+	{"calico", func(w *Networking) bool { return w.Calico != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Calico).fields() }},
+	{"canal", func(w *Networking) bool { return w.Canal != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Canal).fields() }},
+	{"cilium", func(w *Networking) bool { return w.Cilium != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Cilium).fields() }},
+	{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
+	{"custom", func(w *Networking) bool { return w.Custom != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Custom).fields() }},
+	{"external", func(w *Networking) bool { return w.External != nil },
+		func(w *Networking) []decode.Field { allocate(&w.External); return nil }},
+	{"flannel", func(w *Networking) bool { return w.Flannel != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Flannel).fields() }},
+	{"gcp", func(w *Networking) bool { return w.GCP != nil },
+		func(w *Networking) []decode.Field { allocate(&w.GCP); return nil }},
+	{"kindnet", func(w *Networking) bool { return w.Kindnet != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Kindnet).fields() }},
+	{"kopeio", func(w *Networking) bool { return w.Kopeio != nil },
+		func(w *Networking) []decode.Field { allocate(&w.Kopeio); return nil }},
+	{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.KubeRouter).fields() }},
+	{"kubenet", func(w *Networking) bool { return w.Kubenet != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Kubenet).fields() }},
+	{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.LyftVPC).fields() }},
+	{"romana", func(w *Networking) bool { return w.Romana != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Romana).fields() }},
+	{"weave", func(w *Networking) bool { return w.Weave != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Weave).fields() }},
+	{"aci", func(w *Networking) bool { return w.ACI != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.ACI).fields() }},
+	{"classic", func(w *Networking) bool { return w.Classic != nil },
+		func(w *Networking) []decode.Field { allocate(&w.Classic); return nil }},
+	{"cniGenie", func(w *Networking) bool { return w.CNIGenie != nil },
+		func(w *Networking) []decode.Field { allocate(&w.CNIGenie); return nil }},
+	{"contivVPP", func(w *Networking) bool { return w.ContivVPP != nil },
+		func(w *Networking) []decode.Field { allocate(&w.ContivVPP); return nil }},
+	{"contrail", func(w *Networking) bool { return w.Contrail != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Contrail).fields() }},
+	{"danm", func(w *Networking) bool { return w.DANM != nil },
+		func(w *Networking) []decode.Field { allocate(&w.DANM); return nil }},
+	{"jaguar", func(w *Networking) bool { return w.Jaguar != nil },
+		func(w *Networking) []decode.Field { allocate(&w.Jaguar); return nil }},
+	{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.KVSwitch).fields() }},
+	{"knitter", func(w *Networking) bool { return w.Knitter != nil },
+		func(w *Networking) []decode.Field { allocate(&w.Knitter); return nil }},
+	{"nsxT", func(w *Networking) bool { return w.NSXT != nil },
+		func(w *Networking) []decode.Field { allocate(&w.NSXT); return nil }},
+	{"ovn4nfv", func(w *Networking) bool { return w.OVN4NFV != nil },
+		func(w *Networking) []decode.Field { allocate(&w.OVN4NFV); return nil }},
+	{"antrea", func(w *Networking) bool { return w.Antrea != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Antrea).fields() }},
+	{"azure", func(w *Networking) bool { return w.Azure != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Azure).fields() }},
+	{"coil", func(w *Networking) bool { return w.Coil != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Coil).fields() }},
+	{"hybridnet", func(w *Networking) bool { return w.Hybridnet != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.Hybridnet).fields() }},
+	{"kubeOVN", func(w *Networking) bool { return w.KubeOVN != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.KubeOVN).fields() }},
+	{"ovnKubernetes", func(w *Networking) bool { return w.OVNKubernetes != nil },
+		func(w *Networking) []decode.Field { return allocate(&w.OVNKubernetes).fields() }},
 }
 
 // Supported are the keys that choose a network, by name.
 func Supported() []string {
 	var names []string
-	for _, c := range choices() {
+	for _, c := range choices {
 		if !slices.Contains(goneNetworks[:], c.name) {
 			names = append(names, c.name)
 		}
@@ -183,7 +181,7 @@ func (n *Networking) PodsOfVPC() bool {
 // Chosen are the networks that are set, in the order of the list, without what "bring your own" is.
 func (n *Networking) Chosen() []string {
 	var names []string
-	for _, c := range choices() {
+	for _, c := range choices {
 		if c.name != byoNetwork && c.set(n) {
 			names = append(names, c.name)
 		}
@@ -195,7 +193,7 @@ func (n *Networking) Chosen() []string {
 // below cni.
 func (n *Networking) Fields(cni *CNI) []decode.Field {
 	var fields []decode.Field
-	for _, c := range choices() {
+	for _, c := range choices {
 		fields = append(fields, decode.Field{Name: c.name, Unlisted: slices.Contains(goneNetworks[:], c.name),
 			Set: func(d *decode.Decoder, v *document.Value, at string) {
 				d.Mapping(v, at, n.fieldsOf(c, cni))
@@ -232,7 +230,7 @@ func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known
 	if name == "multus" {
 		return allocate(&n.Multus).fields(), true
 	}
-	for _, c := range choices() {
+	for _, c := range choices {
 		if c.name == name {
 			return n.fieldsOf(c, cni), true
 		}
@@ -242,5 +240,5 @@ func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known
 
 // IsNetwork reports whether a key below spec.networking chooses a network, also one that is gone.
 func IsNetwork(key string) bool {
-	return slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key })
+	return slices.ContainsFunc(choices, func(c choice) bool { return c.name == key })
 }

@@ -1,5 +1,5 @@
-// Package policy has what documents say of when a node takes a change, what becomes of what
-// somebody else has changed, and of what no document wants any more.
+// Package policy has what documents say of updates, drift and pruning: when a node takes a change,
+// whether drift is repaired, and whether unwanted keys are removed.
 package policy
 
 import (

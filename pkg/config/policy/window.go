@@ -75,7 +75,7 @@ func (w *Window) fields() []decode.Field {
 // weekdays are the names of [time.Weekday], as documents have them.
 var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
-// days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
+// weekDays takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
 func weekDays(to *[]Weekday) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var named [7]bool
@@ -116,7 +116,7 @@ func weekDays(to *[]Weekday) decode.Set {
 	}
 }
 
-// clock takes a time of day.
+// timeOfDay takes a time of day.
 func timeOfDay(to *Clock, most Clock, expected string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var h, m int

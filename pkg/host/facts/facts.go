@@ -3,7 +3,7 @@ package facts
 import (
 	"net/netip"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
@@ -47,7 +47,7 @@ type Facts struct {
 	GuestAliases *Setting `json:"guestAliases,omitempty"`
 	// SymbolicLinks are those on the way to the directories that networks have files in, and that
 	// are not followed.
-	SymbolicLinks []hostfs.LinkError `json:"symbolicLinks,omitempty"`
+	SymbolicLinks []hostpath.LinkError `json:"symbolicLinks,omitempty"`
 	// ResolvConf is the first file whose servers others than this host can ask: its own, or where
 	// that names a stub of the host's alone, the one that has the stub's. "" if none has.
 	ResolvConf string `json:"resolvConf,omitempty"`
@@ -114,6 +114,14 @@ type RuntimeFacts struct {
 	ConfDir      string `json:"confDir,omitempty"`
 	ConfTemplate string `json:"confTemplate,omitempty"`
 	MaxConfNum   int    `json:"maxConfNum,omitempty"`
+	// DropInDir is CRI-O's directory of drop-ins where its command line names one.
+	DropInDir string `json:"dropInDir,omitempty"`
+	// DefaultNetwork is the only network that CRI-O gives pods, by the name in its conf
+	// (cni_default_network); "": that of the first conf.
+	DefaultNetwork string `json:"defaultNetwork,omitempty"`
+	// SetBy says who has the last word on a CNI setting, by its key, where that is not ConfigFile:
+	// a file that it imports, a drop-in, or the command line.
+	SetBy map[string]string `json:"setBy,omitempty"`
 	// From says where the CNI settings were read: "cri status", a configuration file's path,
 	// "default".
 	From string `json:"from,omitempty"`
@@ -142,7 +150,7 @@ type SysctlLine struct {
 	Target string `json:"target,omitempty"` // of the file, where it is a symlink
 }
 
-// VariableFact is a variable of a unit and the file that sets it.
+// VariableFact is a variable of a unit, or a field of a configuration, and the file that sets it.
 type VariableFact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -175,12 +183,14 @@ type KubeletFacts struct {
 	EnvFiles   []string       `json:"envFiles,omitempty"`
 	ConfigFile string         `json:"configFile,omitempty"`
 	ConfigDir  string         `json:"configDir,omitempty"` // --config-dir, if it is given
+	// ConfigSet is what ConfigFile and files of others in ConfigDir say; of one field the last.
+	ConfigSet []VariableFact `json:"configSet,omitempty"`
 	// CNI is what flags tell a kubelet that calls the plugins itself (below 1.24), with the
 	// directories that count without a flag.
 	CNI KubeletCNI `json:"cni,omitzero"`
 	// ClusterDNS is whom pods ask: --cluster-dns, or clusterDNS of its configuration.
 	ClusterDNS []netip.Addr `json:"clusterDNS,omitempty"`
-	// RuntimeEndpoint is --container-runtime-endpoint, if it is given.
+	// RuntimeEndpoint is --container-runtime-endpoint, else that of its configuration.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
 	// Kubeconfig is by which it speaks to the API: --kubeconfig if it is given, else where kOps,
 	// EKS or kubeadm have it, if it is there.

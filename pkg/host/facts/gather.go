@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Gather looks once at what is true for a whole pass. It writes nothing,
@@ -63,7 +64,7 @@ func (g *gatherer) symbolicLinks() {
 		"/etc/systemd/system", hostfs.StateDir, g.facts.Runtime.ConfigFile},
 		g.facts.Runtime.BinDirs...)
 	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
-		var link *hostfs.LinkError
+		var link *hostpath.LinkError
 		if dir != "" && errors.As(g.from.files.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
 			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
 		}

@@ -116,12 +116,48 @@ func TestKubeletFacts(t *testing.T) {
 				"/lib/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=/etc/sysconfig/kubelet\nExecStart=/usr/local/bin/kubelet \"$DAEMON_ARGS\"\n",
 				"/etc/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=/etc/sysconfig/kubelet\nExecStart=/usr/local/bin/kubelet $DAEMON_ARGS\n",
 				"/etc/sysconfig/kubelet":              "DAEMON_ARGS=\"--config=/var/lib/kubelet/kubelet.conf --config-dir /etc/kubelet.d\"\nHOME=\"/root\"\n",
-				"/var/lib/kubelet/kubelet.conf":       "apiVersion: kubelet.config.k8s.io/v1beta1\ncontainerRuntimeEndpoint: \"unix:///run/crio/crio.sock\"\n",
+				"/var/lib/kubelet/kubelet.conf":       "apiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 5\nmaxPods: 6\ncontainerRuntimeEndpoint: \"unix:///run/crio/crio.sock\"\n", // kubelet takes the last
 			},
 			want: KubeletFacts{
 				Unit: "kubelet.service", Program: "/usr/local/bin/kubelet", ExecStart: "/usr/local/bin/kubelet $DAEMON_ARGS", Variables: []string{"DAEMON_ARGS"},
 				EnvFiles: []string{"/etc/sysconfig/kubelet"}, ConfigFile: "/var/lib/kubelet/kubelet.conf", ConfigDir: "/etc/kubelet.d",
 				RuntimeEndpoint: "unix:///run/crio/crio.sock",
+				ConfigSet: []VariableFact{
+					{"containerRuntimeEndpoint", "unix:///run/crio/crio.sock", "/var/lib/kubelet/kubelet.conf"}, {"maxPods", "6", "/var/lib/kubelet/kubelet.conf"},
+				},
+			},
+		},
+		"nodeup with Docker, whose directories end with a slash": {
+			files: map[string]string{
+				"/lib/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=/etc/sysconfig/kubelet\nExecStart=/usr/local/bin/kubelet $DAEMON_ARGS\n",
+				"/etc/sysconfig/kubelet":              "DAEMON_ARGS=\"--network-plugin=cni --cni-bin-dir=/opt/cni/bin/ --cni-conf-dir=/etc/cni/net.d/\"\n",
+			},
+			want: KubeletFacts{
+				Unit: "kubelet.service", Program: "/usr/local/bin/kubelet", ExecStart: "/usr/local/bin/kubelet $DAEMON_ARGS", Variables: []string{"DAEMON_ARGS"},
+				EnvFiles: []string{"/etc/sysconfig/kubelet"}, CNI: KubeletCNI{"cni", "/etc/cni/net.d", []string{"/opt/cni/bin"}},
+			},
+		},
+		// What the kubelet of Kubernetes 1.36 logs as its KubeletConfiguration with these files.
+		"EKS, JSON and drop-ins": {
+			files: map[string]string{
+				"/etc/systemd/system/kubelet.service":                     "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet/config.json --config-dir=/etc/kubernetes/kubelet/config.json.d\n",
+				"/etc/kubernetes/kubelet/config.json":                     "{\n\t\"kind\": \"KubeletConfiguration\", \"apiVersion\": \"kubelet.config.k8s.io/v1beta1\",\n\t\"clusterDNS\": [\"10.100.0.10\"],\n\t\"containerRuntimeEndpoint\": \"unix:///run/containerd/containerd.sock\", \"maxPods\": 29}\n",
+				"/etc/kubernetes/kubelet/config.json.d/40-nodeadm.conf":   "{\"kind\": \"KubeletConfiguration\", \"apiVersion\": \"kubelet.config.k8s.io/v1beta1\", \"clusterDNS\": [\"169.254.20.10\"], \"maxPods\": 58}\n",
+				"/etc/kubernetes/kubelet/config.json.d/50-netwright.conf": "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 110\n",
+				"/etc/kubernetes/kubelet/config.json.d/60/more.conf":      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 77\nauthentication: {anonymous: {enabled: no}}\nfailSwapOn: no\nclusterDNS:\n- 10.0.0.10\n- \"fd00::a\"\n",
+				"/etc/kubernetes/kubelet/config.json.d/99-not-one.yaml":   "maxPods: 1\n",
+			},
+			want: KubeletFacts{
+				Unit: "kubelet.service", Program: "/usr/bin/kubelet",
+				ExecStart:  "/usr/bin/kubelet --config=/etc/kubernetes/kubelet/config.json --config-dir=/etc/kubernetes/kubelet/config.json.d",
+				ConfigFile: "/etc/kubernetes/kubelet/config.json", ConfigDir: "/etc/kubernetes/kubelet/config.json.d",
+				RuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+				ClusterDNS:      []netip.Addr{netip.MustParseAddr("10.0.0.10"), netip.MustParseAddr("fd00::a")},
+				ConfigSet: []VariableFact{
+					{"containerRuntimeEndpoint", "unix:///run/containerd/containerd.sock", "/etc/kubernetes/kubelet/config.json"},
+					{"failSwapOn", "false", "/etc/kubernetes/kubelet/config.json.d/60/more.conf"},
+					{"maxPods", "77", "/etc/kubernetes/kubelet/config.json.d/60/more.conf"},
+				},
 			},
 		},
 		"continued lines": {
@@ -136,7 +172,7 @@ func TestKubeletFacts(t *testing.T) {
 		},
 		"none": {},
 	} {
-		if d := cmp.Diff(c.want, factsOf(t, c.files).Kubelet, cmpopts.IgnoreFields(KubeletFacts{}, "Flags")); d != "" {
+		if d := cmp.Diff(c.want, factsOf(t, c.files).Kubelet, cmpopts.IgnoreFields(KubeletFacts{}, "Flags"), cmpopts.EquateComparable(netip.Addr{})); d != "" {
 			t.Errorf("%s (-want +got)\n%s", name, d)
 		}
 	}
@@ -144,12 +180,12 @@ func TestKubeletFacts(t *testing.T) {
 
 // A flag that kubelet's command line has, by a variable or a file of one or not, wins over files
 // and over variables before it. A drop-in of ours gives none: by it the plan would judge itself.
-// Only a variable that is a word becomes several.
+// Only a variable that is a word becomes several. kubelet 1.36 takes --max_pods for --max-pods.
 // The lines that keep it: unit_command.go, flags, commandOf; kubelet.go, byOthers
 func TestTheFlagsThatOthersGiveKubelet(t *testing.T) {
 	k := factsOf(t, map[string]string{
 		"/lib/systemd/system/kubelet.service": "[Service]\nEnvironment=MORE=--hairpin-mode=none\nEnvironmentFile=/etc/default/kubelet\n" +
-			"ExecStart=kubelet --config-dir=/d --max-pods 30 $KUBELET_EXTRA_ARGS ${ONE_WORD} --v=2 $MORE --max-pods=40 --fail\n",
+			"ExecStart=kubelet --config-dir=/d --max-pods 30 $KUBELET_EXTRA_ARGS ${ONE_WORD} --v=2 $MORE --max_pods=40 --fail\n",
 		"/etc/default/kubelet": "ONE_WORD='--pod-cidr=192.0.2.0/24 --v=3'\n",
 		"/etc/systemd/system/kubelet.service.d/50-netwright.conf": "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=--resolv-conf=/ours\n",
 	}).Kubelet
@@ -166,6 +202,20 @@ func TestTheFlagsThatOthersGiveKubelet(t *testing.T) {
 	}
 }
 
+// A variable that an empty Environment= of a later file takes back is nobody's: our drop-in does
+// not bring it back.
+func TestVariablesThatAreTakenBack(t *testing.T) {
+	files := map[string]string{
+		"/lib/systemd/system/kubelet.service":                     "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=--v=4 OTHER=1\nExecStart=kubelet $KUBELET_EXTRA_ARGS $OTHER\n",
+		"/etc/systemd/system/kubelet.service.d/20-site.conf":      "[Service]\nEnvironment=\nEnvironment=OTHER=2\n",
+		"/etc/systemd/system/kubelet.service.d/50-netwright.conf": "[Service]\nEnvironment=\nEnvironment=KUBELET_EXTRA_ARGS=ours\n",
+	}
+	want := []VariableFact{{"OTHER", "2", "/etc/systemd/system/kubelet.service.d/20-site.conf"}}
+	if d := cmp.Diff(want, factsOf(t, files).Kubelet.Set); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
 func TestUnitCommand(t *testing.T) {
 	u := systemd.ParseUnitFile([]byte("[Service]\nEnvironment=A=1 'B=two words'\nEnvironment=C=x\n" +
 		`ExecStart=-/bin/x "$A" $B '${B}' --c=${C}${C} 'a b' "q\"q" $NONE last`))
@@ -173,83 +223,6 @@ func TestUnitCommand(t *testing.T) {
 	want := []string{"/bin/x", "1", "two", "words", "two words", "--c=xx", "a b", `q"q`, "last"}
 	if !slices.Equal(c.args, want) {
 		t.Errorf("%q, want %q", c.args, want)
-	}
-}
-
-func TestRuntimeFiles(t *testing.T) {
-	const unit = "[Service]\nExecStart=/usr/bin/containerd\n"
-	for name, c := range map[string]struct {
-		files map[string]string
-		want  RuntimeFacts
-	}{
-		"containerd without a file": {
-			files: map[string]string{"/lib/systemd/system/containerd.service": unit},
-			want:  RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
-		},
-		"containerd 1.x, nodeup's": {
-			files: map[string]string{
-				"/lib/systemd/system/containerd.service":   unit,
-				"/etc/systemd/system/containerd.service":   "[Service]\nEnvironmentFile=/etc/sysconfig/containerd\nEnvironment=CONTAINERD_OPTS=\nExecStart=/usr/bin/containerd -c /etc/containerd/config-kops.toml \"$CONTAINERD_OPTS\"\n",
-				"/etc/containerd/config-kops.toml":         "version = 2\nimports = ['conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/bin/cni'\nconf_template = '/t'\n",
-				"/etc/containerd/conf.d/10-x.toml":         "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '/net.d'\n",
-				"/etc/containerd/conf.d/not-imported.conf": "broken",
-			},
-			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config-kops.toml", ConfigVersion: 2, Imports: []string{"conf.d/*.toml"},
-				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/net.d", MaxConfNum: 1, From: "/etc/containerd/config-kops.toml"},
-		},
-		"containerd 2.x, its old key beside an empty new one": {
-			files: map[string]string{
-				"/lib/systemd/system/containerd.service": unit,
-				"/etc/containerd/config.toml":            "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dir = '/a'\nbin_dirs = []\n",
-			},
-			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
-				BinDirs: []string{"/a"}, BinDirKey: "bin_dir", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
-		},
-		"containerd 2.x": {
-			files: map[string]string{
-				"/usr/lib/systemd/system/containerd.service": unit,
-				"/etc/containerd/config.toml":                "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/a', '/b']\nmax_conf_num = 0\n",
-				"/etc/containerd/conf.d/20-y.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/y'\n",
-				"/etc/containerd/conf.d/10-x.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/x'\nconf_template = '/t'\n",
-			},
-			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
-				BinDirs: []string{"/a", "/b"}, BinDirKey: "bin_dirs", ConfDir: "/y", ConfTemplate: "/t", From: "/etc/containerd/config.toml"},
-		},
-		"cri-o before containerd": {
-			files: map[string]string{
-				"/lib/systemd/system/containerd.service": unit,
-				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
-				"/etc/crio/crio.conf":                    "[crio.network]\nnetwork_dir = \"/etc/cni/net.d/\"\nplugin_dirs = [\"/opt/cni/bin/\", \"/usr/libexec/cni/\"]\n",
-				"/etc/crio/crio.conf.d/10-x.conf":        "[crio.network]\nnetwork_dir = \"/x/\"\n",
-			},
-			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/x",
-				From: "/etc/crio/crio.conf.d/10-x.conf"},
-		},
-		"what kubelet names wins": {
-			files: map[string]string{
-				"/lib/systemd/system/containerd.service": unit,
-				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
-				"/lib/systemd/system/kubelet.service":    "[Service]\nExecStart=kubelet --container-runtime-endpoint unix:///run/containerd/containerd.sock\n",
-			},
-			want: RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
-		},
-		"docker": {
-			files: map[string]string{"/lib/systemd/system/docker.service": "[Service]\nExecStart=dockerd\n"},
-			want:  RuntimeFacts{Name: "docker"},
-		},
-		"docker with its containerd": {
-			files: map[string]string{
-				"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
-				"/lib/systemd/system/containerd.service": unit,
-				"/etc/containerd/config.toml":            "disabled_plugins = [\"cri\"]\n",
-			},
-			want: RuntimeFacts{Name: "docker"},
-		},
-		"none": {},
-	} {
-		if d := cmp.Diff(c.want, factsOf(t, c.files).Runtime); d != "" {
-			t.Errorf("%s (-want +got)\n%s", name, d)
-		}
 	}
 }
 

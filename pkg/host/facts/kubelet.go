@@ -2,12 +2,17 @@ package facts
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"path"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v2"
 
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -24,7 +29,7 @@ func (g gatherer) kubelet() {
 			continue
 		}
 		k.Unit = name
-		command := commandOf(unit, g.from.files)
+		command := commandOf(unit, g.from.files).dashed()
 		k.ExecStart = command.line
 		if len(command.args) > 0 {
 			k.Program = command.args[0]
@@ -33,24 +38,44 @@ func (g gatherer) kubelet() {
 		k.Variables = command.variables
 		k.Flags = command.flags()
 		if slices.ContainsFunc(unit.DropIns, func(file string) bool { return path.Base(file) == OwnDropIn }) {
-			k.Flags = commandOf(g.byOthers(unit), g.from.files).flags()
+			k.Flags = commandOf(g.byOthers(unit), g.from.files).dashed().flags()
 		}
 		k.Set = g.setByOthers(unit, k.Variables)
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config", "")
 		k.ConfigDir = command.flag("config-dir", "")
 		k.RuntimeEndpoint = command.flag("container-runtime-endpoint", "")
-		if k.RuntimeEndpoint == "" && k.ConfigFile != "" {
-			k.RuntimeEndpoint = g.configuredEndpoint(k.ConfigFile)
+		config := g.kubeletConfig(k)
+		if s, ok := config["containerRuntimeEndpoint"].(string); ok && k.RuntimeEndpoint == "" { // from 1.27 on
+			k.RuntimeEndpoint = s
+		}
+		// kubelet takes a plain path too, and unix:/path
+		if e := strings.TrimPrefix(k.RuntimeEndpoint, "unix:"); strings.HasPrefix(e, "/") {
+			k.RuntimeEndpoint = "unix://" + path.Clean(e)
 		}
 		k.Kubeconfig = g.kubeconfigOf(command)
-		k.ClusterDNS = g.clusterDNS(command.flag("cluster-dns", ""), k.ConfigFile)
+		k.ClusterDNS = addresses(strings.Split(command.flag("cluster-dns", ""), ","))
+		if len(k.ClusterDNS) == 0 {
+			k.ClusterDNS = addresses(texts(config["clusterDNS"]))
+		}
 		if plugin := command.flag("network-plugin", ""); plugin != "" {
-			k.CNI = KubeletCNI{plugin, cmp.Or(command.flag("cni-conf-dir", ""), "/etc/cni/net.d"),
-				strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), "/opt/cni/bin"), ",")}
+			k.CNI = KubeletCNI{plugin, absolute(cmp.Or(command.flag("cni-conf-dir", ""), "/etc/cni/net.d")),
+				allAbsolute(strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), "/opt/cni/bin"), ","))}
 		}
 		return
 	}
+}
+
+// NodeName is what kubelet calls its Node, on a host of this name. kOps gives each instance of AWS
+// a name of the cloud's, and so do others.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/util/node/node.go (GetHostname)
+func (k *KubeletFacts) NodeName(host string) string {
+	for _, f := range k.Flags {
+		if name := strings.ToLower(strings.TrimSpace(f.Value)); f.Name == "hostname-override" && name != "" {
+			return name
+		}
+	}
+	return host
 }
 
 // unitFile reads a unit's files, and notes what of them cannot be read. False: there is no unit, or
@@ -96,71 +121,89 @@ func (g gatherer) byOthers(unit systemd.UnitFile) systemd.UnitFile {
 	return others
 }
 
-// setByOthers finds who else sets a unit's variables; of one variable the last.
+// setByOthers finds who else sets a unit's variables; of one variable the last. What an empty
+// Environment= of a later file takes back nobody sets.
 func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []VariableFact {
 	var out []VariableFact
+	others := systemd.ParseUnitFile(nil)
 	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
 		raw, err := g.from.files.ReadFile(file)
 		if err != nil || path.Base(file) == OwnDropIn {
 			continue
 		}
-		one := systemd.ParseUnitFile(raw)
-		for _, line := range one.Values("Service", "Environment") {
-			for _, word := range splitCommand(line) {
-				name, value, ok := strings.Cut(word, "=")
-				if !ok || !slices.Contains(variables, name) {
-					continue
-				}
-				out = slices.DeleteFunc(out, func(v VariableFact) bool { return v.Name == name })
-				out = append(out, VariableFact{Name: name, Value: value, File: file})
+		others.Merge(raw)
+		still := environment(others)
+		out = slices.DeleteFunc(out, func(v VariableFact) bool { return !slices.ContainsFunc(still, v.names) })
+		for _, assignment := range environment(systemd.ParseUnitFile(raw)) {
+			name, value, _ := strings.Cut(assignment, "=")
+			if !slices.Contains(variables, name) {
+				continue
 			}
+			out = slices.DeleteFunc(out, func(v VariableFact) bool { return v.Name == name })
+			out = append(out, VariableFact{Name: name, Value: value, File: file})
 		}
 	}
 	return out
 }
 
-// configuredEndpoint is containerRuntimeEndpoint of a KubeletConfiguration
-// (since Kubernetes 1.27), a plain scalar on a line of its own.
-func (g gatherer) configuredEndpoint(file string) string {
-	raw, err := g.from.files.ReadFile(file)
-	if err != nil {
-		return ""
+// names tells that an assignment is the variable's.
+func (v VariableFact) names(assignment string) bool { return strings.HasPrefix(assignment, v.Name+"=") }
+
+// kubeletConfig reads kubelet's configuration as it does: its file, and over that the files of its
+// --config-dir, field by field.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubelet/app/server.go
+// (mergeKubeletConfigurations)
+func (g gatherer) kubeletConfig(k *KubeletFacts) map[string]any {
+	config := map[string]any{}
+	var files []string
+	if k.ConfigFile != "" {
+		files = append(files, k.ConfigFile)
 	}
-	for line := range strings.Lines(string(raw)) {
-		if value, ok := strings.CutPrefix(line, "containerRuntimeEndpoint:"); ok {
-			value, _, _ = strings.Cut(value, " #")
-			return unquote(strings.TrimSpace(value))
+	if k.ConfigDir != "" {
+		files = append(files, filesBelow(g.from.files, k.ConfigDir)...)
+	}
+	for i, file := range files {
+		dropIn := i > 0 || k.ConfigFile == ""
+		raw, err := g.from.files.ReadFile(file)
+		if dropIn && path.Ext(file) != ".conf" || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var fields map[string]any
+		if err == nil && json.Unmarshal(raw, &fields) != nil {
+			err = yaml.Unmarshal(raw, &fields) // as kubelet, with its library
+		}
+		if err != nil {
+			g.problem("read kubelet's configuration", fmt.Errorf("%s: %w", file, err))
+			continue
+		}
+		maps.Copy(config, fields)
+		if path.Base(file) != OwnDropIn {
+			k.noteFields(file, fields)
 		}
 	}
-	return ""
+	return config
 }
 
-// clusterDNS is what a flag says, or clusterDNS of a KubeletConfiguration: a list of plain scalars,
-// a line each or in brackets.
-func (g gatherer) clusterDNS(flag, file string) (out []netip.Addr) {
-	add := func(words string) {
-		for word := range strings.SplitSeq(strings.Trim(strings.TrimSpace(words), "[]"), ",") {
-			if a, err := netip.ParseAddr(unquote(strings.TrimSpace(word))); err == nil {
-				out = append(out, a)
-			}
+// noteFields notes which fields a file of kubelet's configuration sets; of one field the last file.
+func (k *KubeletFacts) noteFields(file string, fields map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch fields[name].(type) {
+		case []any, map[any]any, map[string]any, nil:
+			continue
 		}
+		if name == "apiVersion" || name == "kind" {
+			continue
+		}
+		k.ConfigSet = slices.DeleteFunc(k.ConfigSet, func(v VariableFact) bool { return v.Name == name })
+		k.ConfigSet = append(k.ConfigSet, VariableFact{Name: name, Value: fmt.Sprint(fields[name]), File: file})
 	}
-	if add(flag); len(out) > 0 || file == "" {
-		return out
-	}
-	raw, err := g.from.files.ReadFile(file)
-	if err != nil {
-		return nil
-	}
-	listed := false
-	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "clusterDNS:"); ok {
-			listed = true
-			add(rest)
-		} else if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok && listed {
-			add(item)
-		} else {
-			listed = false
+}
+
+// addresses are those among words that are one.
+func addresses(words []string) (out []netip.Addr) {
+	for _, word := range words {
+		if a, err := netip.ParseAddr(strings.TrimSpace(word)); err == nil {
+			out = append(out, a)
 		}
 	}
 	return out

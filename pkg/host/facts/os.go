@@ -60,21 +60,66 @@ func (g gatherer) osRelease() {
 	}
 }
 
-// ParseAssignments reads NAME=value lines as a shell would, without expansion:
+// ParseAssignments reads NAME=value as systemd does, without expansion:
 // os-release(5), EnvironmentFile= of systemd.exec(5), networkd's state files.
-// A later line wins.
+// A later one wins.
 func ParseAssignments(raw []byte) map[string]string {
 	values := map[string]string{}
-	text := strings.ReplaceAll(string(raw), "\\\n", "")
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		name, value, ok := strings.Cut(line, "=")
-		if !ok || line[0] == '#' || line[0] == ';' {
+	for rest := string(raw); rest != ""; {
+		rest = strings.TrimLeft(rest, " \t\r\n")
+		end := strings.IndexAny(rest+"\n", "\r\n")
+		name, value, ok := strings.Cut(rest[:end], "=")
+		if !ok || strings.HasPrefix(name, "#") || strings.HasPrefix(name, ";") {
+			rest = rest[end:]
 			continue
 		}
-		values[strings.TrimSpace(strings.TrimPrefix(name, "export "))] = unquote(strings.TrimSpace(value))
+		value, rest = assigned(rest[end-len(value):])
+		if name = strings.TrimSpace(name); isName(name) {
+			values[name] = value
+		}
 	}
 	return values
+}
+
+// assigned reads a value, which in quotes goes on over several lines, and what comes after it.
+// Quotes count where a value or a part of it begins.
+// https://github.com/systemd/systemd/blob/v252/src/basic/env-file.c (parse_env_file_internal)
+func assigned(text string) (value, rest string) {
+	var b strings.Builder
+	kept := 0 // how much of it stays where blanks end it
+	quote, begins := byte(0), true
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		newline, blank := c == '\n' || c == '\r', c == ' ' || c == '\t'
+		switch {
+		case quote == '\'' && c != quote, quote == '"' && c != quote && c != '\\':
+			b.WriteByte(c)
+		case quote != 0 && c == quote:
+			quote, begins = 0, true
+		case c == '\\' && i+1 < len(text):
+			i++
+			if quote == '"' && !strings.ContainsRune("\"\\`$\n", rune(text[i])) {
+				b.WriteByte(c)
+			}
+			if text[i] != '\n' {
+				b.WriteByte(text[i])
+			}
+			begins = false
+		case newline:
+			return b.String()[:kept], text[i:]
+		case begins && (c == '"' || c == '\''):
+			quote = c
+		case begins && blank:
+			continue
+		default:
+			b.WriteByte(c)
+			if begins = false; blank {
+				continue
+			}
+		}
+		kept = b.Len()
+	}
+	return b.String()[:kept], ""
 }
 
 // unquote takes the quotes and the backslashes off one shell word.

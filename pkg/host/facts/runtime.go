@@ -43,19 +43,23 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
 	rt.ConfigFile = kind.config
-	if file := commandOf(unit, g.from.files).flag("config", "c"); file != "" {
+	command := commandOf(unit, g.from.files)
+	if file := command.option("config", "c", "CONTAINER_CONFIG"); file != "" { // the variable is CRI-O's
 		rt.ConfigFile = file
 	}
 	switch kind.name {
 	case "containerd":
-		g.containerdFile(&rt)
+		g.containerdFile(&rt, command)
 		if docker, err := ReadUnitFile(g.from.files, "docker.service"); err == nil && !docker.Masked && rt.CRIDisabled {
-			return RuntimeFacts{Name: "docker"} // it runs containerd for itself
+			rt = RuntimeFacts{Name: "docker"} // it runs containerd for itself
+			g.criDockerd(&rt)
+			return rt
 		}
 	case "cri-o":
-		g.crioFiles(&rt)
+		g.crioFiles(&rt, command)
 	case "docker":
-		return rt // its CNI settings are kubelet's
+		g.criDockerd(&rt)
+		return rt
 	}
 	if rt.CRIDisabled {
 		g.problem("ask the container runtime",
@@ -89,10 +93,7 @@ func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 		if g.socket(kind) != "" {
 			points = 2
 		}
-		if e := g.facts.Kubelet.RuntimeEndpoint; e != "" &&
-			slices.ContainsFunc(append(kind.sockets, kind.name), func(s string) bool {
-				return strings.Contains(e, path.Base(s))
-			}) {
+		if kind.namedBy(g.facts.Kubelet.RuntimeEndpoint) {
 			points = 3
 		}
 		if points > score {
@@ -105,10 +106,17 @@ func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 	return runtimeKinds[best], units[best]
 }
 
+// namedBy tells that an endpoint is the runtime's by its name, or that of its socket.
+func (k runtimeKind) namedBy(endpoint string) bool {
+	return slices.ContainsFunc(append([]string{k.name}, k.sockets...), func(s string) bool {
+		return strings.Contains(endpoint, path.Base(s))
+	})
+}
+
 // socket is the runtime's socket, if there is one.
 func (g gatherer) socket(kind runtimeKind) string {
 	sockets := kind.sockets
-	if e, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://"); ok && strings.Contains(e, kind.name) {
+	if e, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://"); ok && kind.namedBy(e) {
 		sockets = append([]string{e}, sockets...)
 	}
 	for _, s := range sockets {
@@ -146,9 +154,9 @@ func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
 		return
 	}
 	cni := config.CNI
-	rt.BinDirs, rt.ConfDir = cni.BinDirs, cni.ConfDir
+	rt.BinDirs, rt.ConfDir = allAbsolute(cni.BinDirs), absolute(cni.ConfDir)
 	if len(rt.BinDirs) == 0 && cni.BinDir != "" {
-		rt.BinDirs = []string{cni.BinDir}
+		rt.BinDirs = []string{absolute(cni.BinDir)}
 	}
 	rt.MaxConfNum, rt.ConfTemplate, rt.From = cni.MaxConfNum, cni.ConfTemplate, "cri status"
 	rt.InternalLoopback = cni.Loopback

@@ -1,51 +1,57 @@
 package facts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// containerdFile reads containerd's own file and its imports
-// (containerd-config.toml(5)).
-func (g gatherer) containerdFile(rt *RuntimeFacts) {
+// containerdFile reads containerd's own file and what it imports (containerd-config.toml(5)).
+func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.MaxConfNum, rt.From = []string{defaultCNIBin}, defaultCNIConf, 1, "default"
-	main, err := g.toml(rt.ConfigFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	files := g.containerdFiles(rt.ConfigFile)
+	if len(files) == 0 {
 		rt.ConfigFile = ""
 		return
 	}
-	if err != nil {
-		g.problem("read the container runtime's configuration", err)
-		return
+	if files[0].tables == nil {
+		return // it cannot be read, which is noted
 	}
-	rt.ConfigVersion = max(1, number64(main["version"]))
-	rt.Imports = texts(main["imports"])
-	rt.CRIDisabled = slices.ContainsFunc(texts(main["disabled_plugins"]), func(p string) bool {
-		return p == "cri" || p == "io.containerd.grpc.v1.cri"
-	})
-	settings := map[string]any{}
-	for _, t := range append([]map[string]any{main}, g.imports(rt)...) {
-		cni := table(t, "plugins", cniPlugin(t, rt.ConfigVersion), "cni")
-		if cni == nil {
-			continue
-		}
-		if rt.ConfigVersion < 3 {
+	rt.ConfigVersion = max(1, number64(files[0].tables["version"]))
+	rt.Imports = texts(files[0].tables["imports"])
+	rt.From = rt.ConfigFile
+	settings, socket := map[string]any{}, any(nil)
+	for _, f := range files {
+		rt.CRIDisabled = rt.CRIDisabled || slices.ContainsFunc(texts(f.tables["disabled_plugins"]), func(p string) bool {
+			return p == "cri" || p == "io.containerd.grpc.v1.cri"
+		})
+		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // from version 4 on
+		socket = cmp.Or(table(f.tables, "grpc")["address"], server["address"], socket)
+		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))
+		cni := table(section, "cni")
+		said := slices.Collect(maps.Keys(cni))
+		if rt.ConfigVersion < 3 && section != nil {
 			clear(settings) // 1.x takes a plugin's whole section from the last file that has one
+			said = []string{"bin_dir", "bin_dirs", "conf_dir", "conf_template"}
 		}
 		maps.Copy(settings, cni)
+		rt.setBy(f.name, said...)
 	}
-	g.listensAt(rt, table(main, "grpc")["address"])
-	rt.From = rt.ConfigFile
-	if s, ok := settings["conf_dir"].(string); ok && s != "" {
-		rt.ConfDir = s
+	if s := command.flag("address", "a"); s != "" {
+		socket = s
+	}
+	g.listensAt(rt, socket)
+	if s, ok := settings["conf_dir"].(string); ok {
+		rt.ConfDir = cmp.Or(absolute(s), rt.ConfDir)
 	}
 	if s, ok := settings["bin_dir"].(string); ok && s != "" {
 		rt.BinDirs, rt.BinDirKey = []string{s}, "bin_dir"
@@ -56,6 +62,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts) {
 	if n, ok := settings["max_conf_num"].(int64); ok {
 		rt.MaxConfNum = int(n)
 	}
+	rt.BinDirs = allAbsolute(rt.BinDirs)
 	rt.ConfTemplate, _ = settings["conf_template"].(string)
 }
 
@@ -86,29 +93,81 @@ func cniPlugin(file map[string]any, version int) string {
 	return "cri"
 }
 
-// imports reads the files that containerd's main file imports, in order.
-func (g gatherer) imports(rt *RuntimeFacts) []map[string]any {
-	var out []map[string]any
-	for _, pattern := range rt.Imports {
-		if !path.IsAbs(pattern) {
-			pattern = path.Join(path.Dir(rt.ConfigFile), pattern)
+// setBy notes which file has the last word on settings, where it is not the runtime's own.
+func (rt *RuntimeFacts) setBy(file string, keys ...string) {
+	if file == rt.ConfigFile {
+		return
+	}
+	if rt.SetBy == nil && len(keys) > 0 {
+		rt.SetBy = map[string]string{}
+	}
+	for _, key := range keys {
+		rt.SetBy[key] = file
+	}
+}
+
+// absolute is a directory as a runtime means it, which systemd starts in "/".
+func absolute(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return path.Join("/", dir)
+}
+
+func allAbsolute(dirs []string) (out []string) {
+	for _, dir := range dirs {
+		out = append(out, absolute(dir))
+	}
+	return slices.Compact(out)
+}
+
+// runtimeFile is a file of a runtime's configuration.
+type runtimeFile struct {
+	name   string
+	tables map[string]any // nil: it cannot be read
+}
+
+// containerdFiles reads containerd's main file and what that and the others import, in containerd's
+// order: what an imported file imports comes after all that the main file does.
+// https://github.com/containerd/containerd/blob/v2.4.2/cmd/containerd/server/config/config.go
+// (LoadConfigWithPlugins, resolveImports)
+func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
+	for pending := []string{main}; len(pending) > 0; {
+		var name string
+		name, pending = pending[0], pending[1:]
+		if slices.ContainsFunc(out, func(f runtimeFile) bool { return f.name == name }) {
+			continue
 		}
-		for _, file := range glob(g.from.files, pattern) {
-			t, err := g.toml(file)
-			if err != nil {
-				g.problem("read a configuration that the container runtime imports", err)
-				continue
+		t, err := g.toml(name)
+		if errors.Is(err, fs.ErrNotExist) && name == main {
+			return nil
+		}
+		if err != nil {
+			g.problem("read the container runtime's configuration", err)
+		}
+		out = append(out, runtimeFile{name, t})
+		for _, pattern := range texts(t["imports"]) {
+			if !path.IsAbs(pattern) {
+				pattern = path.Join(path.Dir(name), pattern)
 			}
-			out = append(out, t)
+			if strings.Contains(pattern, "*") {
+				pending = append(pending, glob(g.from.files, pattern)...)
+			} else {
+				pending = append(pending, path.Clean(pattern))
+			}
 		}
 	}
 	return out
 }
 
-// crioFiles reads CRI-O's file and its drop-ins (crio.conf.d(5)).
-func (g gatherer) crioFiles(rt *RuntimeFacts) {
+// crioFiles reads CRI-O's file and its drop-ins (crio.conf.d(5)), and what its command line or its
+// environment says over them (crio(8)).
+func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
-	for _, file := range append([]string{rt.ConfigFile}, glob(g.from.files, "/etc/crio/crio.conf.d/*")...) {
+	rt.DropInDir = command.option("config-dir", "d", "CONTAINER_CONFIG_DIR")
+	dropIns := cmp.Or(rt.DropInDir, "/etc/crio/crio.conf.d")
+	oldBinDir := ""
+	for _, file := range append([]string{rt.ConfigFile}, filesBelow(g.from.files, dropIns)...) {
 		t, err := g.toml(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -120,16 +179,60 @@ func (g gatherer) crioFiles(rt *RuntimeFacts) {
 		g.listensAt(rt, table(t, "crio", "api")["listen"])
 		network := table(t, "crio", "network")
 		if s, ok := network["network_dir"].(string); ok && s != "" {
-			rt.ConfDir, rt.From = path.Clean(s), file
+			rt.ConfDir, rt.From = s, file
 		}
 		if s := texts(network["plugin_dirs"]); len(s) > 0 {
 			rt.BinDirs, rt.From = s, file
 		}
+		if s, ok := network["plugin_dir"].(string); ok { // deprecated, and taken besides
+			oldBinDir = s
+		}
+		if s, ok := network["cni_default_network"].(string); ok {
+			rt.DefaultNetwork = s
+		}
+		for _, key := range []string{"network_dir", "plugin_dirs"} {
+			if network[key] != nil {
+				rt.setBy(file, key)
+			}
+		}
 	}
-	for i, dir := range rt.BinDirs {
-		rt.BinDirs[i] = path.Clean(dir)
+	const flags = "its command line"
+	g.listensAt(rt, command.option("listen", "", "CONTAINER_LISTEN"))
+	if s := command.option("cni-config-dir", "", "CONTAINER_CNI_CONFIG_DIR"); s != "" {
+		rt.ConfDir, rt.From = s, flags
+		rt.setBy(flags, "network_dir")
 	}
-	rt.BinDirs = slices.Compact(rt.BinDirs)
+	if s := command.option("cni-plugin-dir", "", "CONTAINER_CNI_PLUGIN_DIR"); s != "" {
+		rt.BinDirs, rt.From = strings.Split(strings.ReplaceAll(s, " ", ""), ","), flags
+		rt.setBy(flags, "plugin_dirs")
+	}
+	rt.DefaultNetwork = cmp.Or(command.option("cni-default-network", "", "CONTAINER_CNI_DEFAULT_NETWORK"), rt.DefaultNetwork)
+	if oldBinDir != "" {
+		rt.BinDirs = append(slices.Clone(rt.BinDirs), oldBinDir)
+	}
+	rt.ConfDir, rt.BinDirs = absolute(rt.ConfDir), allAbsolute(rt.BinDirs)
+}
+
+// criDockerd reads the command line of cri-dockerd, by which kubelet reaches docker from Kubernetes
+// 1.24 on. Without it the CNI settings are kubelet's own.
+// https://github.com/Mirantis/cri-dockerd/blob/master/config/options.go
+func (g gatherer) criDockerd(rt *RuntimeFacts) {
+	unit, ok := g.unitFile("read the unit of cri-dockerd", "cri-docker.service")
+	if !ok || unit.Masked {
+		return
+	}
+	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
+	for _, f := range commandOf(unit, g.from.files).flags() {
+		switch {
+		case f.Name == "cni-conf-dir" && f.Value != "":
+			rt.ConfDir, rt.From = absolute(f.Value), "its command line"
+		case f.Name == "cni-bin-dir" && f.Value != "":
+			rt.BinDirs, rt.From = allAbsolute(strings.Split(f.Value, ",")), "its command line"
+		case f.Name == "network-plugin" && f.Value != "cni":
+			g.problem("look how docker gives pods a network", fmt.Errorf("cri-docker.service has --network-plugin=%s, "+
+				"so cri-dockerd calls no CNI plugin: set it to cni and restart cri-docker.service", f.Value))
+		}
+	}
 }
 
 // toml reads a file of tables.
@@ -138,7 +241,7 @@ func (g gatherer) toml(file string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var t map[string]any
+	t := map[string]any{}
 	if err := toml.Unmarshal(raw, &t); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

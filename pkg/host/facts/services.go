@@ -25,6 +25,7 @@ var networkServices = []struct{ unit, wantedBy string }{
 	{"nm-cloud-setup.service", "NetworkManager.service"},
 	{"nm-cloud-setup.timer", "timers.target"},
 	{"firewalld.service", "multi-user.target"},
+	{"ufw.service", "multi-user.target"},
 	{"cloud-init-hotplugd.socket", "cloud-config.target"},
 	{"google-guest-agent.service", "multi-user.target"},
 	{"dhcpcd.service", "multi-user.target"},
@@ -46,7 +47,11 @@ func (f *Facts) Installed(unit string) bool { return f.Services[unit] != "" }
 // services looks who else sets the network of this host up.
 func (g gatherer) services() {
 	for _, s := range networkServices {
-		if state := g.serviceState(s.unit, s.wantedBy); state != "" {
+		state := g.serviceState(s.unit, s.wantedBy)
+		if s.unit == "ufw.service" && state == ServiceEnabled && !g.ufwFilters() {
+			state = ServiceInstalled
+		}
+		if state != "" {
 			if g.facts.Services == nil {
 				g.facts.Services = map[string]ServiceState{}
 			}
@@ -67,6 +72,18 @@ func (g gatherer) services() {
 	if g.facts.Uses("systemd-networkd.service") {
 		g.facts.Systemd = g.systemdVersion()
 	}
+}
+
+// ufwFilters says that ufw is on. Ubuntu enables its unit everywhere, which does nothing without
+// this (/lib/ufw/ufw-init-functions).
+func (g gatherer) ufwFilters() bool {
+	conf, _ := readConfig(g.from.files, "/etc/ufw/ufw.conf")
+	for line := range strings.Lines(string(conf)) {
+		if on, set := strings.CutPrefix(strings.TrimSpace(line), "ENABLED="); set {
+			return strings.EqualFold(strings.Trim(on, `"'`), "yes")
+		}
+	}
+	return false
 }
 
 // serviceState looks for a unit's file, for a link that starts it and for its processes. A mask in

@@ -43,6 +43,14 @@ func TestServices(t *testing.T) {
 			files: map[string]string{lib + "systemd-networkd.service": unit, "/usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so": "", "/etc/udev/rules.d/75-cloud-ifupdown.rules": ""},
 			want:  Facts{UdevRules: []string{"/etc/udev/rules.d/75-cloud-ifupdown.rules"}, Services: map[string]ServiceState{"systemd-networkd.service": ServiceInstalled}},
 		},
+		"Ubuntu, where ufw is on": {
+			files: map[string]string{lib + "ufw.service": unit, wants + "multi-user.target.wants/ufw.service": "", "/etc/ufw/ufw.conf": "# on boot\nENABLED=yes\nLOGLEVEL=low\n"},
+			want:  Facts{Services: map[string]ServiceState{"ufw.service": ServiceEnabled}},
+		},
+		"Ubuntu as it comes": {
+			files: map[string]string{lib + "ufw.service": unit, wants + "multi-user.target.wants/ufw.service": "", "/etc/ufw/ufw.conf": "ENABLED=no\n"},
+			want:  Facts{Services: map[string]ServiceState{"ufw.service": ServiceInstalled}},
+		},
 		"an alias that enables": {
 			files: map[string]string{lib + "firewalld.service": unit},
 			links: map[string]string{wants + "multi-user.target.wants/firewalld.service": lib + "firewalld.service"},

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -18,19 +19,17 @@ type unitCommand struct {
 	variables []string // that are a $NAME word of the line, in order: each becomes as many words as it has
 	preceding []int    // for each of args, how many of variables come before its word
 	envFiles  []string
+	env       map[string]string
 }
 
 // commandOf reads a service's first ExecStart= with its environment
 // (systemd.service(5), COMMAND LINES). Specifiers (%n) stay as they are.
 func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
-	var c unitCommand
 	env := map[string]string{}
-	for _, assignments := range u.Values("Service", "Environment") {
-		for _, a := range splitCommand(assignments) {
-			if name, value, ok := strings.Cut(a, "="); ok {
-				env[name] = value
-			}
-		}
+	c := unitCommand{env: env}
+	for _, assignment := range environment(u) {
+		name, value, _ := strings.Cut(assignment, "=")
+		env[name] = value
 	}
 	for _, pattern := range u.Values("Service", "EnvironmentFile") {
 		for _, file := range glob(f, strings.TrimPrefix(pattern, "-")) {
@@ -55,6 +54,30 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 		}
 		for _, arg := range words {
 			c.args, c.preceding = append(c.args, arg), append(c.preceding, before)
+		}
+	}
+	return c
+}
+
+// environment are the assignments of a service's Environment=.
+func environment(unit systemd.UnitFile) (out []string) {
+	for _, line := range unit.Values("Service", "Environment") {
+		for _, word := range splitCommand(line) {
+			if strings.Contains(word, "=") {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
+
+// dashed is the command line with dashes in the names of its flags, where kubelet takes
+// --max_pods for --max-pods.
+func (c unitCommand) dashed() unitCommand {
+	c.args = slices.Clone(c.args)
+	for i, arg := range c.args {
+		if name, _, _ := strings.Cut(arg, "="); strings.HasPrefix(name, "--") {
+			c.args[i] = strings.ReplaceAll(name, "_", "-") + arg[len(name):]
 		}
 	}
 	return c
@@ -96,24 +119,49 @@ func (c unitCommand) flag(name, short string) string {
 	return value
 }
 
+// option is the last value of a flag, else that of the variable that stands for it.
+func (c unitCommand) option(name, short, variable string) string {
+	return cmp.Or(c.flag(name, short), c.env[variable])
+}
+
 // glob lists the files that a pattern names, or the name itself where it is
-// no pattern. Only its last element may be one.
-func glob(f hostfs.Files, pattern string) []string {
-	dir, base := path.Split(pattern)
-	if !strings.ContainsAny(base, "*?[") {
+// no pattern.
+func glob(f hostfs.Files, pattern string) (out []string) {
+	if !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}
 	}
-	names, err := f.ReadDir(path.Clean(dir))
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, name := range names {
-		if ok, err := path.Match(base, name); ok && err == nil {
-			out = append(out, path.Join(dir, name))
+	dir, base := path.Split(pattern)
+	for _, dir := range glob(f, path.Clean(dir)) {
+		names, err := f.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			if ok, err := path.Match(base, name); ok && err == nil {
+				out = append(out, path.Join(dir, name))
+			}
 		}
 	}
 	slices.Sort(out)
+	return out
+}
+
+// filesBelow lists the files in a directory and below it: in each by name, a directory where its
+// name stands.
+func filesBelow(f hostfs.Files, dir string) (out []string) {
+	names, err := f.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		file := path.Join(dir, name)
+		if info, err := f.Lstat(file); err == nil && info.Type == hostfs.Directory {
+			out = append(out, filesBelow(f, file)...)
+		} else {
+			out = append(out, file)
+		}
+	}
 	return out
 }
 
@@ -124,7 +172,7 @@ func splitCommand(s string) []string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case quote == 0 && (c == ' ' || c == '\t'):
+		case quote == 0 && strings.IndexByte(" \t\r\n", c) >= 0:
 			if start >= 0 {
 				words = append(words, unquote(s[start:i]))
 				start = -1

@@ -63,7 +63,7 @@ const hookForward = 2
 func legacyForward() ([]ForwardChain, error) {
 	var out []ForwardChain
 	for _, f := range legacyFamilies {
-		if !slices.Contains(f.tables(), "filter") {
+		if !f.hasForward() {
 			continue
 		}
 		info, entries, err := f.read("filter")
@@ -78,6 +78,12 @@ func legacyForward() ([]ForwardChain, error) {
 	}
 	return out, nil
 }
+
+// LegacyForward says that ip_tables has a chain at the forward hook of this network namespace.
+func LegacyForward() bool { return slices.ContainsFunc(legacyFamilies, legacyFamily.hasForward) }
+
+// hasForward says that this network namespace has the table with the chain FORWARD.
+func (f legacyFamily) hasForward() bool { return slices.Contains(f.tables(), "filter") }
 
 // tables are those of iptables that this network namespace has; none where the kernel has no
 // ip_tables.

@@ -27,7 +27,7 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 	if err != nil {
 		return Table{}, err
 	}
-	defer s.conn.Close()
+	defer s.Close()
 	return consistent(ctx, s, "nft table "+family+" "+name, func() (Table, error) {
 		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, 0, number,
 			netlink.Attribute{Type: unix.NFTA_TABLE_NAME, Data: append([]byte(name), 0)})
@@ -121,12 +121,9 @@ func (w *Writer) nft(ctx context.Context) (*nftables.Conn, error) {
 	}
 	// Asked by itself first: a batch that finds no nf_tables gets one answer for all its messages,
 	// and the library would wait for the others.
-	probe, err := dial(ctx)
-	if err != nil {
-		return nil, err
-	}
+	probe := newNFTSocket()
 	defer probe.Close()
-	if _, err := (nftSocket{probe}).generation(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
+	if _, err := probe.generation(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
 		return nil, fmt.Errorf("this kernel has no nf_tables; load the module nf_tables: %w", err)
 	} else if err != nil {
 		return nil, nftHint(err)

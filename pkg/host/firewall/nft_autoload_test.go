@@ -30,6 +30,7 @@ func TestWhetherNftIsLoadedIsSeenFromOutside(t *testing.T) {
 	}{
 		{"no modules in this kernel", nil, true},
 		{"loaded", map[string]string{"proc/modules": others + "nf_tables 24 1 - Live 0x0\n"}, true},
+		{"loaded, by its directory", map[string]string{"proc/modules": others, "sys/module/nf_tables/initstate": "live\n"}, true},
 		{"not loaded", map[string]string{"proc/modules": others}, false},
 		{"built in", map[string]string{"proc/modules": "", "lib/modules/" + release + "/modules.builtin": "kernel/net/netfilter/nf_tables.ko\n"}, true},
 		{"loadable", map[string]string{"proc/modules": "", "lib/modules/" + release + "/modules.builtin": "kernel/net/veth.ko\n", "boot/config-" + release: "CONFIG_NF_TABLES=y\n"}, false},

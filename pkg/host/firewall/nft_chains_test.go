@@ -1,6 +1,8 @@
 package firewall
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -47,4 +49,37 @@ func TestRulesOfATableGoByTheirComments(t *testing.T) {
 	if strings.Contains(left, "a1") || !strings.Contains(left, "b2") || !strings.Contains(left, "jump ports") {
 		t.Errorf("left:\n%s", left)
 	}
+}
+
+// kube-proxy has three chains a service. A list of them takes one buffer and what is made of them,
+// and no buffer for each part: the kernel sends small ones to who reads little at a time.
+func TestChainsAllocateLittle(t *testing.T) {
+	needs.Tool(t, "nft")
+	const chains, runs, most = 1000, 10, 400 // bytes for each; 550 with the library's buffers
+	ns := netns.New(t)
+	var rules strings.Builder
+	rules.WriteString("table ip nat {\n")
+	for i := range chains {
+		fmt.Fprintf(&rules, "chain KUBE-SVC-%016d { }\n", i)
+	}
+	ns.Run("nft", rules.String()+"}")
+	ns.Do(func() {
+		read := func() (n int) {
+			list, err := readNFT(t.Context(), openTest().Reader, "chains", func(s nftSocket) ([]rawChain, error) { return s.chains(2) })
+			noError(t, err)
+			return len(list)
+		}
+		if n := read(); n != chains {
+			t.Fatalf("%d chains, want %d", n, chains)
+		}
+		var was, is runtime.MemStats
+		runtime.ReadMemStats(&was)
+		for range runs {
+			read()
+		}
+		runtime.ReadMemStats(&is)
+		if each := (is.TotalAlloc - was.TotalAlloc) / runs / chains; each > most {
+			t.Errorf("a chain takes %d bytes, want at most %d", each, most)
+		}
+	})
 }

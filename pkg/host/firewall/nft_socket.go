@@ -1,6 +1,7 @@
 package firewall
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -21,7 +22,11 @@ import (
 const nftTimeout = 10 * time.Second
 
 // nftSocket asks nf_tables. One is opened for each reading, and closed.
-type nftSocket struct{ conn *netlink.Conn }
+type nftSocket struct{ *sys.Netlink }
+
+func newNFTSocket() nftSocket {
+	return nftSocket{&sys.Netlink{Protocol: unix.NETLINK_NETFILTER, Timeout: nftTimeout}}
+}
 
 // openNFT opens the socket, or says [fs.ErrNotExist] where nf_tables is not
 // loaded: a read never makes the kernel load it.
@@ -32,8 +37,7 @@ func (n *Reader) openNFT(ctx context.Context) (nftSocket, error) {
 	if !Loaded("/") {
 		return nftSocket{}, fmt.Errorf("read nft tables: nf_tables is not loaded: %w", fs.ErrNotExist)
 	}
-	c, err := dial(ctx)
-	return nftSocket{c}, err
+	return newNFTSocket(), nil
 }
 
 // dial opens a socket of netfilter.
@@ -67,11 +71,14 @@ func (s nftSocket) ask(
 	if err != nil {
 		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
 	}
-	out, err := s.conn.Execute(netlink.Message{
-		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind),
-			Flags: netlink.Request | flags},
-		// struct nfgenmsg: family, version 0, resource id 0.
-		Data: append([]byte{byte(family), 0, 0, 0}, data...),
+	if flags&netlink.Dump == 0 {
+		flags |= netlink.Acknowledge // it ends the answer
+	}
+	get := unix.NFNL_SUBSYS_NFTABLES<<8 | kind
+	var out []netlink.Message
+	// struct nfgenmsg: family, version 0, resource id 0. Each NEW has the number before its GET.
+	err = s.List(get, get-1, uint16(flags), append([]byte{byte(family), 0, 0, 0}, data...), func(body []byte) {
+		out = append(out, netlink.Message{Data: bytes.Clone(body)})
 	})
 	if errors.Is(err, unix.EPERM) {
 		return nil, fmt.Errorf("ask nft for %s: root is needed (CAP_NET_ADMIN), for reading too: %w", what, err)

@@ -38,7 +38,7 @@ func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSo
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.Close()
+	defer s.Close()
 	return consistent(ctx, s, what, func() ([]T, error) { return read(s) })
 }
 

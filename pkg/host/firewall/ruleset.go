@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// RuleSet is all that nf_tables has, in the kernel's own messages, as [rtnl.NetState] has the
+// RuleSet is all that nf_tables has, in the kernel's own messages, as [netstate.State] has the
 // network: what comes back has everything that it had, also what we do not know. No program is
 // needed to read it or to bring it back. A table that a process owns is left out: it goes with its
 // process.

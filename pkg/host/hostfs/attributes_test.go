@@ -15,7 +15,7 @@ import (
 
 // Attributes are read and set on files and directories, in one step with the content, and
 // capabilities survive the change of owner. The lines that keep it: filespec.go, setMeta
-// (attributes after the owner); pkg/host/hostfs/xattr/xattr.go, portable.
+// (attributes after the owner); pkg/host/xattr/xattr.go, portable.
 func TestAttributesComeWithTheFile(t *testing.T) {
 	needs.Root(t) // capabilities and owners
 	h, root := image(t)
@@ -107,7 +107,7 @@ func TestACopyComesBackWithAttributes(t *testing.T) {
 
 // What is made has the access that its mode says, also where a directory has a default ACL: else a
 // user whom it names could read a file of mode 0640, and its group could not. The lines that keep
-// it: batch_staged.go, Close (DropACL); walk.go, makePublic (DropACL).
+// it: batch_staged.go, Close (DropACL); pkg/host/hostpath/walk.go, makePublic (DropACL).
 func TestNewFilesInheritNoACL(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

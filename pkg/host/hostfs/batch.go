@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Batch puts files in place so that after a crash, a kill or a power cut each
@@ -51,9 +53,9 @@ func (w *Writer) Batch() *Batch {
 
 // Create stages an empty file that shall be at name. Missing parents are made
 // with mode 0755. The caller writes the content, closes the file, and commits. A
-// directory, device, pipe or socket at name is an [InTheWayError]; a symlink is replaced.
+// directory, device, pipe or socket at name is an [hostpath.InTheWayError]; a symlink is replaced.
 func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
-	name, err := Clean("write", name)
+	name, err := hostpath.Clean("write", name)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 		err = b.open(s)
 	}
 	if err != nil {
-		return nil, Explain("write", name, err)
+		return nil, hostpath.Explain("write", name, err)
 	}
 	b.all = append(b.all, s)
 	return s, nil
@@ -76,7 +78,7 @@ func (b *Batch) open(s *Staged) error {
 	if err != nil {
 		return err
 	}
-	return b.w.files.Paths.stageFile(dir, s)
+	return stageFile(b.w.files.Paths, dir, s)
 }
 
 // Put stages a file with its whole content. After an error the batch is as it was before.
@@ -182,11 +184,11 @@ func (b *Batch) scratch(dir string) (*os.File, error) {
 		if err == nil {
 			b.tmp = append(b.tmp, f)
 		}
-		return f, Explain("write below", dir, err)
+		return f, hostpath.Explain("write below", dir, err)
 	}
 	d, err := b.dir(dir, true)
 	if err != nil {
-		return nil, Explain("write below", dir, err)
+		return nil, hostpath.Explain("write below", dir, err)
 	}
 	name := stagedName()
 	fd, err := unix.Openat(d.fd, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
@@ -194,7 +196,7 @@ func (b *Batch) scratch(dir string) (*os.File, error) {
 		err = unix.Unlinkat(d.fd, name, 0)
 	}
 	if err != nil {
-		return nil, Explain("write below", dir, err)
+		return nil, hostpath.Explain("write below", dir, err)
 	}
 	f := os.NewFile(uintptr(fd), path.Join(dir, name))
 	b.tmp = append(b.tmp, f)
@@ -218,12 +220,12 @@ func (b *Batch) publish() error {
 		case err == unix.EBUSY:
 			covered = append(covered, s)
 		case err != nil:
-			return takeBack(b.all[:i+1], Explain("write", s.name, err))
+			return takeBack(b.all[:i+1], hostpath.Explain("write", s.name, err))
 		}
 	}
 	for _, s := range covered {
 		if err := s.overwrite(); err != nil {
-			return takeBack(b.all, Explain("write in place", s.name, err))
+			return takeBack(b.all, hostpath.Explain("write in place", s.name, err))
 		}
 	}
 	for _, s := range b.all {
@@ -235,7 +237,7 @@ func (b *Batch) publish() error {
 // takeBack undoes what publish did with files, and returns why, with what stays all the same.
 func takeBack(files []*Staged, why error) error {
 	for _, done := range files {
-		why = errors.Join(why, Explain("take back", done.name, done.undo()))
+		why = errors.Join(why, hostpath.Explain("take back", done.name, done.undo()))
 	}
 	return why
 }

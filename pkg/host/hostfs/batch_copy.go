@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // CopyError says that a file is not the one that was to be copied. To copy it again does not help.
@@ -25,13 +27,13 @@ func (e *CopyError) Error() string {
 // Where the file system can (XFS, Btrfs) the two share their blocks until one of them is written
 // to; unlike two names of one file ([Writer.Retain]), what is written to one is never in the other.
 func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
-	from, err := Clean("copy", from)
+	from, err := hostpath.Clean("copy", from)
 	if err != nil {
 		return err
 	}
 	fd, info, err := b.w.files.strictly().openRegular(from)
 	if err != nil {
-		return Explain("copy", from, err)
+		return hostpath.Explain("copy", from, err)
 	}
 	source := os.NewFile(uintptr(fd), from)
 	defer source.Close() // only read from
@@ -66,22 +68,22 @@ func (s *Staged) fill(from *os.File) error {
 	if unix.IoctlFileClone(int(s.file.Fd()), int(from.Fd())) != nil {
 		// by way of the hash, and not of the kernel alone
 		_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{from}, buf[:])
-		return Explain("copy", from.Name(), unwrapPath(err))
+		return hostpath.Explain("copy", from.Name(), unwrapPath(err))
 	}
 	var err error
 	s.size, err = io.CopyBuffer(s.hash, struct{ io.Reader }{s.file}, buf[:])
-	return Explain("copy", from.Name(), unwrapPath(err))
+	return hostpath.Explain("copy", from.Name(), unwrapPath(err))
 }
 
 // Room is how many bytes may be written below a directory, by its file system.
 func (w *Writer) Room(dir string) (int64, error) {
-	dir, err := Clean("look for room in", dir)
+	dir, err := hostpath.Clean("look for room in", dir)
 	if err != nil {
 		return 0, err
 	}
 	fd, _, err := w.files.Paths.OpenDir(dir, false)
 	if err != nil {
-		return 0, Explain("look for room in", dir, err)
+		return 0, hostpath.Explain("look for room in", dir, err)
 	}
 	defer unix.Close(fd)
 	return room(fd, dir)
@@ -90,6 +92,6 @@ func (w *Writer) Room(dir string) (int64, error) {
 // room is how many bytes may be written on the file system of what is open.
 func room(fd int, name string) (int64, error) {
 	var of unix.Statfs_t
-	err := again(func() error { return unix.Fstatfs(fd, &of) })
-	return int64(of.Bavail) * of.Bsize, Explain("look for room in", name, err)
+	err := hostpath.Again(func() error { return unix.Fstatfs(fd, &of) })
+	return int64(of.Bavail) * of.Bsize, hostpath.Explain("look for room in", name, err)
 }

@@ -49,16 +49,23 @@ func TestCopy(t *testing.T) {
 	sameTree(t, root, map[string]string{"/from": "-rw------- CON", "/dir": "drwxr-xr-x", "/dir/to": "-rw-r----- content"})
 }
 
-// On XFS a copy costs no room, also from one mount of a file system to another, as each writable
-// path of a unit is. The line that keeps it: batch_copy.go, fill (IoctlFileClone).
-func TestCopySharesBlocks(t *testing.T) {
+// imageWithXFS is an image with a file system of its own at /xfs.
+func imageWithXFS(t *testing.T) (h *readWriter, root string) {
+	t.Helper()
 	needs.Root(t)
 	needs.Tool(t, "mkfs.xfs")
-	ctx := t.Context()
-	h, root := image(t)
+	h, root = image(t)
 	file := filepath.Join(t.TempDir(), "disk")
 	must(t, disk.Make(file, "xfs", 320<<20), os.Mkdir(root+"/xfs", 0o755), disk.Mount(file, root+"/xfs", "xfs", ""))
 	t.Cleanup(func() { _ = unix.Unmount(root+"/xfs", unix.MNT_DETACH) })
+	return h, root
+}
+
+// On XFS a copy costs no room, also from one mount of a file system to another, as each writable
+// path of a unit is. The line that keeps it: batch_copy.go, fill (IoctlFileClone).
+func TestCopySharesBlocks(t *testing.T) {
+	ctx := t.Context()
+	h, root := imageWithXFS(t)
 	for _, dir := range []string{"/xfs/a", "/xfs/b"} {
 		must(t, os.Mkdir(root+dir, 0o755))
 		mount(t, root+dir, root+dir, "", unix.MS_BIND, "")

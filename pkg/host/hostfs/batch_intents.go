@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/blob"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // StateDir is the agent's memory on disk. Package ledger has its files there, and batches under way
@@ -164,7 +166,7 @@ func (b *Batch) resume(f intentFile) error {
 		return nil
 	}
 	if err != nil {
-		return Explain("open", path.Dir(f.Path), err)
+		return hostpath.Explain("open", path.Dir(f.Path), err)
 	}
 	s := &Staged{dir: dir, name: f.Path, base: path.Base(f.Path), temp: f.Staged, sum: f.Sum, size: f.Size,
 		closed: true,
@@ -181,9 +183,9 @@ func (b *Batch) resume(f intentFile) error {
 		s.state = swapped
 	case unix.ENOENT:
 	default:
-		return Explain("open", f.Path, err)
+		return hostpath.Explain("open", f.Path, err)
 	}
-	_, err = statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	_, err = hostpath.Stat(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
 	s.old = err == nil
 	b.all = append(b.all, s)
 	return nil

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/blob"
-	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/selinux"
+	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
 // Staged is a file that is written beside its target and not in place yet.
@@ -51,13 +52,13 @@ func newStaged(name string, spec FileSpec) *Staged {
 }
 
 // stageFile creates the file of s in dir, under its staged name.
-func (p Paths) stageFile(dir *stagingDir, s *Staged) error {
+func stageFile(root hostpath.Root, dir *stagingDir, s *Staged) error {
 	there, err := s.enter(dir)
 	if err != nil {
 		return err
 	}
 	var fd int
-	err = again(func() error {
+	err = hostpath.Again(func() error {
 		fd, err = unix.Openat(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC,
 			0o600)
 		return err
@@ -66,7 +67,7 @@ func (p Paths) stageFile(dir *stagingDir, s *Staged) error {
 		return err
 	}
 	s.file = os.NewFile(uintptr(fd), s.name)
-	if err := p.labelStaged(s, there); err != nil {
+	if err := s.label(root, there); err != nil {
 		s.discard()
 		return err
 	}
@@ -76,13 +77,13 @@ func (p Paths) stageFile(dir *stagingDir, s *Staged) error {
 // enter gives s its directory and a staged name there, which nobody has yet, and says what is at
 // its target.
 func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
-	there, err := statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	there, err := hostpath.Stat(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return there, err
 	case there.Type == Directory, there.Type == Other:
-		return there, &InTheWayError{Path: s.name, Is: there.Type, Want: Regular}
+		return there, &hostpath.InTheWayError{Path: s.name, Is: there.Type, Want: Regular}
 	default:
 		s.old, s.onto = true, there.Mounted
 	}
@@ -90,10 +91,10 @@ func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
 	return there, nil
 }
 
-// labelStaged gives the file of s the label of its target.
-func (p Paths) labelStaged(s *Staged, there FileInfo) error {
+// label gives the file the label of its target.
+func (s *Staged) label(root hostpath.Root, there FileInfo) error {
 	fd := int(s.file.Fd())
-	err := p.label(fd, path.Join(s.dir.real, s.base), selinux.File)
+	err := root.Label(fd, path.Join(s.dir.real, s.base), selinux.File)
 	if err == nil && s.old && there.Type == Regular {
 		err = xattr.CopyLabels(s.dir.fd, s.base, fd)
 	}
@@ -110,7 +111,7 @@ func (s *Staged) Write(p []byte) (int, error) {
 	n, err := s.file.Write(p)
 	s.hash.Write(p[:n])
 	s.size += int64(n)
-	return n, Explain("write", s.name, unwrapPath(err))
+	return n, hostpath.Explain("write", s.name, unwrapPath(err))
 }
 
 // largeFile is from where the disk starts to write before the sync.
@@ -128,13 +129,13 @@ func (s *Staged) Close() error {
 		err = setMeta(fd, s.spec)
 	}
 	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // only what is mounted there has attributes
-		return Explain("set owner, mode and time of", s.name, err)
+		return hostpath.Explain("set owner, mode and time of", s.name, err)
 	}
 	if s.size >= largeFile {
 		startWriting(fd)
 	}
 	s.sum, s.closed = digestOf(s.hash), true
-	if info, err := statx(fd, "", unix.AT_EMPTY_PATH); err == nil {
+	if info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err == nil {
 		s.mtime = info.Mtime
 	}
 	return nil
@@ -155,7 +156,8 @@ func (s *Staged) rename(keep bool) error {
 		case nil:
 			s.state = swapped
 			return s.refuseDirectory()
-		case unix.EINVAL, unix.ENOSYS, unix.ENOENT: // the file system cannot swap, or the old file went away
+		// The file system cannot swap; or not these two, of two projects; or the old one went away.
+		case unix.EINVAL, unix.ENOSYS, unix.EXDEV, unix.ENOENT:
 		default:
 			return err
 		}
@@ -170,7 +172,7 @@ func (s *Staged) rename(keep bool) error {
 // refuseDirectory swaps back what was no file any more when it was swapped: a rename would have
 // refused it.
 func (s *Staged) refuseDirectory() error {
-	if old, err := statx(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || old.Type != Directory {
+	if old, err := hostpath.Stat(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || old.Type != Directory {
 		return err
 	}
 	return errors.Join(unix.EISDIR, s.undo())
@@ -180,7 +182,8 @@ func (s *Staged) refuseDirectory() error {
 func (s *Staged) undo() error {
 	switch {
 	case s.state == swapped:
-		if err := unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE); err != nil {
+		// ours first: XFS asks it alone whether it has the project of the directory
+		if err := unix.Renameat2(s.dir.fd, s.base, s.dir.fd, s.temp, unix.RENAME_EXCHANGE); err != nil {
 			return err
 		}
 		s.state = notPlaced
@@ -223,11 +226,11 @@ func (s *Staged) overwrite() error {
 // reserve sees to it that so many bytes can be written in an open file: on a disk that is full it
 // would become half of the new and nothing of the old. What does not know how is not asked.
 func reserve(fd int, size int64) error {
-	was, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	was, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
 	if err != nil || size == 0 {
 		return err
 	}
-	err = again(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
+	err = hostpath.Again(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
 	if err == unix.ENOSPC || err == unix.EDQUOT {
 		return errors.Join(err, unix.Ftruncate(fd, was.Size)) // with what was reserved until then
 	}
@@ -247,7 +250,7 @@ func (s *Staged) record(f *Reader) {
 	if f.opt.Stamps == nil || s.state == notPlaced {
 		return
 	}
-	info, err := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Stat(int(s.file.Fd()), "", unix.AT_EMPTY_PATH)
 	switch {
 	case err != nil || info.Mtime != s.mtime || info.Size != s.size:
 	case ticked(s.mtime):

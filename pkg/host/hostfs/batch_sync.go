@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // syncItem is an open file or directory that shall be on the disk.
@@ -32,7 +34,7 @@ func syncAll(items []syncItem) error {
 	}
 	var errs []error
 	for _, it := range items {
-		errs = append(errs, Explain("sync", it.name, it.err))
+		errs = append(errs, hostpath.Explain("sync", it.name, it.err))
 	}
 	return errors.Join(errs...)
 }
@@ -61,7 +63,7 @@ func syncFileSystems(items []syncItem) {
 	done := map[uint64]error{}
 	for i := range items {
 		it := &items[i]
-		info, err := statx(it.fd, "", unix.AT_EMPTY_PATH)
+		info, err := hostpath.Stat(it.fd, "", unix.AT_EMPTY_PATH)
 		if err != nil {
 			it.err = err
 			continue

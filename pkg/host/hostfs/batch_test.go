@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/test/needs"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // readTree reads everything below a directory with plain os calls: path → mode and content.
@@ -108,7 +110,7 @@ func TestInTheWay(t *testing.T) {
 	must(t, os.MkdirAll(root+"/dir/below", 0o755), os.WriteFile(root+"/file", []byte("x"), 0o644), unix.Mkfifo(root+"/pipe", 0o600))
 	before := readTree(t, root)
 	ctx := context.Background()
-	var way *InTheWayError
+	var way *hostpath.InTheWayError
 	for name, do := range map[string]func() error{
 		"file over a directory":    func() error { return h.WriteFile(ctx, "/dir", nil, self(0o644)) },
 		"file over a pipe":         func() error { return h.WriteFile(ctx, "/pipe", nil, self(0o644)) },

@@ -7,6 +7,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Unnamed says of a batch that nothing of it is to be seen before [Batch.Commit]: its files have no
@@ -30,7 +32,7 @@ func (b *Batch) openUnnamed(s *Staged) (err error) {
 // openNearest opens a file without a name in the directory of a path, or in the nearest above it
 // that is there.
 func (b *Batch) openNearest(name string) (*os.File, error) {
-	dir, _, err := b.w.files.Paths.nearest(name)
+	dir, _, err := openNearestParent(b.w.files.Paths, name)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +65,7 @@ func OpenUnnamed(opt Options, dir string) (file *os.File, most int64, err error)
 	defer f.Close() // only read from
 	fd, _, err := f.Paths.OpenDir(dir, false)
 	if err != nil {
-		return nil, 0, Explain("make room for what is fetched in", dir, err)
+		return nil, 0, hostpath.Explain("make room for what is fetched in", dir, err)
 	}
 	defer unix.Close(fd)
 	if most, err = halfOfRoom(fd, dir); err != nil {
@@ -73,7 +75,7 @@ func OpenUnnamed(opt Options, dir string) (file *os.File, most int64, err error)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, 0, err
 	}
-	return file, most, Explain("make room for what is fetched in", dir, err)
+	return file, most, hostpath.Explain("make room for what is fetched in", dir, err)
 }
 
 // openUnnamed opens a file without a name in a directory. It goes when it is closed, or when the
@@ -97,7 +99,7 @@ func (b *Batch) nameFiles() error {
 			continue
 		}
 		if err := b.nameFile(s); err != nil {
-			return Explain("write", s.name, err)
+			return hostpath.Explain("write", s.name, err)
 		}
 	}
 	return nil
@@ -119,5 +121,5 @@ func (b *Batch) nameFile(s *Staged) error {
 		return err
 	}
 	s.temp = temp
-	return b.w.files.Paths.labelStaged(s, there)
+	return s.label(b.w.files.Paths, there)
 }

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/test/needs"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // unpackUnnamed unpacks into an unnamed batch, with a file beside it.
@@ -50,7 +52,7 @@ func TestUnnamedBatchInTheWay(t *testing.T) {
 	packed := tarOf(t, entry{name: "bridge", content: "a binary"}, entry{name: "loopback", content: "lo"})
 	b := unpackUnnamed(t, h, packed, "bridge", "loopback")
 	must(t, os.MkdirAll(root+"/opt/bin/loopback", 0o755))
-	var way *InTheWayError
+	var way *hostpath.InTheWayError
 	if err := b.Commit(t.Context()); !errors.As(err, &way) {
 		t.Errorf("commit: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/blob"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Unpacking says what an archive must be and which of its members go where.
@@ -84,7 +86,7 @@ type scratch struct {
 func (s scratch) Write(p []byte) (int, error) {
 	n, err := s.ReadWriteSeeker.Write(p)
 	if err != nil {
-		return n, Explain("write below", s.dir, unwrapPath(err))
+		return n, hostpath.Explain("write below", s.dir, unwrapPath(err))
 	}
 	return n, nil
 }

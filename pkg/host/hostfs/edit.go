@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/blob"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // maxEdits is how often a file is read again that somebody else writes meanwhile.
@@ -55,13 +57,13 @@ func (w *Writer) EditFileAt(
 func editOnce(
 	ctx context.Context, w *Writer, name string, edit func(old []byte) (content []byte, mtime *int64, err error),
 ) error {
-	name, err := Clean("edit", name)
+	name, err := hostpath.Clean("edit", name)
 	if err != nil {
 		return err
 	}
-	at, err := w.files.Paths.behind(name)
+	at, err := behind(w.files.Paths, name)
 	if err != nil {
-		return Explain("edit", name, err)
+		return hostpath.Explain("edit", name, err)
 	}
 	name = at
 	info, err := w.files.Strict().Lstat(name)
@@ -118,8 +120,8 @@ func (s *Staged) replace() error {
 		return errors.Join(err, back)
 	}
 	// Whoever replaced ours meanwhile is the last to have written.
-	if mine, errMine := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH); errMine == nil {
-		if out, errOut := statx(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); errOut == nil && out.Inode != mine.Inode {
+	if mine, errMine := hostpath.Stat(int(s.file.Fd()), "", unix.AT_EMPTY_PATH); errMine == nil {
+		if out, errOut := hostpath.Stat(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); errOut == nil && out.Inode != mine.Inode {
 			return errors.Join(err, unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE))
 		}
 	}

@@ -8,14 +8,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
+	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
 // setMeta gives an open file its owner, attributes, mode and time. The owner comes first, since a
 // change of owner clears the setuid bit and capabilities. The mode comes after the attributes: with
 // an ACL its group bits are the mask, and without one they are what the group may do.
 func setMeta(fd int, spec FileSpec) error {
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
 	if err != nil {
 		return err
 	}
@@ -25,7 +26,7 @@ func setMeta(fd int, spec FileSpec) error {
 	}
 	if !owned {
 		// Between the two calls nobody gets more than by both the old and the new mode.
-		if err := unix.Fchmod(fd, bitsOf(info.Mode&spec.Mode)); err != nil {
+		if err := unix.Fchmod(fd, hostpath.ModeBits(info.Mode&spec.Mode)); err != nil {
 			return err
 		}
 		if err := unix.Fchown(fd, spec.UID, spec.GID); err != nil {
@@ -36,8 +37,8 @@ func setMeta(fd int, spec FileSpec) error {
 		return err
 	}
 	// Who may not give set-ID bits (systemd.exec(5), RestrictSUIDSGID=) may not give them again.
-	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err == nil && info.Mode != spec.Mode {
-		err = unix.Fchmod(fd, bitsOf(spec.Mode))
+	if info, err = hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err == nil && info.Mode != spec.Mode {
+		err = unix.Fchmod(fd, hostpath.ModeBits(spec.Mode))
 	}
 	if err == nil && spec.Mtime != nil { // the next write would change it again
 		err = setTime(fd, *spec.Mtime)
@@ -53,18 +54,18 @@ func setTime(fd int, mtime int64) error {
 
 // single says that an open file is a regular one without another name.
 func single(fd int, name string) error {
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
 	switch {
 	case err == nil && info.Type != Regular:
-		err = ErrChanged
+		err = hostpath.ErrChanged
 	case err == nil && info.Links > 1:
-		err = &NamesError{Path: name, Names: info.Links}
+		err = &hostpath.NamesError{Path: name, Names: info.Links}
 	}
 	return err
 }
 
 // unwrapPath takes off the [os.PathError] that an os.File puts around an error, so
-// that explain can put the operation of ours there.
+// that [hostpath.Explain] can put the operation of ours there.
 func unwrapPath(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/blob"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // MaxReadFile is the size of the largest file that [Files.ReadFile] returns, in
@@ -20,13 +22,13 @@ const MaxReadFile = 64 << 20
 
 // ReadFile implements [Files].
 func (f *Reader) ReadFile(name string) ([]byte, error) {
-	name, err := Clean("read", name)
+	name, err := hostpath.Clean("read", name)
 	if err != nil {
 		return nil, err
 	}
 	fd, info, err := f.openRegular(name)
 	if err != nil {
-		return nil, Explain("read", name, err)
+		return nil, hostpath.Explain("read", name, err)
 	}
 	defer unix.Close(fd)
 	if info.Size > MaxReadFile {
@@ -37,7 +39,7 @@ func (f *Reader) ReadFile(name string) ([]byte, error) {
 	for {
 		k, err := read(fd, buf[n:])
 		if err != nil {
-			return nil, Explain("read", name, err)
+			return nil, hostpath.Explain("read", name, err)
 		}
 		n += k
 		switch {
@@ -53,12 +55,12 @@ func (f *Reader) ReadFile(name string) ([]byte, error) {
 
 // ReadEnds implements [Files].
 func (f *Reader) ReadEnds(name string, most int) (begin, end []byte, err error) {
-	if name, err = Clean("read", name); err != nil {
+	if name, err = hostpath.Clean("read", name); err != nil {
 		return nil, nil, err
 	}
 	fd, info, err := f.openRegular(name)
 	if err != nil {
-		return nil, nil, Explain("read", name, err)
+		return nil, nil, hostpath.Explain("read", name, err)
 	}
 	defer unix.Close(fd)
 	size := min(int64(most), info.Size)
@@ -66,12 +68,12 @@ func (f *Reader) ReadEnds(name string, most int) (begin, end []byte, err error) 
 	if end = begin; err == nil && info.Size > size {
 		end, err = readAt(fd, size, info.Size-size)
 	}
-	return begin, end, Explain("read", name, err)
+	return begin, end, hostpath.Explain("read", name, err)
 }
 
 func readAt(fd int, size, at int64) (part []byte, err error) {
 	buf, n := make([]byte, size), 0
-	err = again(func() error { n, err = unix.Pread(fd, buf, at); return err })
+	err = hostpath.Again(func() error { n, err = unix.Pread(fd, buf, at); return err })
 	return buf[:max(n, 0)], err
 }
 
@@ -91,13 +93,13 @@ func (f *Reader) SumOf(name string, info FileInfo) (blob.Digest, error) {
 
 // Sum implements [Files]. A symlink is followed, inside the root.
 func (f *Reader) Sum(name string) (blob.Digest, error) {
-	name, err := Clean("hash", name)
+	name, err := hostpath.Clean("hash", name)
 	if err != nil {
 		return blob.Digest{}, err
 	}
 	fd, before, err := f.openRegular(name)
 	if err != nil {
-		return blob.Digest{}, Explain("hash", name, err)
+		return blob.Digest{}, hostpath.Explain("hash", name, err)
 	}
 	defer unix.Close(fd)
 	stamps := f.opt.Stamps
@@ -115,10 +117,10 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 		sum, err = sumOf(fd, before.Size)
 	}
 	if err != nil || stamps == nil {
-		return sum, Explain("hash", name, err)
+		return sum, hostpath.Explain("hash", name, err)
 	}
 	// What changed while it was read, or just before, has no digest worth remembering.
-	switch after, err := statx(fd, "", unix.AT_EMPTY_PATH); {
+	switch after, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); {
 	case err != nil || after != before:
 	case !settled:
 		f.racy.add(name, after)
@@ -131,19 +133,19 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 // openRegular opens a regular file for reading. It never waits for the other
 // end of a pipe.
 func (f *Reader) openRegular(name string) (int, FileInfo, error) {
-	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err := f.Paths.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return -1, FileInfo{}, err
 	}
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
 	switch {
 	case err != nil:
 	case info.Type == Directory:
 		err = unix.EISDIR
 	case info.Type != Regular:
 		err = errors.New("not a regular file")
-	case f.Paths.strict && info.Links > 1:
-		err = &NamesError{Path: name, Names: info.Links}
+	case f.Paths.IsStrict() && info.Links > 1:
+		err = &hostpath.NamesError{Path: name, Names: info.Links}
 	default:
 		return fd, info, nil
 	}
@@ -185,6 +187,6 @@ func digestOf(h hash.Hash) (sum blob.Digest) {
 }
 
 func read(fd int, buf []byte) (n int, err error) {
-	err = again(func() error { n, err = unix.Read(fd, buf); return err })
+	err = hostpath.Again(func() error { n, err = unix.Read(fd, buf); return err })
 	return max(n, 0), err
 }

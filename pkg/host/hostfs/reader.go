@@ -1,23 +1,20 @@
 // Package hostfs reads and writes the files of a host or of a mounted image.
 //
 // [Reader] has no method that writes. [Writer] puts files in place so that after a crash each is
-// the old one or the new one, whole: [Batch] says how. No path is walked by name: see walk.go and
-// docs/adr/0022-paths.md.
+// the old one or the new one, whole: [Batch] says how. No path is walked by name: see package
+// hostpath.
 //
 // It is named for what it has and not fs, since whoever names a mode needs [io/fs] beside it.
 package hostfs
 
 import (
-	"cmp"
-	"fmt"
-	"path"
 	"sync"
 
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/accounts"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Prefetched are digests of files that were read before somebody asks.
@@ -48,7 +45,7 @@ type Options struct {
 // Reader reads the file system below a root, and holds what the methods of [Writer] share. It
 // implements [Files].
 type Reader struct {
-	Paths  Paths
+	Paths  hostpath.Root
 	opt    Options
 	owners accounts.Accounts
 
@@ -58,34 +55,18 @@ type Reader struct {
 	racy racyFiles
 }
 
-// Open opens the root. For "/" plain paths are used: there is nothing
-// to leave, and a plain lstat is 1.9 µs where openat2, fstat and close are 3.2
-// and [os.Root] is 6.5.
+// Open opens the root.
 func Open(opt Options) (*Reader, error) {
-	opt.Root = cmp.Or(opt.Root, "/")
-	f := &Reader{opt: opt, Paths: Paths{root: -1, image: path.Clean(opt.Root) != "/", links: opt.FollowLinks,
-		anyLinks: opt.AnyLinks}}
-	if !f.Paths.image {
-		return f, nil
-	}
-	var err error
-	f.Paths.root, err = unix.Open(opt.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	root, err := hostpath.Open(opt.Root)
 	if err != nil {
-		return nil,
-			fmt.Errorf("open the root %s: %w: --root takes the directory that an image is mounted on", opt.Root, err)
+		return nil, err
 	}
-	return f, nil
+	root.Links, root.AnyLink = opt.FollowLinks, opt.AnyLinks
+	return &Reader{opt: opt, Paths: root}, nil
 }
 
 // Close releases the root.
-func (f *Reader) Close() error {
-	root := f.Paths.root
-	if root < 0 {
-		return nil
-	}
-	f.Paths.root = -1
-	return unix.Close(root)
-}
+func (f *Reader) Close() error { return f.Paths.Close() }
 
 // Owner implements [Files]. The root's own /etc/passwd and /etc/group are read: an image has other
 // users than the host that it is mounted on.

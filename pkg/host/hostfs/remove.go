@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // RemoveDurably is [Writer.Remove], and no power cut brings it back.
@@ -34,16 +36,16 @@ func (w *Writer) SyncDirs(names ...string) error {
 	}()
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		name, err := Clean("sync", name)
+		name, err := hostpath.Clean("sync", name)
 		if err != nil {
 			return err
 		}
 		dir, _, err := w.files.Paths.OpenDir(name, false)
-		var link *LinkError
+		var link *hostpath.LinkError
 		switch {
 		case err == unix.ENOENT || err == unix.ENOTDIR || errors.As(err, &link):
 		case err != nil:
-			return Explain("sync", name, err)
+			return hostpath.Explain("sync", name, err)
 		default:
 			items = append(items, syncItem{fd: dir, name: name})
 		}
@@ -58,7 +60,7 @@ func (w *Writer) SyncDirs(names ...string) error {
 // Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
 // looked into.
 func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) error {
-	return w.files.Paths.inParent(name, func(dir int, base, name string) error {
+	return w.inParent(name, func(dir int, base, name string) error {
 		return tree{w.log, last}.remove(ctx, dir, base, name)
 	})
 }
@@ -66,13 +68,13 @@ func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) er
 // Remove removes a file, a symlink or an empty directory. Absent is success. It is not
 // synced: what a power cut brings back is removed again.
 func (w *Writer) Remove(name string) error {
-	return w.files.Paths.inParent(name, func(dir int, base, name string) error {
+	return w.inParent(name, func(dir int, base, name string) error {
 		err := unix.Unlinkat(dir, base, 0)
 		if err == unix.EISDIR {
 			err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
 		}
 		if err != nil && err != unix.ENOENT {
-			return Explain("remove", name, err)
+			return hostpath.Explain("remove", name, err)
 		}
 		if err == nil {
 			w.log.wrote("removed", name)
@@ -83,20 +85,20 @@ func (w *Writer) Remove(name string) error {
 
 // inParent calls do with the directory that a path is in, which is held, the name there, and the
 // path, for who removes something there. What is absent needs nothing.
-func (p Paths) inParent(name string, do func(dir int, base, name string) error) error {
-	name, err := Clean("remove", name)
+func (w *Writer) inParent(name string, do func(dir int, base, name string) error) error {
+	name, err := hostpath.Clean("remove", name)
 	if err != nil {
 		return err
 	}
 	if name == "/" {
-		return Explain("remove", name, unix.EBUSY)
+		return hostpath.Explain("remove", name, unix.EBUSY)
 	}
-	dir, base, err := p.walkTo(name)
-	if IsMissing(err) {
+	dir, base, err := w.files.Paths.Strict().OpenParent(name)
+	if hostpath.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
-		return Explain("remove", name, err)
+		return hostpath.Explain("remove", name, err)
 	}
 	defer unix.Close(dir)
 	return do(dir, base, name)
@@ -114,9 +116,9 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 		return err
 	}
 	if len(name) >= unix.PathMax { // so that a tree does not take all descriptors
-		return Explain("remove", name, unix.ENAMETOOLONG)
+		return hostpath.Explain("remove", name, unix.ENAMETOOLONG)
 	}
-	err := again(func() error { return unix.Unlinkat(dir, base, 0) })
+	err := hostpath.Again(func() error { return unix.Unlinkat(dir, base, 0) })
 	switch {
 	case err == unix.ENOENT:
 		return nil
@@ -124,25 +126,24 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 		t.log.wrote("removed", name)
 		return nil
 	case err != unix.EISDIR:
-		return Explain("remove", name, err)
+		return hostpath.Explain("remove", name, err)
 	}
-	fd, err := OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {
 	case err == unix.ENOENT:
 		return nil
 	case err == unix.ENOTDIR || err == unix.ELOOP:
-		return Explain("remove", name, ErrChanged)
+		return hostpath.Explain("remove", name, hostpath.ErrChanged)
 	case err != nil:
-		return Explain("remove", name, err)
+		return hostpath.Explain("remove", name, err)
 	}
-	here := os.NewFile(uintptr(fd), name)
-	defer here.Close() // only read from
+	defer unix.Close(fd)
 	if same, err := sameMount(dir, fd); err != nil || !same {
-		return Explain("remove", name, cmp.Or(err, errMounted))
+		return hostpath.Explain("remove", name, cmp.Or(err, errMounted))
 	}
-	names, err := here.Readdirnames(-1)
+	names, err := namesIn(fd)
 	if err != nil {
-		return Explain("remove", name, unwrapPath(err))
+		return hostpath.Explain("remove", name, err)
 	}
 	last := func(below string) int { return slices.Index(t.last, path.Join(name, below)) } // -1: it is not
 	slices.SortFunc(names, func(a, b string) int {
@@ -154,7 +155,7 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 		}
 	}
 	if err := unix.Unlinkat(dir, base, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT {
-		return Explain("remove", name, err)
+		return hostpath.Explain("remove", name, err)
 	}
 	t.log.wrote("removed", name)
 	return nil
@@ -175,7 +176,7 @@ func sameMount(a, b int) (bool, error) {
 // mountOf is the number of the mount that an open file is on. statx(2) has it since Linux 5.8.
 func mountOf(fd int) (uint64, error) {
 	var st unix.Statx_t
-	err := again(func() error {
+	err := hostpath.Again(func() error {
 		return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
 	})
 	if err != nil || st.Mask&unix.STATX_MNT_ID != 0 {

@@ -11,7 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
+	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
 // Retain makes to the same file as from, durably, also where whoever wrote it has not synced it:
@@ -19,7 +20,7 @@ import (
 // and mode where it lies on another file system (in a unit of systemd's that is each path of
 // ReadWritePaths), or where SELinux would have another label for it: see [Linkable].
 // Directories of to are made. It may be done again. What is kept is returned. A
-// file that has a name besides from, to and ours is a [NamesError].
+// file that has a name besides from, to and ours is a [hostpath.NamesError].
 //
 // Another name shares what is written to the file in place. That is done to files that something is
 // mounted on only, which have no other name.
@@ -46,44 +47,44 @@ func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) er
 func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	names := info.Links
 	for _, name := range ours {
-		if at, err := f.Lstat(name); err == nil && at.sameFile(info) {
+		if at, err := f.Lstat(name); err == nil && at.SameFile(info) {
 			names--
 		}
 	}
 	if names > 1 {
-		return &NamesError{Path: name, Names: names}
+		return &hostpath.NamesError{Path: name, Names: names}
 	}
 	return nil
 }
 
-// retain is Keep; ready is called with the file, and a copy gets attrs.
+// retain makes to the same file as from. ready is called with the open file, and a copy gets attrs.
 func (w *Writer) retain(
 	ctx context.Context, from, to string, attrs map[string][]byte, ready func(info FileInfo, fd int) error,
 ) (info FileInfo, err error) {
-	if from, err = Clean("keep", from); err != nil {
+	if from, err = hostpath.Clean("keep", from); err != nil {
 		return info, err
 	}
-	if to, err = Clean("keep", to); err != nil {
+	if to, err = hostpath.Clean("keep", to); err != nil {
 		return info, err
 	}
-	there, base, err := w.files.Paths.walkTo(from)
+	there, base, err := w.files.Paths.Strict().OpenParent(from)
 	if err != nil {
-		return info, Explain("keep", from, err)
+		return info, hostpath.Explain("keep", from, err)
 	}
 	defer unix.Close(there)
 	fd, info, err := openRegularAt(there, base)
 	if err != nil {
-		return info, Explain("keep", from, err)
+		return info, hostpath.Explain("keep", from, err)
 	}
 	data := os.NewFile(uintptr(fd), from)
 	defer data.Close() // only read from
 	if err := ready(info, fd); err != nil {
-		return info, Explain("keep", from, err)
+		return info, hostpath.Explain("keep", from, err)
 	}
-	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil {
-		return info, Explain("keep", from, err)
+	if info, err = hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err != nil {
+		return info, hostpath.Explain("keep", from, err)
 	}
-	if w.files.Paths.alike(from, to) {
+	if w.files.Paths.Alike(from, to) {
 		err = w.linkFile(there, from, to, info, fd)
 		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) &&
 			!errors.Is(err, unix.EBUSY) {
@@ -113,25 +114,25 @@ func (w *Writer) retain(
 func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error {
 	dir, _, err := w.files.Paths.OpenDir(path.Dir(to), true)
 	if err != nil {
-		return Explain("keep", to, err)
+		return hostpath.Explain("keep", to, err)
 	}
 	defer unix.Close(dir)
 	name := path.Base(to)
 	// Where it is the same file already a rename would do nothing, and leave the other name.
-	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.sameFile(of) {
+	if now, err := hostpath.Stat(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.SameFile(of) {
 		temp := stagedName()
 		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
-			return Explain("keep", from, err)
+			return hostpath.Explain("keep", from, err)
 		}
-		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || !got.sameFile(of) {
-			return errors.Join(Explain("keep", from, cmp.Or(err, ErrChanged)), unix.Unlinkat(dir, temp, 0))
+		if got, err := hostpath.Stat(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || !got.SameFile(of) {
+			return errors.Join(hostpath.Explain("keep", from, cmp.Or(err, hostpath.ErrChanged)), unix.Unlinkat(dir, temp, 0))
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
-			return errors.Join(Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
+			return errors.Join(hostpath.Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
 		}
 		// rename(2) leaves two names of one file as they are: another is mounted on the second.
 		if unix.Unlinkat(dir, temp, 0) == nil {
-			return Explain("keep", to, unix.EBUSY)
+			return hostpath.Explain("keep", to, unix.EBUSY)
 		}
 		w.log.wrote("kept", to)
 	}
@@ -143,19 +144,19 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 
 // openRegularAt opens a regular file in a directory that is held, for reading.
 func openRegularAt(dir int, base string) (int, FileInfo, error) {
-	info, err := statx(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	info, err := hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil || info.Type != Regular { // a device is not even opened
 		return -1, info, cmp.Or(err, errors.New("not a regular file"))
 	}
-	fd, err := quietly(func(more int) (int, error) {
-		return OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|more, 0)
+	fd, err := hostpath.Quietly(func(more int) (int, error) {
+		return hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|more, 0)
 	})
 	if err != nil {
 		return -1, info, err
 	}
-	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type != Regular {
+	if info, err = hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type != Regular {
 		unix.Close(fd)
-		return -1, info, cmp.Or(err, ErrChanged)
+		return -1, info, cmp.Or(err, hostpath.ErrChanged)
 	}
 	return fd, info, nil
 }
@@ -169,33 +170,34 @@ type Captured struct {
 }
 
 // Capture takes down how a path is, reached through no link, all of it of one file. Of a regular
-// file that has a name besides its own and ours it is a [NamesError]. [fs.ErrNotExist] if absent.
+// file that has a name besides its own and ours it is a [hostpath.NamesError].
+// [fs.ErrNotExist] if absent.
 func (f *Reader) Capture(name string, most int64, ours ...string) (c Captured, err error) {
-	if name, err = Clean("take down", name); err != nil {
+	if name, err = hostpath.Clean("take down", name); err != nil {
 		return c, err
 	}
-	dir, base, err := f.Paths.walkTo(name)
+	dir, base, err := f.Paths.Strict().OpenParent(name)
 	if err != nil {
-		return c, Explain("take down", name, err)
+		return c, hostpath.Explain("take down", name, err)
 	}
 	defer unix.Close(dir)
-	if c.FileInfo, err = statx(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return c, Explain("take down", name, err)
+	if c.FileInfo, err = hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return c, hostpath.Explain("take down", name, err)
 	}
 	switch c.Type {
 	case Symlink:
-		c.Target, err = readlinkat(dir, base)
+		c.Target, err = hostpath.Readlinkat(dir, base)
 	case Regular:
 		err = f.capture(dir, base, name, most, ours, &c)
 	case Directory:
 		var fd int
-		if fd, err = OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
+		if fd, err = hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
 			defer unix.Close(fd)
 			c.Attrs, err = xattr.Portable(fd)
 		}
 	case Other:
 	}
-	return c, Explain("take down", name, err)
+	return c, hostpath.Explain("take down", name, err)
 }
 
 func (f *Reader) capture(dir int, base, name string, most int64, ours []string, c *Captured) error {
@@ -207,7 +209,7 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 	defer file.Close() // only read from
 	c.FileInfo = info
 	var on unix.Statfs_t
-	if err := again(func() error { return unix.Fstatfs(fd, &on) }); err == nil && on.Type == unix.NSFS_MAGIC {
+	if err := hostpath.Again(func() error { return unix.Fstatfs(fd, &on) }); err == nil && on.Type == unix.NSFS_MAGIC {
 		c.Type = Other // a namespace, which has no content
 		return nil
 	}

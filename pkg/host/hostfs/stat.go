@@ -2,10 +2,11 @@ package hostfs
 
 import (
 	"errors"
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Lstat implements [Files].
@@ -20,109 +21,112 @@ func (f *Reader) Stat(name string) (FileInfo, error) {
 
 // stat describes a path; follow is 0 or O_NOFOLLOW.
 func (f *Reader) stat(name string, follow int) (FileInfo, error) {
-	name, err := Clean("lstat", name)
+	name, err := hostpath.Clean("lstat", name)
 	if err != nil {
 		return FileInfo{}, err
 	}
-	if !f.Paths.image && !f.Paths.strict {
+	if !f.Paths.IsImage() && !f.Paths.IsStrict() {
 		at := 0
 		if follow != 0 {
 			at = unix.AT_SYMLINK_NOFOLLOW
 		}
-		info, err := statx(unix.AT_FDCWD, name, at)
-		return info, Explain("lstat", name, err)
+		info, err := hostpath.Stat(unix.AT_FDCWD, name, at)
+		return info, hostpath.Explain("lstat", name, err)
 	}
-	fd, err := f.Paths.open(name, unix.O_PATH|follow)
+	fd, err := f.Paths.Open(name, unix.O_PATH|follow)
 	if err != nil {
-		return FileInfo{}, Explain("lstat", name, err)
+		return FileInfo{}, hostpath.Explain("lstat", name, err)
 	}
 	defer unix.Close(fd)
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
-	return info, Explain("lstat", name, err)
+	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	return info, hostpath.Explain("lstat", name, err)
 }
 
 // Readlink implements [Files].
 func (f *Reader) Readlink(name string) (string, error) {
-	name, err := Clean("readlink", name)
+	name, err := hostpath.Clean("readlink", name)
 	if err != nil {
 		return "", err
 	}
 	dir, base := unix.AT_FDCWD, name
-	if f.Paths.image || f.Paths.strict {
+	if f.Paths.IsImage() || f.Paths.IsStrict() {
 		if dir, base, err = f.Paths.OpenParent(name); err != nil {
-			return "", Explain("readlink", name, err)
+			return "", hostpath.Explain("readlink", name, err)
 		}
 		defer unix.Close(dir)
 	}
-	target, err := readlinkat(dir, base)
-	return target, Explain("readlink", name, err)
+	target, err := hostpath.Readlinkat(dir, base)
+	return target, hostpath.Explain("readlink", name, err)
 }
 
 // Resolve implements [Files].
 func (f *Reader) Resolve(name string) (string, error) {
-	name, err := Clean("resolve", name)
+	name, err := hostpath.Clean("resolve", name)
 	if err != nil {
 		return "", err
 	}
-	w, err := f.Paths.begin()
-	if err != nil {
-		return "", Explain("resolve", name, err)
-	}
-	defer w.close()
-	fd, err := w.open(name, unix.O_PATH)
-	switch err {
-	case nil:
-		unix.Close(fd)
-	case unix.ENOENT:
-	default:
-		return "", Explain("resolve", name, err)
-	}
-	return w.real, nil
+	real, err := f.Paths.Resolve(name)
+	return real, hostpath.Explain("resolve", name, err)
 }
 
 // ReadDir implements [Files].
 func (f *Reader) ReadDir(name string) ([]string, error) {
-	name, err := Clean("read directory", name)
+	name, err := hostpath.Clean("read directory", name)
 	if err != nil {
 		return nil, err
 	}
-	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := f.Paths.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return nil, Explain("read directory", name, err)
+		return nil, hostpath.Explain("read directory", name, err)
 	}
-	dir := os.NewFile(uintptr(fd), name)
-	defer dir.Close()
-	list, err := dir.Readdirnames(-1)
+	defer unix.Close(fd)
+	list, err := namesIn(fd)
 	if err != nil {
-		return nil, Explain("read directory", name, errors.Unwrap(err))
+		return nil, hostpath.Explain("read directory", name, err)
 	}
 	slices.Sort(list)
 	return list, nil
 }
 
-// statx describes what at and name say. The attribute for a mount point is
-// there since Linux 5.8; before, Mounted is false.
-func statx(at int, name string, flags int) (FileInfo, error) {
-	var st unix.Statx_t
-	err := again(func() error {
-		return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS, &st)
-	})
-	if err != nil {
-		return FileInfo{}, err
+// namesIn lists the names in a directory that was just opened, as they come.
+func namesIn(dir int) (names []string, err error) {
+	for buf, n := make([]byte, 8<<10), 1; n > 0; {
+		if err = hostpath.Again(func() error { n, err = unix.ReadDirent(dir, buf); return err }); err != nil {
+			return nil, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
-	info := FileInfo{
-		Type: Other, Mode: modeOf(uint32(st.Mode)), UID: int(st.Uid), GID: int(st.Gid), Size: int64(st.Size),
-		Inode: st.Ino, Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Links: uint64(st.Nlink),
-		Mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Ctime: st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
-		Mounted: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		info.Type = Regular
-	case unix.S_IFDIR:
-		info.Type = Directory
-	case unix.S_IFLNK:
-		info.Type = Symlink
-	}
-	return info, nil
+	return names, nil
 }
+
+// Strict implements [Files].
+func (f *Reader) Strict() Files { return f.strictly() }
+
+func (f *Reader) strictly() *Reader {
+	opt := f.opt
+	opt.Stamps = nil
+	return &Reader{opt: opt, Paths: f.Paths.Strict()}
+}
+
+// Way implements [Files].
+func (f *Reader) Way(name string) error {
+	name, err := hostpath.Clean("look for", name)
+	if err != nil {
+		return err
+	}
+	fd, _, err := f.Paths.Strict().Walk(name, unix.O_PATH|unix.O_CLOEXEC)
+	if err == nil {
+		return unix.Close(fd)
+	}
+	if link, ok := errors.AsType[*hostpath.LinkError](err); ok {
+		return link
+	}
+	return nil
+}
+
+// Follow says which symbolic links are followed besides those that the operating system ships
+// (spec.followLinks), by their paths without links. It is called before anything is written.
+func (f *Reader) Follow(links []string) { f.Paths.Links = links }
+
+// Followed are the links that were stated.
+func (f *Reader) Followed() []string { return f.Paths.Links }

@@ -1,9 +1,9 @@
 package hostfs
 
 import (
-	"io/fs"
-
 	"github.com/netwright/netwright/pkg/blob"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Files reads the file system below the root. A path is absolute as the host
@@ -49,10 +49,10 @@ type Files interface {
 	Runnable(path string) error
 	// Strict is the same files for what must not be led astray: no symlink is followed but those
 	// that the operating system ships and those of [Options.FollowLinks], any other is a
-	// [LinkError]; a regular file with several names is not read: a [NamesError].
+	// [hostpath.LinkError]; a regular file with several names is not read: a [hostpath.NamesError].
 	Strict() Files
-	// Way says why nothing is written into a directory, nor edited in a file: a [LinkError]. Nil of
-	// what is absent.
+	// Way says why nothing is written into a directory, nor edited in a file: a
+	// [hostpath.LinkError]. Nil of what is absent.
 	Way(path string) error
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is
 	// root:root, "user" its own group.
@@ -60,31 +60,15 @@ type Files interface {
 }
 
 // FileType is what a path is.
-type FileType string
+type FileType = hostpath.FileType
 
 // The types of a path.
 const (
-	Regular   FileType = "file"
-	Directory FileType = "directory"
-	Symlink   FileType = "symlink"
-	Other     FileType = "other" // device, socket, pipe
+	Regular   = hostpath.Regular
+	Directory = hostpath.Directory
+	Symlink   = hostpath.Symlink
+	Other     = hostpath.Other
 )
 
 // FileInfo is a path's metadata.
-type FileInfo struct {
-	Type     FileType
-	Mode     fs.FileMode // permission, setuid, setgid and sticky bits
-	UID, GID int
-	Size     int64
-	Inode    uint64
-	Dev      uint64
-	Links    uint64
-	Mtime    int64 // nanoseconds since the epoch
-	Ctime    int64
-	// Mounted says that something is mounted on the path, as a container does
-	// with single files: it cannot be replaced by a rename, only written in place.
-	Mounted bool
-}
-
-// sameFile says that both are of one file.
-func (i FileInfo) sameFile(o FileInfo) bool { return i.Inode == o.Inode && i.Dev == o.Dev }
+type FileInfo = hostpath.FileInfo

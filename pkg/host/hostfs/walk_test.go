@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/test/needs"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // reaching is all that is written, taken down or read strictly at a path: a file, or a directory
@@ -49,10 +53,32 @@ func linked(t *testing.T) (*readWriter, string) {
 	return h, root
 }
 
-// ways are by the kernel's own walk, and by that which stands in for it before Linux 5.6.
-func ways(t *testing.T, do func(t *testing.T, noOpen bool)) {
-	for way, noOpen := range map[string]bool{"openat2": false, "walk": true} {
-		t.Run(way, func(t *testing.T) { do(t, noOpen) })
+// ways are by the kernel's own walk, and by that which stands in for it where openat2 is denied.
+func ways(t *testing.T, do func(t *testing.T)) {
+	t.Run("openat2", do)
+	t.Run("walk", func(t *testing.T) {
+		denyOpenat2(t)
+		do(t)
+	})
+}
+
+// denyOpenat2 lets a test's own thread have EPERM for it, as an old seccomp profile does. The
+// thread ends with the test.
+func denyOpenat2(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	const number, call = 0, unix.SYS_OPENAT2 // offset in struct seccomp_data
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	must(t, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+		unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0))
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{Flags: unix.O_PATH}); err != unix.EPERM {
+		t.Fatalf("openat2 is not denied: %v", err)
 	}
 }
 
@@ -72,15 +98,14 @@ func TestNoLinkIsFollowed(t *testing.T) {
 		"that leads to no": {map[string]string{"/run/pod/d": "/none"}, "/run/pod/d/f", "/run/pod/d is a symbolic link to /none:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ways(t, func(t *testing.T, noOpen bool) {
+			ways(t, func(t *testing.T) {
 				h, root := linked(t)
-				h.Reader.Paths.noOpen = noOpen
 				for link, target := range c.links {
 					must(t, os.Symlink(target, root+link))
 				}
 				before := readTree(t, root)
 				for op, err := range reaching(t.Context(), h, c.file) {
-					if link := (*LinkError)(nil); !errors.As(err, &link) || !strings.Contains(err.Error(), c.want) {
+					if link := (*hostpath.LinkError)(nil); !errors.As(err, &link) || !strings.Contains(err.Error(), c.want) {
 						t.Errorf("%s: %v, want %q", op, err, c.want)
 					}
 				}
@@ -92,9 +117,8 @@ func TestNoLinkIsFollowed(t *testing.T) {
 
 // The links that an operating system ships at fixed places are followed, to where they lead there.
 func TestShippedLinksAreFollowed(t *testing.T) {
-	ways(t, func(t *testing.T, noOpen bool) {
+	ways(t, func(t *testing.T) {
 		h, root := linked(t)
-		h.Reader.Paths.noOpen = noOpen
 		must(t, os.MkdirAll(root+"/usr/lib", 0o755), os.MkdirAll(root+"/var/opt", 0o755), os.MkdirAll(root+"/etc", 0o755),
 			os.Symlink("usr/lib", root+"/lib"), os.Symlink("lib", root+"/usr/lib64"), os.Symlink("/usr/lib64", root+"/lib64"),
 			os.Symlink("../run", root+"/var/run"), os.Symlink("var/opt", root+"/opt"),
@@ -119,9 +143,8 @@ func TestShippedLinksAreFollowed(t *testing.T) {
 
 // A link that is stated is followed, and no other that it leads to.
 func TestStatedLinksAreFollowed(t *testing.T) {
-	ways(t, func(t *testing.T, noOpen bool) {
+	ways(t, func(t *testing.T) {
 		h, root := linked(t)
-		h.Reader.Paths.noOpen = noOpen
 		must(t, os.Mkdir(root+"/opt", 0o755), os.Symlink("/data/cni", root+"/opt/cni"), os.MkdirAll(root+"/data", 0o755),
 			os.Symlink("../theirs", root+"/data/cni"))
 		h.Follow([]string{"/opt/cni"})
@@ -154,7 +177,7 @@ func TestFileWithSeveralNames(t *testing.T) {
 		"attributes": h.SetAttributes("/run/pod/f", map[string][]byte{"user.x": nil}),
 		"edit":       h.EditFile(t.Context(), "/run/pod/f", func(old []byte) ([]byte, error) { return append(old, 'x'), nil }),
 	} {
-		if names := (*NamesError)(nil); !errors.As(err, &names) || !strings.Contains(err.Error(), "has 2 names") {
+		if names := (*hostpath.NamesError)(nil); !errors.As(err, &names) || !strings.Contains(err.Error(), "has 2 names") {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
@@ -170,7 +193,7 @@ func TestSetMetaOfWhatWasLookedAt(t *testing.T) {
 	must(t, h.WriteFile(t.Context(), "/run/pod/f", nil, self(0o644)))
 	info, err := h.Lstat("/run/pod/f")
 	must(t, err, os.Rename(root+"/theirs/d/f", root+"/run/pod/f"))
-	if err := h.SetMeta("/run/pod/f", info, self(0o777)); !errors.Is(err, ErrChanged) {
+	if err := h.SetMeta("/run/pod/f", info, self(0o777)); !errors.Is(err, hostpath.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
 }

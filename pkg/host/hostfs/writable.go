@@ -7,39 +7,41 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // Removable implements [Files].
 func (f *Reader) Removable(name string) error {
-	name, err := Clean("remove", name)
+	name, err := hostpath.Clean("remove", name)
 	if err != nil {
 		return err
 	}
 	dir, base, err := f.Paths.OpenParent(name)
 	switch {
-	case IsMissing(err):
+	case hostpath.IsMissing(err):
 		return nil
 	case err != nil:
-		return Explain("remove", name, err)
+		return hostpath.Explain("remove", name, err)
 	}
 	defer unix.Close(dir)
 	var on unix.Statfs_t
-	if err := again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
-		return Explain("remove", name, unix.EROFS)
+	if err := hostpath.Again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
+		return hostpath.Explain("remove", name, unix.EROFS)
 	}
 	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
-		return Explain("remove", name, unix.EPERM)
+		return hostpath.Explain("remove", name, unix.EPERM)
 	}
 	return nil
 }
 
 // Writable implements [Files].
 func (f *Reader) Writable(name string, size int64) error {
-	name, err := Clean("write", name)
+	name, err := hostpath.Clean("write", name)
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.Paths.nearest(name)
+	dir, base, err := openNearestParent(f.Paths, name)
 	if err != nil { // whoever writes gets the error
 		return nil
 	}
@@ -47,22 +49,22 @@ func (f *Reader) Writable(name string, size int64) error {
 	on := fsOf(dir, base)
 	switch {
 	case on.Flags&unix.ST_RDONLY != 0:
-		return Explain("write", name, unix.EROFS)
+		return hostpath.Explain("write", name, unix.EROFS)
 	case fixed(dir, "", unix.AT_EMPTY_PATH), fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW):
-		return Explain("write", name, unix.EPERM)
+		return hostpath.Explain("write", name, unix.EPERM)
 	case size >= 0 && full(on, size):
-		return Explain("write", name, unix.ENOSPC)
+		return hostpath.Explain("write", name, unix.ENOSPC)
 	}
 	return nil
 }
 
 // Runnable implements [Files].
 func (f *Reader) Runnable(name string) error {
-	name, err := Clean("run", name)
+	name, err := hostpath.Clean("run", name)
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.Paths.nearest(name)
+	dir, base, err := openNearestParent(f.Paths, name)
 	if err != nil { // whoever runs it gets the error
 		return nil
 	}
@@ -73,13 +75,13 @@ func (f *Reader) Runnable(name string) error {
 	return nil
 }
 
-// nearest opens the directory of a path, or of the nearest above it that is there. The caller
-// closes dir.
-func (p Paths) nearest(name string) (dir int, base string, err error) {
-	dir, base, err = p.OpenParent(name)
+// openNearestParent opens the directory of a path, or of the nearest above it that is there. The
+// caller closes dir.
+func openNearestParent(root hostpath.Root, name string) (dir int, base string, err error) {
+	dir, base, err = root.OpenParent(name)
 	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
 		at = path.Dir(at)
-		dir, base, err = p.OpenParent(at)
+		dir, base, err = root.OpenParent(at)
 	}
 	return dir, base, err
 }
@@ -92,7 +94,7 @@ func fsOf(dir int, base string) (on unix.Statfs_t) {
 		defer unix.Close(fd)
 		dir = fd
 	}
-	if again(func() error { return unix.Fstatfs(dir, &on) }) != nil {
+	if hostpath.Again(func() error { return unix.Fstatfs(dir, &on) }) != nil {
 		return unix.Statfs_t{}
 	}
 	return on
@@ -110,6 +112,6 @@ func full(on unix.Statfs_t, size int64) bool {
 // does not say, it is not.
 func fixed(at int, name string, flags int) bool {
 	var st unix.Statx_t
-	err := again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })
+	err := hostpath.Again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })
 	return err == nil && st.Attributes&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0
 }

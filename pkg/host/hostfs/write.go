@@ -7,48 +7,57 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 // AppendFile adds data to the end of a file and syncs it: what it has added
 // is there after a power cut, whole or, if the cut came first, in part. A file that is
 // absent is made, with the mode given, and its directory synced. It is for the ledger's
 // journal, and for the intents of [Batch.Atomic].
-func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) (err error) {
-	name, err = Clean("append to", name)
+func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) error {
+	return at("append to", name, func(name string) (err error) {
+		dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(dir)
+		fd, err := unix.Openat(dir, path.Base(name),
+			unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode.Perm()))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, unix.Close(fd)) }()
+		if err := single(fd, name); err != nil {
+			return err
+		}
+		for len(data) > 0 {
+			n, err := unix.Write(fd, data)
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			data = data[n:]
+		}
+		return syncAll([]syncItem{{fd: fd, name: name}, {fd: dir, name: path.Dir(name)}})
+	})
+}
+
+// at does something at a path, cleaned, and says in an error what was done, and where.
+func at(op, name string, do func(name string) error) error {
+	name, err := hostpath.Clean(op, name)
 	if err != nil {
 		return err
 	}
-	dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
-	if err != nil {
-		return Explain("append to", name, err)
-	}
-	defer unix.Close(dir)
-	fd, err := unix.Openat(dir, path.Base(name),
-		unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode.Perm()))
-	if err != nil {
-		return Explain("append to", name, err)
-	}
-	defer func() { err = errors.Join(err, unix.Close(fd)) }()
-	if err := single(fd, name); err != nil {
-		return Explain("append to", name, err)
-	}
-	for len(data) > 0 {
-		n, err := unix.Write(fd, data)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return Explain("append to", name, err)
-		}
-		data = data[n:]
-	}
-	return syncAll([]syncItem{{fd: fd, name: name}, {fd: dir, name: path.Dir(name)}})
+	return hostpath.Explain(op, name, do(name))
 }
 
 // behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
-func (p Paths) behind(name string) (string, error) {
-	fd, real, err := p.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC)
+func behind(root hostpath.Root, name string) (string, error) {
+	fd, real, err := root.Strict().Walk(name, unix.O_PATH|unix.O_CLOEXEC)
 	if err != nil {
 		return "", err
 	}
@@ -59,54 +68,52 @@ func (p Paths) behind(name string) (string, error) {
 // parents are made with mode 0755. It is not synced by itself: a directory that a power cut undoes
 // is made again, and what is written into it syncs it.
 func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
-	name, err := Clean("make directory", name)
-	if err != nil {
-		return err
-	}
-	fd, _, err := w.files.Paths.OpenDir(name, true)
-	if err != nil {
-		return Explain("make directory", name, err)
-	}
-	defer unix.Close(fd)
-	if err := setMeta(fd, FileSpec{Mode: mode, UID: uid, GID: gid}); err != nil {
-		return Explain("set owner and mode of", name, err)
-	}
-	w.log.wrote("directory", name, zap.Stringer("mode", mode))
-	return nil
+	return at("make directory", name, func(name string) error {
+		fd, _, err := w.files.Paths.OpenDir(name, true)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		if err := setMeta(fd, FileSpec{Mode: mode, UID: uid, GID: gid}); err != nil {
+			return hostpath.Explain("set owner and mode of", name, err)
+		}
+		w.log.wrote("directory", name, zap.Stringer("mode", mode))
+		return nil
+	})
 }
 
 // Symlink puts a symbolic link in place, or replaces one with another target, in
-// one step. Anything else in its place is an [InTheWayError].
+// one step. Anything else in its place is an [hostpath.InTheWayError].
 func (w *Writer) Symlink(name, target string) error {
-	name, err := Clean("link", name)
+	name, err := hostpath.Clean("link", name)
 	if err != nil {
 		return err
 	}
 	dir, real, err := w.files.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
-		return Explain("link", name, err)
+		return hostpath.Explain("link", name, err)
 	}
 	defer unix.Close(dir)
 	base := path.Base(name)
-	there, err := statx(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	there, err := hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
 	case err == nil && there.Type != Symlink:
-		return &InTheWayError{Path: name, Is: there.Type, Want: Symlink}
+		return &hostpath.InTheWayError{Path: name, Is: there.Type, Want: Symlink}
 	case err == nil:
-		if is, err := readlinkat(dir, base); err == nil && is == target {
+		if is, err := hostpath.Readlinkat(dir, base); err == nil && is == target {
 			return nil
 		}
 	}
 	temp := stagedName()
 	if err := unix.Symlinkat(target, dir, temp); err != nil {
-		return Explain("link", name, err)
+		return hostpath.Explain("link", name, err)
 	}
-	err = w.files.Paths.labelLink(dir, temp, path.Join(real, base))
+	err = w.files.Paths.LabelLink(dir, temp, path.Join(real, base))
 	if err == nil {
 		err = unix.Renameat(dir, temp, dir, base)
 	}
 	if err != nil {
-		return errors.Join(Explain("link", name, err), unix.Unlinkat(dir, temp, 0))
+		return errors.Join(hostpath.Explain("link", name, err), unix.Unlinkat(dir, temp, 0))
 	}
 	if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
 		return err
@@ -116,35 +123,33 @@ func (w *Writer) Symlink(name, target string) error {
 }
 
 // SetMeta gives a file or directory its owner and mode, without touching its content. It must still
-// be what it was when somebody looked at it, else it is [ErrChanged], and no symlink; a file that
-// has other names is a [NamesError].
+// be what it was when somebody looked at it, else it is [hostpath.ErrChanged], and no symlink; a
+// file that has other names is a [hostpath.NamesError].
 func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
-	name, err := Clean("set owner and mode of", name)
-	if err != nil {
-		return err
-	}
-	dir, base, err := w.files.Paths.walkTo(name)
-	if err != nil {
-		return Explain("set owner and mode of", name, err)
-	}
-	defer unix.Close(dir)
-	fd, err := OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return Explain("set owner and mode of", name, err)
-	}
-	defer unix.Close(fd)
-	now, err := statx(fd, "", unix.AT_EMPTY_PATH)
-	switch {
-	case err == nil && now != was:
-		err = ErrChanged
-	case err == nil && now.Type == Regular && now.Links > 1:
-		err = &NamesError{Path: name, Names: now.Links}
-	case err == nil:
-		err = setMeta(fd, spec)
-	}
-	if err != nil {
-		return Explain("set owner and mode of", name, err)
-	}
-	w.log.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
-	return nil
+	return at("set owner and mode of", name, func(name string) error {
+		dir, base, err := w.files.Paths.Strict().OpenParent(name)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(dir)
+		fd, err := hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		now, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+		switch {
+		case err != nil:
+			return err
+		case now != was:
+			return hostpath.ErrChanged
+		case now.Type == Regular && now.Links > 1:
+			return &hostpath.NamesError{Path: name, Names: now.Links}
+		}
+		if err := setMeta(fd, spec); err != nil {
+			return err
+		}
+		w.log.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
+		return nil
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
 const (
@@ -75,17 +76,17 @@ func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
 		return nil, err
 	}
 	defer files.Close() // nothing was written through it
-	if name, err = hostfs.Clean("open", name); err != nil {
+	if name, err = hostpath.Clean("open", name); err != nil {
 		return nil, err
 	}
 	dir, _, err := files.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
-		return nil, hostfs.Explain("make directory", path.Dir(name), err)
+		return nil, hostpath.Explain("make directory", path.Dir(name), err)
 	}
 	defer unix.Close(dir)
 	fd, err := unix.Openat(dir, path.Base(name), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, hostfs.Explain("open", name, err)
+		return nil, hostpath.Explain("open", name, err)
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -46,17 +47,17 @@ func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
 }
 
 func listen(f *hostfs.Reader, name string, mode uint32, gid int) (*Socket, error) {
-	name, err := hostfs.Clean("listen on", name)
+	name, err := hostpath.Clean("listen on", name)
 	if err != nil {
 		return nil, err
 	}
 	dir, _, err := f.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
-		return nil, hostfs.Explain("make directory", path.Dir(name), err)
+		return nil, hostpath.Explain("make directory", path.Dir(name), err)
 	}
 	s := &Socket{dir: dir, base: path.Base(name)}
 	fresh := s.base + ".new"
-	fail := func(err error) error { return errors.Join(hostfs.Explain("listen on", name, err), unix.Close(dir)) }
+	fail := func(err error) error { return errors.Join(hostpath.Explain("listen on", name, err), unix.Close(dir)) }
 	if err := unix.Unlinkat(dir, fresh, 0); err != nil && err != unix.ENOENT {
 		return nil, fail(err)
 	}
@@ -105,12 +106,12 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 		return nil, err
 	}
 	defer files.Close() // only read from
-	if name, err = hostfs.Clean("connect to", name); err != nil {
+	if name, err = hostpath.Clean("connect to", name); err != nil {
 		return nil, err
 	}
 	dir, base, err := files.Paths.OpenParent(name)
 	if err != nil {
-		return nil, hostfs.Explain("connect to", name, err)
+		return nil, hostpath.Explain("connect to", name, err)
 	}
 	defer unix.Close(dir)
 	conn, err := (&net.Dialer{Timeout: dialLimit}).DialContext(ctx, "unix", socketAddr(dir, base).Name)
@@ -120,7 +121,7 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	case errors.Is(err, unix.ENOENT):
 		return nil, fmt.Errorf("connect to %s: %w", name, fs.ErrNotExist)
 	case err != nil:
-		return nil, hostfs.Explain("connect to", name, err)
+		return nil, hostpath.Explain("connect to", name, err)
 	}
 	return conn.(*net.UnixConn), nil
 }

@@ -36,6 +36,11 @@ func Open(live bool) *Reader {
 // net.ipv6.conf.*.stable_secret (net/ipv6/addrconf.c, addrconf_sysctl_stable_secret).
 var ErrNoValue = errors.New("it has no value yet")
 
+// errOnlyWritten says that the kernel acts at each write of a key and keeps no value, as
+// net.ipv4.route.flush.
+var errOnlyWritten = errors.New("the kernel acts at each write and keeps no value: remove the key from the " +
+	"configuration, and write it by hand when that is needed")
+
 // Sysctl implements host.Kernel. The keys of net.* are those of the calling
 // thread's network namespace: /proc/sys looks at who reads.
 func (k *Reader) Sysctl(key string) (string, error) {
@@ -52,10 +57,18 @@ func (k *Reader) Sysctl(key string) (string, error) {
 		return "", fmt.Errorf("read sysctl %s: %w", key, fs.ErrNotExist)
 	case errors.Is(err, unix.EIO):
 		return "", fmt.Errorf("read sysctl %s: %w (%w)", key, ErrNoValue, err)
+	case errors.Is(err, unix.EACCES) && k.onlyWritten(canonical):
+		return "", fmt.Errorf("read sysctl %s: %w", key, errOnlyWritten)
 	case err != nil:
 		return "", fmt.Errorf("read sysctl %s: %w", key, err)
 	}
 	return sys.FoldSpace(string(raw)), nil
+}
+
+// onlyWritten says that nobody may read a key.
+func (k *Reader) onlyWritten(canonical string) bool {
+	var st unix.Stat_t
+	return unix.Stat(k.sysctlFile(canonical), &st) == nil && st.Mode&0o444 == 0
 }
 
 func (k *Reader) sysctlFile(canonical string) string {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -61,22 +60,6 @@ func (k *Reader) Modules(names []string) map[string]ModuleState {
 	k.findOnDisk(rest)
 	maps.Copy(states, rest)
 	return states
-}
-
-// findOnDisk finds out of modules that are not loaded whether they are on disk or built in.
-func (k *Reader) findOnDisk(states map[string]ModuleState) {
-	if len(states) == 0 {
-		return
-	}
-	k.lists.once.Do(k.readLists)
-	for name := range states {
-		switch {
-		case k.lists.builtin.Has(name), k.showsModule(name, k.lists.filesystems):
-			states[name] = ModuleBuiltin
-		case k.lists.loadable.Has(name):
-			states[name] = ModuleLoadable
-		}
-	}
 }
 
 // moduleName is the name as the kernel has it: with underscores.
@@ -138,41 +121,4 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 		}
 	}
 	return "", nil
-}
-
-// moduleLists are what depmod wrote for the running kernel, and what the kernel says of itself.
-// They are read when somebody asks for a module that is not loaded. Where there is nothing, nothing
-// is known to be loadable.
-type moduleLists struct {
-	once              sync.Once
-	loadable, builtin ModuleList
-	filesystems       []byte // /proc/filesystems
-}
-
-func (k *Reader) readLists() {
-	dir := k.Lib + "/" + k.Release
-	k.lists.loadable, k.lists.builtin = readModuleFile(dir+"/modules.dep"), readModuleFile(dir+"/modules.builtin")
-	k.lists.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
-}
-
-// builtinPaths are what a kernel shows that has a module inside, for kernels whose
-// modules.builtin is not there (a container, a kernel without modules).
-var builtinPaths = map[string]string{
-	"br_netfilter": "/sys/net/bridge",
-	"nf_conntrack": "/sys/net/netfilter/nf_conntrack_count",
-	"ip_vs":        "/sys/net/ipv4/vs",
-	"ipv6":         "/sys/net/ipv6",
-}
-
-// showsModule says that the kernel acts as one that has the module.
-func (k *Reader) showsModule(name string, filesystems []byte) bool {
-	if sign := builtinPaths[name]; sign != "" {
-		return unix.Access(k.Proc+sign, unix.F_OK) == nil
-	}
-	for line := range bytes.Lines(filesystems) {
-		if f := bytes.Fields(line); len(f) > 0 && string(f[len(f)-1]) == name {
-			return true
-		}
-	}
-	return false
 }

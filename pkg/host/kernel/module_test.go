@@ -2,10 +2,12 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -130,5 +132,23 @@ func TestLoadModuleThatIsThere(t *testing.T) {
 		if err := h.LoadModule(t.Context(), name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Facts ask for thirty modules at each look. The lines that keep it: depmod_lists.go, showsModule
+// and readLists.
+func TestModulesCost(t *testing.T) {
+	var names []string
+	for i := range 30 {
+		names = append(names, fmt.Sprintf("absent_%d", i))
+	}
+	files := map[string]string{"/proc/filesystems": strings.Repeat("nodev\tsysfs\n", 30), "/lib/6.1.0/modules.builtin": "kernel/a.ko\n", "/lib/6.1.0/modules.dep": "kernel/b.ko:\n"}
+	k := fakeTree(t, files)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	k.Modules(names)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 140<<10 {
+		t.Errorf("to look for 30 modules takes %d bytes of memory", took)
 	}
 }

@@ -207,6 +207,17 @@ func TestSysctlRanges(t *testing.T) {
 	})
 }
 
+// A key that nobody may read is an order, and the error says so. The line that keeps it: kernel.go,
+// Sysctl (onlyWritten).
+func TestASysctlWithoutAValueToKeep(t *testing.T) {
+	inNewNetns(t, func() {
+		_, err := NewWriter(Open(true), Options{}).kernel.Sysctl("net.ipv4.route.flush")
+		if !strings.Contains(err.Error(), "keeps no value") {
+			t.Errorf("a key that is only written: %v", err)
+		}
+	})
+}
+
 func TestSetSysctlReadsBack(t *testing.T) {
 	// A tree that keeps another value stands for a kernel that clamps.
 	h := &Writer{}

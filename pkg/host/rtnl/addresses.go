@@ -37,8 +37,8 @@ func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) 
 func (n *Reader) addresses(ctx context.Context, names map[int]string) ([]Address, error) {
 	return sys.Dump(ctx, "addresses", func() ([]Address, error) {
 		out := []Address{}
-		ask := make([]byte, addressHead)
-		err := n.lists.list(unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.NLM_F_DUMP, ask, func(m []byte) {
+		ask := make([]byte, unix.SizeofIfAddrmsg)
+		err := n.lists.List(unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.NLM_F_DUMP, ask, func(m []byte) {
 			if a, index := decodeAddress(m); names[index] != "" {
 				a.Link = names[index]
 				out = append(out, a)
@@ -52,12 +52,12 @@ func (n *Reader) addresses(ctx context.Context, names map[int]string) ([]Address
 // none of a family of ours. Of an address with a peer the node's own is the local one, which has no
 // network.
 func decodeAddress(m []byte) (out Address, index int) {
-	if len(m) < addressHead || m[0] != unix.AF_INET && m[0] != unix.AF_INET6 {
+	if len(m) < unix.SizeofIfAddrmsg || m[0] != unix.AF_INET && m[0] != unix.AF_INET6 {
 		return out, 0
 	}
 	flags, bits := uint32(m[2]), int(m[1])
 	var local, remote netip.Addr
-	sys.EachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[unix.SizeofIfAddrmsg:], func(kind uint16, _, value []byte) {
 		switch kind {
 		case unix.IFA_LOCAL:
 			local, _ = netip.AddrFromSlice(value)
@@ -66,7 +66,7 @@ func decodeAddress(m []byte) (out Address, index int) {
 		case unix.IFA_LABEL:
 			out.Label = unix.ByteSliceToString(value)
 		case unix.IFA_FLAGS:
-			flags = uint32(number(value))
+			flags = uint32(sys.Number(value))
 		}
 	})
 	switch {

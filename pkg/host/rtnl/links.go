@@ -24,21 +24,20 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	links, err := sys.Dump(ctx, "links", func() ([]Link, error) {
 		var out []Link
 		var of []member
-		err := n.lists.list(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
+		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
 			l, master := decodeLink(m)
 			if master != 0 {
 				of = append(of, member{len(out), master})
 			}
 			out = append(out, l)
 		})
-		names := namesOf(out)
+		names := NamesOf(out)
 		for _, o := range of {
 			out[o.link].Master = names[o.master]
 		}
 		return out, err
 	})
-	slices.SortStableFunc(links, func(a, b Link) int { return a.Index - b.Index })
-	return links, err
+	return sorted(links, func(a, b Link) int { return a.Index - b.Index }), err
 }
 
 // Link implements host.Net. It asks by RTM_GETLINK: the old ioctls would make
@@ -51,7 +50,7 @@ func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 	if len(name) >= unix.IFNAMSIZ {
 		kind = unix.IFLA_ALT_IFNAME
 	}
-	l, master, err := n.oneLink(0, attribute(kind, append([]byte(name), 0)))
+	l, master, err := n.oneLink(0, sys.NewAttribute(kind, append([]byte(name), 0)))
 	if errors.Is(err, unix.ENODEV) {
 		return Link{}, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
 	}
@@ -69,23 +68,20 @@ func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err error) {
 	ask := append(linkQuestion(), name...)
 	binary.NativeEndian.PutUint32(ask[4:], uint32(index))
-	err = n.lists.list(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_ACK, ask, func(m []byte) {
+	err = n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_ACK, ask, func(m []byte) {
 		out, master = decodeLink(m)
 	})
 	return out, master, err
 }
 
-// linkHead is the size of the fixed head of a link's message (linux/rtnetlink.h, ifinfomsg).
-const linkHead = 16
-
 // linkQuestion asks for links without their counters, which are most of what the kernel says of
 // them (RTEXT_FILTER_SKIP_STATS).
 func linkQuestion() []byte {
-	return append(make([]byte, linkHead), attribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
+	return append(make([]byte, unix.SizeofIfInfomsg), sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
 }
 
-// namesOf are the names of links by their index.
-func namesOf(links []Link) map[int]string {
+// NamesOf are the names of links by their index.
+func NamesOf(links []Link) map[int]string {
 	names := make(map[int]string, len(links))
 	for _, l := range links {
 		names[l.Index] = l.Name
@@ -96,31 +92,31 @@ func namesOf(links []Link) map[int]string {
 // names are the names of all links.
 func (n *Reader) names(ctx context.Context) (map[int]string, error) {
 	links, err := n.Links(ctx)
-	return namesOf(links), err
+	return NamesOf(links), err
 }
 
 // decodeLink reads the kernel's message of a link, and the index of its master, 0 without one.
 func decodeLink(m []byte) (l Link, master int) {
-	if len(m) < linkHead {
+	if len(m) < unix.SizeofIfInfomsg {
 		return l, 0
 	}
 	l.Index, l.Flags = int(int32(binary.NativeEndian.Uint32(m[4:]))), binary.NativeEndian.Uint32(m[8:])
-	sys.EachAttribute(m[linkHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[unix.SizeofIfInfomsg:], func(kind uint16, _, value []byte) {
 		switch kind {
 		case unix.IFLA_IFNAME:
 			l.Name = unix.ByteSliceToString(value)
 		case unix.IFLA_MTU:
-			l.MTU = number(value)
+			l.MTU = sys.Number(value)
 		case unix.IFLA_ADDRESS:
 			if slices.ContainsFunc(value, func(b byte) bool { return b != 0 }) {
 				l.MAC = net.HardwareAddr(value).String()
 			}
 		case unix.IFLA_MASTER:
-			master = number(value)
+			master = sys.Number(value)
 		case unix.IFLA_IFALIAS:
 			l.Alias = unix.ByteSliceToString(value)
 		case unix.IFLA_PROMISCUITY:
-			l.Promisc = number(value) > 0
+			l.Promisc = sys.Number(value) > 0
 		case unix.IFLA_PARENT_DEV_NAME:
 			l.ParentDev = unix.ByteSliceToString(value)
 		case unix.IFLA_LINKINFO:
@@ -136,14 +132,6 @@ func (l *Link) states() {
 	l.Up, l.Running = l.Flags&unix.IFF_UP != 0, l.Flags&unix.IFF_RUNNING != 0
 	l.Loopback, l.PtP = l.Flags&unix.IFF_LOOPBACK != 0, l.Flags&unix.IFF_POINTOPOINT != 0
 	l.Physical = l.Kind == "" && !l.Loopback || l.ParentDev != ""
-}
-
-// number is the value of an attribute of four bytes.
-func number(value []byte) int {
-	if len(value) < 4 {
-		return 0
-	}
-	return int(binary.NativeEndian.Uint32(value))
 }
 
 // link finds a link by name as the library has it.

@@ -28,13 +28,13 @@ func (n *Reader) LinkSettings(ctx context.Context) (map[string]string, error) {
 	}
 	return sys.Dump(ctx, "the settings of links", func() (map[string]string, error) {
 		out, names := map[string]string{}, map[uint32]string{}
-		err := n.lists.list(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
-			if len(m) < linkHead {
+		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
+			if len(m) < unix.SizeofIfInfomsg {
 				return
 			}
-			name := sys.AttributeText(m[linkHead:], unix.IFLA_IFNAME)
+			name := sys.AttributeText(m[unix.SizeofIfInfomsg:], unix.IFLA_IFNAME)
 			names[binary.NativeEndian.Uint32(m[4:])] = name
-			families := sys.Attribute(m[linkHead:], unix.IFLA_AF_SPEC)
+			families := sys.Attribute(m[unix.SizeofIfInfomsg:], unix.IFLA_AF_SPEC)
 			if conf := sys.Attribute(sys.Attribute(families, unix.AF_INET), unix.IFLA_INET_CONF); conf != nil {
 				out["net/ipv4/conf/"+name] = string(conf)
 			}
@@ -46,7 +46,7 @@ func (n *Reader) LinkSettings(ctx context.Context) (map[string]string, error) {
 			return nil, err
 		}
 		ask := make([]byte, neighbourTblHead)
-		return out, n.lists.list(unix.RTM_GETNEIGHTBL, unix.RTM_NEWNEIGHTBL, unix.NLM_F_DUMP, ask, func(m []byte) {
+		return out, n.lists.List(unix.RTM_GETNEIGHTBL, unix.RTM_NEWNEIGHTBL, unix.NLM_F_DUMP, ask, func(m []byte) {
 			if len(m) < neighbourTblHead {
 				return
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -52,10 +51,9 @@ func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
 			out = append(out, Neighbour{Link: link, Addr: addr.Unmap(), Fresh: fresh})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Neighbour) int {
+	return sorted(out, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
-	})
-	return out, nil
+	}), nil
 }
 
 // ForgetNeighbours removes what the kernel learnt of neighbours, which it then asks anew. An undo

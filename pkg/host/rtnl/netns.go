@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -39,9 +39,9 @@ func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("make network namespace %s: %w", name, err)
 	}
 	defer unix.Close(dir)
-	file, err := hostfs.OpenAt(dir, name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
+	file, err := hostpath.OpenAt(dir, name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
 	if err != nil {
-		return "", hostfs.Explain("make network namespace", path, err)
+		return "", hostpath.Explain("make network namespace", path, err)
 	}
 	defer unix.Close(file)
 	err = sys.OnThread(func() error {

@@ -23,7 +23,7 @@ type Reader struct {
 
 	mu     sync.Mutex
 	handle *netlink.Handle // one socket for all of rtnetlink, opened when first needed
-	lists  lists           // another one for what is read at each pass
+	lists  sys.Netlink     // another one for what is read at each pass
 
 	addressMu sync.Mutex // one address is taken off at a time
 }
@@ -46,9 +46,7 @@ func NewWriter(net *Reader, files *hostfs.Reader, log *zap.Logger) *Writer {
 
 // Close releases the sockets.
 func (n *Reader) Close() error {
-	n.lists.mu.Lock()
-	n.lists.close()
-	n.lists.mu.Unlock()
+	n.lists.Close()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.handle != nil {
@@ -72,7 +70,7 @@ func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open rtnetlink: %w", err)
 		}
-		if err := n.lists.connect(); err != nil {
+		if err := n.lists.Connect(); err != nil {
 			h.Close()
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package rtnl
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,16 +29,6 @@ func openNet(t testing.TB) readWriter {
 	n := Open(true)
 	t.Cleanup(func() { _ = n.Close() })
 	return readWriter{n, NewWriter(n, nil, nil)}
-}
-
-// ipJSON is what `ip -j ARGS` prints in the namespace: the truth that is not our code's.
-func ipJSON(t *testing.T, ns *netns.NS, args ...string) []map[string]any {
-	t.Helper()
-	var out []map[string]any
-	if err := json.Unmarshal([]byte(ns.Run("ip", append([]string{"-j", "-d"}, args...)...)), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func ok(t *testing.T, err error) {
@@ -124,7 +113,7 @@ func TestLinksAsIPShowsThem(t *testing.T) {
 		for _, l := range links {
 			byName[l.Name] = l
 		}
-		for _, want := range ipJSON(t, ns, "link") {
+		for _, want := range ns.IPJSON("link") {
 			got, found := byName[want["ifname"].(string)]
 			if !found || got.MTU != int(want["mtu"].(float64)) || got.Index != int(want["ifindex"].(float64)) || got.MAC != want["address"] && !got.Loopback {
 				t.Errorf("link %v: got %+v", want, got)
@@ -156,7 +145,7 @@ func TestBridgeKeepsItsMTUWhenAPortHasLess(t *testing.T) {
 		})
 		ns.Run("ip", "link", "add", "v0", "mtu", "1300", "type", "veth", "peer", "name", "v1")
 		ns.Run("ip", "link", "set", "v0", "master", "cbr0")
-		if got := int(ipJSON(t, ns, "link", "show", "cbr0")[0]["mtu"].(float64)); got != mtu {
+		if got := int(ns.IPJSON("link", "show", "cbr0")[0]["mtu"].(float64)); got != mtu {
 			t.Errorf("MTU %d became %d with a port of 1300", mtu, got)
 		}
 	}
@@ -168,7 +157,7 @@ func TestAddSetDelLink(t *testing.T) {
 		h, ctx := openNet(t), t.Context()
 		ok(t, h.AddLink(ctx, Link{Name: "cbr0", Kind: "bridge", MTU: 1450, MAC: "0a:58:0a:00:00:01"}))
 		ok(t, h.SetLink(ctx, Link{Name: "cbr0", Up: true}))
-		got := ipJSON(t, ns, "link", "show", "cbr0")[0]
+		got := ns.IPJSON("link", "show", "cbr0")[0]
 		info := got["linkinfo"].(map[string]any)
 		if got["mtu"] != 1450.0 || got["address"] != "0a:58:0a:00:00:01" || !strings.Contains(ns.Run("ip", "link", "show", "cbr0"), ",UP") || info["info_kind"] != "bridge" {
 			t.Errorf("cbr0 is %v", got)
@@ -186,7 +175,7 @@ func TestAddSetDelLink(t *testing.T) {
 		ok(t, h.DelLink(ctx, "cbr0"))
 		ok(t, h.DelLink(ctx, "cbr0"))
 	})
-	if n := len(ipJSON(t, ns, "link")); n != 1 {
+	if n := len(ns.IPJSON("link")); n != 1 {
 		t.Errorf("%d links are left, want lo alone", n)
 	}
 }

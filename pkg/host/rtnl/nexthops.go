@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// nexthopID is the attribute of a route that names a nexthop object (linux/rtnetlink.h, RTA_NH_ID).
-const nexthopID = 30
+// NexthopID is the attribute of a route that names a nexthop object (linux/rtnetlink.h, RTA_NH_ID).
+const NexthopID = 30
 
 // nexthopHead is the size of the fixed head of a nexthop object's message (linux/nexthop.h, nhmsg),
 // nexthopMember that of a member of a group (nexthop_grp).
@@ -47,17 +47,17 @@ func (n *Reader) nexthops(ctx context.Context) (map[int][]nextHop, error) {
 	out, err := sys.Dump(ctx, "nexthop objects", func() (map[int][]nextHop, error) {
 		out := map[int][]nextHop{}
 		clear(groups)
-		return out, n.lists.list(unix.RTM_GETNEXTHOP, unix.RTM_NEWNEXTHOP, unix.NLM_F_DUMP, make([]byte, nexthopHead),
+		return out, n.lists.List(unix.RTM_GETNEXTHOP, unix.RTM_NEWNEXTHOP, unix.NLM_F_DUMP, make([]byte, nexthopHead),
 			func(m []byte) {
 				if len(m) < nexthopHead {
 					return
 				}
 				hop := nextHop{onLink: binary.NativeEndian.Uint32(m[4:])&unix.RTNH_F_ONLINK != 0}
 				body := m[nexthopHead:]
-				id := number(sys.Attribute(body, unix.NHA_ID))
+				id := sys.Number(sys.Attribute(body, unix.NHA_ID))
 				if group := sys.Attribute(body, unix.NHA_GROUP); group != nil {
 					for ; len(group) >= nexthopMember; group = group[nexthopMember:] {
-						groups[id] = append(groups[id], number(group))
+						groups[id] = append(groups[id], sys.Number(group))
 					}
 					return
 				}

@@ -16,7 +16,7 @@ func (n *Reader) Overview(ctx context.Context) (o Overview, err error) {
 	if o.Links, err = n.Links(ctx); err != nil {
 		return o, err
 	}
-	names := namesOf(o.Links)
+	names := NamesOf(o.Links)
 	if o.Addresses, err = n.addresses(ctx, names); err != nil {
 		return o, err
 	}

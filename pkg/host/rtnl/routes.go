@@ -77,7 +77,8 @@ func supported(list []listed, names map[int]string) (out []Route) {
 	return out
 }
 
-// listed are the routes of a table as the kernel lists them, those of IPv4 first.
+// listed are the routes of a table as the kernel lists them, those of IPv4 first. It is asked once
+// for both families. A table that no route is in is no error then.
 func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error) {
 	if _, err := n.rt(ctx); err != nil {
 		return nil, err
@@ -88,24 +89,16 @@ func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error
 	case AllTables:
 		table = unix.RT_TABLE_UNSPEC
 	}
-	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
-		list, err := sys.Dump(ctx, fmt.Sprintf("routes of table %d", table), func() (all []listed, err error) {
-			err = n.lists.list(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.NLM_F_DUMP, routeQuestion(family, table),
-				func(m []byte) {
-					if r, ok := decodeRoute(m, family); ok && (table == unix.RT_TABLE_UNSPEC || r.Table == table) {
-						all = append(all, r)
-					}
-				})
-			// The kernel says "no such file" of a table that no route is in.
-			if errors.Is(err, unix.ENOENT) {
-				return nil, nil
+	out, err = sys.Dump(ctx, fmt.Sprintf("routes of table %d", table), func() (all []listed, err error) {
+		err = n.lists.List(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.NLM_F_DUMP, routeQuestion(table), func(m []byte) {
+			if r, ok := decodeRoute(m); ok && (table == unix.RT_TABLE_UNSPEC || r.Table == table) {
+				all = append(all, r)
 			}
-			return all, err
 		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, list...)
+		return all, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, n.resolveNexthops(ctx, out)
 }
@@ -177,7 +170,7 @@ func (n *Reader) DefaultRoutes(ctx context.Context) ([]Route, error) {
 
 func defaults(list []listed, names map[int]string) (out []Route) {
 	list = slices.DeleteFunc(slices.Clone(list), func(r listed) bool { return r.Dst.Bits() != 0 })
-	slices.SortStableFunc(list, func(a, b listed) int { return a.Metric - b.Metric })
+	list = sorted(list, func(a, b listed) int { return a.Metric - b.Metric })
 	nowhere := map[bool]bool{} // by whether it is of IPv4
 	for _, r := range list {
 		is4 := r.Dst.Addr().Is4()
@@ -193,13 +186,12 @@ func defaults(list []listed, names map[int]string) (out []Route) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Route) int {
+	return sorted(out, func(a, b Route) int {
 		if a.Dst != b.Dst {
 			return a.Dst.Addr().BitLen() - b.Dst.Addr().BitLen()
 		}
 		return a.Metric - b.Metric
 	})
-	return out
 }
 
 func routeFrom(r netlink.Route, names map[int]string) Route {

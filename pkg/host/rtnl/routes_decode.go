@@ -2,6 +2,7 @@ package rtnl
 
 import (
 	"encoding/binary"
+	"iter"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -32,45 +33,45 @@ func (r listed) on(names map[int]string) Route {
 	return out
 }
 
-// routeQuestion asks for the routes of a family in a table, 0: in all.
-func routeQuestion(family byte, table int) []byte {
-	ask := make([]byte, routeHead)
-	ask[0] = family
+// routeQuestion asks for the routes of all families in a table, 0: in all.
+func routeQuestion(table int) []byte {
+	ask := make([]byte, unix.SizeofRtMsg)
 	if table < 256 {
 		ask[4] = byte(table)
 		return ask
 	}
-	return append(ask, attribute(unix.RTA_TABLE, binary.NativeEndian.AppendUint32(nil, uint32(table)))...)
+	return append(ask, sys.NewAttribute(unix.RTA_TABLE, binary.NativeEndian.AppendUint32(nil, uint32(table)))...)
 }
 
 // decodeRoute reads the kernel's message of a route (linux/rtnetlink.h, rtmsg). It is not ok if it
 // is of another family, or a copy that the kernel made for a destination.
-func decodeRoute(m []byte, family byte) (r listed, ok bool) {
-	if len(m) < routeHead || m[0] != family || binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED != 0 {
+func decodeRoute(m []byte) (r listed, ok bool) {
+	if len(m) < unix.SizeofRtMsg || m[0] != unix.AF_INET && m[0] != unix.AF_INET6 ||
+		binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED != 0 {
 		return r, false
 	}
 	r.kind, r.onLink = int(m[7]), binary.NativeEndian.Uint32(m[8:])&unix.RTNH_F_ONLINK != 0
 	r.Type, r.Table, r.Protocol, r.Scope = routeTypes[r.kind], int(m[4]), int(m[5]), int(m[6])
 	to := netip.IPv4Unspecified()
-	if family == unix.AF_INET6 {
+	if m[0] == unix.AF_INET6 {
 		to = netip.IPv6Unspecified()
 	}
-	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[unix.SizeofRtMsg:], func(kind uint16, _, value []byte) {
 		switch kind {
 		case unix.RTA_DST:
 			to, _ = netip.AddrFromSlice(value)
 		case unix.RTA_PREFSRC:
 			r.Source, _ = netip.AddrFromSlice(value)
 		case unix.RTA_PRIORITY:
-			r.Metric = number(value)
+			r.Metric = sys.Number(value)
 		case unix.RTA_TABLE:
-			r.Table = number(value)
+			r.Table = sys.Number(value)
 		case unix.RTA_METRICS:
-			r.MTU = number(sys.Attribute(value, unix.RTAX_MTU))
+			r.MTU = sys.Number(sys.Attribute(value, unix.RTAX_MTU))
 		case unix.RTA_MULTIPATH:
 			r.hops = decodeHops(value)
-		case nexthopID:
-			r.object = number(value)
+		case NexthopID:
+			r.object = sys.Number(value)
 		default:
 			r.nextHop.decode(kind, value)
 		}
@@ -83,7 +84,7 @@ func decodeRoute(m []byte, family byte) (r listed, ok bool) {
 func (h *nextHop) decode(kind uint16, value []byte) {
 	switch kind {
 	case unix.RTA_OIF:
-		h.link = number(value)
+		h.link = sys.Number(value)
 	case unix.RTA_GATEWAY:
 		h.gateway, _ = netip.AddrFromSlice(value)
 	case unix.RTA_VIA: // of another family than the route, before the address
@@ -95,10 +96,24 @@ func (h *nextHop) decode(kind uint16, value []byte) {
 
 // decodeHops reads several next hops (linux/rtnetlink.h, rtnexthop).
 func decodeHops(b []byte) (out []nextHop) {
-	for m := range hopsOf(b) {
-		hop := nextHop{link: number(m[4:]), onLink: m[2]&unix.RTNH_F_ONLINK != 0}
+	for m := range NextHops(b) {
+		hop := nextHop{link: sys.Number(m[4:]), onLink: m[2]&unix.RTNH_F_ONLINK != 0}
 		sys.EachAttribute(m[unix.SizeofRtNexthop:], func(kind uint16, _, value []byte) { hop.decode(kind, value) })
 		out = append(out, hop)
 	}
 	return out
+}
+
+// NextHops are the next hops of a route that has several, in the kernel's own form: RTA_MULTIPATH
+// is a row of rtnexthop, each up to where the next one may begin.
+func NextHops(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) >= unix.SizeofRtNexthop {
+			size := (int(binary.NativeEndian.Uint16(b)) + 3) &^ 3
+			if size < unix.SizeofRtNexthop || size > len(b) || !yield(b[:size]) {
+				return
+			}
+			b = b[size:]
+		}
+	}
 }

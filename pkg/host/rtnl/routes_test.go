@@ -23,6 +23,15 @@ func routed(t *testing.T) *netns.NS {
 	return ns
 }
 
+// twoUplinks is a namespace with an uplink of each of two networks: a0 and b0.
+func twoUplinks(t *testing.T) *netns.NS {
+	ns := netns.New(t)
+	ns.IP("link add a0 type veth peer name a1", "link add b0 type veth peer name b1",
+		"link set a0 up", "link set a1 up", "link set b0 up", "link set b1 up", "addr add 10.0.1.2/24 dev a0", "addr add 10.0.2.2/24 dev b0",
+		"-6 addr add 2001:db8:1::2/64 dev a0 nodad", "-6 addr add 2001:db8:2::2/64 dev b0 nodad")
+	return ns
+}
+
 func ours(rs []Route) []Route {
 	return slices.DeleteFunc(rs, func(r Route) bool { return r.Protocol != RouteProtocol })
 }
@@ -221,5 +230,56 @@ func TestRules(t *testing.T) {
 	})
 	if got := strings.Count(ns.Run("ip", "rule"), "\n"); got != 4 {
 		t.Errorf("%d rules, want local, 700, main and default:\n%s", got, ns.Run("ip", "rule"))
+	}
+}
+
+// A node whose default route names an object has uplinks, also where the kernel does not say which.
+// The lines that keep it: nexthops.go, resolveNexthops and nexthops.
+func TestUplinksByNexthopObjects(t *testing.T) {
+	for _, line := range []string{"route add default nhid 10", "route add default nhid 12"} {
+		for _, mode := range []string{"1", "0"} {
+			ns := twoUplinks(t)
+			ns.IP("nexthop add id 10 via 10.0.1.1 dev a0", "nexthop add id 12 group 10", line)
+			ns.Run("sysctl", "-qw", "net.ipv4.nexthop_compat_mode="+mode)
+			ns.Do(func() {
+				routes, err := openNet(t).DefaultRoutes(t.Context())
+				ok(t, err)
+				if len(routes) != 1 || routes[0].Link != "a0" || routes[0].Gateway.String() != "10.0.1.1" {
+					t.Errorf("%s, mode %s: %v", line, mode, routes)
+				}
+			})
+		}
+	}
+}
+
+// Whatever route somebody made is left where it stands, of whichever type. The lines that keep it:
+// routes.go, routeTypes; routes_write.go, leaveOthers.
+func TestRoutesOfEachTypeAreLeft(t *testing.T) {
+	for _, kind := range []string{"unicast", "blackhole", "unreachable", "prohibit", "throw", "local", "broadcast", "anycast", "multicast"} {
+		ns := twoUplinks(t)
+		line := "route add " + kind + " 10.1.0.0/16"
+		if slices.Contains([]string{"unicast", "local", "broadcast", "anycast", "multicast"}, kind) {
+			line += " dev b0 table main"
+		}
+		if kind == "anycast" { // which IPv4 has none of
+			line = "-6 " + strings.Replace(line, "10.1.0.0/16", "2001:db8:9::/48", 1)
+		}
+		ns.IP(line)
+		ns.Do(func() {
+			h, ctx := openNet(t), t.Context()
+			r := Route{Dst: netip.MustParsePrefix("10.1.0.0/16"), Gateway: netip.MustParseAddr("10.0.1.1"), Link: "a0"}
+			if kind == "anycast" {
+				r = Route{Dst: netip.MustParsePrefix("2001:db8:9::/48"), Gateway: netip.MustParseAddr("2001:db8:1::1"), Link: "a0"}
+			}
+			// of this prefix alone: the kernel makes routes of its own while links come up
+			list := func() string {
+				return ns.Run("ip", "route", "show", "10.1.0.0/16") + ns.Run("ip", "-6", "route", "show", "2001:db8:9::/48")
+			}
+			before := list()
+			err := h.ReplaceRoute(ctx, r)
+			if after := list(); err == nil || before == "" || before != after {
+				t.Errorf("%s: %v\n%s", kind, err, after)
+			}
+		})
 	}
 }

@@ -35,6 +35,12 @@ type Address struct {
 	Dynamic bool
 }
 
+// LinkAddress is an address and the link that it is on.
+type LinkAddress struct {
+	Link   string       `json:"link"`
+	Prefix netip.Prefix `json:"prefix"`
+}
+
 // Route is a route of one table.
 type Route struct {
 	Type     string       // unicast, blackhole, unreachable, local

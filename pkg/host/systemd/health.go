@@ -33,6 +33,20 @@ func (w *Writer) RestartFailed(ctx context.Context, name string) error {
 
 // UnitType is a service's Type, "" of other units.
 func (u *Reader) UnitType(ctx context.Context, name string) string {
+	return u.serviceText(ctx, name, "Type")
+}
+
+// FailedReload is how the last reload of a service failed since its start: exit-code, timeout …; ""
+// where it did not, and of other units.
+func (u *Reader) FailedReload(ctx context.Context, name string) string {
+	if how := u.serviceText(ctx, name, "ReloadResult"); how != "success" {
+		return how
+	}
+	return ""
+}
+
+// serviceText is a text that systemd has of a service, or "".
+func (u *Reader) serviceText(ctx context.Context, name, property string) string {
 	if path.Ext(name) != ".service" {
 		return ""
 	}
@@ -40,7 +54,7 @@ func (u *Reader) UnitType(ctx context.Context, name string) string {
 	if err != nil {
 		return ""
 	}
-	return ownProperty(ctx, b.conn.Object(managerName, unitPath(name)), name, "Type")
+	return ownProperty(ctx, b.conn.Object(managerName, unitPath(name)), name, property)
 }
 
 // ClockUS is now, as systemd's monotonic times are: CLOCK_MONOTONIC, microseconds.

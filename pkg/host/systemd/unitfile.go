@@ -1,7 +1,7 @@
 package systemd
 
 import (
-	"bytes"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -32,19 +32,39 @@ func (u UnitFile) Installs() bool {
 // Values are all values of a setting. An empty assignment forgets those before it.
 func (u UnitFile) Values(section, key string) []string { return u.settings[section+"."+key] }
 
+// UnitLines are the lines of a unit's text as systemd reads them, without comments: what goes on
+// after a backslash is one line, with a comment between its parts, too. A comment does not go on.
+// Beside a newline a carriage return ends a line, and a NUL (src/basic/fileio.c, read_line_full). A
+// byte order mark is passed over (src/shared/conf-parser.c, config_parse).
+func UnitLines(text string) iter.Seq[string] {
+	if strings.ContainsAny(text, "\r\x00") {
+		text = strings.NewReplacer("\r\n", "\n", "\n\r", "\n", "\r", "\n", "\x00", "\n").Replace(text)
+	}
+	return func(yield func(string) bool) {
+		held := ""
+		for line := range strings.SplitSeq(text, "\n") {
+			line = strings.TrimLeft(strings.TrimPrefix(line, "\ufeff"), " \t")
+			if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+				continue
+			}
+			if part, ok := strings.CutSuffix(line, `\`); ok {
+				held += part + " "
+				continue
+			}
+			if line, held = strings.TrimSpace(held+line), ""; line != "" && !yield(line) {
+				return
+			}
+		}
+		if held != "" {
+			yield(strings.TrimSpace(held))
+		}
+	}
+}
+
 // Merge reads one file over what was read before (systemd.syntax(7)).
 func (u UnitFile) Merge(content []byte) {
-	section, held := "", ""
-	for line := range bytes.Lines(content) {
-		text := strings.TrimSpace(string(line))
-		if text != "" && (text[0] == '#' || text[0] == ';') {
-			continue // also between continued lines
-		}
-		if part, ok := strings.CutSuffix(text, `\`); ok {
-			held += part + " "
-			continue
-		}
-		text, held = strings.TrimSpace(held+text), ""
+	section := ""
+	for text := range UnitLines(string(content)) {
 		if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 			section = text[1 : len(text)-1]
 			continue

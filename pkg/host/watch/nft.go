@@ -1,26 +1,35 @@
 package watch
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
-	"strings"
-	"sync/atomic"
+	"fmt"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
-// nftWatch hears changes of nf_tables. Those of ip_tables nobody is told of.
+// ForwardNotifies says that the kernel tells of each change of the chains at the forward hook. Of
+// those of ip_tables nobody is told.
+func ForwardNotifies() bool { return !firewall.LegacyForward() }
+
+// nftWatch hears changes of nf_tables.
 type nftWatch struct {
 	w      *Watcher
 	socket *multicast
-	aim    atomic.Pointer[nftAim]
+
+	mu  sync.Mutex
+	aim nftAim
 }
 
 // nftAim is what of nf_tables matters.
 type nftAim struct {
 	tables  map[nftKey]bool
 	forward bool
+	chains  map[nftChain]bool // at the forward hook, also those that are gone
 }
 
 type nftKey struct {
@@ -28,40 +37,80 @@ type nftKey struct {
 	table  string
 }
 
-func newNFTWatch(w *Watcher) *nftWatch { return &nftWatch{w: w} }
+type nftChain struct {
+	nftKey
+	name string
+}
+
+func newNFTWatch(w *Watcher) *nftWatch {
+	return &nftWatch{w: w, aim: nftAim{chains: map[nftChain]bool{}}}
+}
 
 func (n *nftWatch) name() Source { return NFT }
 
-func (n *nftWatch) set(i *Interest) (err error) {
-	aim := &nftAim{tables: map[nftKey]bool{}, forward: i.Forward}
+func (n *nftWatch) set(i *Interest) error {
+	tables := map[nftKey]bool{}
 	for _, t := range i.Tables {
-		aim.tables[nftKey{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
+		tables[nftKey{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
 	}
-	n.aim.Store(aim)
-	if n.socket != nil && !n.w.isUnwatched(NFT) {
-		return nil
+	n.mu.Lock()
+	n.aim.tables, n.aim.forward = tables, i.Forward
+	n.mu.Unlock()
+	if n.socket == nil || n.w.isUnwatched(NFT) {
+		_ = n.socket.close() // what has ended has nothing to tell
+		n.socket = nil
+		if err := n.open(len(tables) == 0 && !i.Forward); err != nil {
+			return err
+		}
 	}
-	_ = n.socket.close() // what has ended has nothing to tell
-	n.socket = nil
-	if len(aim.tables) == 0 && !aim.forward {
+	if i.Forward {
+		return n.learn()
+	}
+	return nil
+}
+
+// open begins to listen, unless there is nothing to hear.
+func (n *nftWatch) open(nothing bool) (err error) {
+	if nothing {
 		return nil
 	}
 	if !firewall.Loaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
 		return errors.New("nf_tables is not loaded")
 	}
-	lost := func() { n.w.trigger(NFT, "too many events", true) }
+	lost := func() {
+		if err := n.learn(); err != nil {
+			n.w.note(NFT, err)
+		}
+		n.w.trigger(NFT, "too many events", true)
+	}
 	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.handle, lost,
 		func(err error) { n.w.lose(NFT, err) })
 	return err
 }
 
+// learn notes the chains that are at the forward hook. Those that come later are heard of.
+func (n *nftWatch) learn() error {
+	list, err := firewall.Open(true).ForwardChains(context.Background())
+	if err != nil {
+		return fmt.Errorf("read which chains to listen for: %w", err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range list {
+		n.aim.chains[nftChain{nftKey{byte(firewall.TableFamilies[c.Family]), c.Table}, c.Name}] = true
+	}
+	return nil
+}
+
 func (n *nftWatch) close() error { return n.socket.close() }
 
 func (n *nftWatch) handle(b []byte) {
-	aim := n.aim.Load()
 	for kind, m := range messages(b) {
 		if kind>>8 == unix.NFNL_SUBSYS_NFTABLES && len(m) >= 4 {
-			if what := aim.concerns(kind&0xff, m); what != "" {
+			n.mu.Lock()
+			what := n.aim.concerns(kind&0xff, m)
+			n.mu.Unlock()
+			if what != "" {
 				n.w.trigger(NFT, what, false)
 			}
 		}
@@ -72,25 +121,41 @@ func (n *nftWatch) handle(b []byte) {
 // attribute of all messages but that of a new generation is the table's name
 // (linux/netfilter/nf_tables.h).
 func (a *nftAim) concerns(kind uint16, m []byte) string {
-	const table, chainHook, ruleChain = unix.NFTA_TABLE_NAME, unix.NFTA_CHAIN_HOOK, unix.NFTA_RULE_CHAIN
 	if kind == unix.NFT_MSG_NEWGEN {
 		return ""
 	}
-	name, forward := "", kind == unix.NFT_MSG_DELTABLE
+	at, forward := nftChain{nftKey: nftKey{family: m[0]}}, kind == unix.NFT_MSG_DELTABLE
 	for attr, value := range netlinkAttributes(m, 4) {
 		switch {
-		case attr == table:
-			name = attributeText(value)
-		case attr == chainHook && (kind == unix.NFT_MSG_NEWCHAIN || kind == unix.NFT_MSG_DELCHAIN):
-			forward = true
-		case attr == ruleChain && (kind == unix.NFT_MSG_NEWRULE || kind == unix.NFT_MSG_DELRULE):
-			// iptables' FORWARD, firewalld's filter_FORWARD: what others call theirs is seen when
-			// it is looked at.
-			forward = strings.HasSuffix(strings.ToLower(attributeText(value)), "forward")
+		case attr == unix.NFTA_TABLE_NAME:
+			at.table = attributeText(value)
+		case kind == unix.NFT_MSG_NEWCHAIN || kind == unix.NFT_MSG_DELCHAIN:
+			switch attr {
+			case unix.NFTA_CHAIN_NAME:
+				at.name = attributeText(value)
+			case unix.NFTA_CHAIN_HOOK:
+				forward = hookOf(value) == unix.NF_INET_FORWARD
+			}
+		case attr == unix.NFTA_RULE_CHAIN && (kind == unix.NFT_MSG_NEWRULE || kind == unix.NFT_MSG_DELRULE):
+			at.name = attributeText(value)
+			forward = a.chains[at]
 		}
 	}
-	if a.tables[nftKey{m[0], name}] || a.forward && forward {
-		return name
+	if forward && kind == unix.NFT_MSG_NEWCHAIN {
+		a.chains[at] = true
+	}
+	if a.tables[at.nftKey] || a.forward && forward {
+		return at.table
 	}
 	return ""
+}
+
+// hookOf is the number of the hook that a chain is at; no hook's where the kernel does not say.
+func hookOf(hook []byte) uint32 {
+	for attr, value := range netlinkAttributes(hook, 0) {
+		if attr == unix.NFTA_HOOK_HOOKNUM && len(value) == 4 {
+			return binary.BigEndian.Uint32(value)
+		}
+	}
+	return unix.NF_INET_NUMHOOKS
 }

@@ -3,6 +3,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type API struct {
 	files map[string]*kube.Kubeconfig // by path
 	seen  seen
 	own   []string // identities for the node's own Node, as the last pass found them
+	node  string   // what its kubelet calls it, so too; "": what the agent calls it
 	names []string // of all Nodes, when they were last read; nil: not yet
 }
 
@@ -102,7 +104,14 @@ func (a *API) Met(facts *host.Facts) {
 	own := a.Identities(facts, false)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.own = own
+	a.own, a.node = own, facts.Kubelet.NodeName("")
+}
+
+// NodeName is the name of the node's own Node, of which the agent has this one.
+func (a *API) NodeName(node string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return cmp.Or(a.node, node)
 }
 
 // errNoPass says that nobody knows yet whose credentials are kubelet's.

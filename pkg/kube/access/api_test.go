@@ -42,3 +42,24 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 		t.Errorf("with an own that does not help, and kubelet's on its way: %v", err)
 	}
 }
+
+// A Node has the name that its kubelet is told, as kubelet writes it, from when a pass has met
+// that. The line that keeps it: api.go, NodeName
+func TestNodeName(t *testing.T) {
+	var a API
+	for _, c := range []struct {
+		flags []host.FlagFact
+		want  string
+	}{
+		{nil, "node-1"},
+		{[]host.FlagFact{{Name: "max-pods", Value: "29"}, {Name: "hostname-override", Value: " I-0fb5 "}}, "i-0fb5"},
+		{[]host.FlagFact{{Name: "hostname-override"}}, "node-1"},
+	} {
+		facts := &host.Facts{}
+		facts.Kubelet.Flags = c.flags
+		a.Met(facts)
+		if got := a.NodeName("node-1"); got != c.want {
+			t.Errorf("%v: %s, want %s", c.flags, got, c.want)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (a *API) Peers() inbound.API { return peersAPI{api: a} }
 func (a *API) Separate() inbound.API {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	other := &API{Kubeconfig: a.Kubeconfig, Options: a.Options, own: a.own}
+	other := &API{Kubeconfig: a.Kubeconfig, Options: a.Options, own: a.own, node: a.node}
 	other.Options.OwnConnections = true
 	return peersAPI{other, a.names}
 }
@@ -39,6 +39,8 @@ func (a peersAPI) others(ctx context.Context, do func(*kube.Client) error) error
 	slices.Reverse(identities)
 	return a.api.As(ctx, identities, do)
 }
+
+func (a peersAPI) NodeName(node string) string { return a.api.NodeName(node) }
 
 func (a peersAPI) Names(ctx context.Context) (names []string, err error) {
 	if a.names != nil {

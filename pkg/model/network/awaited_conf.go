@@ -1,7 +1,7 @@
 package network
 
-// awaited is the Build of a network whose conf somebody else writes, and that needs nothing which
-// data cannot say.
+// awaited is the Build of a network whose conf somebody else writes, and of which data says all the
+// rest.
 func awaited(file, writer string) func(Input) (Built, error) {
 	return func(in Input) (Built, error) {
 		return Built{KubeletPlugin: "cni", Wait: in.waitConf(file, writer)}, nil

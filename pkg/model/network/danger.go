@@ -48,10 +48,9 @@ var (
 		"/root", "/boot", "/home"}
 )
 
-// Dangers lists what no residue may have: patterns that match everything, names that are
-// everybody's without a word of whose pods or bridge it is, tables and protocols of the system's
-// own, paths that cannot be taken away. It holds our networks in a test, and a declared one before
-// any task is made.
+// Dangers lists what no residue may have: patterns that match everything, common names without the
+// pods or the bridge that they belong to, the system's own tables and protocols, paths that must
+// stay. A test calls it on our networks, and Build on a declared one before any task is made.
 func Dangers(l cleanup.Residue) []Danger {
 	var d dangers
 	for i, m := range l.Links {

@@ -136,8 +136,8 @@ func buildKubenet(in Input) (Built, error) {
 	return b, b.addTemplate(in, in.Node.Networking.Kubenet.MTU)
 }
 
-// templateShapes tells that plugin bandwidth is in the template. In a cluster of kOps it is kOps'
-// own, byte for byte: its nodeup writes it, too.
+// templateShapes tells that plugin bandwidth is in the template. In a cluster of kOps it says what
+// kOps' own says: its nodeup writes it, too, in another layout.
 func templateShapes(in Input) bool { return notDockerKubelet(in) && !in.Node.OfKops() && in.shapes() }
 
 func templateShaping() Plugin {

@@ -119,9 +119,9 @@ func kubeOVNResidue() cleanup.Residue {
 	return l
 }
 
-// kubeOVNAdds: what its daemon takes off where it is told no MTU (pkg/daemon/config.go,
-// pkg/util/const.go) is more than the wire needs with Geneve, whose header of OVN has 58, and with
-// a VLAN, which adds nothing that the link does not take.
+// kubeOVNAdds: where its daemon is told no MTU (pkg/daemon/config.go, pkg/util/const.go) it takes
+// off more than packets on the wire need. Geneve's header of OVN has 58 bytes, and a VLAN needs
+// none.
 func kubeOVNAdds(in Input) encapsulation {
 	out := map[string]encapsulation{
 		"geneve": {by: "Geneve", sure: ovnOverhead, most: 100}, "vxlan": {by: "VXLAN", sure: 50},

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"math"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/values"
@@ -12,10 +13,19 @@ import (
 // pkg/version of https://github.com/containernetworking/cni at the version that it names.
 func (in Input) consumer() tasks.Consumer {
 	if in.DockerKubelet() {
-		return tasks.Consumer{Name: "kubelet", Spec: "0.4.0"} // libcni 0.7 and 0.8
+		return tasks.Consumer{Name: "kubelet", Spec: "0.4.0", // libcni 0.7 and 0.8
+			Validates: in.Node.KubernetesVersion.AtLeast(1, 16)} // kubernetes#80482
 	}
 	rt := in.Facts.Runtime
-	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), LoadsPluginDir: true}
+	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), LoadsPluginDir: true,
+		Validates: rt.Name == "cri-o", Network: rt.DefaultNetwork}
+	switch {
+	case rt.Name != "containerd" || rt.From == "" || rt.MaxConfNum == 1:
+	case rt.MaxConfNum < 1: // all
+		c.Loads = math.MaxInt
+	default:
+		c.Loads = rt.MaxConfNum
+	}
 	core, _, _ := strings.Cut(rt.Version, "~") // Debian's 1.6.20~ds1
 	release, err := values.ParseVersion(core)
 	if rt.Name != "containerd" || err != nil {

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"math"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -22,7 +23,7 @@ func TestConsumer(t *testing.T) {
 		{"containerd", "2.2.0", tasks.Consumer{Name: "containerd 2.2.0", Spec: "1.1.0", LoadsPluginDir: true}},
 		{"containerd", "2.9.0", tasks.Consumer{Name: "containerd 2.9.0", LoadsPluginDir: true}},
 		{"containerd", "", tasks.Consumer{Name: "containerd", LoadsPluginDir: true}},
-		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", LoadsPluginDir: true}},
+		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", LoadsPluginDir: true, Validates: true}},
 		{"", "", tasks.Consumer{LoadsPluginDir: true}},
 	} {
 		in := Input{Node: &config.Node{KubernetesVersion: values.Version{Major: 1, Minor: 30}}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: c.runtime, Version: c.version}}}
@@ -30,8 +31,14 @@ func TestConsumer(t *testing.T) {
 			t.Errorf("%s %s: %+v, want %+v", c.runtime, c.version, got, c.want)
 		}
 	}
+	for confs, loads := range map[int]int{1: 0, 2: 2, 0: math.MaxInt, -1: math.MaxInt} {
+		in := Input{Node: &config.Node{}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: "containerd", From: "cri status", MaxConfNum: confs}}}
+		if got := in.consumer().Loads; got != loads {
+			t.Errorf("max_conf_num %d: it loads %d files, want %d", confs, got, loads)
+		}
+	}
 	old := Input{Node: &config.Node{ContainerRuntime: "docker", KubernetesVersion: values.Version{Major: 1, Minor: 18}}, Facts: &host.Facts{}}
-	if got, want := old.consumer(), (tasks.Consumer{Name: "kubelet", Spec: "0.4.0"}); got != want {
+	if got, want := old.consumer(), (tasks.Consumer{Name: "kubelet", Spec: "0.4.0", Validates: true}); got != want {
 		t.Errorf("kubelet with docker: %+v, want %+v", got, want)
 	}
 }

@@ -24,8 +24,9 @@ func ovsInPods() Shared {
 
 // ovsMark names bridges, by patterns, and the tunnels' ports, which keep their UDP port bound when
 // the datapath has gone: a left genev_sys_6081 breaks the next network of Geneve
-// (https://github.com/kubeovn/kube-ovn/issues/5057). The datapath goes once no bridge is on it.
+// (https://github.com/kubeovn/kube-ovn/issues/5057). Their names end with that port, which networks
+// let their users choose. The datapath goes once no bridge is on it.
 func ovsMark(bridges ...string) cleanup.OVSSelector {
 	return cleanup.OVSSelector{Bridges: bridges,
-		Tunnels: []string{"genev_sys_6081", "vxlan_sys_4789", "gre_sys", "stt_sys_7471"}, Datapath: ovsDatapath}
+		Tunnels: []string{"genev_sys_*", "vxlan_sys_*", "gre_sys", "stt_sys_*"}, Datapath: ovsDatapath}
 }

@@ -40,10 +40,11 @@ type As func(ctx context.Context, do func(context.Context, Client) error) error
 // [Node.Run] comes to it.
 type Node struct {
 	publish.Latest
-	As  As
-	Log *zap.Logger
+	As       As
+	NodeName func(node string) string // the Node's, of what the agent calls the node; nil: the same
+	Log      *zap.Logger
 
-	name      string
+	own, name string // as the agent calls it, and the Node's
 	condition condition
 	applied   applied
 	node      registration
@@ -92,7 +93,7 @@ func (n *Node) Run(ctx context.Context) {
 
 // take takes note of what is new.
 func (n *Node) take(news publish.News, now time.Time) {
-	n.name = news.Status.Node
+	n.own = news.Status.Node
 	n.condition.want(news.Status, now)
 	n.applied.want(news.Status, now)
 	n.events.add(news.Events, now)
@@ -119,6 +120,9 @@ func (n *Node) publish(ctx context.Context) {
 	now := time.Now()
 	if n.publishAt(now).After(now) {
 		return
+	}
+	if n.name = n.own; n.NodeName != nil {
+		n.name = n.NodeName(n.own)
 	}
 	err := n.As(ctx, func(ctx context.Context, c Client) error { return n.put(ctx, c, now) })
 	if ctx.Err() != nil {

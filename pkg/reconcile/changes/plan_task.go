@@ -9,7 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -55,7 +55,7 @@ func PlanTask(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, er
 		return nil, graph.Permanent(&RefusedError{why: meta.Refused, origin: meta.From})
 	}
 	c, err := makable(ctx, t, v)
-	if err != nil && model.Asked(meta) && hostfs.IsBlocked(err) {
+	if err != nil && model.Asked(meta) && hostpath.IsBlocked(err) {
 		return nil, &HostError{err}
 	}
 	return c, err

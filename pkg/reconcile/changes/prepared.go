@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Prepared says that all of the first gate is right. What waits there (a pod CIDR that only a
-// running kubelet brings) does not hold kubelet back, nor does what a boot failed with, or what
-// fails alone: kubelet ran before without it. A plugin that is being fetched does. What is only
-// planned is not made: a pass that ended before it changed anything has prepared nothing.
+// Prepared says that all tasks of the first gate are right. Three kinds do not hold kubelet back:
+// tasks that wait (for a pod CIDR that only a running kubelet brings), tasks that a boot failed
+// with, and tasks that fail alone, for kubelet ran before without them. A plugin that is being
+// fetched does hold it back, and so does a change that is planned and not made.
 func Prepared(p *report.Plan) bool {
 	if p == nil {
 		return false

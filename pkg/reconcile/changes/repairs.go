@@ -20,6 +20,7 @@ type Repairs struct {
 	fought   map[graph.Key]*Deferral     // what is repaired, and contested all the same, for pods stand on it
 }
 
+// NewRepairs has none yet.
 func NewRepairs() *Repairs {
 	return &Repairs{made: map[graph.Key]*ledger.Drift{}, deferred: map[graph.Key]*Deferral{},
 		fought: map[graph.Key]*Deferral{}}

@@ -18,7 +18,7 @@ func Steps(
 	var out []report.Step
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		key := res.Node.Owns()[0]
+		key := res.Key
 		c := ch.Get(key)
 		left := ch.Repairs.Later(key)
 		if res.State == graph.Done && c == nil && left == nil {
@@ -74,6 +74,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 	return s
 }
 
+// GateName is a gate as a plan writes it.
 func GateName(g graph.Gate) string {
 	if g == graph.AfterKubelet {
 		return "after kubelet"

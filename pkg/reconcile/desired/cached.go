@@ -20,6 +20,7 @@ func (d *State) Cached(r ledger.Reader) model.Discovered {
 	return Discovered(model.Discovered{}, learnt)
 }
 
+// Discovered adds what the API said to what was found by other means.
 func Discovered(out model.Discovered, learnt ledger.APICache) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
@@ -37,6 +38,7 @@ func (d *State) NodesWanted() network.NodesWanted {
 	return WantsOfNodes(d.Node)
 }
 
+// WantsOfNodes is what the network of a configuration wants to know of the API's Nodes.
 func WantsOfNodes(n *config.Node) network.NodesWanted {
 	row, ok := network.Of(n)
 	if n.Name == "" || !ok || row.Nodes == nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/keypairs"
 )
 
-// fetchKeys reads the private keys that the node uses, and no other: what a store hands out
-// besides, a directory all, is let go of. A keyset that cannot be read is no reason to stop a
-// network that does not use it: who needs it says that it is missing.
+// fetchKeys reads the private keys that the node uses, and drops any other that the store gives: a
+// directory gives all. A keyset that cannot be read is no error here: the task that needs it says
+// that it is missing.
 func (d *State) fetchKeys() error {
 	wanted := network.Keypairs(d.Node)
 	for _, name := range wanted {

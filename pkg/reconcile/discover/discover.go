@@ -21,17 +21,21 @@ import (
 
 // Discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or
 // by the look before it; where it does not answer, what it said before holds, and the plan says so.
-// learnt is what is to be remembered.
+// learnt is what is to be remembered. The error is that what was said before cannot be read now:
+// without it peers would count as gone.
 func (s Sources) Discover(
 	ctx context.Context, d *desired.State, v host.View,
-) (found model.Discovered, learnt ledger.APICache, notes []model.Note) {
-	learnt, err := ledger.LoadAPICache(v.Files)
+) (found model.Discovered, learnt ledger.APICache, notes []model.Note, err error) {
+	learnt, err = ledger.LoadAPICache(v.Files)
+	if host.Unread(err) {
+		return found, learnt, notes, err
+	}
 	if err != nil {
 		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
 	}
 	want := d.NodesWanted()
 	if !want.Own {
-		return found, learnt, notes
+		return found, learnt, notes, nil
 	}
 	if learnt.Node != d.Node.Name {
 		learnt = ledger.APICache{Node: d.Node.Name, Cordoned: learnt.Cordoned}
@@ -50,14 +54,14 @@ func (s Sources) Discover(
 	if err != nil {
 		learnt.Peers, learnt.Judged = before.Peers, before.Judged
 		return desired.Discovered(found, learnt), learnt,
-			append(notes, claimNote("the Nodes of the API count as before: %v", err))
+			append(notes, claimNote("the Nodes of the API count as before: %v", err)), nil
 	}
 	believed, refused := g.believe(learnt.Peers, before)
 	learnt.Peers, learnt.Judged = believed, true
 	if !alike(before, learnt) {
 		learnt.Since = time.Now().UTC().Truncate(time.Second)
 	}
-	return desired.Discovered(found, learnt), learnt, append(notes, refused...)
+	return desired.Discovered(found, learnt), learnt, append(notes, refused...), nil
 }
 
 // askTime bounds what the API may take of a look, or of a pass in the foreground.
@@ -70,6 +74,7 @@ func (s Sources) ask(
 ) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
+	name = facts.Kubelet.NodeName(name)
 	own, err := s.API.Node(ctx, facts, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:

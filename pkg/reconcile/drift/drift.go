@@ -1,5 +1,5 @@
-// Package drift tells the changes of a pass that bring back what somebody changed from those that
-// somebody wants, and how often what others keep changing is repaired.
+// Package drift decides which changes of a pass are repairs of drift and which are wanted by new
+// documents, and how often a key is repaired that others keep changing.
 package drift
 
 import (
@@ -144,7 +144,7 @@ func (d *Judge) FindMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 	for i := range rep.Results {
 		if res := &rep.Results[i]; res.State == graph.Skipped && d.pods(res.Node) {
 			c, err := changes.PlanWithRetry(ctx, res.Node, d.view)
-			d.missing[res.Node.Owns()[0]] = c != nil || err != nil && !graph.IsWait(err)
+			d.missing[res.Key] = c != nil || err != nil && !graph.IsWait(err)
 		}
 	}
 }

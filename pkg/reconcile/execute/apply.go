@@ -278,7 +278,7 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 }
 
 func (a *applier) finished(res graph.Result[graph.Node]) {
-	key := res.Node.Owns()[0]
+	key := res.Key
 	// What failed is told by whoever made the pass: once, and not at every pass.
 	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotApplicable == "" &&
 		a.planned.Repairs.Later(key) == nil {
@@ -327,6 +327,7 @@ const (
 
 func planDeadline(graph.Node) time.Duration { return planLimit }
 
+// ApplyDeadline is how long one task may take to apply.
 func ApplyDeadline(n graph.Node) time.Duration {
 	if isArchive(n) {
 		return fetch.Limit

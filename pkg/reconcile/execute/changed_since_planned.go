@@ -13,14 +13,14 @@ import (
 // branch until the next pass has planned it, and a person could have seen it.
 func within(key graph.Key, now, planned *tasks.Change) error {
 	if planned == nil {
-		return graph.Permanent(&ChangedError{Key: key, Reason: now.Reason})
+		return graph.Permanent(&changedError{Key: key, Reason: now.Reason})
 	}
 	if planned.Unknown != "" {
 		return nil
 	}
 	for _, it := range now.Items {
 		if !slices.ContainsFunc(planned.Items, func(p tasks.Item) bool { return sameOutcome(it, p) }) {
-			return graph.Permanent(&ChangedError{Key: it.Key, Reason: now.Reason})
+			return graph.Permanent(&changedError{Key: it.Key, Reason: now.Reason})
 		}
 	}
 	return nil
@@ -41,13 +41,13 @@ func sameOutcome(a, b tasks.Item) bool {
 	return true
 }
 
-// ChangedError is a task that no longer plans what was planned.
-type ChangedError struct {
+// changedError is a task that no longer plans what was planned.
+type changedError struct {
 	Key    graph.Key
 	Reason string
 }
 
-func (e *ChangedError) Error() string {
+func (e *changedError) Error() string {
 	return fmt.Sprintf("changed since planned (%s): somebody else works on %s; it is planned again in the next pass",
 		e.Reason, e.Key)
 }
@@ -58,7 +58,7 @@ func OnlyChangedSincePlanned(err error) bool {
 	switch e := err.(type) { // this is the walk itself
 	case nil:
 		return false
-	case *ChangedError:
+	case *changedError:
 		return true
 	case interface{ Unwrap() []error }:
 		for _, sub := range e.Unwrap() {

@@ -20,7 +20,7 @@ func unaffected(g *graph.Graph[tasks.Task], planned *changes.Set, o *Options) ma
 	var others []tasks.Task
 	for i := range o.Planned.Results {
 		res := &o.Planned.Results[i]
-		key := res.Node.Owns()[0]
+		key := res.Key
 		c := planned.Get(key)
 		right := res.State == graph.Done && (c == nil || c.NotApplicable != "") && o.Refused[key] == nil
 		if right && tasks.MayDrift(key) {

@@ -59,11 +59,11 @@ func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) (wait
 	return waited, g.err
 }
 
-// WaitFor has the change finished only when nothing starts any more: see
-// [checkpoint.Checkpoint.WaitFor].
-func (g *Guard) WaitFor(starting func(context.Context) bool) {
+// WaitFor has the change finished only when nothing starts any more, and kept only if all has read
+// its files: see [checkpoint.Checkpoint.WaitFor].
+func (g *Guard) WaitFor(starting func(context.Context) bool, unread func(context.Context) error) {
 	if g != nil {
-		g.point.WaitFor(starting)
+		g.point.WaitFor(starting, unread)
 	}
 }
 

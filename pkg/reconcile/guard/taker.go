@@ -58,7 +58,7 @@ func (t Taker) inbound() probe.Knocks {
 	return func(
 		ctx context.Context, ports []uint16, peers []string, done func(map[string][]string) bool,
 	) (map[string][]string, error) {
-		said, err := inbound.Ask(ctx, api, t.Node, ports, peers, done)
+		said, err := inbound.Ask(ctx, api, api.NodeName(t.Node), ports, peers, done)
 		if err != nil && peers == nil {
 			t.Log.Info("no peer knocks: that others reach the node is not proved", zap.Error(err))
 			return nil, nil

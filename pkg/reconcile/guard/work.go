@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
@@ -109,7 +110,7 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 		return nil, err
 	}
 	names, err := at.ReadDir(dir)
-	if link := (*hostfs.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) ||
+	if link := (*hostpath.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) ||
 		errors.Is(err, syscall.ENOTDIR) {
 		return keys, nil
 	}

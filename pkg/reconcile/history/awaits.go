@@ -16,6 +16,7 @@ func Awaits(r host.FileReader) *report.Awaits {
 	return AwaitsOf(j)
 }
 
+// AwaitsOf is what a journal says of the confirmation that its change awaits.
 func AwaitsOf(j *checkpoint.Journal) *report.Awaits {
 	a := j.Awaits
 	return &report.Awaits{
@@ -23,6 +24,7 @@ func AwaitsOf(j *checkpoint.Journal) *report.Awaits {
 	}
 }
 
+// AppliedOf is a generation that was applied, for a status. Nil: none was.
 func AppliedOf(a *ledger.Applied) *report.Generation {
 	if a == nil {
 		return nil

@@ -44,8 +44,8 @@ func (c Changes) String() string {
 	return text
 }
 
-// revised compares each revision with the one before it. Of the oldest that is kept nothing is
-// known, and neither of one with a task that this agent cannot make any more.
+// revised compares each revision with the one before it. It leaves out the oldest one, which has
+// none before it, and any whose tasks this agent cannot make any more.
 func revised(r ledger.Reader, list []ledger.Revision) map[int]Changes {
 	out := map[int]Changes{}
 	var before map[graph.Key]string

@@ -128,7 +128,7 @@ func (s *Switch) Unfit(reports ...graph.Report[tasks.Task]) (why error, waits bo
 		}
 		for i := range rep.Results {
 			res := &rep.Results[i]
-			key := res.Node.Owns()[0]
+			key := res.Key
 			if res.State == graph.Waiting && (res.Node.Base().At == graph.BeforeKubelet || key.Kind() == tasks.KindAwait) {
 				return res.Err, true
 			}
@@ -142,7 +142,7 @@ func (s *Switch) Unfit(reports ...graph.Report[tasks.Task]) (why error, waits bo
 // until that one is there.
 func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
 	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
-		return res.Node.Owns()[0].Kind() == tasks.KindConf
+		return res.Key.Kind() == tasks.KindConf
 	})
 	return rep
 }
@@ -162,7 +162,7 @@ func (s *Switch) Unfinished(reports ...graph.Report[tasks.Task]) error {
 		}
 		for i := range rep.Results {
 			if res := &rep.Results[i]; res.State != graph.Done && res.Node.Base().At == graph.BeforeKubelet {
-				return fmt.Errorf("%w: %s is %s", errUnfinished, res.Node.Owns()[0], res.State)
+				return fmt.Errorf("%w: %s is %s", errUnfinished, res.Key, res.State)
 			}
 		}
 	}

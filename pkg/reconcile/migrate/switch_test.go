@@ -312,7 +312,7 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 				}
 				return nil
 			})
-			i := slices.IndexFunc(rep.Results, func(res graph.Result[tasks.Task]) bool { return res.Node.Owns()[0].Kind() == "resume" })
+			i := slices.IndexFunc(rep.Results, func(res graph.Result[tasks.Task]) bool { return res.Key.Kind() == "resume" })
 			if starts := rep.Results[i].State == graph.Done; starts == c.needed || (s.Unfinished(Essential(v, rep)) == nil) == c.needed {
 				t.Errorf("%s meets %v: kubelet starts: %v, the switch: %v", name, met, starts, s.Unfinished(Essential(v, rep)))
 			}

@@ -46,7 +46,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	v := h.Live.View().Snapshot()
 	for i := range out.Rep.Results {
 		res := &out.Rep.Results[i]
-		first := res.Node.Owns()[0]
+		first := res.Key
 		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) ||
 			out.Changed.Repairs.Later(first) != nil {
 			c.Undid(res, &b)
@@ -71,7 +71,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 && !c.Unnoted {
 		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
-		b.Head.Network, b.Head.Machine = out.network(b.Head.Network), MachineID(h.Live.Files)
+		b.Head.Network, b.Head.Machine = out.network(b.Head.Network), host.MachineID(h.Live.Files)
 		b.Head.Clean = c.clean(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
@@ -145,6 +145,7 @@ func (c *Transaction) commitTask(
 	return nil
 }
 
+// SameEntry says that a ledger would hold the same of both.
 func SameEntry(a, b ledger.Entry) bool {
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
@@ -166,14 +167,4 @@ func (c *Transaction) clean(b ledger.Batch) bool {
 		}
 	}
 	return true
-}
-
-// MachineID tells this machine from others; "" where it has none yet.
-// https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
-func MachineID(r ledger.Reader) string {
-	text, err := r.ReadFile("/etc/machine-id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }

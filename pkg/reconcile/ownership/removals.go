@@ -159,6 +159,7 @@ func (p *Removals) release(e ledger.Entry, level, text string) {
 	p.Notes = append(p.Notes, report.Note{Level: level, Origin: OriginOf(e), Text: text})
 }
 
+// OriginOf is where the documents had the task of an entry. Empty: it is not known.
 func OriginOf(e ledger.Entry) string {
 	if e.Task == nil {
 		return ""
@@ -166,6 +167,7 @@ func OriginOf(e ledger.Entry) string {
 	return e.Task.From
 }
 
+// Without are keys but for one.
 func Without(keys []graph.Key, drop graph.Key) []graph.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k graph.Key) bool { return k == drop })
 }

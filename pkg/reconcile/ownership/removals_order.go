@@ -60,8 +60,8 @@ func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 	}
 }
 
-// Lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot
-// do without.
+// Lay makes the graph of the removals in list. The tasks in last, of a switch, come after all
+// removals that they cannot do without.
 func Lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	var keys []graph.Key
 	for _, t := range list {

@@ -16,7 +16,7 @@ import (
 func (c *Transaction) Undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var gone *changes.NotConvergedError
 	var down *starts.StartError
-	e, known := c.Led.Entries()[res.Node.Owns()[0]]
+	e, known := c.Led.Entries()[res.Key]
 	_, begins := starts.StartOf(res.Node)
 	if known && e.Pending && c.Judge.WasQuicker(e.Key) && c.Judge.NameIn(&e) {
 		b.Put = append(b.Put, e)

@@ -176,7 +176,7 @@ func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Prob
 func Fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		if err := failed[res.Node.Owns()[0]]; err != nil {
+		if err := failed[res.Key]; err != nil {
 			res.State, res.Err = graph.Failed, err
 		}
 	}

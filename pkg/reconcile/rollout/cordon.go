@@ -39,7 +39,7 @@ func (r Rollout) Cordon(
 		return learnt, err
 	}
 	err := markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
-		_, err := c.Cordon(ctx, node, why)
+		_, err := c.Cordon(ctx, h.Live.Facts.Kubelet.NodeName(node), why)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned
@@ -69,8 +69,9 @@ func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
+	node := h.Live.Facts.Kubelet.NodeName(learnt.Node)
 	err = markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
-		err := c.Uncordon(ctx, learnt.Node)
+		err := c.Uncordon(ctx, node)
 		if errors.Is(err, fs.ErrNotExist) { // a Node that is gone is cordoned no more
 			err = nil
 		}
@@ -81,7 +82,7 @@ func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 		err = ledger.SaveAPICache(ctx, h.Files, learnt)
 	}
 	if err != nil && r.Log != nil {
-		r.Log.Warn("the node stays cordoned until a later pass; or: kubectl uncordon "+learnt.Node, zap.Error(err))
+		r.Log.Warn("the node stays cordoned until a later pass; or: kubectl uncordon "+node, zap.Error(err))
 	}
 }
 

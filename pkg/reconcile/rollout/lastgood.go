@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +20,10 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// LastGood is what the node took last from a store that cannot be had now, or has what cannot be
-// used: verified again by hash and by what the node trusts, but that it may have expired. why is
-// the store's error; it is the answer where there is no such thing, with the reason if there was
-// one.
+// LastGood is the configuration that the node took last, for when the store cannot be reached or
+// has unusable documents. It is verified again by hash and by the keys that the node trusts; only
+// its expiry does not count. why is the store's error. It is returned where there is no last good
+// one, with the reason if that is known.
 func (r Rollout) LastGood(
 	ctx context.Context, store statestore.Store, sel config.Select, why error,
 ) (*desired.State, error) {
@@ -73,7 +74,7 @@ func (r Rollout) LoadCached(
 // Save writes down what a pass worked towards, so that the node can do without the store. It comes
 // at the end of the pass: until then the earlier one is there.
 func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
-	if d.Pinned != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
+	if d.Pinned != nil || d.Snapshot.Manifest == nil {
 		return nil
 	}
 	s, objects := d.Snapshot, d.Retained()
@@ -96,27 +97,52 @@ func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *
 	return led.SaveLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, remote.Pack(objects))
 }
 
-// Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.
-func (r Rollout) Seen(store string) trust.Seen {
+// Seen is the newest that the node has had from a store, for [trust.Policy]: what is older is
+// refused. Where keys are listed that is also what waits, or whoever can write to the store takes a
+// freeze back by what lay there before it. What a key signed that is listed no more says nothing of
+// how far the store has come: whoever has that key may have made it.
+func (r Rollout) Seen(store string) (trust.Seen, error) {
 	files, err := host.OpenFiles(r.Host)
 	if err != nil {
-		return trust.Seen{}
+		return trust.Seen{}, err
 	}
 	defer files.Close() // only read from
 	good, err := ledger.ReadLastGood(files)
-	if err != nil || good == nil || good.Store != store {
-		return trust.Seen{} // that it is damaged is said where it would have been used
+	if host.Unread(err) {
+		return trust.Seen{}, err
 	}
-	if r.Trust != nil && len(r.Trust.Keys) > 0 {
-		if raw, err := ledger.Blob(files, good.Manifest); err == nil {
-			if _, err := r.Trust.CheckCached(raw); err != nil {
-				// a key signed it that is listed no more: whoever has that key says nothing of how
-				// far the store has come
-				return trust.Seen{}
-			}
+	if err != nil || good == nil || good.Store != store {
+		return trust.Seen{}, nil // that it is damaged is said where it would have been used
+	}
+	seen, keys := trust.Seen{Generation: good.Generation, Digest: good.Digest}, r.trusted()
+	if len(keys) == 0 {
+		return seen, nil
+	}
+	if raw, err := ledger.Blob(files, good.Manifest); err == nil {
+		if _, err := r.Trust.CheckCached(raw); err != nil {
+			seen = trust.Seen{}
 		}
 	}
-	return trust.Seen{Generation: good.Generation, Digest: good.Digest}
+	u, err := ledger.ReadUpdate(files)
+	if host.Unread(err) {
+		return trust.Seen{}, err
+	}
+	lost := func(key string) bool { return !slices.Contains(keys, key) }
+	if u != nil && u.Keys != "" && u.Generation > seen.Generation && !slices.ContainsFunc(strings.Fields(u.Keys), lost) {
+		seen = trust.Seen{Generation: u.Generation, Digest: u.Digest}
+	}
+	return seen, nil
+}
+
+// trusted are the keys that may sign, by their IDs.
+func (r Rollout) trusted() (ids []string) {
+	if r.Trust == nil {
+		return nil
+	}
+	for _, k := range r.Trust.Keys {
+		ids = append(ids, trust.ID(k.Public.ID()))
+	}
+	return ids
 }
 
 // CachedCluster names the cluster that the node took last from the store in a directory, for who

@@ -10,7 +10,6 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
-	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -37,7 +36,7 @@ func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledge
 		!r.Host.Running() && !r.Anywhere || migrate.AllowedBy(d, led, r.AllowDisruptive) != "" {
 		return nil
 	}
-	if head.Machine != "" && head.Machine != ownership.MachineID(files) {
+	if host.IsOtherMachine(files, head.Machine) {
 		return nil
 	}
 	rev, err := ledger.ReadRevisionHead(files, head.Current)

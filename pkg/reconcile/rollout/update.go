@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -98,7 +99,7 @@ func (r Rollout) Take(
 	if planned == nil {
 		return d, nil
 	}
-	w := weigh(planned, d.Node, &u, was.Digest, time.Now())
+	w := weigh(planned, d.Node, &u, was.Digest, ledger.ClockOf(h.Live.Files, time.Now()))
 	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
 		if err := ledger.SaveUpdate(ctx, h.Files, &u); err != nil {
 			w = unnoted(&u, err)
@@ -131,8 +132,8 @@ func unnoted(u *ledger.Update, err error) *report.Waiting {
 		Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
 }
 
-// WaitAgain takes back that a person let a configuration go, since his pass ended with an error:
-// what it did not do is not done later without him.
+// WaitAgain takes back a person's approval of a configuration whose pass ended with an error: the
+// daemon does not do the rest later, while nobody looks.
 func WaitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	switch now, err := ledger.ReadUpdate(h.Live.Files); {
 	case err != nil || now == nil || was != nil && *now == *was:
@@ -156,19 +157,27 @@ func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.U
 	now = was
 	if was.Digest != d.Snapshot.Digest {
 		now.Generation, now.Digest, now.LetGo = d.Snapshot.Generation, d.Snapshot.Digest, ""
+		now.Keys = strings.Join(r.trusted(), " ")
 	}
 	return was, now
 }
 
 // Changes says that d is another configuration than the node has taken last, which is returned;
-// nil: nothing waits.
+// nil: nothing waits. Where it cannot be read which that was, it is any but the one that was made:
+// what is returned names nothing then, and the revision stands in for it.
 func (r Rollout) Changes(d *desired.State, files ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
 	if d == nil || d.Pinned != nil || led.Head().Pin != nil || led.Head().Current == 0 || led.Baked() ||
 		!r.Host.Running() && !r.Anywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(files)
-	if err != nil || good == nil || good.Digest == d.Snapshot.Digest {
+	if err != nil {
+		good = &ledger.LastGood{}
+		if made, _ := ledger.ReadApplied(files); made != nil {
+			good.Digest = made.Digest
+		}
+	}
+	if good == nil || good.Digest == d.Snapshot.Digest {
 		return nil // a node that never took one takes what there is
 	}
 	return good
@@ -188,12 +197,12 @@ func booting(ctx context.Context, v host.View) bool {
 // weigh says why what was planned waits; nil: it does not. What it has found stands in u. before is
 // the digest of what waited before. Where that is the same, only what others say is new, such as a
 // node that joins: this is the same change.
-func weigh(plan *Planned, node *config.Node, u *ledger.Update, before string, now time.Time) *report.Waiting {
+func weigh(plan *Planned, node *config.Node, u *ledger.Update, before string, clock ledger.Clock) *report.Waiting {
 	class, why, changes := intended(plan.Plan)
 	if !changes {
 		return nil
 	}
-	now = now.UTC().Truncate(time.Second)
+	now := clock.Now.UTC().Truncate(time.Second)
 	same := plan.Fingerprint == cmp.Or(u.Latest, u.Fingerprint) // the node has known it for as long as it waits
 	if u.Fingerprint == "" || !same && u.Digest != before {
 		u.Fingerprint, u.Since, u.Free = plan.Fingerprint, now, time.Time{}
@@ -206,14 +215,28 @@ func weigh(plan *Planned, node *config.Node, u *ledger.Update, before string, no
 		u.Free = time.Time{}
 		return w
 	}
-	if u.Free.IsZero() || u.Free.After(now) { // a clock that was set back begins it anew
-		u.Free = now
-	}
+	free(u, now, clock)
 	if w.Until, w.Reason = when(node.Update, node.Name, u.Free, now); class > tasks.ClassLive && w.Until.After(now) {
 		return w
 	}
 	u.LetGo = theAgent
 	return nil
+}
+
+// clockStep is by how much two clocks may differ until one was set.
+const clockStep = time.Minute
+
+// free notes since when only time holds a change back. A clock that is set meanwhile makes a splay
+// neither shorter nor longer, or a fleet whose clocks are set ahead would take the change at one
+// moment. Of another boot nothing is known: then one that was set back begins it anew.
+func free(u *ledger.Update, now time.Time, clock ledger.Clock) {
+	passed := clock.Up - u.FreeUp
+	switch known := clock.Up > 0 && u.FreeUp > 0 && clock.Boot == u.FreeBoot && passed >= 0; {
+	case u.Free.IsZero() || !known && u.Free.After(now):
+		u.Free, u.FreeBoot, u.FreeUp = now, clock.Boot, clock.Up
+	case known && (now.Sub(u.Free)-passed).Abs() > clockStep:
+		u.Free = now.Add(-passed).Truncate(time.Second)
+	}
 }
 
 // intended is the class of what a plan changes on purpose. What it brings back would be brought
@@ -297,7 +320,8 @@ func (r Rollout) Preview(
 	if u.LetGo != "" {
 		return
 	}
-	if out.Waiting = weigh(planned, d.Node, &u, was.Digest, time.Now()); out.Waiting != nil {
+	clock := ledger.ClockOf(files, time.Now())
+	if out.Waiting = weigh(planned, d.Node, &u, was.Digest, clock); out.Waiting != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "info",
 			Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
 	}

@@ -30,7 +30,7 @@ func (s Session) Pause(ctx context.Context, d time.Duration, reason string) (*re
 	_, err := s.Locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
 		now := ledger.ClockOf(h.Live.Files, time.Now().UTC())
 		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: s.Maker(), Boot: now.Boot,
-			Up: now.Up}
+			Up: now.Up, Machine: host.MachineID(h.Live.Files)}
 		out = pausedAs(z, now)
 		if err := ledger.SavePause(ctx, h.Files, z); err != nil {
 			return nil, err
@@ -52,8 +52,13 @@ func (s Session) Paused() *report.Paused {
 }
 
 // PausedBy says until when nothing is changed on the host of these files; nil: it is not paused.
+// While that cannot be read, it is; a damaged pause is none.
 func (s Session) PausedBy(r ledger.Reader) *report.Paused {
 	z, err := ledger.ReadPause(r)
+	if host.Unread(err) {
+		return &report.Paused{Until: time.Now().Add(unreadPause).UTC().Truncate(time.Second), By: "the agent",
+			Reason: "whether somebody paused it is not known: " + err.Error()}
+	}
 	if err != nil && s.Log != nil {
 		s.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
 	}
@@ -66,6 +71,9 @@ func (s Session) PausedBy(r ledger.Reader) *report.Paused {
 	}
 	return pausedAs(z, now)
 }
+
+// unreadPause is how long a pause holds that cannot be read, until it is looked at again.
+const unreadPause = time.Minute
 
 func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
 	return &report.Paused{Until: z.Ends(now).UTC().Truncate(time.Second), Reason: z.Reason, By: z.By}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
@@ -49,7 +49,7 @@ const mostClusters = 10
 
 // clustersIn lists the directory that root is, and those in it that have a cluster in them.
 func clustersIn(root *os.Root) (names, clusters []string, err error) {
-	dir, err := hostfs.OpenQuietly(root, ".")
+	dir, err := hostpath.OpenQuietly(root, ".")
 	if err == nil {
 		defer dir.Close()
 		names, err = namesIn(dir)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
@@ -133,9 +134,9 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 		}
 		r.in, r.at = in, dir
 	}
-	f, err := hostfs.OpenQuietly(r.at, base)
+	f, err := hostpath.OpenQuietly(r.at, base)
 	if escapes(err) { // a link out of this directory may stay within the store
-		f, err = hostfs.OpenQuietly(r.root, full)
+		f, err = hostpath.OpenQuietly(r.root, full)
 	}
 	if err != nil {
 		return nil, stamp{}, err

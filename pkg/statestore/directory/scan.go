@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
@@ -63,7 +64,7 @@ func (l *listing) add(name string, e seen) error {
 // is a listing of the same, or nil.
 func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) (*listing, error) {
 	l := &listing{dirs: map[string]names{}}
-	if earlier != nil {
+	if earlier != nil && !earlier.published {
 		l.dirs = earlier.dirs
 	}
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
@@ -88,7 +89,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	here, err := hostfs.OpenQuietly(root, path.Join(cluster, dir))
+	here, err := hostpath.OpenQuietly(root, path.Join(cluster, dir))
 	if err != nil {
 		return explain("open", dir, err)
 	}

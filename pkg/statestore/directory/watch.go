@@ -11,7 +11,7 @@ import (
 // the files of a server too, of which inotify has no events. It returns when ctx ends; it may hang
 // where the file system does. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
-	told := d.glance(ctx)
+	told := d.glance(ctx, nil)
 	for last, pause := told, every; ; {
 		select {
 		case <-ctx.Done():
@@ -19,7 +19,7 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func
 		case <-time.After(pause):
 		}
 		began := time.Now()
-		now := d.glance(ctx)
+		now := d.glance(ctx, last.listing)
 		pause = max(every, glanceShare*time.Since(began))
 		if now.is(last) && !now.is(told) && ctx.Err() == nil {
 			told = now
@@ -35,21 +35,24 @@ const glanceShare = 2000
 
 // glance is what stat says of the files, or why it says nothing.
 type glance struct {
-	objects []listed
-	err     string
+	*listing
+	err string
 }
 
-func (g glance) is(o glance) bool { return g.err == o.err && slices.Equal(g.objects, o.objects) }
+func (g glance) is(o glance) bool {
+	return g.err == o.err && (g.err != "" || slices.Equal(g.objects, o.objects))
+}
 
-func (d *Directory) glance(ctx context.Context) glance {
+// glance looks at the files. What an earlier look listed is not listed again.
+func (d *Directory) glance(ctx context.Context, earlier *listing) glance {
 	root, err := d.openRoot()
 	if err != nil {
 		return glance{err: err.Error()}
 	}
 	defer root.Close()
-	l, err := d.list(ctx, root, nil)
+	l, err := d.list(ctx, root, earlier)
 	if err != nil {
 		return glance{err: err.Error()}
 	}
-	return glance{objects: l.objects}
+	return glance{listing: l}
 }

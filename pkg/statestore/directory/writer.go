@@ -30,6 +30,7 @@ type Writer struct {
 // processes.
 var sinks sync.Mutex
 
+// NewWriter publishes a cluster into a directory, which need not be there yet.
 func NewWriter(dir, cluster string) (*Writer, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -214,6 +214,7 @@ func TestKeypairsBrokenKeyset(t *testing.T) {
 	secret := base64.StdEncoding.EncodeToString(client.key)
 	for name, text := range map[string]string{
 		"not YAML":   "spec: {keys: [{privateMaterial: " + secret + "}",
+		"at line 3":  "kind: Keyset\nspec:\n\tkeys: " + secret + "\n",
 		"wrong type": "kind: Keyset\nspec:\n  keys: " + secret + "\n",
 		"wrong kind": "kind: Secret\nspec: {keys: [{privateMaterial: " + secret + "}]}",
 		"no base64":  "kind: Keyset\nspec: {keys: [{publicMaterial: '', privateMaterial: '!" + secret + "'}]}",
@@ -225,6 +226,9 @@ func TestKeypairsBrokenKeyset(t *testing.T) {
 		})
 		if err == nil || !strings.Contains(err.Error(), "pki/private/broken/keyset.yaml") || strings.Contains(err.Error(), secret[:12]) {
 			t.Errorf("%s: %v; want an error with the name and without the key", name, err)
+		}
+		if strings.HasPrefix(name, "at line") && !strings.Contains(err.Error(), "keyset.yaml:3: ") {
+			t.Errorf("%s: %v", name, err)
 		}
 		if _, ok := pairs["broken"]; ok || len(pairs) != 1 {
 			t.Errorf("%s: got %d keypairs, want the good one alone", name, len(pairs))

@@ -3,10 +3,9 @@ package keypairs
 import (
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"fmt"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v2"
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/secret"
@@ -33,9 +32,9 @@ type kopsKeyset struct {
 func (s *keyset) declare(path string, data []byte) error {
 	var doc kopsKeyset
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil {
-			return fmt.Errorf("%s:%d: it does not parse as a Keyset of kOps: export it again", path,
-				at.GetToken().Position.Line)
+		var line int
+		if _, none := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); none == nil {
+			return fmt.Errorf("%s:%d: it does not parse as a Keyset of kOps: export it again", path, line)
 		}
 		return fmt.Errorf("%s: it does not parse as a Keyset of kOps: export it again", path)
 	}

@@ -48,6 +48,7 @@ func IsFile(name string) bool { return strings.HasPrefix(name, filesDir+"/") }
 // IsPrivate reports whether only the node that uses an object reads it, by itself.
 func IsPrivate(name string) bool { return strings.HasPrefix(name, PrivateDir) }
 
+// Matches reports whether one of the patterns of [path.Match] is that of a name.
 func Matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, _ := path.Match(pattern, name)

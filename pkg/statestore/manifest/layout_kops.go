@@ -22,6 +22,7 @@ var ClusterDocuments = append([]string{ClusterDocument}, kops.Clusters...)
 var KopsApart = []string{"addons", "backups", "clusteraddons", "igconfig/*/*/nodeupscript.sh", "kops-version.txt",
 	"manifests", "openid", "pki/ssh", "secrets"}
 
+// IsKopsObject reports whether kOps keeps an object of this name that is read.
 func IsKopsObject(name string) bool { return Matches(kopsLayout, name) }
 
 // IsKopsStore tells by the names in a cluster's directory that kOps keeps it.

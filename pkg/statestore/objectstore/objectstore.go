@@ -15,10 +15,10 @@ import (
 )
 
 // Source is where the objects of one cluster are read. Implementations are safe for several
-// goroutines. Every method may be retried, after the few attempts that a Source makes itself; an
-// error that a later attempt may not meet is marked graph.Transient, an absent object is
-// fs.ErrNotExist, one that who asks may not read fs.ErrPermission. When ctx ends, its cause is in
-// the error. No error shows a credential.
+// goroutines. Every method may be retried, after the few attempts that a Source makes itself. An
+// error that may pass is marked graph.Transient; an absent object is fs.ErrNotExist, and one that
+// the caller may not read fs.ErrPermission. When ctx ends, its cause is in the error. No error
+// shows a credential.
 type Source interface {
 	// Get reads a whole object of at most limit bytes; more is an error. known is the ETag of an
 	// earlier answer, or "": an object that still has it is [ErrNotModified], and costs a request

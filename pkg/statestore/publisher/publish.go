@@ -36,7 +36,10 @@ type Publication struct {
 	Note     manifest.Note        // who publishes, and why; the zero Note: nobody says
 	Key      *minisign.PrivateKey // signs; nil: nobody does
 	Lasts    time.Duration        // until it expires; 0: for ever
-	Now      time.Time
+	// Above is the generation that nodes have taken before the store was restored: what is
+	// published comes after it, whether or not anything changes. 0: none.
+	Above int64
+	Now   time.Time
 }
 
 // Published says what became of a publication.
@@ -78,26 +81,26 @@ func Publish(ctx context.Context, to objectstore.Destination, p Publication) (ou
 	if err != nil {
 		return nil, err
 	}
-	if old.Generation >= lastGeneration {
-		return nil, problem.GenerationJump.Errorf("generation %d is there, and no number follows it: "+
-			"find out who published it; "+
-			"publish to another place, and set store of all nodes to it", old.Generation)
+	last := max(old.Generation, p.Above)
+	if last >= lastGeneration {
+		return nil, problem.GenerationJump.Errorf("no number follows generation %d: find out who published it; "+
+			"publish to another place, and set store of all nodes to it", last)
 	}
 	of := &manifest.Manifest{Published: p.Now.UTC().Truncate(time.Second)}
 	if p.Lasts > 0 {
 		of.Expires = of.Published.Add(p.Lasts)
 	}
-	stays := lasts(old, of) && signedBy(raw.Body, p.Key)
+	stays := old.Generation > p.Above && lasts(old, of) && signedBy(raw.Body, p.Key)
 	if err := errors.Join(p.Note.Check(), p.annotate(ctx, to, old, stays)); err != nil {
 		return nil, err
 	}
-	m := manifest.New(p.Cluster, old.Generation+1, p.Objects)
+	m := manifest.New(p.Cluster, last+1, p.Objects)
 	m.Published, m.Expires = of.Published, of.Expires
 	bundle := m.AddBundle(p.Objects)
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	previous, _, err := trust.Split(raw.Body)
+	previous, signatures, err := trust.Split(raw.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +117,9 @@ func Publish(ctx context.Context, to objectstore.Destination, p Publication) (ou
 	if same(old, m) && stays {
 		out.Unchanged, out.Generation, out.Digest, out.Expires = true, old.Generation, trust.Digest(previous),
 			old.Expires
+		if p.Key == nil && len(signatures) > 0 {
+			out.SignedBy = trust.SignedBy(signatures[0])
+		}
 		return out, nil
 	}
 	statement := m.Encode()

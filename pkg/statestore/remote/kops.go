@@ -87,8 +87,8 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 		"there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
 }
 
-// choices are the documents that are wanted: of each list the first that is there. What was there
-// is asked for first, so that a look asks for nothing that was not.
+// choices are the wanted documents: of each list the first that is there. The one that was there
+// before comes first, so that a look asks for no other.
 func (k *kopsStore) choices() [][]string {
 	choices := [][]string{slices.Clone(manifest.ClusterDocuments[1:])}
 	if k.group != "" {

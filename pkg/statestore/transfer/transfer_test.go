@@ -1,10 +1,13 @@
 package transfer
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +19,19 @@ func TestExplainNoSuchHost(t *testing.T) {
 	u := &url.URL{Scheme: "https", Host: "mirror.example.com", Path: "/a", RawQuery: "token=secret"}
 	err := Explain(t.Context(), &url.Error{Op: "Get", URL: u.String(), Err: &net.DNSError{Err: "no such host", Name: u.Host, IsNotFound: true}})
 	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "resolv.conf") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v (transient %v)", err, graph.IsTransient(err))
+	}
+}
+
+// A lookup without a descriptor is not the name's fault, nor the resolver's. The line that keeps
+// it: server_errors.go, dns (socket).
+func TestExplainNoDescriptor(t *testing.T) {
+	names := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	}}
+	_, err := names.LookupHost(t.Context(), "mirror.example.com.")
+	err = Explain(t.Context(), err)
+	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "too many open files") || strings.Contains(err.Error(), "resolv.conf") {
 		t.Errorf("%v (transient %v)", err, graph.IsTransient(err))
 	}
 }

@@ -66,7 +66,7 @@ type peer struct {
 	err   error
 }
 
-// unmet is said by what needs a peer that does not answer.
+// errUnmet is said by what needs a peer that does not answer.
 var errUnmet = errors.New("the endpoint does not answer")
 
 // meet asks the peer who it is.

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// outsideFrom has a pod reach what is no pod, not the node and not of the cluster.
+// outsideFrom has a pod reach an address outside of the cluster.
 func (bed *testbed) outsideFrom(ctx context.Context) verify.Result {
 	for _, at := range bed.outside.at {
 		if _, err := reach(ctx, bed.a.NetNS, at, "outside"); err != nil {

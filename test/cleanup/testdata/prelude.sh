@@ -35,10 +35,10 @@ program() { # NAME DEVICE WAY
 	left "ebpf:tc $2 $3 $1:[*fsobj]" tc filter add dev "$2" "$3" bpf direct-action object-pinned "$pinned"
 	rm "$pinned" # it lives on where it is attached
 }
-datapath() { # PORT…: that of Open vSwitch, which its pods left in the kernel, with a tunnel
+datapath() { # PORT…: that of Open vSwitch, which its pods left in the kernel, with tunnels of the usual port and of another
 	left "ovs:datapath ovs-system" ovs-dpctl add-dp ovs-system
 	for p in "$@"; do left "link:$p" ovs-dpctl add-if ovs-system "$p,type=internal"; done
-	left link:genev_sys_6081 ovs-dpctl add-if ovs-system genev_sys_6081,type=geneve,remote_ip=flow,key=flow
+	for p in 6081 7081; do left link:genev_sys_$p ovs-dpctl add-if ovs-system genev_sys_$p,type=geneve,remote_ip=flow,key=flow,dst_port=$p; done
 }
 vport() { pod "$1"; ovs-dpctl add-if ovs-system "$1"; } # a pod's link, as a port of that datapath
 # Only where the kernel has such links: else it is for the virtual machine.

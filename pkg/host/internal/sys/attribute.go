@@ -33,3 +33,22 @@ func Attribute(body []byte, kind uint16) (out []byte) {
 func AttributeText(body []byte, kind uint16) string {
 	return strings.TrimRight(string(Attribute(body, kind)), "\x00")
 }
+
+// Number is the value of an attribute of four bytes, 0 of a shorter one.
+func Number(value []byte) int {
+	if len(value) < 4 {
+		return 0
+	}
+	return int(binary.NativeEndian.Uint32(value))
+}
+
+// NewAttribute is one attribute of a message. It stands in the program once: in the place of each
+// of its calls it took 7 kB.
+//
+//go:noinline
+func NewAttribute(kind uint16, value []byte) []byte {
+	a := binary.NativeEndian.AppendUint16(nil, uint16(4+len(value)))
+	a = binary.NativeEndian.AppendUint16(a, kind)
+	a = append(a, value...)
+	return append(a, make([]byte, (4-len(value)%4)%4)...)
+}

@@ -1,0 +1,12 @@
+package networks
+
+import "testing"
+
+// Each task asks which network the node has: to say so makes nothing.
+func TestNameAllocatesNothing(t *testing.T) {
+	for _, n := range []*Networking{{}, {CNI: &CNI{}}, {Bridge: &Bridge{}}, {OVNKubernetes: &OVNKubernetes{}}} {
+		if each := testing.AllocsPerRun(10, func() { n.Name() }); each > 0 {
+			t.Errorf("the name %q takes %v allocations", n.Name(), each)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package facts
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestRuntimeFiles(t *testing.T) {
+	imported := func(file string, keys ...string) map[string]string {
+		out := map[string]string{}
+		for _, key := range keys {
+			out[key] = "/etc/containerd/conf.d/" + file
+		}
+		return out
+	}
+	const unit = "[Service]\nExecStart=/usr/bin/containerd\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  RuntimeFacts
+	}{
+		"containerd without a file": {
+			files: map[string]string{"/lib/systemd/system/containerd.service": unit},
+			want:  RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
+		},
+		"containerd 1.x, nodeup's": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service":   unit,
+				"/etc/systemd/system/containerd.service":   "[Service]\nEnvironmentFile=/etc/sysconfig/containerd\nEnvironment=CONTAINERD_OPTS=\nExecStart=/usr/bin/containerd -c /etc/containerd/config-kops.toml \"$CONTAINERD_OPTS\"\n",
+				"/etc/containerd/config-kops.toml":         "version = 2\nimports = ['conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/bin/cni'\nconf_template = '/t'\n",
+				"/etc/containerd/conf.d/10-x.toml":         "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '/net.d'\n",
+				"/etc/containerd/conf.d/not-imported.conf": "broken",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config-kops.toml", ConfigVersion: 2, Imports: []string{"conf.d/*.toml"},
+				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/net.d", MaxConfNum: 1, From: "/etc/containerd/config-kops.toml", SetBy: imported("10-x.toml", "bin_dir", "bin_dirs", "conf_dir", "conf_template")},
+		},
+		"containerd 2.x, its old key beside an empty new one": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dir = '/a'\nbin_dirs = []\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
+				BinDirs: []string{"/a"}, BinDirKey: "bin_dir", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
+		},
+		"containerd 2.x": {
+			files: map[string]string{
+				"/usr/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":                "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/a', '/b']\nmax_conf_num = 0\n",
+				"/etc/containerd/conf.d/20-y.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/y'\n",
+				"/etc/containerd/conf.d/10-x.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/x'\nconf_template = '/t'\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
+				BinDirs: []string{"/a", "/b"}, BinDirKey: "bin_dirs", ConfDir: "/y", ConfTemplate: "/t", From: "/etc/containerd/config.toml", SetBy: map[string]string{"conf_dir": "/etc/containerd/conf.d/20-y.toml", "conf_template": "/etc/containerd/conf.d/10-x.toml"}},
+		},
+		"containerd 1.x, a section of another's file without the settings": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/b'\nconf_dir = '/c'\n",
+				"/etc/containerd/conf.d/99-nvidia.toml":  "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\ndefault_runtime_name = 'nvidia'\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 2, Imports: []string{"/etc/containerd/conf.d/*.toml"},
+				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml", SetBy: imported("99-nvidia.toml", "bin_dir", "bin_dirs", "conf_dir", "conf_template")},
+		},
+		"containerd 2.x, imports of imports, in directories by a pattern": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 4\nimports = ['*/cni.toml', 'conf.d/[x].toml']\n[plugins.'io.containerd.server.v1.grpc']\naddress = '/x'\n",
+				"/etc/containerd/one/cni.toml":           "version = 3\nimports = ['../last.toml', '/etc/containerd/config.toml']\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/one'\n",
+				"/etc/containerd/two/cni.toml":           "version = 4\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/two'\nbin_dirs = ['/two']\n",
+				"/etc/containerd/conf.d/x.toml":          "version = 4\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/x']\n",
+				"/etc/containerd/conf.d/[x].toml":        "version = 4\n",
+				"/etc/containerd/last.toml":              "version = 4\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/last'\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 4, Imports: []string{"*/cni.toml", "conf.d/[x].toml"},
+				BinDirs: []string{"/two"}, BinDirKey: "bin_dirs", ConfDir: "/last", MaxConfNum: 1, From: "/etc/containerd/config.toml", SetBy: map[string]string{"conf_dir": "/etc/containerd/last.toml", "bin_dirs": "/etc/containerd/two/cni.toml"}},
+		},
+		"containerd, directories below its own": { // systemd starts it in /
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = 'usr/lib/cni'\nconf_dir = 'etc/cni/net.d/'\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 2,
+				BinDirs: []string{"/usr/lib/cni"}, BinDirKey: "bin_dir", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
+		},
+		"cri-o before containerd": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
+				"/etc/crio/crio.conf":                    "[crio.network]\nnetwork_dir = \"/etc/cni/net.d/\"\nplugin_dirs = [\"/opt/cni/bin/\", \"/usr/libexec/cni/\"]\n",
+				"/etc/crio/crio.conf.d/10-x.conf":        "[crio.network]\nnetwork_dir = \"/x/\"\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/x",
+				From: "/etc/crio/crio.conf.d/10-x.conf", SetBy: map[string]string{"network_dir": "/etc/crio/crio.conf.d/10-x.conf"}},
+		},
+		// CRI-O says none of it over CRI; `crio config` of 1.37 prints what it reads so.
+		"cri-o, all files below its directory, and the key of old": {
+			files: map[string]string{
+				"/lib/systemd/system/crio.service":     "[Service]\nExecStart=/usr/bin/crio -d /etc/crio.d\n",
+				"/etc/crio/crio.conf":                  "[crio.network]\nplugin_dir = \"/usr/libexec/cni\"\n",
+				"/etc/crio/crio.conf.d/99-unread.conf": "[crio.network]\nnetwork_dir = \"/unread\"\n",
+				"/etc/crio.d/10/20.conf":               "[crio.network]\nnetwork_dir = \"/below\"\n",
+				"/etc/crio.d/10.conf~":                 "[crio.network]\nnetwork_dir = \"/last\"\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/last",
+				From: "/etc/crio.d/10.conf~", DropInDir: "/etc/crio.d", SetBy: map[string]string{"network_dir": "/etc/crio.d/10.conf~"}},
+		},
+		"cri-o, its command line and its environment": {
+			files: map[string]string{
+				"/lib/systemd/system/crio.service": "[Service]\nEnvironmentFile=-/etc/sysconfig/crio\nExecStart=/usr/bin/crio $CRIO_RUNTIME_OPTIONS $CRIO_NETWORK_OPTIONS\n",
+				"/etc/sysconfig/crio":              "CRIO_NETWORK_OPTIONS=\"--cni-plugin-dir /a,/b\"\nCONTAINER_CNI_CONFIG_DIR=/env\nCONTAINER_CNI_PLUGIN_DIR=/env\nCONTAINER_CONFIG=/etc/crio.conf\n",
+				"/etc/crio.conf":                   "[crio.network]\nplugin_dirs = [\"/c\"]\nnetwork_dir = \"/c\"\ncni_default_network = \"crio\"\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio.conf", BinDirs: []string{"/a", "/b"}, ConfDir: "/env", From: "its command line", DefaultNetwork: "crio",
+				SetBy: map[string]string{"network_dir": "its command line", "plugin_dirs": "its command line"}},
+		},
+		"what kubelet names wins": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
+				"/lib/systemd/system/kubelet.service":    "[Service]\nExecStart=kubelet --container-runtime-endpoint unix:///run/containerd/containerd.sock\n",
+			},
+			want: RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
+		},
+		"docker": {
+			files: map[string]string{"/lib/systemd/system/docker.service": "[Service]\nExecStart=dockerd\n"},
+			want:  RuntimeFacts{Name: "docker"},
+		},
+		"docker with its containerd": {
+			files: map[string]string{
+				"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "disabled_plugins = [\"cri\"]\n",
+			},
+			want: RuntimeFacts{Name: "docker"},
+		},
+		"docker by cri-dockerd": {
+			files: map[string]string{
+				"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/cri-docker.service": "[Service]\nExecStart=/usr/bin/cri-dockerd --container-runtime-endpoint fd:// --cni-conf-dir /etc/cni/docker --cni-bin-dir=/opt/cni/bin,/usr/lib/cni\n",
+				"/lib/systemd/system/kubelet.service":    "[Service]\nExecStart=kubelet --container-runtime-endpoint unix:///var/run/cri-dockerd.sock\n",
+			},
+			want: RuntimeFacts{Name: "docker", BinDirs: []string{"/opt/cni/bin", "/usr/lib/cni"}, ConfDir: "/etc/cni/docker", From: "its command line"},
+		},
+		"none": {},
+	} {
+		if d := cmp.Diff(c.want, factsOf(t, c.files).Runtime); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+// The unit that some packages of cri-dockerd have asks for no network of CNI.
+func TestDockerWithoutCNI(t *testing.T) {
+	for flag, want := range map[string]int{"": 0, "--network-plugin=cni": 0, "--network-plugin=": 1} {
+		facts := factsOf(t, map[string]string{
+			"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
+			"/lib/systemd/system/cri-docker.service": "[Service]\nExecStart=/usr/bin/cri-dockerd --container-runtime-endpoint fd:// " + flag + "\n",
+		})
+		if got := strings.Count(fmt.Sprint(facts.Problems), "set it to cni"); got != want || facts.Runtime.ConfDir != "/etc/cni/net.d" {
+			t.Errorf("%q: %v, %+v", flag, facts.Problems, facts.Runtime)
+		}
+	}
+}
+
+// Which socket kubelet's endpoint means: kubelet 1.36 dials it in each of these forms.
+func TestRuntimeSocket(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"":                                  "/run/containerd/containerd.sock",
+		"unix:///run/other/containerd.sock": "/run/other/containerd.sock",
+		"unix:/run/other/containerd.sock":   "/run/other/containerd.sock",
+		"/run/other/containerd.sock":        "/run/other/containerd.sock",
+		"/run/other/crio.sock":              "/run/other/crio.sock",
+		"unix:///run/other/crio.sock":       "/run/other/crio.sock",
+	} {
+		root := t.TempDir()
+		write(t, root+"/lib/systemd/system/kubelet.service", "[Service]\nExecStart=kubelet --container-runtime-endpoint="+endpoint+"\n")
+		for _, socket := range []string{"/run/containerd/containerd.sock", "/run/other/containerd.sock", "/run/other/crio.sock"} {
+			noError(t, os.MkdirAll(root+path.Dir(socket), 0o755), unix.Mknod(root+socket, unix.S_IFSOCK|0o600, 0))
+		}
+		if got := gathered(t, Options{Root: root}).Runtime.Socket; got != want {
+			t.Errorf("%q: %s, want %s", endpoint, got, want)
+		}
+	}
+}
+
+// What systemd 252 gives a service by such an EnvironmentFile=, and which words $A becomes.
+func TestEnvironmentFile(t *testing.T) {
+	for _, c := range []struct {
+		text, value string
+		words       []string
+	}{
+		{"A=one", "one", []string{"one"}},
+		{"A=\"\n  --node-ip=192.0.2.1\n  --max-pods=50\n\"\n", "\n  --node-ip=192.0.2.1\n  --max-pods=50\n", []string{"--node-ip=192.0.2.1", "--max-pods=50"}},
+		{"A=--a=1 --b=\"2 3\"\n", `--a=1 --b="2 3"`, []string{"--a=1", "--b=2 3"}},
+		{"A=\"--a=1 --b=\\\"2 3\\\"\"\n", `--a=1 --b="2 3"`, []string{"--a=1", "--b=2 3"}},
+		{"A='--l=\"a b\" c'", `--l="a b" c`, []string{"--l=a b", "c"}},
+		{"A=\"a\"'b'c", "abc", []string{"abc"}},
+		{"A=x\"y z\"w", `x"y z"w`, []string{"xy zw"}},
+		{"A=--a \\\n  --b\nB=1\n", "--a   --b", []string{"--a", "--b"}},
+		{"A=\"--a \\\n--b\"\n", "--a --b", []string{"--a", "--b"}},
+		{"A=\"x \\$B \\n \\\\ y\"", `x $B \n \ y`, []string{"x", "$B", "n", " y"}},
+		{"A=a # no comment  \n", "a # no comment", []string{"a", "#", "no", "comment"}},
+		{" A = sp \r\nB=2", "sp", []string{"sp"}},
+		{"A=1\n# A=2\n;A=3\n--A=4\nexport A=5\n", "1", []string{"1"}},
+		{"A=1\nA=\n", "", nil},
+		{"A='1", "1", []string{"1"}},
+		{"A=back\\slash", "backslash", []string{"backslash"}},
+	} {
+		value := ParseAssignments([]byte(c.text))["A"]
+		if words := splitCommand(value); value != c.value || !slices.Equal(words, c.words) {
+			t.Errorf("%q is %q, words %q; want %q, %q", c.text, value, words, c.value, c.words)
+		}
+	}
+}

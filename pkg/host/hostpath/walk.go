@@ -1,0 +1,230 @@
+package hostpath
+
+import (
+	"cmp"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/selinux"
+	"github.com/netwright/netwright/pkg/host/xattr"
+)
+
+// Walk opens a cleaned path one element at a time, and says where it is without links. Of a strict
+// root a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
+func (r Root) Walk(name string, flags int) (fd int, real string, err error) {
+	fd, err = r.withoutLinks(name, flags)
+	if err == nil || err == unix.ENOENT { // as nearly always
+		return fd, name, err
+	}
+	w, err := r.begin()
+	if err != nil {
+		return -1, "", err
+	}
+	defer w.close()
+	fd, err = w.open(name, flags)
+	return fd, w.real, err
+}
+
+// withoutLinks opens a path that has no links at once, where the kernel can (Linux 5.6).
+func (r Root) withoutLinks(name string, flags int) (int, error) {
+	if !r.strict || r.AnyLink {
+		return -1, unix.ENOSYS
+	}
+	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if r.image {
+		at, how.Resolve = r.fd, how.Resolve|unix.RESOLVE_IN_ROOT
+	}
+	return sys.Openat2(at, name, &how)
+}
+
+// Resolve says where a cleaned path ends once each symlink is followed, inside the root. What is
+// not there stays as it is written.
+func (r Root) Resolve(name string) (string, error) {
+	w, err := r.begin()
+	if err != nil {
+		return "", err
+	}
+	defer w.close()
+	fd, err := w.open(name, unix.O_PATH)
+	switch err {
+	case nil:
+		unix.Close(fd)
+	case unix.ENOENT:
+	default:
+		return "", err
+	}
+	return w.real, nil
+}
+
+// OpenDir opens a directory for who writes there, and says where it is without links; with makes,
+// what is missing of it is made with mode 0755.
+func (r Root) OpenDir(name string, makes bool) (dir int, real string, err error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
+	r = r.Strict()
+	if !makes {
+		return r.Walk(name, flags)
+	}
+	if dir, err := r.withoutLinks(name, flags); err == nil {
+		return dir, name, nil
+	}
+	w, err := r.begin()
+	if err != nil {
+		return -1, "", err
+	}
+	defer w.close()
+	w.makes = true
+	dir, err = w.open(name, flags)
+	return dir, w.real, err
+}
+
+// walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
+// at the disk and a directory that is moved meanwhile cannot lead out.
+type walker struct {
+	root  Root
+	stack []step // from the root on
+	links int    // that were followed
+	makes bool
+	real  string // what was opened, or is not there, without links
+}
+
+// step is a directory that is held, and its path without links.
+type step struct {
+	fd   int
+	name string
+}
+
+func (r Root) begin() (w *walker, err error) {
+	root := -1
+	if r.image {
+		root, err = unix.Openat(r.fd, ".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	} else {
+		root, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &walker{root: r, stack: []step{{root, "/"}}}, nil
+}
+
+func (w *walker) at() step { return w.stack[len(w.stack)-1] }
+
+// up leaves directories, and the root never.
+func (w *walker) up(n int) {
+	for ; n > 0 && len(w.stack) > 1; n-- {
+		unix.Close(w.at().fd)
+		w.stack = w.stack[:len(w.stack)-1]
+	}
+}
+
+func (w *walker) close() {
+	for _, s := range w.stack {
+		unix.Close(s.fd)
+	}
+}
+
+// open goes through a path and opens its end.
+func (w *walker) open(name string, flags int) (int, error) {
+	todo := elements(name)
+	for made := false; len(todo) > 0; {
+		e, last, how := todo[0], len(todo) == 1, unix.O_PATH|unix.O_DIRECTORY
+		if e == ".." {
+			w.up(1)
+			todo = todo[1:]
+			continue
+		}
+		if last {
+			how = flags
+		}
+		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if (!last || flags&unix.O_NOFOLLOW == 0) &&
+			(err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&(unix.O_PATH|unix.O_DIRECTORY) == unix.O_PATH) {
+			if target, not := Readlinkat(w.at().fd, e); not == nil {
+				if err == nil {
+					unix.Close(fd)
+				}
+				if err := w.follow(e, target); err != nil {
+					return -1, err
+				}
+				todo = append(elements(target), todo[1:]...)
+				continue
+			}
+		}
+		switch {
+		case err == unix.ENOENT && w.makes && !made:
+			if err := unix.Mkdirat(w.at().fd, e, 0o755); err != nil && err != unix.EEXIST {
+				return -1, err
+			}
+			made = true
+			continue
+		case err == unix.ENOTDIR && w.makes:
+			return -1, w.inTheWay(e)
+		case err != nil:
+			w.real = path.Join(w.at().name, path.Join(todo...))
+			return -1, err
+		case made:
+			if err := w.root.makePublic(fd, path.Join(w.at().name, e)); err != nil {
+				unix.Close(fd)
+				return -1, err
+			}
+			made = false
+		}
+		if w.real = path.Join(w.at().name, e); last {
+			return fd, nil
+		}
+		w.stack = append(w.stack, step{fd, w.real})
+		todo = todo[1:]
+	}
+	w.real = w.at().name
+	return OpenAt(w.at().fd, ".", flags, 0)
+}
+
+// follow makes ready to go on from where a link leads, if it may be followed.
+func (w *walker) follow(base, target string) error {
+	here := w.at().name
+	link, to := path.Join(here, base), target
+	if !path.IsAbs(to) {
+		to = path.Join(here, to)
+	}
+	if !w.root.follows(link, path.Clean(to)) {
+		return &LinkError{Path: link, Target: target}
+	}
+	if w.links++; w.links > maxLinks {
+		return unix.ELOOP
+	}
+	if path.IsAbs(target) {
+		w.up(len(w.stack))
+	}
+	return nil
+}
+
+func (w *walker) inTheWay(base string) error {
+	info, err := Stat(w.at().fd, base, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || info.Type == Directory || info.Type == Symlink {
+		return errors.Join(ErrChanged, err)
+	}
+	return &InTheWayError{Path: path.Join(w.at().name, base), Is: info.Type, Want: Directory}
+}
+
+// makePublic gives a directory that was made the mode 0755, whatever the umask or a default ACL,
+// and its label.
+func (r Root) makePublic(fd int, name string) error {
+	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	return cmp.Or(r.Label(dir, name, selinux.Directory), xattr.DropACL(dir), unix.Fchmod(dir, 0o755))
+}
+
+// maxLinks is how many symlinks one path may have, as in the kernel.
+const maxLinks = 40
+
+func elements(name string) []string {
+	all := strings.FieldsFunc(name, func(r rune) bool { return r == '/' })
+	return slices.DeleteFunc(all, func(e string) bool { return e == "." })
+}

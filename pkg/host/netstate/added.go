@@ -1,0 +1,173 @@
+package netstate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// addedSince is what was added to a network as people and scripts add it, with ip(8). It leaves out
+// what comes and goes with pods, and what a routing daemon, a DHCP client or the kernel made: those
+// have protocols of their own.
+type addedSince struct {
+	links      []string
+	addresses  [][]byte
+	routes     [][]byte
+	rules      [][]byte
+	nexthops   [][]byte
+	neighbours [][]byte
+}
+
+// RemoveAdded takes away what was added since a state. It may be retried, and changes nothing when
+// nothing came.
+func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
+	now, err := Read(ctx, w.net)
+	if err != nil {
+		return err
+	}
+	came := was.addedSince(now)
+	var errs []error
+	for _, name := range came.links {
+		if err := w.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // the kernel's own, which no one removes
+			errs = append(errs, err)
+		}
+	}
+	for _, m := range came.rules {
+		errs = append(errs, send("remove a policy rule", unix.RTM_DELRULE, 0, m, unix.ENOENT))
+	}
+	for _, m := range came.routes {
+		errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, byObject(m), unix.ESRCH, unix.ENODEV))
+	}
+	for _, m := range came.nexthops {
+		errs = append(errs, removeNexthop(m))
+	}
+	for _, m := range came.addresses {
+		errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL, unix.ENODEV))
+	}
+	for _, m := range came.neighbours {
+		errs = append(errs, send("remove a neighbour", unix.RTM_DELNEIGH, 0, m, unix.ENOENT, unix.ENODEV))
+	}
+	return errors.Join(errs...)
+}
+
+func (s State) addedSince(now State) (out addedSince) {
+	before := map[int]bool{}
+	for _, l := range s.Links {
+		before[l.Index] = true
+	}
+	nodes := map[int]bool{} // links that were there, and are not of Kubernetes; a veth may be the uplink
+	pods := map[int]bool{}
+	for _, l := range now.Links {
+		switch {
+		case sys.OfKubernetes(l.Name), l.Kind == "veth" && !before[l.Index]:
+			pods[l.Index] = true
+		case before[l.Index]:
+			nodes[l.Index] = true
+		case !l.Physical && !l.Loopback:
+			out.links = append(out.links, l.Name)
+		}
+	}
+	ids := map[string]bool{}
+	for _, m := range s.Addresses {
+		ids[addressID(m)] = true
+	}
+	for _, m := range now.Addresses {
+		if !ids[addressID(m)] && nodes[linkOf(m)] && lasting(m) {
+			out.addresses = append(out.addresses, m)
+		}
+	}
+	for _, m := range missing(now.Routes, s.Routes) {
+		link, there := routeLink(m)
+		if byHand(m[5]) && (!there || nodes[link]) {
+			out.routes = append(out.routes, m)
+		}
+	}
+	if s.Nexthops != nil {
+		out.nexthops = slices.DeleteFunc(now.Nexthops, func(m []byte) bool {
+			same := func(o []byte) bool { return objectID(o) == objectID(m) }
+			return !byHand(m[2]) || slices.ContainsFunc(s.Nexthops, same)
+		})
+	}
+	theirs := func(m []byte) bool { return !nodes[linkOf(m)] || !byHand(writtenBy(m)) }
+	if s.Neighbours != nil {
+		out.neighbours = slices.DeleteFunc(missing(now.Neighbours, s.Neighbours), theirs)
+	}
+	if s.Entries != nil {
+		out.neighbours = append(out.neighbours, slices.DeleteFunc(missing(now.Entries, s.Entries), theirs)...)
+	}
+	alone := now.routedOn(pods)
+	for _, m := range missing(now.Rules, s.Rules) {
+		if r := readRule(m); byHand(r.protocol) && !sys.OfKubernetes(r.iif) && !sys.OfKubernetes(r.oif) &&
+			!alone[r.src] && !alone[r.dst] {
+			out.rules = append(out.rules, m)
+		}
+	}
+	return out
+}
+
+// byHand says that ip(8) writes the protocol, or nobody who says who he is.
+func byHand(protocol byte) bool {
+	return protocol == unix.RTPROT_UNSPEC || protocol == unix.RTPROT_BOOT || protocol == unix.RTPROT_STATIC
+}
+
+// lasting says that an address is for ever, and not one that the kernel makes for a link.
+func lasting(m []byte) bool {
+	flags := uint32(m[2])
+	if b := sys.Attribute(m[unix.SizeofIfAddrmsg:], unix.IFA_FLAGS); len(b) == 4 {
+		flags = binary.NativeEndian.Uint32(b)
+	}
+	return flags&unix.IFA_F_PERMANENT != 0 && !(m[0] == unix.AF_INET6 && m[3] == unix.RT_SCOPE_LINK)
+}
+
+// routedOn are the addresses that a route of their own leads to over one of some links.
+func (s State) routedOn(links map[int]bool) map[netip.Addr]bool {
+	out := map[netip.Addr]bool{}
+	for _, m := range s.Routes {
+		link, _ := routeLink(m)
+		if dst, is := netip.AddrFromSlice(sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_DST)); is &&
+			int(m[1]) == dst.BitLen() && links[link] {
+			out[dst] = true
+		}
+	}
+	return out
+}
+
+// Lost says what of the network is not as it was, and nobody can bring back: devices, links that
+// others than us made, settings that the kernel refuses, and queueing disciplines of classes. Those
+// of pods go with their pods.
+func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) {
+	now, err := Read(ctx, w.net)
+	if err != nil {
+		return nil, err
+	}
+	queues := map[int]bool{}
+	for _, m := range missing(was.Qdiscs, now.Qdiscs) {
+		queues[linkOf(m)] = true
+	}
+	for _, l := range was.Links {
+		have := settings(now.Settings, l.Index) // each link has some
+		if queues[l.Index] && have != nil && !sys.OfKubernetes(l.Name) {
+			out = append(out, "queueing of link "+l.Name+" (tc qdisc)")
+		}
+		switch {
+		case sys.OfKubernetes(l.Name):
+		case have == nil && l.Kind != "veth":
+			out = append(out, "link "+l.Name)
+		case have != nil && len(missing(settings(was.Settings, l.Index), have)) > 0:
+			out = append(out, "settings of link "+l.Name+" (ip -d link)")
+		}
+	}
+	for _, m := range missing(was.Nexthops, now.Nexthops) {
+		if byHand(m[2]) {
+			out = append(out, fmt.Sprintf("nexthop object %d", objectID(m)))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,190 @@
+package netstate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// listAddresses lists the addresses but for temporary ones of IPv6. The kernel makes those beside
+// the address that they belong to, and from anybody else it takes one as an ordinary address
+// (net/ipv6/addrconf.c, manage_tempaddrs and inet6_rtm_newaddr).
+func listAddresses(ctx context.Context) ([][]byte, error) {
+	list, err := rawList(ctx, "addresses", unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.SizeofIfAddrmsg)
+	return slices.DeleteFunc(list, func(m []byte) bool {
+		return m[0] == unix.AF_INET6 && m[2]&unix.IFA_F_TEMPORARY != 0
+	}), err
+}
+
+// addressID is what tells one address from another: family, length, link and address.
+func addressID(m []byte) string {
+	id := append([]byte{m[0], m[1]}, m[4:8]...)
+	var local, address []byte
+	sys.EachAttribute(m[unix.SizeofIfAddrmsg:], func(kind uint16, _, value []byte) {
+		switch kind {
+		case unix.IFA_LOCAL:
+			local = value
+		case unix.IFA_ADDRESS:
+			address = value
+		}
+	})
+	return string(append(append(id, local...), address...))
+}
+
+// restoreAddresses takes away those that were made, and brings those back that are gone, in the
+// order in which they were: of those of a network the kernel speaks by the first. One of IPv6 is
+// tentative again when it was taken off for that. cost are routes of others that went on the way.
+// Before the managers of links have settled, addresses that came since stay where they are: who
+// takes one off and puts it behind does so while its manager removes it, and it would stay.
+func (w *Writer) restoreAddresses(
+	ctx context.Context, was State, made []rtnl.LinkAddress, settled bool,
+) (cost [][]byte, err error) {
+	had, err := listAddresses(ctx)
+	if err != nil {
+		return cost, err
+	}
+	routes, _, err := listRoutes(ctx)
+	if err != nil {
+		return cost, err
+	}
+	var errs []error
+	before := places(was.Addresses)
+	for _, m := range had {
+		if _, there := before[addressID(m)]; !there &&
+			slices.ContainsFunc(made, func(a rtnl.LinkAddress) bool { return w.isAddress(ctx, m, a) }) {
+			errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL))
+		}
+	}
+	now, err := listAddresses(ctx)
+	if err != nil {
+		return cost, errors.Join(append(errs, err)...)
+	}
+	have, names := ofLinks(now), rtnl.NamesOf(was.Links)
+	off, wanted := reorder(ofIPv6(was.Addresses, before), ofIPv6(now, before), order{
+		id:    addressID,
+		key:   func(m []byte) string { return string(m[3:8]) }, // a scope of a link
+		fixed: func(m []byte) bool { return !lasting(m) || sys.OfKubernetes(names[linkOf(m)]) },
+	})
+	for link, list := range ofLinks(was.Addresses) {
+		ofLink, on := inOrder(list, have[link], settled)
+		wanted = append(wanted, on...)
+		if !sys.OfKubernetes(names[int(link)]) { // services go on
+			off = append(off, ofLink...)
+		}
+	}
+	if len(off) > 0 {
+		cost = besides(routes, was.Routes)
+	}
+	for _, m := range slices.Backward(off) {
+		errs = append(errs, send("take an address off for another before it", unix.RTM_DELADDR, 0, m,
+			unix.EADDRNOTAVAIL, unix.ENODEV))
+	}
+	for _, m := range wanted {
+		errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m,
+			unix.EEXIST, unix.ENODEV))
+	}
+	return cost, errors.Join(errs...)
+}
+
+// places are where addresses stand in a list.
+func places(list [][]byte) map[string]int {
+	out := make(map[string]int, len(list))
+	for i, m := range list {
+		out[addressID(m)] = i
+	}
+	return out
+}
+
+// ofIPv6 are those of some addresses that are of IPv6, the oldest first. The newest is listed
+// first.
+func ofIPv6(list [][]byte, some map[string]int) (out [][]byte) {
+	for _, m := range slices.Backward(list) {
+		if _, is := some[addressID(m)]; is && m[0] == unix.AF_INET6 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// ofLinks are addresses of IPv4 by the numbers of their links, as they are listed: the primary ones
+// in the order in which they came, and then the secondary ones.
+func ofLinks(list [][]byte) map[uint32][][]byte {
+	out := map[uint32][][]byte{}
+	for _, m := range list {
+		if m[0] == unix.AF_INET {
+			link := binary.NativeEndian.Uint32(m[4:])
+			out[link] = append(out[link], m)
+		}
+	}
+	return out
+}
+
+// inOrder says how a link gets the wanted IPv4 addresses in their order: by taking those of off
+// away, and then adding those of on. The kernel adds an address behind those that are there, and
+// makes it secondary to one of its network (net/ipv4/devinet.c, __inet_insert_ifa). Those of
+// others come behind them once all have settled.
+func inOrder(wanted, have [][]byte, settled bool) (off, on [][]byte) {
+	should, is := places(wanted), places(have)
+	right, last := 0, -1
+	for ; right < len(wanted); right++ {
+		i, there := is[addressID(wanted[right])]
+		if !there || i <= last || settled && (have[i][2]^wanted[right][2])&unix.IFA_F_SECONDARY != 0 {
+			break
+		}
+		last = i
+	}
+	on = slices.Clone(wanted[right:])
+	networks := map[netip.Prefix]bool{}
+	for n, m := range on {
+		networks[network(m)] = true
+		if i, there := is[addressID(m)]; there {
+			on[n] = have[i] // with what is left of its life
+		}
+	}
+	for _, m := range have {
+		switch i, known := should[addressID(m)]; {
+		case known && i >= right:
+			off = append(off, m)
+		case settled && !known && networks[network(m)]: // and before them
+			off, on = append(off, m), append(on, m)
+		}
+	}
+	return off, on
+}
+
+// network is that of an address of IPv4.
+func network(m []byte) netip.Prefix {
+	to, _ := netip.AddrFromSlice(sys.Attribute(m[unix.SizeofIfAddrmsg:], unix.IFA_ADDRESS))
+	return netip.PrefixFrom(to, int(m[1])).Masked()
+}
+
+// besides are routes that came since, but for ours and the kernel's, and those by a nexthop object,
+// which do not go with an address.
+func besides(now, was [][]byte) [][]byte {
+	return slices.DeleteFunc(missing(now, was), func(m []byte) bool {
+		return m[5] == rtnl.RouteProtocol || m[5] == unix.RTPROT_KERNEL || advertised(m) ||
+			sys.Attribute(m[unix.SizeofRtMsg:], rtnl.NexthopID) != nil
+	})
+}
+
+// isAddress says that a message tells of an address on the link of its name.
+func (w *Writer) isAddress(ctx context.Context, m []byte, a rtnl.LinkAddress) bool {
+	l, err := w.net.Link(ctx, a.Link)
+	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Index || int(m[1]) != a.Prefix.Bits() {
+		return false
+	}
+	is := false
+	sys.EachAttribute(m[unix.SizeofIfAddrmsg:], func(kind uint16, _, value []byte) {
+		if addr, ok := netip.AddrFromSlice(value); ok && (kind == unix.IFA_LOCAL || kind == unix.IFA_ADDRESS) {
+			is = is || addr == a.Prefix.Addr()
+		}
+	})
+	return is
+}

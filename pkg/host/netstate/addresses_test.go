@@ -1,0 +1,164 @@
+package netstate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/test/netns"
+)
+
+// An address that a link of Kubernetes lost comes back, and the others of its services stay: its
+// order says nothing. The line that keeps it: addresses.go, OfKubernetes.
+func TestRestoreLeavesAddressesOfServices(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", `ip link add kube-ipvs0 type bridge; for n in 1 2 3; do ip addr add 10.96.0.$n/32 dev kube-ipvs0; done`)
+	ns.Do(func() {
+		h, ctx := openNet(t), t.Context()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		ns.Run("ip", "addr", "del", "10.96.0.1/32", "dev", "kube-ipvs0")
+		ok(t, h.Restore(ctx, was, Made{}, true))
+		now, err := h.net.Addresses(ctx, "kube-ipvs0")
+		ok(t, err)
+		var list []string
+		for _, a := range now {
+			list = append(list, a.Prefix.Addr().String())
+		}
+		if diff := cmp.Diff([]string{"10.96.0.2", "10.96.0.3", "10.96.0.1"}, list); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A node speaks by the address again by which it spoke: the first of its network is the first
+// again, where the kernel has made another one the first meanwhile, and where it took the others
+// along. What others added stays, behind. The lines that keep it: addresses.go, inOrder,
+// besides, and that those of IPv6 are brought back the last first.
+func TestRestoreKeepsTheOrderOfAddresses(t *testing.T) {
+	for _, promote := range []int{0, 1} {
+		t.Run(fmt.Sprintf("promote_secondaries=%d", promote), func(t *testing.T) {
+			ns := netns.New(t)
+			ns.Run("sh", "-ec", fmt.Sprintf(`ip link add up0 type veth peer name up1; ip link set up1 up; ip link set up0 up
+echo %d > /proc/sys/net/ipv4/conf/all/promote_secondaries; echo %d > /proc/sys/net/ipv4/conf/up0/promote_secondaries
+ip addr add 10.0.0.2/24 dev up0; ip addr add 10.0.1.2/24 dev up0; ip addr add 10.0.0.3/24 dev up0 label up0:1 metric 7
+ip route add default via 10.0.0.1; ip route add 10.9.0.0/24 via 10.0.0.7 src 10.0.0.3
+for n in 2 3 4; do ip -6 addr add 2001:db8::$n/64 dev up0 nodad; done`, promote, promote))
+			look := func() (out []string) {
+				shown := ns.Run("sh", "-ec", `ip -4 -o addr show up0; ip -6 -o addr show up0 scope global; ip route; ip route get 10.0.0.77`)
+				for line := range strings.Lines(shown) {
+					line, _, _ = strings.Cut(strings.Join(strings.Fields(line), " "), `\`)
+					out = append(out, line)
+				}
+				return out
+			}
+			ns.Do(func() {
+				h, ctx := openNet(t), t.Context()
+				before := look()
+				was, err := Read(ctx, h.net)
+				ok(t, err)
+				ns.Run("sh", "-ec", `ip addr del 10.0.0.2/24 dev up0; ip -6 addr flush dev up0 scope global`)
+				for range 2 {
+					ok(t, h.Restore(ctx, was, Made{}, true))
+					if diff := cmp.Diff(before, look()); diff != "" {
+						t.Errorf("not as before (-before +after):\n%s", diff)
+					}
+				}
+
+				ns.Run("sh", "-ec", `ip addr flush dev up0; ip addr add 10.0.0.9/24 dev up0 valid_lft 900 preferred_lft 900
+ip route add 10.99.0.0/16 via 10.0.0.44 proto bird`)
+				ok(t, h.Restore(ctx, was, Made{}, true))
+				var after, others []string
+				for _, line := range look() {
+					if strings.Contains(line, "10.0.0.9/24") || strings.Contains(line, "bird") {
+						others = append(others, line)
+					} else {
+						after = append(after, line)
+					}
+				}
+				if diff := cmp.Diff(before, after); diff != "" {
+					t.Errorf("not as before, beside what others added (-before +after):\n%s", diff)
+				}
+				if len(others) != 2 || !strings.Contains(others[0], "secondary dynamic") {
+					t.Errorf("what others added: %q", others)
+				}
+			})
+		})
+	}
+}
+
+// A temporary address (RFC 8981) is the kernel's own to make: an undo brings back the one that it
+// is made beside, and not the temporary one as an ordinary one. The line that keeps it:
+// addresses.go, IFA_F_TEMPORARY.
+func TestRestoreLeavesTemporaryAddresses(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", `echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
+ip link add up0 type veth peer name up1; echo 2 > /proc/sys/net/ipv6/conf/up0/use_tempaddr; ip link set up1 up; ip link set up0 up
+ip addr add 2001:db8:1::2/64 dev up0 valid_lft 900 preferred_lft 900 mngtmpaddr
+ip addr add 2001:db8:2::2/64 dev up0`)
+	look := func() (temporary, others []string) {
+		for line := range strings.Lines(ns.Run("ip", "-6", "-o", "addr", "show", "up0", "scope", "global")) {
+			if is := strings.Fields(line); strings.Contains(line, "temporary") {
+				temporary = append(temporary, is[3])
+			} else {
+				others = append(others, is[3])
+			}
+		}
+		return temporary, others
+	}
+	ns.Do(func() {
+		h, ctx := openNet(t), t.Context()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		temporary, before := look()
+		if len(temporary) != 1 || len(before) != 2 {
+			t.Fatalf("at first: temporary %q, and %q", temporary, before)
+		}
+		for _, change := range []string{"ip addr del " + temporary[0] + " dev up0", "ip -6 addr flush dev up0 scope global"} {
+			ns.Run("sh", "-ec", change)
+			ok(t, h.Restore(ctx, was, Made{}, true))
+			var after []string
+			if temporary, after = look(); !cmp.Equal(before, after) {
+				t.Errorf("after %s: (-want +got):\n%s", change, cmp.Diff(before, after))
+			}
+		}
+		if len(temporary) != 1 {
+			t.Errorf("of the address that came back there are: %q", temporary)
+		}
+	})
+}
+
+// Until the manager of a link has settled, what it is about to take off stays where it is. Taken
+// off for another before it, it would come back after its manager removed it. Then the order is
+// right again, and what others added stays behind. The lines that keep it: addresses.go, settled.
+func TestRestoreWaitsForManagersOfAddresses(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", `ip link add up0 type bridge; ip link set up0 up; ip addr add 10.0.0.2/24 dev up0`)
+	ns.Do(func() {
+		h, ctx := openNet(t), t.Context()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		ns.Run("sh", "-ec", `ip addr flush dev up0; ip addr add 10.0.0.9/24 dev up0`)
+		for _, c := range []struct {
+			settled bool
+			want    []string
+		}{
+			{false, []string{"10.0.0.9", "10.0.0.2"}}, {false, []string{"10.0.0.9", "10.0.0.2"}}, {true, []string{"10.0.0.2", "10.0.0.9"}},
+		} {
+			ok(t, h.Restore(ctx, was, Made{}, c.settled))
+			now, err := h.net.Addresses(ctx, "up0")
+			ok(t, err)
+			var list []string
+			for _, a := range now {
+				if a.Prefix.Addr().Is4() {
+					list = append(list, a.Prefix.Addr().String())
+				}
+			}
+			if diff := cmp.Diff(c.want, list); diff != "" {
+				t.Errorf("settled %v (-want +got):\n%s", c.settled, diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package netstate
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// linkSettings are attributes of every link that the kernel tells of and takes, besides its MTU,
+// MAC, flags, name and master (net/core/rtnetlink.c, do_setlink).
+var linkSettings = []uint16{
+	unix.IFLA_TXQLEN, unix.IFLA_IFALIAS, unix.IFLA_GROUP, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GSO_MAX_SIZE,
+	unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE,
+}
+
+// span is a range of numbers of attributes in what a link has by its kind (IFLA_INFO_DATA), or by
+// that of its master.
+type span struct {
+	data        uint16
+	kind        string
+	first, last uint16
+}
+
+const (
+	ofLink = unix.IFLA_INFO_DATA
+	ofPort = unix.IFLA_INFO_SLAVE_DATA
+)
+
+// kindSettings are the attributes that the kernel takes, each by itself, of kinds whose data also
+// has what the kernel sets: timers, counters. Of any other kind all attributes are settings.
+var kindSettings = []span{
+	{ofLink, "bridge", unix.IFLA_BR_FORWARD_DELAY, unix.IFLA_BR_GROUP_FWD_MASK},
+	{ofLink, "bridge", unix.IFLA_BR_GROUP_ADDR, unix.IFLA_BR_GROUP_ADDR},
+	{ofLink, "bridge", unix.IFLA_BR_MCAST_ROUTER, unix.IFLA_BR_VLAN_DEFAULT_PVID},
+	{ofLink, "bridge", unix.IFLA_BR_VLAN_STATS_ENABLED, unix.IFLA_BR_MULTI_BOOLOPT},
+	{ofLink, "bridge", unix.IFLA_BR_FDB_MAX_LEARNED, unix.IFLA_BR_FDB_MAX_LEARNED},
+	{ofLink, "bond", unix.IFLA_BOND_MODE, unix.IFLA_BOND_MODE},
+	{ofLink, "bond", unix.IFLA_BOND_MIIMON, unix.IFLA_BOND_AD_SELECT},
+	{ofLink, "bond", unix.IFLA_BOND_AD_ACTOR_SYS_PRIO, unix.IFLA_BOND_COUPLED_CONTROL},
+	{ofLink, "vlan", unix.IFLA_VLAN_FLAGS, unix.IFLA_VLAN_INGRESS_QOS},
+	{ofLink, "macvlan", unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
+	{ofLink, "macvlan", unix.IFLA_MACVLAN_BC_QUEUE_LEN, unix.IFLA_MACVLAN_BC_QUEUE_LEN},
+	{ofLink, "ipvlan", unix.IFLA_IPVLAN_MODE, unix.IFLA_IPVLAN_FLAGS},
+	{ofPort, "bridge", unix.IFLA_BRPORT_PRIORITY, unix.IFLA_BRPORT_PROXYARP_WIFI},
+	{ofPort, "bridge", unix.IFLA_BRPORT_MULTICAST_ROUTER, unix.IFLA_BRPORT_BACKUP_PORT},
+	{ofPort, "bridge", unix.IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT, unix.IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT},
+	{ofPort, "bridge", unix.IFLA_BRPORT_LOCKED, unix.IFLA_BRPORT_MAB},
+	{ofPort, "bridge", unix.IFLA_BRPORT_MCAST_MAX_GROUPS, unix.IFLA_BRPORT_BACKUP_NHID},
+	{ofPort, "bond", unix.IFLA_BOND_SLAVE_QUEUE_ID, unix.IFLA_BOND_SLAVE_QUEUE_ID},
+	{ofPort, "bond", unix.IFLA_BOND_SLAVE_PRIO, unix.IFLA_BOND_SLAVE_PRIO},
+}
+
+// runningKinds are kinds of which the kernel tells counters, or what a program has open. Of one
+// that is not here Lost would say that its settings are not as they were.
+var runningKinds = []string{"can", "hsr", "tun"}
+
+// wholeKinds are tunnels of which the kernel takes all settings at once: one that is not said is
+// reset (net/ipv4/ip_gre.c, ipgre_changelink).
+var wholeKinds = []string{
+	"gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan", "ipip", "sit", "ip6tnl", "vti", "vti6", "xfrm",
+}
+
+// vlanFlags are the flags of a VLAN's link as of Linux 5.2 (linux/if_vlan.h, vlan_flags).
+const vlanFlags = 0x1f
+
+// listSettings lists the settings of all links: for each a message of which each attribute sets one
+// of them, as it is.
+func listSettings(ctx context.Context) ([][]byte, error) {
+	ask := linkQuestion(1 << 3) // RTEXT_FILTER_SKIP_STATS
+	list, err := rawList(ctx, "settings of links", unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.SizeofIfInfomsg, ask...)
+	for i, m := range list {
+		list[i] = settingsMessage(m)
+	}
+	return list, err
+}
+
+// linkQuestion asks for links, with more or less than usual.
+func linkQuestion(mask uint32) []byte {
+	return append(make([]byte, unix.SizeofIfInfomsg),
+		sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, mask))...)
+}
+
+func settingsMessage(m []byte) []byte {
+	out := make([]byte, unix.SizeofIfInfomsg)
+	copy(out[4:8], m[4:])
+	alias := sys.NewAttribute(unix.IFLA_IFALIAS, nil)
+	sys.EachAttribute(m[unix.SizeofIfInfomsg:], func(kind uint16, whole, value []byte) {
+		switch {
+		case kind == unix.IFLA_IFALIAS:
+			alias = whole
+		case slices.Contains(linkSettings, kind):
+			out = append(out, whole...)
+		case kind == unix.IFLA_LINKINFO:
+			out = infoSettings(infoSettings(out, value, unix.IFLA_INFO_KIND, ofLink), value, unix.IFLA_INFO_SLAVE_KIND, ofPort)
+		case kind == unix.IFLA_PROP_LIST:
+			sys.EachAttribute(value, func(_ uint16, name, _ []byte) {
+				out = append(out, nested(unix.IFLA_PROP_LIST, name)...)
+			})
+		case kind == unix.IFLA_AF_SPEC:
+			if token := sys.Attribute(sys.Attribute(value, unix.AF_INET6), unix.IFLA_INET6_TOKEN); token != nil {
+				token = sys.NewAttribute(unix.IFLA_INET6_TOKEN, token)
+				out = append(out, nested(unix.IFLA_AF_SPEC, nested(unix.AF_INET6, token))...)
+			}
+		}
+	})
+	return append(out, alias...)
+}
+
+// infoSettings adds the settings that a link has by its kind, or by that of its master.
+func infoSettings(out, info []byte, ofKind, ofData uint16) []byte {
+	kind, data := sys.Attribute(info, ofKind), sys.Attribute(info, ofData)
+	name := unix.ByteSliceToString(kind)
+	set := func(data []byte) {
+		out = append(out, nested(unix.IFLA_LINKINFO, sys.NewAttribute(ofKind, kind), nested(ofData, data))...)
+	}
+	if ofData == ofLink && slices.Contains(wholeKinds, name) {
+		set(data)
+		return out
+	}
+	spans := slices.DeleteFunc(slices.Clone(kindSettings), func(s span) bool { return s.data != ofData || s.kind != name })
+	if len(spans) == 0 && !slices.Contains(runningKinds, name) {
+		spans = []span{{last: math.MaxUint16}}
+	}
+	sys.EachAttribute(data, func(at uint16, whole, _ []byte) {
+		if !slices.ContainsFunc(spans, func(s span) bool { return s.first <= at && at <= s.last }) {
+			return
+		}
+		if name == "vlan" && at == unix.IFLA_VLAN_FLAGS { // in a mask of all bits, which the kernel refuses
+			whole = bytes.Clone(whole)
+			binary.NativeEndian.PutUint32(whole[8:], vlanFlags)
+		}
+		set(whole)
+	})
+	return out
+}
+
+// nested is an attribute of attributes.
+func nested(kind uint16, attributes ...[]byte) []byte {
+	return sys.NewAttribute(kind|unix.NLA_F_NESTED, slices.Concat(attributes...))
+}
+
+// settings are the attributes of one link's message.
+func settings(list [][]byte, index int) (out [][]byte) {
+	for _, m := range list {
+		if linkOf(m) == index {
+			sys.EachAttribute(m[unix.SizeofIfInfomsg:], func(_ uint16, whole, _ []byte) { out = append(out, whole) })
+		}
+	}
+	return out
+}
+
+// linkOf is the link that a message of a link, an address or a neighbour names in its head.
+func linkOf(m []byte) int { return int(binary.NativeEndian.Uint32(m[4:])) }
+
+// restoreSettings gives links their other settings back, once they have their masters. Who made a
+// link of Kubernetes again has set it. What the kernel refuses is tried again with the links, for
+// some depends on others, and what it goes on to refuse [Writer.Lost] tells of.
+func (w *Writer) restoreSettings(ctx context.Context, was State, now map[string]rtnl.Link) error {
+	list, err := listSettings(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range was.Links {
+		have, there := now[l.Name]
+		if !there || have.Index != l.Index && sys.OfKubernetes(l.Name) {
+			continue
+		}
+		wanted, is := settings(was.Settings, l.Index), settings(list, have.Index)
+		for _, s := range append(unset(is, wanted), missing(wanted, is)...) {
+			kind := unix.RTM_NEWLINK
+			if binary.NativeEndian.Uint16(s[2:]) == unix.IFLA_PROP_LIST|unix.NLA_F_NESTED {
+				kind = unix.RTM_NEWLINKPROP
+			}
+			_ = sendLink(kind, have.Index, 0, 0, s)
+		}
+	}
+	return nil
+}
+
+// unset sets those of a kind to zero that there were none of, such as the primary port of a bond:
+// the kernel lists none then.
+func unset(is, wanted [][]byte) (out [][]byte) {
+	if wanted == nil { // an earlier release did not look
+		return nil
+	}
+	were := map[string]bool{}
+	for _, s := range wanted {
+		name, _ := kindSetting(s)
+		were[name] = true
+	}
+	for _, s := range is {
+		if name, value := kindSetting(s); value > 0 && !were[name] {
+			zero := slices.Clone(s)
+			clear(zero[value:])
+			out = append(out, zero)
+		}
+	}
+	return out
+}
+
+// kindSetting names a setting of a kind by all before its value but for lengths, and says where its
+// value begins; 0: it is none of a kind.
+func kindSetting(s []byte) (name string, value int) {
+	if binary.NativeEndian.Uint16(s[2:]) != unix.IFLA_LINKINFO|unix.NLA_F_NESTED {
+		return "", 0
+	}
+	data := 4 + (int(binary.NativeEndian.Uint16(s[4:]))+3)&^3 // behind the kind
+	if value = data + 8; len(s) < value {
+		return "", 0
+	}
+	return string(s[4:data]) + string(s[data+2:data+4]) + string(s[value-2:value]), value
+}

@@ -1,0 +1,216 @@
+package netstate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// renamed is a link that has another name than it had.
+type renamed struct{ now, was rtnl.Link }
+
+// restoreNames gives links their names back. Who looks after a link finds it by its name, as the
+// files of networkd do, and so does all that follows here. Links of Kubernetes are renamed by who
+// made them.
+func (w *Writer) restoreNames(ctx context.Context, was []rtnl.Link) error {
+	now, err := w.net.Links(ctx)
+	if err != nil {
+		return err
+	}
+	var list []renamed
+	for _, l := range now {
+		at := slices.IndexFunc(was, func(o rtnl.Link) bool { return o.Index == l.Index && o.Name != l.Name })
+		if at >= 0 && !sys.OfKubernetes(l.Name) && !sys.OfKubernetes(was[at].Name) {
+			list = append(list, renamed{l, was[at]})
+		}
+	}
+	var errs []error
+	for _, r := range list { // two may have changed their names
+		if slices.ContainsFunc(list, func(o renamed) bool { return o.was.Name == r.now.Name }) {
+			errs = append(errs, w.rename(ctx, r, fmt.Sprintf("link-%d", r.was.Index)))
+		}
+	}
+	for _, r := range list {
+		errs = append(errs, w.rename(ctx, r, r.was.Name))
+	}
+	return errors.Join(errs...)
+}
+
+// rename gives a link a name, which may be another name of its own by now. Before Linux 6.2 it has
+// to be down for that; it comes up with its other settings.
+func (w *Writer) rename(ctx context.Context, r renamed, name string) error {
+	index, text := r.now.Index, append([]byte(name), 0)
+	rename := func() error { return setLink(index, sys.NewAttribute(unix.IFLA_IFNAME, text)) }
+	err := rename()
+	if errors.Is(err, unix.EBUSY) && setFlags(index, 0, unix.IFF_UP) == nil {
+		err = rename()
+	}
+	if o, _ := w.net.Link(ctx, name); errors.Is(err, unix.EEXIST) && o.Index == index {
+		alternative := sys.NewAttribute(unix.IFLA_PROP_LIST|unix.NLA_F_NESTED, sys.NewAttribute(unix.IFLA_ALT_IFNAME, text))
+		if sendLink(unix.RTM_DELLINKPROP, index, 0, 0, alternative) == nil {
+			err = rename()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("bring link %s back, which is %s now: %w", r.was.Name, r.now.Name, err)
+	}
+	sys.Changed(w.log, "link renamed back", zap.String("link", name), zap.String("from", r.now.Name))
+	return nil
+}
+
+// delMade removes a link that was not there before, also one that the default route goes through by
+// now: that one was not there either. A device that was plugged in meanwhile stays.
+func (w *Writer) delMade(ctx context.Context, name string) error {
+	l, err := w.net.Link(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) || l.Physical || l.Loopback {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove link %s: %w", name, err)
+	}
+	if err := sendLink(unix.RTM_DELLINK, l.Index, 0, 0); err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("remove link %s, which the change made: %w", name, err)
+	}
+	return nil
+}
+
+// restoreLinks gives links back how they were, then the masters that they had, and what they had by
+// these. What went meanwhile is left. made are links of ours: one that went is made again. Some
+// settings set others: the mode of an ipvlan its flags.
+func (w *Writer) restoreLinks(ctx context.Context, was State, made []string) (err error) {
+	for range 2 {
+		now, listed := w.byName(ctx)
+		if listed != nil {
+			return listed
+		}
+		var errs []error
+		for _, l := range was.Links {
+			if have, there := now[l.Name]; there {
+				errs = append(errs, restoreLink(have, l))
+			} else if slices.Contains(made, l.Name) && (l.Kind == "bridge" || l.Kind == "dummy") {
+				errs = append(errs, w.makeAgain(ctx, l))
+			}
+		}
+		if now, listed = w.byName(ctx); listed != nil {
+			return errors.Join(append(errs, listed)...)
+		}
+		for _, l := range was.Links {
+			if have, there := now[l.Name]; there {
+				errs = append(errs, restoreMaster(have, l, now))
+			}
+		}
+		err = errors.Join(append(errs, w.restoreSettings(ctx, was, now), w.restoreVLANs(ctx, was, now))...)
+	}
+	return err
+}
+
+func (w *Writer) byName(ctx context.Context) (map[string]rtnl.Link, error) {
+	links, err := w.net.Links(ctx)
+	out := make(map[string]rtnl.Link, len(links))
+	for _, l := range links {
+		out[l.Name] = l
+	}
+	return out, err
+}
+
+// makeAgain makes a link with the number that it had, which its addresses and routes are kept by.
+func (w *Writer) makeAgain(ctx context.Context, was rtnl.Link) error {
+	err := w.links.AddLink(ctx, was)
+	have := rtnl.Link{}
+	if err == nil {
+		have, err = w.net.Link(ctx, was.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("bring link %s back: %w", was.Name, err)
+	}
+	return restoreLink(have, was)
+}
+
+// restoreLink gives a link its settings back, a physical one too.
+func restoreLink(have, was rtnl.Link) error {
+	var errs []error
+	if have.MTU != was.MTU {
+		mtu := binary.NativeEndian.AppendUint32(nil, uint32(was.MTU))
+		errs = append(errs, setLink(have.Index, sys.NewAttribute(unix.IFLA_MTU, mtu)))
+	}
+	if mac, err := net.ParseMAC(was.MAC); err == nil && have.MAC != was.MAC && !was.Loopback {
+		errs = append(errs, setLink(have.Index, sys.NewAttribute(unix.IFLA_ADDRESS, mac)))
+	}
+	if mask := comparedFlags(was); (have.Flags^flags(was))&mask != 0 {
+		errs = append(errs, setFlags(have.Index, flags(was)&mask, mask))
+	}
+	if err := errors.Join(errs...); err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("bring link %s back to what it was: %w", was.Name, err)
+	}
+	return nil
+}
+
+// settableFlags are those that can be set (net/core/dev.c, __dev_change_flags). The kernel sets the
+// others.
+const settableFlags = unix.IFF_UP | unix.IFF_NOARP | unix.IFF_MULTICAST | unix.IFF_ALLMULTI | unix.IFF_PROMISC | unix.IFF_DYNAMIC |
+	unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
+
+// flags are those that a link had, and comparedFlags which of them are known and can be set:
+// journals of earlier releases say whether it was up, and no more.
+func flags(l rtnl.Link) uint32 {
+	if l.Flags == 0 && l.Up {
+		return unix.IFF_UP
+	}
+	return l.Flags
+}
+
+func comparedFlags(l rtnl.Link) uint32 {
+	if l.Flags == 0 {
+		return unix.IFF_UP
+	}
+	return settableFlags
+}
+
+// restoreMaster makes a link the port of what it was a port of, if that is there: a file of
+// networkd may have put the uplink into a bridge.
+func restoreMaster(have, was rtnl.Link, now map[string]rtnl.Link) error {
+	of, there := now[was.Master] // index 0: of none
+	if have.Master == was.Master || was.Master != "" && !there {
+		return nil
+	}
+	master := binary.NativeEndian.AppendUint32(nil, uint32(of.Index))
+	move := func() error { return setLink(have.Index, sys.NewAttribute(unix.IFLA_MASTER, master)) }
+	err := move()
+	// A bond (EPERM) and a team (EBUSY) refuse a link that is up.
+	if (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EBUSY)) && setFlags(have.Index, 0, unix.IFF_UP) == nil {
+		err = errors.Join(move(), setFlags(have.Index, flags(was)&unix.IFF_UP, unix.IFF_UP))
+	}
+	if err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("bring link %s back to its master %q: %w", was.Name, was.Master, err)
+	}
+	return nil
+}
+
+// setFlags sets those flags of a link that the mask names.
+func setFlags(index int, flags, mask uint32) error {
+	return sendLink(unix.RTM_NEWLINK, index, flags, mask)
+}
+
+// setLink sets what one attribute says of a link.
+func setLink(index int, attribute []byte) error {
+	return sendLink(unix.RTM_NEWLINK, index, 0, 0, attribute)
+}
+
+// sendLink sends a message of one link.
+func sendLink(kind, index int, flags, mask uint32, attributes ...[]byte) error {
+	m := make([]byte, unix.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint32(m[4:], uint32(index))
+	binary.NativeEndian.PutUint32(m[8:], flags)
+	binary.NativeEndian.PutUint32(m[12:], mask)
+	return send("change a link", kind, 0, slices.Concat(append([][]byte{m}, attributes...)...))
+}

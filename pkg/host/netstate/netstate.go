@@ -1,0 +1,92 @@
+// Package netstate writes down how the network of a namespace is, and brings it back: an undo's
+// addresses, routes, rules, neighbours and settings of links.
+package netstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// State is the network of a namespace as it was. Addresses, routes and rules are rtnetlink's own
+// messages, as `ip route save` keeps them: so each comes back with all its attributes, unknown ones
+// too. It is of use until the next boot: links are named by their index.
+type State struct {
+	Links     []rtnl.Link `json:"links"`
+	Addresses [][]byte    `json:"addresses"`
+	Routes    [][]byte    `json:"routes"`
+	Rules     [][]byte    `json:"rules"`
+	// Settings are what else can be set of links; nil: an earlier release did not look.
+	Settings [][]byte `json:"settings,omitzero"`
+	// VLANs are those of bridges and their ports; nil: an earlier release did not look.
+	VLANs [][]byte `json:"vlans,omitzero"`
+	// Neighbours are those that somebody wrote down; nil: an earlier release did not look.
+	Neighbours [][]byte `json:"neighbours,omitzero"`
+	// Entries are neighbours that the host answers for, and addresses that somebody wrote down for
+	// a bridge or a VXLAN; nil: an earlier release did not look.
+	Entries [][]byte `json:"entries,omitzero"`
+	// Nexthops are the objects that routes name; nil: an earlier release did not look.
+	Nexthops [][]byte `json:"nexthops,omitzero"`
+	// Qdiscs are how links queue; nil: an earlier release did not look.
+	Qdiscs [][]byte `json:"qdiscs,omitzero"`
+	// Expires has the seconds that the route at each index had still to live; 0: for ever.
+	Expires []uint32 `json:"expires"`
+}
+
+// Writer brings the network back that a [State] tells of.
+type Writer struct {
+	net   *rtnl.Reader
+	links *rtnl.Writer
+	log   *zap.Logger
+}
+
+// NewWriter changes the network that net reads. log may be nil.
+func NewWriter(net *rtnl.Reader, links *rtnl.Writer, log *zap.Logger) *Writer {
+	return &Writer{net: net, links: links, log: log}
+}
+
+// ruleHead is the size of the fixed head of a rule's message (linux/fib_rules.h, fib_rule_hdr).
+const ruleHead = 12
+
+// rawList lists objects as the kernel says them. ask is the question, zeros if it is shorter than
+// the head.
+func rawList(ctx context.Context, what string, get, kind, head int, ask ...byte) ([][]byte, error) {
+	ask = append(ask, make([]byte, max(0, head-len(ask)))...)
+	list, err := sys.Dump(ctx, what, func() ([][]byte, error) {
+		req := nl.NewNetlinkRequest(get, unix.NLM_F_DUMP)
+		req.AddRawData(ask)
+		return req.Execute(unix.NETLINK_ROUTE, uint16(kind))
+	})
+	if errors.Is(err, unix.EOPNOTSUPP) { // Linux before 5.3 has no nexthop objects, and some no queueing disciplines
+		return nil, nil
+	}
+	return slices.DeleteFunc(list, func(m []byte) bool { return len(m) < head }), err
+}
+
+// missing are the messages of a that b has not.
+func missing(a, b [][]byte) [][]byte {
+	have := map[string]bool{}
+	for _, m := range b {
+		have[string(m)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(m []byte) bool { return have[string(m)] })
+}
+
+// send sends a message that was read. Errors among fine say that it is so already.
+func send(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
+	req := nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
+	req.AddRawData(m)
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	if err == nil || slices.ContainsFunc(fine, func(e unix.Errno) bool { return errors.Is(err, e) }) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

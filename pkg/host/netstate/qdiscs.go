@@ -1,0 +1,68 @@
+package netstate
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// Of linux/rtnetlink.h.
+const (
+	qdiscHead    = 20 // sizeof(struct tcmsg): with a link, a handle and a parent
+	qdiscKind    = 1  // TCA_KIND
+	qdiscOptions = 2  // TCA_OPTIONS
+)
+
+// classless are the queueing disciplines that are all that their own options say. Of others the
+// classes and filters are not known. mq gives each queue of a device the kernel's default.
+var classless = []string{"bfifo", "cake", "codel", "fq", "fq_codel", "fq_pie", "mq", "noqueue", "pfifo", "pfifo_fast",
+	"pie", "sfq", "tbf"}
+
+// restoreQdiscs has links queue again as they did, where that needs neither classes nor filters.
+// What the kernel does not take is said by [Writer.Lost].
+func restoreQdiscs(ctx context.Context, was State) error {
+	now, err := listQdiscs(ctx)
+	if err != nil {
+		return err
+	}
+	names := rtnl.NamesOf(was.Links)
+	const links, parent = 8, 12 // where the number of the link ends, and that of the parent
+	for _, q := range missing(was.Qdiscs, now) {
+		if sys.OfKubernetes(names[linkOf(q)]) || binary.NativeEndian.Uint32(q[links:]) != netlink.HANDLE_ROOT ||
+			!slices.Contains(classless, sys.AttributeText(q[parent:], qdiscKind)) {
+			continue
+		}
+		m := slices.Concat(q[:links], make([]byte, 4), q[links:parent], make([]byte, 4), q[parent:])
+		_ = send("bring a queueing discipline back", unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, m)
+	}
+	return nil
+}
+
+// listQdiscs lists how links queue and what they filter by (`tc qdisc`), without the handles, which
+// the kernel draws.
+func listQdiscs(ctx context.Context) ([][]byte, error) {
+	list, err := rawList(ctx, "queueing disciplines", unix.RTM_GETQDISC, unix.RTM_NEWQDISC, qdiscHead)
+	out := [][]byte{}
+	for _, m := range list {
+		parent := binary.NativeEndian.Uint32(m[12:])
+		if parent>>16 != netlink.HANDLE_ROOT>>16 { // no root
+			parent &= 0xffff
+		}
+		q := binary.NativeEndian.AppendUint32(slices.Concat(make([]byte, 4), m[4:8]), parent)
+		sys.EachAttribute(m[qdiscHead:], func(kind uint16, whole, _ []byte) {
+			if kind == qdiscKind || kind == qdiscOptions {
+				q = append(q, whole...)
+			}
+		})
+		if sys.AttributeText(m[qdiscHead:], qdiscKind) != "noop" { // of a link that was never up
+			out = append(out, q)
+		}
+	}
+	return out, err
+}

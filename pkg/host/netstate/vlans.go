@@ -1,0 +1,118 @@
+package netstate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// listVLANs lists the VLANs of each bridge and each port of one, with ranges where the kernel has
+// them.
+func listVLANs(ctx context.Context) ([][]byte, error) {
+	ask := linkQuestion(nl.RTEXT_FILTER_BRVLAN_COMPRESSED)
+	ask[0] = unix.AF_BRIDGE
+	list, err := rawList(ctx, "VLANs of bridges", unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.SizeofIfInfomsg, ask...)
+	out := [][]byte{}
+	for _, m := range list {
+		body := m[unix.SizeofIfInfomsg:]
+		master, vlans := sys.Attribute(body, unix.IFLA_MASTER), sys.Attribute(body, unix.IFLA_AF_SPEC)
+		if master == nil || sys.Attribute(vlans, nl.IFLA_BRIDGE_FLAGS) != nil { // of a device with a switch of its own
+			continue
+		}
+		port := slices.Clone(m[:unix.SizeofIfInfomsg])
+		sys.EachAttribute(body, func(kind uint16, whole, _ []byte) {
+			if kind == unix.IFLA_MASTER || kind == unix.IFLA_AF_SPEC {
+				port = append(port, whole...)
+			}
+		})
+		out = append(out, port)
+	}
+	return out, err
+}
+
+// vlansOf are the VLANs of a message, each with what it is to the port (linux/if_bridge.h,
+// bridge_vlan_info), and the bridge that they are of.
+func vlansOf(m []byte) (bridge int, flags map[uint16]uint16) {
+	body := m[unix.SizeofIfInfomsg:]
+	flags = map[uint16]uint16{}
+	first := uint16(0)
+	sys.EachAttribute(sys.Attribute(body, unix.IFLA_AF_SPEC), func(kind uint16, _, value []byte) {
+		if kind != nl.IFLA_BRIDGE_VLAN_INFO || len(value) < 4 {
+			return
+		}
+		is, id := binary.NativeEndian.Uint16(value), binary.NativeEndian.Uint16(value[2:])
+		switch {
+		case is&nl.BRIDGE_VLAN_INFO_RANGE_BEGIN != 0:
+			first = id
+			return
+		case is&nl.BRIDGE_VLAN_INFO_RANGE_END == 0:
+			first = id
+		}
+		for n := first; n <= id; n++ {
+			flags[n] = is & (nl.BRIDGE_VLAN_INFO_PVID | nl.BRIDGE_VLAN_INFO_UNTAGGED)
+		}
+	})
+	return sys.Number(sys.Attribute(body, unix.IFLA_MASTER)), flags
+}
+
+// restoreVLANs gives bridges and ports that have their bridge again the VLANs that they had. A port
+// loses its VLANs with its bridge, and gets the bridge's usual one with it.
+func (w *Writer) restoreVLANs(ctx context.Context, was State, now map[string]rtnl.Link) error {
+	list, err := listVLANs(ctx)
+	if err != nil {
+		return err
+	}
+	ports := map[int][]byte{}
+	for _, m := range list {
+		ports[linkOf(m)] = m
+	}
+	names := rtnl.NamesOf(was.Links)
+	var errs []error
+	for _, m := range was.VLANs {
+		have := now[names[linkOf(m)]]
+		port, there := ports[have.Index]
+		if !there || have.Index != linkOf(m) && sys.OfKubernetes(have.Name) {
+			continue
+		}
+		bridge, wanted := vlansOf(m)
+		on, has := vlansOf(port)
+		if now[names[bridge]].Index == on {
+			errs = append(errs, restoreVLANsOf(have.Index, have.Index == on, wanted, has))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func restoreVLANsOf(link int, bridge bool, wanted, has map[uint16]uint16) error {
+	var errs []error
+	change := func(kind int, id, flags uint16) {
+		m := make([]byte, unix.SizeofIfInfomsg)
+		m[0] = unix.AF_BRIDGE
+		binary.NativeEndian.PutUint32(m[4:], uint32(link))
+		number := func(n uint16) []byte { return binary.NativeEndian.AppendUint16(nil, n) }
+		of := sys.NewAttribute(nl.IFLA_BRIDGE_VLAN_INFO, append(number(flags), number(id)...))
+		if bridge {
+			of = append(sys.NewAttribute(nl.IFLA_BRIDGE_FLAGS, number(nl.BRIDGE_FLAGS_SELF)), of...)
+		}
+		errs = append(errs, send("bring the VLANs of a port back", kind, 0, append(m, nested(unix.IFLA_AF_SPEC, of)...),
+			unix.ENODEV, unix.ENOENT))
+	}
+	for id := range has {
+		if _, keep := wanted[id]; !keep {
+			change(unix.RTM_DELLINK, id, 0)
+		}
+	}
+	for id, flags := range wanted {
+		if is, there := has[id]; !there || is != flags {
+			change(unix.RTM_SETLINK, id, flags)
+		}
+	}
+	return errors.Join(errs...)
+}

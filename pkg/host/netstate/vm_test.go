@@ -1,0 +1,141 @@
+package netstate
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/test/netns"
+	"github.com/netwright/netwright/test/vm"
+)
+
+// inVM is set for this test program when it runs inside of a virtual machine.
+const inVM = "NETWRIGHT_TEST_IN_VM"
+
+// TestKernelInAVM boots a machine whose kernel has all kinds of links, and runs itself there.
+func TestKernelInAVM(t *testing.T) {
+	if os.Getenv(inVM) == "" {
+		self, err := os.Executable()
+		ok(t, err)
+		boots := vm.Run(t, vm.Options{
+			Payload: map[string]string{"netstate.test": self},
+			Boots:   []string{inVM + "=1 ./netstate.test -test.run='^TestKernelInAVM$' -test.v -test.timeout=10m"},
+		})
+		t.Log(boots[0].Output)
+		return
+	}
+	if out, err := exec.Command("modprobe", "-a", "bridge", "veth", "8021q", "ip_gre", "vxlan", "macvlan",
+		"ipvlan", "geneve", "bonding", "vrf", "macsec").CombinedOutput(); err != nil {
+		t.Fatalf("modprobe: %v\n%s", err, out)
+	}
+	t.Run("ports of bonds and teams", testPortsComeBack)
+	t.Run("VLANs of a bridge", testVLANsComeBack)
+	t.Run("a network of chance", func(t *testing.T) { testNetworkOfChance(t, 3) })
+	t.Run("settings that are taken in another form than listed", testSettingsOfKindsComeBack)
+}
+
+// An undo makes an uplink a port again of the bond or the team that it was taken out of: these take
+// only a link that is down. The line that keeps it: links.go, restoreMaster.
+func testPortsComeBack(t *testing.T) {
+	for kind, module := range map[string]string{"bond": "bonding", "team": "team"} {
+		if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
+			t.Fatalf("modprobe %s: %v\n%s", module, err, out)
+		}
+		ns := netns.New(t)
+		ns.Run("sh", "-ec", `ip link add port0 type veth peer name port1; ip link set port1 up; ip link add master0 type `+kind+`
+ip link set port0 master master0; ip link set master0 up; ip link set port0 up
+ip addr add 10.9.0.2/24 dev master0; ip route add default via 10.9.0.1`)
+		route := ns.Run("ip", "route", "show", "default")
+		ns.Do(func() {
+			h, ctx := openNet(t), t.Context()
+			was, err := Read(ctx, h.net)
+			ok(t, err)
+			ns.Run("sh", "-ec", `ip link set port0 nomaster; ip link set port0 up; ip addr del 10.9.0.2/24 dev master0; ip addr add 10.9.0.2/24 dev port0`)
+			for range 2 {
+				if err := h.Restore(ctx, was, Made{}, true); err != nil {
+					t.Errorf("%s: %v", kind, err)
+				}
+				l, err := h.net.Link(ctx, "port0")
+				ok(t, err)
+				if now := ns.Run("ip", "route", "show", "default"); l.Master != "master0" || !l.Up ||
+					strings.Fields(now)[4] != strings.Fields(route)[4] {
+					t.Errorf("%s: the port has the master %q, up: %t; %s", kind, l.Master, l.Up, now)
+				}
+			}
+		})
+	}
+}
+
+// Bridges and ports have the VLANs again that they had: also a port that lost them with its bridge,
+// and the bridge itself. What a port of Kubernetes has that was made again stays. The lines that
+// keep it: vlans.go, listVLANs, restoreVLANs and restoreVLANsOf.
+func testVLANsComeBack(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", `ip link add br0 type bridge vlan_filtering 1 vlan_default_pvid 7 vlan_protocol 802.1ad
+for l in a b c cali; do ip link add ${l}0 type veth peer name ${l}1; ip link set ${l}0 master br0; done
+bridge vlan add vid 10 dev a0 pvid untagged; bridge vlan add vid 20-29 dev a0; bridge vlan add vid 30 dev a0 untagged; bridge vlan del vid 7 dev b0; bridge vlan add vid 40 dev br0 self; bridge vlan add vid 2-1000 dev c0
+bridge fdb add 02:00:00:00:00:01 dev a0 master static vlan 20`)
+	look := func() string {
+		return ns.Run("sh", "-ec", "bridge -compressvlans vlan | grep -v cali; bridge fdb show | { grep static || true; }; ip -d -o link show br0 | tr ' ' '\n' | grep -A1 ^vlan_")
+	}
+	ns.Do(func() {
+		h, ctx, before := openNet(t), t.Context(), look()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		if data, err := json.Marshal(was); err != nil || len(data) > 20000 {
+			t.Errorf("a journal has %d bytes, %v", len(data), err)
+		}
+		for _, change := range []string{
+			"ip link set a0 nomaster; ip link set c0 nomaster", "ip link add br9 type bridge; ip link set a0 master br9; ip link set b0 nomaster", "bridge vlan del vid 1-4094 dev a0",
+			"bridge vlan add vid 50-60 dev b0; bridge vlan add vid 25 dev a0 pvid; bridge vlan add vid 30 dev a0", "bridge vlan del vid 40 dev br0 self; bridge vlan add vid 41 dev br0 self pvid",
+			"ip link set br0 type bridge vlan_default_pvid 8 vlan_filtering 0 vlan_protocol 802.1Q", "ip link set a0 nomaster; ip link del cali0; ip link add cali0 type veth peer name cali1; ip link set cali0 master br0",
+		} {
+			ns.Run("sh", "-ec", change)
+			if look() == before {
+				t.Errorf("%s: nothing was changed", change)
+			}
+			for range 2 {
+				ok(t, h.RemoveAdded(ctx, was))
+				ok(t, h.Restore(ctx, was, Made{}, true))
+				if diff := cmp.Diff(lines(before), lines(look())); diff != "" {
+					t.Errorf("%s: not as before (-before +after):\n%s", change, diff)
+				}
+			}
+		}
+	})
+}
+
+// Settings come back that are listed in another form, that are taken at once only, that set flags,
+// and that are of a kind without a list. The lines that keep it: link_settings.go, vlanFlags,
+// wholeKinds and infoSettings; links.go, restoreLinks.
+func testSettingsOfKindsComeBack(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip addr add 192.0.2.1/24 dev up0
+ip link add ipv9 link up0 type ipvlan mode l3; ip link add vlan0 link up0 type vlan id 7 egress 1:7; ip link add gre9 type gre local 192.0.2.1 remote 192.0.2.2 ttl 77
+ip link add sec9 link up1 type macsec encrypt on`)
+	look := func() (out []any) {
+		for _, l := range ns.IPJSON("link") {
+			if strings.HasSuffix(l["ifname"].(string), "9") || l["ifname"] == "vlan0" {
+				out = append(out, l["linkinfo"], l["flags"])
+			}
+		}
+		return out
+	}
+	ns.Do(func() {
+		h, ctx, before := openNet(t), t.Context(), look()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		ns.IP("link set vlan0 type vlan reorder_hdr off egress 1:0", "link set gre9 type gre local 192.0.2.1 remote 192.0.2.9 ttl 7", "link set ipv9 type ipvlan mode l2",
+			"link set sec9 type macsec encrypt off")
+		for range 2 {
+			ok(t, h.Restore(ctx, was, Made{}, true))
+			if diff := cmp.Diff(before, look()); diff != "" {
+				t.Errorf("not as before (-before +after):\n%s", diff)
+			}
+		}
+	})
+}

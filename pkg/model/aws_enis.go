@@ -1,0 +1,101 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// eniDrivers are those of AWS' interfaces, as amazon-ec2-net-utils matches them (80-ec2.network).
+var eniDrivers = []string{"ena", "ixgbevf", "vif"}
+
+// Files that name this boot's primary interface. They are below /run, and go with the boot: an
+// image that is made of this machine may boot on a machine type where another interface has that
+// name.
+const (
+	// after netplan's and people's own files, before 80-ec2.network
+	enisNetworkd = "/run/systemd/network/75-netwright-enis.network"
+	enisManager  = "/run/NetworkManager/conf.d/99-netwright-enis.conf"
+)
+
+// enisLeft keeps everybody from the cloud's further interfaces and from the further addresses of
+// each: both are the network's, which gives them to pods.
+// https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/networking/eni_networking.go
+func (b *builder) enisLeft() {
+	f, yes, no := b.in.Facts, true, false
+	meta := func(why string) tasks.Meta { return tasks.Meta{From: b.view.NetworkOrigin(), Why: why} }
+	b.furtherENIs()
+	for _, unit := range []string{"nm-cloud-setup.service", "nm-cloud-setup.timer"} {
+		if f.Installed(unit) {
+			b.add(tasks.UnitState{Meta: meta("its tables 30200 and 30400 would take the pods' traffic"), Name: unit,
+				Masked: &yes, Active: &no})
+		}
+	}
+	// A file in /etc takes the place of that in /usr (udev(7)); nothing but comments is in it.
+	if i := slices.IndexFunc(f.UdevRules,
+		func(p string) bool { return strings.HasSuffix(p, "/99-vpc-policy-routes.rules") }); i >= 0 &&
+		!strings.HasPrefix(f.UdevRules[i], "/etc/") {
+		b.addShared("ec2-net-utils would give pods' addresses to the node",
+			"/etc/udev/rules.d/99-vpc-policy-routes.rules", "", tasks.Reload(udevd))
+		for _, l := range f.Links {
+			if !l.Physical {
+				continue
+			}
+			for _, unit := range []string{"refresh-policy-routes@" + l.Name + ".timer",
+				"policy-routes@" + l.Name + ".service"} {
+				b.add(tasks.UnitState{Meta: meta("ec2-net-utils would give pods' addresses to the node"), Name: unit,
+					Active: &no})
+			}
+		}
+	}
+	// cloud-init asks its settings at each event (cloudinit/cmd/devel/hotplug_hook.py): there is
+	// nothing to restart.
+	if f.Installed("cloud-init-hotplugd.socket") {
+		b.addShared("cloud-init would configure each interface that the network adds",
+			"/etc/cloud/cloud.cfg.d/99-netwright-hotplug.cfg",
+			"updates:\n  network:\n    when: [boot-new-instance]\n")
+	}
+}
+
+// furtherENIs is for all interfaces but the primary one. While that is not known, what is there
+// stays.
+func (b *builder) furtherENIs() {
+	f := b.in.Facts
+	if f.Kernel.Release == "" {
+		return // an image: whatever boots it says
+	}
+	uses := map[string]bool{enisNetworkd: f.Uses(networkd), enisManager: f.Uses(networkManager)}
+	if f.Uplink == "" {
+		await := tasks.Await{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "the primary interface"},
+			Name: "uplink", Reason: "a default route: the interfaces beside its own are the network's"}
+		for _, path := range []string{enisNetworkd, enisManager} {
+			if uses[path] {
+				await.Retains = append(await.Retains, graph.MakeKey(tasks.KindFile, path))
+			}
+		}
+		if len(await.Retains) > 0 {
+			b.add(await)
+		}
+		return
+	}
+	const why = "further interfaces are the network's"
+	if uses[enisNetworkd] {
+		// To networkd Name=!ens5 is true of ens5 too if it has another name besides, and on EC2
+		// it has. One before 243 does not know Property=, and of no further names.
+		b.addShared(why, enisNetworkd, "[Match]\nDriver="+strings.Join(eniDrivers, " ")+"\nName=!"+f.Uplink+
+			"\nProperty=!INTERFACE="+f.Uplink+"\n\n[Link]\nUnmanaged=yes\n", tasks.Reload(networkd))
+	}
+	if uses[enisManager] {
+		b.addShared(why, enisManager, nmUnmanaged("netwright-enis",
+			"driver:"+strings.Join(eniDrivers, ";driver:")+";except:interface-name:"+f.Uplink),
+			tasks.Reload(networkManager))
+	}
+}
+
+// named says that a rule of udev is there.
+func named(f *host.Facts, rule string) bool {
+	return slices.ContainsFunc(f.UdevRules, func(p string) bool { return strings.HasSuffix(p, "/"+rule) })
+}

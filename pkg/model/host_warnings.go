@@ -1,0 +1,97 @@
+package model
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// sharedWarnings says what people must do: nobody's firewall is stopped silently, and nobody's own
+// file is edited.
+func (b *builder) sharedWarnings(s network.SharedHost) {
+	f := b.in.Facts
+	if s.Firewall && f.Uses("firewalld.service") && !b.stopped("firewalld.service") {
+		b.note(network.Warning, "", "firewalld rejects what pods send and get through this node unless a zone allows "+
+			"it, and its reload takes rules of others away. %s; or stop it: hooks: [{name: firewalld.service, "+
+			"enabled: false, manifest: \"\"}]",
+			trustPods(b.podRanges()))
+	}
+	if s.Firewall && f.Uses("ufw.service") && !b.stopped("ufw.service") {
+		b.note(network.Warning, "/etc/ufw/ufw.conf", "ufw drops what pods and other nodes send through this node and "+
+			"to it unless a rule allows it. %s; or stop it: hooks: [{name: ufw.service, enabled: false, manifest: "+
+			"\"\"}]", allowPods(b.podRanges()))
+	}
+	if f.Uses("dhcpcd.service") && len(s.Links) > 0 {
+		b.note(network.Warning, "", "dhcpcd gives addresses and routes to links that appear, those of %s too: write "+
+			"`denyinterfaces %s` into /etc/dhcpcd.conf and restart it",
+			b.net.Name, strings.Join(s.Links, " "))
+	}
+	if named(f, "75-cloud-ifupdown.rules") && slices.ContainsFunc(s.Links, matchesEthernet) {
+		b.note(network.Warning, "/etc/udev/rules.d/75-cloud-ifupdown.rules",
+			"cloud-ifupdown-helper starts a DHCP client on each link that is called eth… or en…, those of %s too: let "+
+				"its rule match `eth*|ens*` only",
+			b.net.Name)
+	}
+}
+
+func matchesEthernet(pattern string) bool {
+	return strings.HasPrefix(pattern, "en") || strings.HasPrefix(pattern, "eth")
+}
+
+// stopped says that the documents stop a unit: a hook that is disabled.
+func (b *builder) stopped(unit string) bool {
+	return slices.ContainsFunc(b.in.Node.Hooks, func(h extras.Hook) bool { return h.Name == unit && !h.Enabled })
+}
+
+// podRanges are those whose packets come through this node: pods of other nodes send to its own.
+func (b *builder) podRanges() (out []netip.Prefix) {
+	all := slices.Clone(b.view.PodCIDRs)
+	if !b.in.Node.Networking.PodsOfVPC() {
+		all = slices.Concat(b.in.Node.PodCIDR, all)
+	}
+	for _, peer := range b.view.Peers {
+		all = append(all, peer.PodCIDRs...)
+	}
+	for _, p := range all {
+		if !slices.ContainsFunc(out, func(known netip.Prefix) bool { return values.Within(p, known) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// trustPods are the commands by which firewalld lets pods through.
+func trustPods(pods []netip.Prefix) string {
+	if len(pods) == 0 {
+		return "Let pods through with `firewall-cmd --permanent --zone=trusted --add-source=` and the pod CIDR of the " +
+			"cluster, and `firewall-cmd --reload`" + nodesToo
+	}
+	var sources strings.Builder
+	for _, p := range pods {
+		fmt.Fprintf(&sources, " --add-source=%s", p)
+	}
+	return "Let pods through: `firewall-cmd --permanent --zone=trusted" + sources.String() +
+		" && firewall-cmd --reload`" + nodesToo
+}
+
+// allowPods are the commands by which ufw lets pods through.
+func allowPods(pods []netip.Prefix) string {
+	if len(pods) == 0 {
+		return "Let pods through with `ufw route allow from`, `ufw route allow to` and `ufw allow from`, each with the " +
+			"pod CIDR of the cluster" + nodesToo
+	}
+	var commands []string
+	for _, p := range pods {
+		commands = append(commands, fmt.Sprintf("ufw route allow from %[1]s && ufw route allow to %[1]s && ufw allow "+
+			"from %[1]s", p))
+	}
+	return "Let pods through: `" + strings.Join(commands, " && ") + "`" + nodesToo
+}
+
+// nodesToo is said since no document has the range of the nodes.
+const nodesToo = ". The nodes send to pods, too: add the range of their addresses likewise"

@@ -1,0 +1,129 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// The key by which containerd takes a directory of plugins: what `containerd config dump` of 1.6,
+// 2.1 and 2.4 makes of such a file with the key in a file that it imports.
+func TestBinDirKey(t *testing.T) {
+	for _, c := range []struct {
+		release string
+		version int
+		has     string // the key of its files
+		want    string
+	}{
+		{"1.6.20~ds1", 2, "bin_dir", "bin_dir"},
+		{"1.6.20~ds1", 2, "", "bin_dir"},
+		{"2.0.5", 3, "", "bin_dir"},
+		{"2.1.4", 3, "", "bin_dirs"},
+		{"2.1.4", 3, "bin_dir", "bin_dir"}, // beside it the new key would take CRI away
+		{"2.4.2", 3, "bin_dir", "bin_dirs"},
+		{"2.4.2", 4, "bin_dir", "bin_dirs"},
+		{"2.4.2", 2, "bin_dir", "bin_dir"}, // migrated, and counts for more than the new key
+		{"2.4.2", 2, "", "bin_dirs"},
+		{"", 4, "", "bin_dirs"}, // not running: such a file is 2.3's or newer
+		{"", 3, "", "bin_dir"},
+		{"", 2, "", "bin_dir"},
+	} {
+		rt := host.RuntimeFacts{Name: "containerd", Version: c.release, ConfigVersion: c.version, BinDirKey: c.has, BinDirs: []string{"/opt/cni/bin"}}
+		if got := binDirSetting(rt, "/srv/cni/bin", "").key; got != c.want {
+			t.Errorf("containerd %q, version %d, with %q: %s, want %s", c.release, c.version, c.has, got, c.want)
+		}
+	}
+}
+
+// A setting is made where it counts: in the file that has the last word on it, and where that is
+// not ours to write, a note names who has. `containerd config dump` of 1.7 and 2.4 says the same of
+// such files.
+func TestRuntimeSettingCounts(t *testing.T) {
+	const nvidia = "/etc/containerd/conf.d/99-nvidia.toml"
+	const own = "/etc/containerd/conf.d/50-netwright.toml"
+	imports := []string{"/etc/containerd/conf.d/*.toml"}
+	for name, c := range map[string]struct {
+		rt    host.RuntimeFacts
+		path  string // of the file that is to have the directory of confs
+		noted string // who wins
+	}{
+		"1.x": {rt: host.RuntimeFacts{Version: "1.7.28", ConfigVersion: 2}, path: "/etc/containerd/config.toml"},
+		"1.x, another's section": {rt: host.RuntimeFacts{Version: "1.7.28", ConfigVersion: 2, Imports: imports, SetBy: map[string]string{"conf_dir": nvidia}},
+			path: nvidia},
+		"1.x, a pattern that 1.6 takes as below /": {rt: host.RuntimeFacts{Version: "1.6.20", ConfigVersion: 2, Imports: []string{"conf.d/*.toml"}, SetBy: map[string]string{"conf_dir": nvidia}},
+			path: nvidia + " /etc/containerd/config.toml"},
+		"2.x, no pattern": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, SetBy: map[string]string{"conf_dir": "/etc/containerd/cni.toml"}},
+			path: "/etc/containerd/cni.toml"},
+		"2.x, one before ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/etc/containerd/conf.d/10-x.toml"}},
+			path: own},
+		"2.x, one after ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": nvidia}},
+			path: own, noted: nvidia},
+		"2.x, one after ours that says the same": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/srv/cni/net.d", SetBy: map[string]string{"conf_dir": nvidia}},
+			path: own},
+		"2.x, one of a pattern after ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: append(imports, "/opt/x/*.toml"), ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/opt/x/a.toml"}},
+			path: own, noted: "/opt/x/a.toml"},
+		"2.x, one of a pattern before ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: append([]string{"x.d/*.toml"}, imports...), ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/etc/containerd/x.d/a.toml"}},
+			path: own},
+		"2.x, one that an imported file imports": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/opt/y.toml"}},
+			path: own, noted: "/opt/y.toml"},
+		"CRI-O, one after ours": {rt: host.RuntimeFacts{Name: "cri-o", ConfDir: "/x", SetBy: map[string]string{"network_dir": "/etc/crio/crio.conf.d/99-x.conf"}},
+			path: "/etc/crio/crio.conf.d/50-netwright.conf", noted: "/etc/crio/crio.conf.d/99-x.conf"},
+		"CRI-O, its command line": {rt: host.RuntimeFacts{Name: "cri-o", ConfDir: "/x", DropInDir: "/etc/crio.d", SetBy: map[string]string{"network_dir": "its command line"}},
+			path: "/etc/crio.d/50-netwright.conf", noted: "its command line"},
+	} {
+		s := scenarios(t, "testdata/plans/bridge-dirs-crio.txtar")[0] // it wants /srv/cni/net.d
+		if c.rt.Name == "" {
+			c.rt.Name, c.rt.ConfigFile = "containerd", "/etc/containerd/config.toml"
+		}
+		s.in.Facts.Runtime = c.rt
+		made, notes, err := Build(s.in)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var paths, noted []string
+		for _, task := range made {
+			switch task := task.(type) {
+			case tasks.TOMLKey:
+				if task.Key == "conf_dir" {
+					paths = append(paths, task.Path)
+				}
+			case tasks.File:
+				if strings.Contains(string(task.Content), `_dir = "/srv/cni/net.d"`) {
+					paths = append(paths, task.Path)
+				}
+			}
+		}
+		for _, n := range notes {
+			if strings.Contains(n.Text, "wins over our") {
+				noted = append(noted, n.Origin)
+			}
+		}
+		if strings.Join(paths, " ") != c.path || strings.Join(noted, " ") != c.noted {
+			t.Errorf("%s: set in %q, want %s; noted %q, want %q", name, paths, c.path, noted, c.noted)
+		}
+	}
+}
+
+// What cri-dockerd is told stands on its command line: a note says what is missing there, and
+// nothing of it is set.
+func TestDirectoriesOfCRIDockerd(t *testing.T) {
+	s := scenarios(t, "testdata/plans/bridge-dirs-crio.txtar")[0] // it wants /srv/cni/net.d
+	for dir, want := range map[string]int{"/etc/cni/net.d": 1, "/srv/cni/net.d": 0} {
+		s.in.Facts.Runtime = host.RuntimeFacts{Name: "docker", ConfDir: dir, BinDirs: []string{"/opt/cni/bin", "/srv/cni/bin"}}
+		_, notes, err := Build(s.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := 0
+		for _, n := range notes {
+			if strings.Contains(n.Text, "give cri-docker.service --cni-conf-dir=/srv/cni/net.d") {
+				said++
+			}
+		}
+		if said != want {
+			t.Errorf("with %s it is said %d times, want %d: %+v", dir, said, want, notes)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package directory
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// The look of every ten seconds lists no directory that is as it was, also where a manifest comes
+// and goes. The lines that keep it: watch.go, Watch and glance; scan.go, scan.
+func TestALookListsNoDirectoryAgain(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string) {
+		t.Helper()
+		at := filepath.Join(dir, "c", name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("cluster.yaml")
+	for i := range 200 {
+		write(fmt.Sprintf("nodes/node-%d.yaml", i))
+	}
+	if is := seenAs(os.Stat(filepath.Join(dir, "c/nodes"))); !hostfs.AwaitTick(is.info()) {
+		t.Fatal("the clock stands still")
+	}
+	d, err := New(dir, "c", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.glance(t.Context(), nil)
+	whole := testing.AllocsPerRun(3, func() { d.glance(t.Context(), nil) })
+	again := testing.AllocsPerRun(3, func() { d.glance(t.Context(), first.listing) })
+	if whole-again < 200 {
+		t.Errorf("a look takes %.0f objects, another one after it %.0f", whole, again)
+	}
+	if !d.glance(t.Context(), first.listing).is(first) {
+		t.Error("nothing happened, and it is another one")
+	}
+	write("manifest")
+	published := d.glance(t.Context(), first.listing)
+	if err := os.Remove(filepath.Join(dir, "c/manifest")); err != nil {
+		t.Fatal(err)
+	}
+	if published.is(first) || !d.glance(t.Context(), published.listing).is(first) {
+		t.Error("the manifest makes no difference, or stays one")
+	}
+}

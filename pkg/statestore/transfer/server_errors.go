@@ -1,0 +1,107 @@
+package transfer
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// refusal is an error of ours that comes back out of package net/http.
+type refusal struct{ error }
+
+// Unwrap gives package errors the error.
+func (r refusal) Unwrap() error { return r.error }
+
+// Refuse is a permanent error for a [Redirects] to return.
+func Refuse(text string) error { return refusal{errors.New(text)} }
+
+// throughProxy is the error of a proxy that does not connect us with an https server: what it says
+// is none of that server's answers. Nothing of it is a password.
+// https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6
+func throughProxy(_ context.Context, proxy *url.URL, to *http.Request, r *http.Response) error {
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	err := fmt.Errorf("the proxy %s://%s says %s to a connection with %s", proxy.Scheme, proxy.Host, r.Status, to.Host)
+	switch code := r.StatusCode; {
+	case code == http.StatusProxyAuthRequired:
+		err = fmt.Errorf("%w: put its user and password into HTTPS_PROXY of the unit", err)
+	case Passing(code):
+		err = graph.Transient(fmt.Errorf("%w: look at the proxy, and whether it reaches that server", err))
+	default:
+		err = fmt.Errorf("%w: let this node reach that server through it, or name the server in NO_PROXY of the unit",
+			err)
+	}
+	return refusal{err}
+}
+
+// Explain is the error of a request that got no answer, or not all of it: with what to do, marked
+// [graph.Transient] unless another attempt meets it too, and without the URL, which may be a
+// secret. ctx is the request's; when it has ended, its cause is the error.
+func Explain(ctx context.Context, err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
+		err = request.Err
+	}
+	var refused refusal
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrStalled):
+		return graph.Transient(cause)
+	case cause != nil:
+		return cause
+	case errors.As(err, &refused):
+		return refused
+	}
+	var (
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		alert     *net.OpError
+		dns       *net.DNSError
+	)
+	switch {
+	case errors.As(err, &invalid) &&
+		invalid.Reason == x509.Expired: // or not valid yet: early at boot the clock may be wrong
+		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates)", err)
+	case errors.As(err, &hostname), errors.As(err, &invalid):
+		return fmt.Errorf("%w: use the name that the server's certificate has", err)
+	case errors.As(err, &alert) && alert.Op == "remote error": // an alert of TLS, whose type has no exported name
+		return fmt.Errorf("%w: look at what TLS the server wants, and whether it wants a client certificate", err)
+	case errors.As(err, &dns) && !strings.Contains(dns.Err, ": socket: "): // that is of this machine
+		return graph.Transient(fmt.Errorf("%w: look at /etc/resolv.conf and at the name", err))
+	}
+	return graph.Transient(err)
+}
+
+// Passing reports whether a later request may get another answer than one of this status.
+func Passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented
+}
+
+// RetryAfter is how long an answer asks to be left alone, 0 when it does not say.
+// https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+func RetryAfter(r *http.Response, now time.Time) time.Duration {
+	text := r.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return time.Duration(max(seconds, 0)) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

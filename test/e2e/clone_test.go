@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// anotherMachine boots the disk of node-1 as node-2, with another name and other addresses.
+func anotherMachine(t *testing.T, f *node.Fabric, n *node.Node) *node.Node {
+	t.Helper()
+	const uplink = "/etc/systemd/network/10-host0.network"
+	files := map[string]string{
+		"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-2\n",
+		"/etc/lab-network":          "", // networkd has the addresses, as on the first
+		uplink:                      strings.NewReplacer("10.77.0.11", "10.77.0.12", "fd00:77::11", "fd00:77::12").Replace(n.Read(uplink)),
+	}
+	return f.Node(t, node.Options{Name: "node-2", Address: "10.77.0.12", Layers: []string{n.Layer(t.Context())}, Files: files})
+}
+
+// firstOfTwo is a store with a document for each of two nodes, and the first of them, converged.
+func firstOfTwo(t *testing.T, f *node.Fabric) (first *node.Node, good string) {
+	t.Helper()
+	s, good := goodStore(t)
+	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]"))
+	path, text := nodeDocument("node-2", "10.77.0.12", "[10.244.2.0/24]")
+	s.write(t, path, text)
+	return f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Enable: []string{"netwright-agent.service"}})), good
+}
+
+// isTheSecond says that a node has the pods' bridge of node-2, and nothing of that of node-1.
+func isTheSecond(t *testing.T, n *node.Node) {
+	t.Helper()
+	if out := n.Must(t.Context(), "ip", "-o", "addr", "show", "dev", "cbr0"); !strings.Contains(out, " 10.244.2.1/24 ") || strings.Contains(out, " 10.244.1.1/24 ") {
+		t.Errorf("the pods' bridge has\n%s", out)
+	}
+	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
+}
+
+// The disk of a node that is converged boots as another machine, while the node's first
+// configuration still awaits a boot. How the first machine was reached says nothing of the second
+// one: nothing is brought back, and it becomes a node of its own.
+// The line that keeps it: pkg/checkpoint/firstboot/firstboot.go, FirstBoot (IsOtherMachine).
+func TestADiskOfANodeBootsAsAnother(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := serve(t)
+	n, _ := firstOfTwo(t, f)
+	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "awaiting boot: ") {
+		t.Fatalf("nothing awaits a boot:\n%s", out)
+	}
+	const made = "/etc/systemd/network/05-netwright.network"
+	before := n.Read(made)
+	clone := anotherMachine(t, f, n)
+	if now := clone.Read(made); now != before {
+		t.Errorf("%s:\n%s", made, now)
+	}
+	isTheSecond(t, clone)
+	if out := clone.Must(ctx, "netwright", "history"); strings.Contains(out, "bad ") || strings.Contains(out, "unsure ") {
+		t.Errorf("history:\n%s", out)
+	}
+}
+
+// The disk of a node that a rollback holds boots as another machine. Nobody held that one: it has
+// its own part of the documents, and follows the store, also after its agent starts again.
+// The line that keeps it: pkg/ledger/ledger.go, LoadWith (IsOtherMachine).
+func TestADiskOfAHeldNodeBootsAsAnother(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := serve(t)
+	n, good := firstOfTwo(t, f)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", bootFile(good, "", "/etc/newer", "newer\n"), 0o644)
+	n.Must(ctx, "netwright", "--once")
+	n.Must(ctx, "netwright", "rollback")
+	clone := anotherMachine(t, f, n)
+	isTheSecond(t, clone)
+	clone.Must(ctx, "systemctl", "restart", "netwright-agent")
+	isTheSecond(t, clone)
+	clone.Must(ctx, "test", "-e", "/etc/newer")
+	if out := clone.Must(ctx, "netwright", "history"); strings.Contains(out, "held at") {
+		t.Errorf("history:\n%s", out)
+	}
+}
