@@ -91,7 +91,7 @@ func TestNodeStandsIt(t *testing.T) {
 		{name: "503", fault: answers(toxic.Status(503, 0)), text: "503", requests: 1},
 		{name: "page of a captive portal", fault: answers(toxic.Portal), text: "manifest", requests: 1},
 		{name: "redirect to another host", fault: answers(toxic.Elsewhere("https://portal.example.com/login")), text: "redirected to", requests: 1},
-		{name: "a generation of long ago", fault: fault{func(m *machine) { m.server.Fail(toxic.Instead(old(m))) }, func(m *machine) { m.server.Fail(nil) }}, text: "this node has taken generation", requests: 1},
+		{name: "a generation of long ago", fault: fault{func(m *machine) { m.server.Fail(toxic.Instead(old(m))) }, func(m *machine) { m.server.Fail(nil) }}, text: "this node has seen generation", requests: 1},
 		{name: "the name is not known", fault: lost, text: "lookup", requests: 0},
 		{name: "expired certificate, or clock ahead", fault: shows(func(m *machine) pki.Pair { return m.ca.ExpiredServer(name, name) }), text: "look at this machine's clock", requests: 0},
 		{name: "certificate of another host", fault: shows(func(m *machine) pki.Pair { return m.ca.Server(name, "other.example.com") }), text: "use the name that the server's certificate has", requests: 0},
