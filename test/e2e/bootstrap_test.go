@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/test/imds"
 	"github.com/netwright/netwright/test/node"
@@ -135,6 +136,21 @@ func console(t testing.TB, n *node.Node) string {
 	return string(out)
 }
 
+// awaitConsole waits until a node has printed all the texts there. The daemon that a script started
+// may be ready before the script's last line, and that line may be on its way to the file.
+func awaitConsole(t testing.TB, n *node.Node, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		until := time.Now().Add(time.Minute)
+		for !strings.Contains(console(t, n), text) {
+			if time.Now().After(until) {
+				t.Fatalf("the console lacks %q:\n%s", text, console(t, n))
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
 // eventually waits for a command in the node to succeed.
 func eventually(ctx context.Context, t testing.TB, n *node.Node, script string) {
 	t.Helper()
@@ -181,9 +197,7 @@ func TestBootstrap(t *testing.T) {
 		}
 		checkBridgeNode(t, n)
 		n.Shell(ctx, "test ! -e /var/lib/netwright/bootstrap; test $(stat -c %a /etc/netwright/agent.yaml) = 644; agent version; journalctl --sync; journalctl -t netwright-bootstrap | grep installed")
-		if said := console(t, n); !strings.Contains(said, "netwright: installed; journalctl -u netwright-agent.service tells how it goes on") {
-			t.Errorf("the console has no word of it:\n%s", said)
-		}
+		awaitConsole(t, n, "netwright: installed; journalctl -u netwright-agent.service tells how it goes on")
 
 		pid := n.Must(ctx, "systemctl", "show", "-p", "MainPID", "netwright-agent")
 		before := n.Snapshot()
@@ -222,11 +236,7 @@ func TestBootstrap(t *testing.T) {
 		}
 		absent(ctx, t, n)
 		n.Shell(ctx, "test ! -e /root/ran")
-		for _, want := range []string{"/old/netwright: its sha256 is ", "404", "no mirror has the agent: nothing was installed"} {
-			if said := console(t, n); !strings.Contains(said, want) {
-				t.Errorf("the console lacks %q:\n%s", want, said)
-			}
-		}
+		awaitConsole(t, n, "/old/netwright: its sha256 is ", "404", "no mirror has the agent: nothing was installed")
 	})
 
 	t.Run("first mirror dead", func(t *testing.T) {
@@ -259,9 +269,7 @@ func TestBootstrap(t *testing.T) {
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
 		checkBridgeNode(t, n)
 		n.Shell(ctx, "test ! -e /var/lib/netwright/bootstrap")
-		if said := console(t, n); !strings.Contains(said, "netwright: installed") {
-			t.Errorf("the console has no word of it:\n%s", said)
-		}
+		awaitConsole(t, n, "netwright: installed")
 	}
 	t.Run("cloud-init, cloud-config", func(t *testing.T) {
 		files := maps.Clone(lab)
@@ -425,8 +433,6 @@ journalctl -b -u netwright-agent | grep 'no state store is named'; PATH=/usr/loc
 		n.Must(ctx, "test", "!", "-e", "/usr/bin/netwright")
 		n.Shell(ctx, "ip link set host0 up; ip addr add 10.77.0.14/24 dev host0; ip route add default via "+node.Gateway4)
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
-		if said := console(t, n); !strings.Contains(said, "again in") || !strings.Contains(said, "netwright: installed") {
-			t.Errorf("the console has no word of it:\n%s", said)
-		}
+		awaitConsole(t, n, "again in", "netwright: installed")
 	})
 }
