@@ -245,7 +245,7 @@ func TestUndoAfterABoot(t *testing.T) {
 // A change after which the probes pass stays, and nothing else of the checkpoint does; one that did
 // not come to its end is undone though they pass, and bans nothing. The lines that keep it:
 // finish.go, Finish; arm.go, arm, Drop and dismantle.
-func TestSettle(t *testing.T) {
+func TestFinish(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}

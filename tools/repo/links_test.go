@@ -84,10 +84,48 @@ func TestContributingAnswersWithFiles(t *testing.T) {
 		source, err := os.ReadFile(filepath.Join(root, found[1]))
 		if err != nil {
 			t.Errorf("CONTRIBUTING.md: %v: name the file that answers the question", err)
-		} else if declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var )` + found[2] + `\b`); !declared.Match(source) {
+		} else if !declares(source, found[2]) {
 			t.Errorf("CONTRIBUTING.md: %s does not declare %s: name what answers the question", found[1], found[2])
 		}
 	}
+}
+
+// A row of the page for contributors that names what nobody declares sends its reader nowhere.
+func TestArchitectureNamesWhatIsThere(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	word, seen := regexp.MustCompile("`([A-Za-z]\\w*)`"), 0
+	for _, row := range regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]*\]\([^|]+) \| ([^|]+) \|$`).FindAllStringSubmatch(string(data), -1) {
+		var sources []byte
+		for _, to := range link.FindAllStringSubmatch(row[1], -1) {
+			dir := filepath.Join(root, "docs", to[1])
+			if filepath.Ext(dir) == ".go" {
+				dir = filepath.Dir(dir)
+			}
+			inside, _ := filepath.Glob(filepath.Join(dir, "*.go")) // fails on a bad pattern only
+			for _, path := range inside {
+				if source, err := os.ReadFile(path); err == nil && !strings.HasSuffix(path, "_test.go") {
+					sources = append(sources, source...)
+				}
+			}
+		}
+		for _, name := range word.FindAllStringSubmatch(row[2], -1) {
+			if seen++; !declares(sources, name[1]) {
+				t.Errorf("docs/architecture.md: nothing in %s declares %s: name what is there now", row[1], name[1])
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("docs/architecture.md: %d names are looked up, the table has over 100", seen)
+	}
+}
+
+// declares says whether a source has a function, a method, a type, a variable or a constant of a
+// name; of a script a function.
+func declares(source []byte, name string) bool {
+	return regexp.MustCompile(`(?m)^((func (\([^)]*\) )?|type |var |const )` + name + `\b|\t` + name + `( \w+)? += |` + name + `\(\) \{)`).Match(source)
 }
 
 // The field's own words fit on one page, and each stands there once.
