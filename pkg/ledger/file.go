@@ -2,14 +2,21 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Dir is where the ledger lives.
 const Dir = hostfs.StateDir
+
+// LockFile is held for the length of a pass that may write.
+const LockFile = "/run/netwright/lock"
 
 const (
 	effectsFile = Dir + "/owed.json"
@@ -52,3 +59,63 @@ func writeAs(ctx context.Context, w Writer, path string, data []byte, spec hostf
 }
 
 func unwritten(err error) error { return fmt.Errorf("write the ledger: %w", err) }
+
+// readState reads a file of the agent's into to, which stays as it is where there is none, or none
+// that may be read.
+func readState(r Reader, file string, to any) error {
+	err := readJSON(r, file, to)
+	if err != nil && !host.Unread(err) {
+		return fmt.Errorf("read %s: %w: it counts as absent", file, err)
+	}
+	return err
+}
+
+// isMissing says that a file is not there, or not for this user. What root may not read is there.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0
+}
+
+// readJSON is readState for who says of an error what it means.
+func readJSON(r Reader, file string, to any) error {
+	data, err := r.ReadFile(file)
+	if isMissing(err) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, to)
+	}
+	return err
+}
+
+// writeJSON replaces a file, durably. name is what is in it, for people.
+func writeJSON(ctx context.Context, w Writer, file, name string, what any) error {
+	data, err := json.Marshal(what)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	if err := write(ctx, w, file, data); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+func saveState(ctx context.Context, w Writer, file string, what any) error {
+	data, err := json.MarshalIndent(what, "", " ")
+	if err == nil {
+		err = write(ctx, w, file, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+func dropState(h Host, file string) error {
+	if _, err := h.ReadFile(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := h.Remove(file); err != nil {
+		return fmt.Errorf("remove %s: %w", file, err)
+	}
+	return nil
+}

@@ -83,6 +83,10 @@ func (l *Ledger) lose(why string) {
 // Head returns what the last commit said.
 func (l *Ledger) Head() Head { return l.head }
 
+// Baked says that what the ledger knows was put into an image, and that this machine never was up
+// with it: nobody on it is in the way of anything.
+func (l *Ledger) Baked() bool { return l.Head().Current > 0 && l.Head().Boot == "" }
+
 // Entries returns all entries; the caller must not change the map. Decoding them is put off until
 // here, for a run in which nothing changes does not need them.
 func (l *Ledger) Entries() map[graph.Key]Entry {
