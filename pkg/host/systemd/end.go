@@ -57,31 +57,6 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	return end
 }
 
-// UnitRestarts is how often systemd has started a service again by itself, since somebody asked for
-// its start.
-func (u *Reader) UnitRestarts(ctx context.Context, name string) int {
-	return u.serviceNumber(ctx, name, "NRestarts")
-}
-
-// MainPID is the main process of a service; 0: it has none.
-func (u *Reader) MainPID(ctx context.Context, name string) int {
-	return u.serviceNumber(ctx, name, "MainPID")
-}
-
-// serviceNumber is a number that systemd has of a service, or 0.
-func (u *Reader) serviceNumber(ctx context.Context, name, property string) int {
-	b, err := u.connect(ctx)
-	if err != nil {
-		return 0
-	}
-	var v dbus.Variant
-	if b.conn.Object(managerName, unitPath(name)).CallWithContext(ctx, properties+"Get", noAutoStart,
-		managerName+".Service", property).Store(&v) != nil {
-		return 0
-	}
-	return integer(v)
-}
-
 // OwnUnit is the unit that this process is part of, or "".
 func (u *Reader) OwnUnit(ctx context.Context) string {
 	b, err := u.connect(ctx)

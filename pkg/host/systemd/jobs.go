@@ -57,6 +57,28 @@ func (w *Writer) ReloadUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "reload", "ReloadOrTryRestartUnit", name, wait)
 }
 
+// RestartFailed starts a unit, or starts it again, whatever state it is in, and does not wait. That
+// it failed, and how often, is forgotten: else systemd may refuse. It may be retried.
+func (w *Writer) RestartFailed(ctx context.Context, name string) error {
+	b, err := w.units.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("start unit %s again: %w", name, err)
+	}
+	err = b.forgetFailure(ctx, name)
+	if err == nil {
+		if err = b.manager(ctx, "RestartUnit", name, "replace").Err; err != nil {
+			err = explainUnit(name, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("start unit %s again: %w", name, err)
+	}
+	if log := w.log; log != nil {
+		log.Info("unit start again", zap.String("unit", name))
+	}
+	return nil
+}
+
 // unitJob queues a job and waits for its end.
 func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
 	b, err := w.units.connect(ctx)
@@ -158,6 +180,19 @@ func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 	})
 	if err != nil {
 		return err
+	}
+	return w.DaemonReload(ctx)
+}
+
+// Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
+func (w *Writer) Unmask(ctx context.Context, name string) error {
+	for _, runtime := range []bool{false, true} {
+		err := w.manage(ctx, "unmask unit "+name, name, func(b *Bus) *dbus.Call {
+			return b.manager(ctx, "UnmaskUnitFiles", []string{name}, runtime)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return w.DaemonReload(ctx)
 }

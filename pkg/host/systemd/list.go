@@ -67,16 +67,3 @@ func starts(name string) bool {
 	}
 	return false
 }
-
-// Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
-func (w *Writer) Unmask(ctx context.Context, name string) error {
-	for _, runtime := range []bool{false, true} {
-		err := w.manage(ctx, "unmask unit "+name, name, func(b *Bus) *dbus.Call {
-			return b.manager(ctx, "UnmaskUnitFiles", []string{name}, runtime)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return w.DaemonReload(ctx)
-}

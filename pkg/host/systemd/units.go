@@ -321,3 +321,12 @@ func explainUnit(name string, err error) error {
 	}
 	return err
 }
+
+// ClockUS is now, as systemd's monotonic times are: CLOCK_MONOTONIC, microseconds.
+func ClockUS() uint64 {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return 0
+	}
+	return uint64(now.Nano()) / 1000
+}
