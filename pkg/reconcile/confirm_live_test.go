@@ -26,7 +26,7 @@ import (
 // A pass that is to be confirmed takes a checkpoint whatever it changes, and stands still before
 // its end: undone, the node and its ledger are as before; confirmed, they are as after any pass.
 // The lines that keep it: awaiting.go, await; outcome.go, confirm (await) and end;
-// pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/disk.go.
+// pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/without_lock.go.
 func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

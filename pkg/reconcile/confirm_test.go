@@ -165,7 +165,7 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 }
 
 // Only who came in after the change may confirm it. The line that keeps it:
-// pkg/reconcile/session/disk.go, MayConfirm.
+// pkg/reconcile/session/without_lock.go, MayConfirm.
 func TestOnlyANewLoginConfirms(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
