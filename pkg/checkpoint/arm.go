@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
@@ -37,7 +38,7 @@ func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Wi
 // files get another name; [Checkpoint.Drop] takes it away. Where an earlier change is watched, this
 // one is watched for what is left of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
-	s.Window = cmp.Or(s.Window, probe.DefaultWindow)
+	s.Window = cmp.Or(s.Window, agentfile.DefaultProbeWindow)
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
 	w, err := watchHead(h.Live.Files)

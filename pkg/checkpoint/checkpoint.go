@@ -19,7 +19,7 @@ import (
 // Settings are the user's.
 type Settings struct {
 	Probes []probe.Probe // instead of those that are found; the store's is always tried
-	Window time.Duration // 0: [probe.DefaultWindow]
+	Window time.Duration // 0: [agentfile.DefaultProbeWindow]
 	Store  probe.Probe   // "": none
 	Means  probe.Means
 	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
@@ -79,11 +78,10 @@ type Prober struct {
 
 // Times of the probes.
 const (
-	DefaultWindow = agentfile.DefaultProbeWindow // in which they must pass after a change
-	probeEach     = 2 * time.Second              // for one attempt
-	probePause    = 250 * time.Millisecond
-	probesBefore  = 2           // attempts before the change, each of
-	beforeEach    = time.Second // so that a node without a metadata service does not wait for one
+	probeEach    = 2 * time.Second // for one attempt
+	probePause   = 250 * time.Millisecond
+	probesBefore = 2           // attempts before the change, each of
+	beforeEach   = time.Second // so that a node without a metadata service does not wait for one
 )
 
 // StoreProbe is the probe of a state store.
