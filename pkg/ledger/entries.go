@@ -108,10 +108,10 @@ type Network struct {
 	// Multus says that multus stands before it: its conf goes with the network, unless the next one
 	// has it too.
 	Multus bool `json:"multus,omitempty"`
-	// Declared is what only its documents knew of it, as JSON; package agent writes and reads it.
+	// Declared is what only its documents knew of it, as JSON; package desired writes and reads it.
 	Declared string `json:"declared,omitempty"`
 	// Prepares is what the node is prepared with for it, or for the network that was handed over to
-	// `cni: {}`, as JSON; package agent writes and reads it.
+	// `cni: {}`, as JSON; package desired writes and reads it.
 	Prepares string `json:"prepares,omitempty"`
 	// Modes are those in which the node has had the network since all that an earlier one left was
 	// taken away, with commas: "ipip,iptables". "": a ledger of before they were noted, or a

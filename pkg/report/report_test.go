@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// planned is a step with what a task plans, as package agent makes it.
+// planned is a step with what a task plans, as package changes makes it.
 func planned(key string, c tasks.Change, fill ...func(*report.Step)) report.Step {
 	s := report.Step{Key: key, State: report.Planned, Gate: "before kubelet", Why: "every node", Origin: "node default"}
 	secret := false

@@ -4,7 +4,7 @@
 //
 // A task knows what it owns, what comes first, how to see what would change
 // and how to make it so. It knows nothing of the others: package graph orders
-// them by their keys, package agent runs them.
+// them by their keys, package execute runs them.
 package tasks
 
 import (

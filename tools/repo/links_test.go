@@ -128,6 +128,38 @@ func declares(source []byte, name string) bool {
 	return regexp.MustCompile(`(?m)^((func (\([^)]*\) )?|type |var |const )` + name + `\b|\t` + name + `( \w+)? += |` + name + `\(\) \{)`).Match(source)
 }
 
+var (
+	clause    = regexp.MustCompile(`(?m)^package (\w+)$`)
+	imported  = regexp.MustCompile(`(?m)^(?:import |\t)(?:\w+ )?"(?:[\w./-]+/)?(\w+)"$`)
+	ofPackage = regexp.MustCompile(`(?:[;:,.(]|\b(?:in|of|by|as|that|see|with|than)) package (?:\w+/)*([a-z]\w*)`)
+)
+
+// A comment that says of a package what it does names one that is there: of this tree, or imported.
+func TestCommentsNamePackagesThatAreThere(t *testing.T) {
+	there, said := map[string]bool{}, map[string][]string{}
+	files(t, func(path string, data []byte) {
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata/") {
+			return
+		}
+		for _, found := range slices.Concat(clause.FindAllSubmatch(data, -1), imported.FindAllSubmatch(data, -1)) {
+			there[string(found[1])] = true
+		}
+		if strings.HasPrefix(path, "pkg/") || strings.HasPrefix(path, "cmd/") {
+			for _, found := range ofPackage.FindAllStringSubmatch(wrapped.ReplaceAllString(string(data), " "), -1) {
+				said[found[1]] = append(said[found[1]], path)
+			}
+		}
+	})
+	if len(said) < 15 {
+		t.Errorf("comments name %d packages, there are over 15: is what tells them right?", len(said))
+	}
+	for name, paths := range said {
+		if !there[name] {
+			t.Errorf("%s: there is no package %s: name the one that does it now", strings.Join(paths, ", "), name)
+		}
+	}
+}
+
 // The field's own words fit on one page, and each stands there once.
 func TestGlossaryIsShort(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "docs/glossary.md"))
