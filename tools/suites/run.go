@@ -32,24 +32,19 @@ type runner struct {
 	out   io.Writer
 }
 
-// places are how many suites of nodes run at once when nothing computes any more. Before, they are
-// fewer: two processors would be late for what the tests wait for.
-const places = 4
-
-// runAll runs suites side by side: one of each lane, in their order. A lane that has nothing left
-// takes what waits, that of what computes at as many places as are free then. The results have the
-// order of the suites.
+// runAll runs suites side by side: one for each worker, in their order. A worker whose lane has
+// nothing left takes what waits. The results have the order of the suites.
 func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	results := make([]result, len(all))
 	queues := map[lane]chan int{}
-	for _, lane := range lanes {
+	for _, lane := range workers {
 		queues[lane] = make(chan int, len(all))
-		for i, s := range all {
-			if s.lane == lane {
-				queues[lane] <- i
-			}
-		}
-		close(queues[lane])
+	}
+	for i, s := range all {
+		queues[s.lane] <- i
+	}
+	for _, queue := range queues {
+		close(queue)
 	}
 	take := func(lane lane) {
 		for i := range queues[lane] {
@@ -58,14 +53,9 @@ func (r *runner) runAll(ctx context.Context, all []suite) []result {
 		}
 	}
 	var done sync.WaitGroup
-	for _, lane := range lanes {
+	for _, lane := range workers {
 		done.Go(func() {
 			take(lane)
-			if lane == computes {
-				for range places - len(lanes) {
-					done.Go(func() { take(waits) })
-				}
-			}
 			take(waits)
 		})
 	}

@@ -21,7 +21,9 @@ const (
 	builds               // it builds programs of others, where none are cached: that begins at once, and the others find them
 )
 
-var lanes = []lane{computes, waits, builds}
+// workers are the lanes of the suites that run at once. What computes has a lower priority, so that
+// who waits is not late.
+var workers = []lane{computes, waits, waits, builds}
 
 // suite is one row: a command and how its failures are judged.
 type suite struct {

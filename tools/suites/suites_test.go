@@ -84,8 +84,8 @@ func TestFaultsAreToldFromBadLuck(t *testing.T) {
 	}
 }
 
-// A lane that has nothing left takes suites that wait, and where nothing computes there are more
-// places for them: here four run at once, and each waits for the others.
+// A worker whose lane has nothing left takes suites that wait: here four run at once, and each
+// waits for the others.
 func TestFreeLanesTakeWhatWaits(t *testing.T) {
 	const meet = `echo >"$0"; for i in $(seq 600); do if [ -e a ] && [ -e b ] && [ -e c ] && [ -e d ]; then exit 0; fi; sleep 0.1; done; exit 1`
 	var four []suite
