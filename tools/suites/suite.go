@@ -83,6 +83,8 @@ var named = []suite{
 	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "-skip=" + proxy, "./test/e2e"},
 		env: []string{kubernetes}},
 	{name: "boots", set: "test", lane: waits, args: []string{"-run=" + boots, "./test/e2e"}},
+	{name: "bench", set: "ci", lane: waits, // a table for people: no figure fails it
+		command: []string{"go", "test", unvetted, stripped, timeout, "-short", "-run=^$", "-bench=NodeJob", "-benchtime=1x", "./bench"}},
 	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
 	{name: "witness", set: "test", lane: waits, args: []string{"./test/witness"}, full: []string{"NETWRIGHT_WITNESS=2000"},
 		rare: "the safety witness"},
@@ -99,8 +101,6 @@ var named = []suite{
 	{name: "plugins", set: "test", lane: builds, args: []string{"./test/plugins"}, full: []string{"NETWRIGHT_PLUGINS=full"}},
 	{name: "alerts", set: "test", lane: builds, dir: "test/alerts", args: []string{"-count=1", "."}},
 	{name: "lint", set: "ci", lane: computes, command: []string{"make", "lint"}},
-	{name: "bench", set: "ci", lane: computes, // a table for people: no figure fails it
-		command: []string{"go", "test", unvetted, stripped, timeout, "-short", "-run=^$", "-bench=NodeJob", "-benchtime=1x", "./bench"}},
 	{name: "rules", set: "test", lane: computes, dir: "tools", args: []string{"-count=1", "./..."}},
 	{name: "race", set: "test", lane: computes, env: []string{"CGO_ENABLED=1"}, rare: "races",
 		args: []string{"-race", "./pkg/daemon", "./pkg/reconcile/...", "./pkg/graph/...", "./pkg/publish/...", "./pkg/statestore/..."}},
