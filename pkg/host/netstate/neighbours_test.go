@@ -63,12 +63,12 @@ ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev up0 nud permanent protocol bi
 func TestRestoreBringsEntriesBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add br0 type bridge; ip link add up0 type veth peer name up1; ip link set up0 up master br0
-for l in vx0 flannel9; do ip link add $l type vxlan id ${#l} dstport 4789; ip link set $l up; done
+for l in vx0 vxlan-v6.calico; do ip link add $l type vxlan id ${#l} dstport 4789; ip link set $l up; done
 ip neigh add proxy 192.0.2.1 dev up0; ip -6 neigh add proxy 2001:db8::7 dev up0
 bridge fdb add 02:00:00:00:00:01 dev up0 master static
-for l in vx0 flannel9; do for n in 1 2; do bridge fdb append 00:00:00:00:00:00 dev $l dst 192.0.2.$n; bridge fdb add 02:00:00:00:01:0$n dev $l dst 192.0.2.$n; done; done`)
+for l in vx0 vxlan-v6.calico; do for n in 1 2; do bridge fdb append 00:00:00:00:00:00 dev $l dst 192.0.2.$n; bridge fdb add 02:00:00:00:01:0$n dev $l dst 192.0.2.$n; done; done`)
 	look := func() []string {
-		text := ns.Run("sh", "-ec", "ip neigh show proxy | sort -u; bridge fdb show dev vx0; bridge fdb show dev up0; bridge fdb show dev flannel9 | sed 's/^/flannel9 /'")
+		text := ns.Run("sh", "-ec", "ip neigh show proxy | sort -u; bridge fdb show dev vx0; bridge fdb show dev up0; bridge fdb show dev vxlan-v6.calico | sed 's/^/vxlan-v6.calico /'")
 		out := lines(text, "33:33:", "01:00:5e:")
 		slices.Sort(out)
 		return out
@@ -83,12 +83,12 @@ bridge fdb del 02:00:00:00:00:01 dev up0 master; bridge fdb add 02:00:00:00:00:0
 		if cmp.Equal(before, look()) {
 			t.Fatal("nothing was changed")
 		}
-		ns.Run("sh", "-ec", "bridge fdb add 02:00:00:00:01:07 dev vx0 dst 192.0.2.7 dynamic; bridge fdb del 02:00:00:00:01:02 dev flannel9")
+		ns.Run("sh", "-ec", "bridge fdb add 02:00:00:00:01:07 dev vx0 dst 192.0.2.7 dynamic; bridge fdb del 02:00:00:00:01:02 dev vxlan-v6.calico")
 		for range 2 {
 			ok(t, h.RemoveAdded(ctx, was))
 			ok(t, h.Restore(ctx, was, Made{}, true))
 			after := look()
-			want := lines(strings.Join(before, "\n"), "flannel9 02:00:00:00:01:02")
+			want := lines(strings.Join(before, "\n"), "vxlan-v6.calico 02:00:00:00:01:02")
 			if diff := cmp.Diff(want, lines(strings.Join(after, "\n"), "02:00:00:00:01:07")); diff != "" || len(after) != len(want)+1 {
 				t.Errorf("not as before beside what was learned (-before +after):\n%s", diff)
 			}

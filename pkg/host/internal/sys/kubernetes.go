@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -8,14 +9,22 @@ import (
 // ownPrefixes begin the names of what Kubernetes, its networks and its runtime make on a node, at
 // any time: chains, tables and links.
 var ownPrefixes = []string{
-	"kube", "cali", "vxlan.cali", "wireguard.cali", "cilium", "old_cilium", "lxc", "flannel", "cni", "antrea", "ovn",
-	"ovs", "weave", "istio",
-	"nodelocaldns", "docker", "netavark", "tunl0", "cbr0", "eni",
+	"kube", "cali", "vxlan.cali", "vxlan-v6.cali", "wireguard.cali", "wg-v6.cali", "bpfin.cali", "bpfout.cali", "bwcali",
+	"cilium", "old_cilium", "lxc", "flannel", "cni", "antrea", "ovn", "ovs", "genev_sys_", "vxlan_sys_", "gre_sys",
+	"stt_sys_", "weave", "vethwe", "vxlan-6784", "istio", "nodelocaldns", "docker", "netavark", "tunl0", "cbr0", "eni",
+	"vlan.eth.", "azv", "azsnatbr", "hybr", "knet", "kopeio", "romana-",
+}
+
+// ownPatterns are of links whose names begin as others' do: of OVN-Kubernetes, hybridnet, Contrail,
+// kopeio and kube-router.
+var ownPatterns = []string{
+	"mp*-udn-vrf", "*.vxlan[0-9]*", "pkt[0-3]", "k8s-??-??-??-??", "tun-" + strings.Repeat("[0-9a-f]", 11),
 }
 
 // OfKubernetes says of the name of a link or of a chain that it is of Kubernetes' own programs. ""
 // is nobody's.
 func OfKubernetes(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	return slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) ||
+		slices.ContainsFunc(ownPatterns, func(p string) bool { is, _ := path.Match(p, name); return is })
 }

@@ -1,0 +1,48 @@
+package sys_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// What an undo leaves alone has each link that a network's row names as its own. The line that
+// keeps it: kubernetes.go, OfKubernetes.
+func TestLinksOfNetworksAreKnown(t *testing.T) {
+	others := strings.Fields("" +
+		// The ends of pods' links, which an undo knows by their kind.
+		"veth* pi-veth* pa-veth* veth_host veth_host_ac vlan??????????? azvint* azvifv* tapeth0-* vpp1 vpp2 h_* " +
+		"[0-9a-z]*-HHHHHH HHHHHHHHHHHHHHH [0-9a-f]*_h ????????????_h ????????????_c ?????????????_h ?????????????_c " +
+		// The node's own address moves there, and an undo brings it back.
+		"azure* azure[0-9]* vhost0 k-vswitch0 cluster-wide br-ex br-external " +
+		// Ports of Open vSwitch, which only that takes away.
+		"br-int br-tun br-nwnode-check obr0 mirror0 datapath " +
+		// Names that are anybody's; of kube-router's and Contrail's the narrower ones are known.
+		"vxlan1 vx_* tun-* pkt* tunl* k8s-*")
+	short := strings.NewReplacer("[0-9a-f]", "H")
+	example := strings.NewReplacer("[0-9a-f]", "0", "[0-9a-z]", "a", "[a-z]", "a", "[0-9]", "4", "[0-3]", "0", "?", "0", "*", "7")
+	for _, n := range network.All() {
+		names := slices.Clone(n.SharedHost.Links)
+		for _, l := range n.Residue.Links {
+			names = append(names, l.Name)
+		}
+		for _, m := range n.Modes {
+			for _, l := range m.Residue.Links {
+				names = append(names, l.Name)
+			}
+		}
+		for _, name := range names {
+			if !sys.OfKubernetes(example.Replace(name)) && !slices.Contains(others, name) && !slices.Contains(others, short.Replace(name)) {
+				t.Errorf("%s: link %s is not known", n.Name, name)
+			}
+		}
+	}
+	for _, name := range []string{"tun-office", "tun0", "eth0", "eth0.100", "k8s-uplink", "mp0", "wg0", "br-lan", "vlan.100", "vxlan-100"} {
+		if sys.OfKubernetes(name) {
+			t.Errorf("link %s may be anybody's", name)
+		}
+	}
+}
