@@ -65,7 +65,8 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 // there of them after an error.
 func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	h, j := c.host, c.journal
-	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Copies: j.Copies, Twin: firstboot.LargeName}
+	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Copies: j.Copies, Twin: firstboot.LargeName,
+		Own: c.change.OwnLinks}
 	// what an earlier change that is watched did is taken back, too
 	if c.programs, err = of.Take(ctx, c.change.Keys, c.change.Tasks, j.WatchUS > 0); err != nil {
 		return err

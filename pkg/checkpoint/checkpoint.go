@@ -68,6 +68,9 @@ type Change struct {
 	Right string
 	// Pods are the ranges of pods that the documents state.
 	Pods []netip.Prefix
+	// OwnLinks are patterns of the links that the node's network makes, as the documents declare
+	// them: an undo leaves these alone.
+	OwnLinks []string
 }
 
 // Checkpoint is how everything was before a change.

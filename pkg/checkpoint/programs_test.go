@@ -13,7 +13,7 @@ import (
 func hook(t *testing.T) Change {
 	t.Helper()
 	unit := tasks.UnitState{Name: "hook.service", Within: time.Minute}
-	return Change{Generation: 7, Digest: "d7", Keys: unit.Owns(), Tasks: map[graph.Key]tasks.Task{unit.Owns()[0]: unit}}
+	return Change{Generation: 7, Digest: "d7", OwnLinks: []string{"weft*"}, Keys: unit.Owns(), Tasks: map[graph.Key]tasks.Task{unit.Owns()[0]: unit}}
 }
 
 // What a program did to the network that no key names is taken back, by the process and by another
@@ -38,7 +38,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		if err != nil {
 			t.Fatal(err)
 		}
-		netns.Shell(t, did)
+		netns.Shell(t, did+"; ip link add weft0 type bridge")
 		if way == "itself" {
 			if err = c.Finish(t.Context(), nil); err == nil {
 				t.Error("it was not undone")
@@ -53,6 +53,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		if now := netns.Shell(t, values); now != before {
 			t.Errorf("%s: sysctls are\n%s", way, now)
 		}
+		netns.Shell(t, "ip link del weft0") // the network's own stays
 		unchanged(t, was, VerdictFile)
 		netns.Shell(t, "rm -r /run/recorded "+Dir)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
@@ -113,6 +114,29 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(asked, want("2", file("/etc/kubernetes/new", "2"), tools)); p.Awaits != nil ||
 		!strings.Contains(said(p), "there is nothing to confirm") || hostroot.Read(t, "/", tools.Dir+"/tool") != "one" {
 		t.Errorf("members of an archive:\n%s", said(p))
+	}
+}
+
+// What documents declare of the links of their own network is in the journal, where every undo
+// reads what it leaves alone. The line that keeps it: protect.go, undoable (OwnLinks).
+func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	p := Pass{
+		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(), ConfirmWithin: time.Hour, TakeNow: "ada",
+		Checkpoint: checkpoint.Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Second},
+	}
+	d := wanting(file("/etc/a", "1"))
+	d.Node.Networking.Custom = &networks.Custom{SharedHost: networks.CustomShared{Links: []string{"weft*"}}}
+	if plan, err := p.Converge(t.Context(), d); err != nil || plan.Awaits == nil {
+		t.Fatalf("%v\n%s", err, said(plan))
+	}
+	if journal := hostroot.Read(t, "/", checkpoint.JournalFile); !strings.Contains(journal, `"own":["weft*"]`) {
+		t.Errorf("it is not in the journal:\n%s", journal)
+	}
+	if err := p.Session().Undo(t.Context(), false); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -94,6 +94,9 @@ func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.C
 	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts)
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot,
 		desired.PodRanges(r.desired.Node)
+	if c := r.desired.Node.Networking.Custom; c != nil {
+		change.OwnLinks = c.SharedHost.Links
+	}
 	return change, nil
 }
 

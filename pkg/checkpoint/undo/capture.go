@@ -28,6 +28,7 @@ type Capture struct {
 	Dir    string                   // where files are kept
 	Copies []string                 // in Dir, those of an earlier capture first
 	Twin   func(path string) string // the name that a large file may have besides: where it awaits a boot
+	Own    []string                 // as [netstate.State.Own]
 
 	contents int64 // bytes of Log.Files
 }
@@ -70,7 +71,7 @@ func (c *Capture) Take(
 	for _, key := range confKeys(net) {
 		keep(key, net[key])
 	}
-	state, err := netstate.Read(ctx, h.Live.Net)
+	state, err := netstate.Read(ctx, h.Live.Net, c.Own...)
 	if err != nil {
 		return false, fmt.Errorf("write down how the network is: %w", err)
 	}

@@ -28,7 +28,7 @@ type addedSince struct {
 // RemoveAdded takes away what was added since a state. It may be retried, and changes nothing when
 // nothing came.
 func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
-	now, err := Read(ctx, w.net)
+	now, err := Read(ctx, w.net, was.Own...)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s State) addedSince(now State) (out addedSince) {
 	pods := map[int]bool{}
 	for _, l := range now.Links {
 		switch {
-		case sys.OfKubernetes(l.Name), l.Kind == "veth" && !before[l.Index]:
+		case s.ofKubernetes(l.Name), l.Kind == "veth" && !before[l.Index]:
 			pods[l.Index] = true
 		case before[l.Index]:
 			nodes[l.Index] = true
@@ -104,7 +104,7 @@ func (s State) addedSince(now State) (out addedSince) {
 	}
 	alone := now.routedOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {
-		if r := readRule(m); byHand(r.protocol) && !sys.OfKubernetes(r.iif) && !sys.OfKubernetes(r.oif) &&
+		if r := readRule(m); byHand(r.protocol) && !s.ofKubernetes(r.iif) && !s.ofKubernetes(r.oif) &&
 			!alone[r.src] && !alone[r.dst] {
 			out.rules = append(out.rules, m)
 		}
@@ -143,7 +143,7 @@ func (s State) routedOn(links map[int]bool) map[netip.Addr]bool {
 // others than us made, settings that the kernel refuses, and queueing disciplines of classes. Those
 // of pods go with their pods.
 func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) {
-	now, err := Read(ctx, w.net)
+	now, err := Read(ctx, w.net, was.Own...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +153,11 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 	}
 	for _, l := range was.Links {
 		have := settings(now.Settings, l.Index) // each link has some
-		if queues[l.Index] && have != nil && !sys.OfKubernetes(l.Name) {
+		if queues[l.Index] && have != nil && !was.ofKubernetes(l.Name) {
 			out = append(out, "queueing of link "+l.Name+" (tc qdisc)")
 		}
 		switch {
-		case sys.OfKubernetes(l.Name):
+		case was.ofKubernetes(l.Name):
 		case have == nil && l.Kind != "veth":
 			out = append(out, "link "+l.Name)
 		case have != nil && len(missing(settings(was.Settings, l.Index), have)) > 0:

@@ -70,12 +70,12 @@ func (w *Writer) restoreAddresses(
 	off, wanted := reorder(ofIPv6(was.Addresses, before), ofIPv6(now, before), order{
 		id:    addressID,
 		key:   func(m []byte) string { return string(m[3:8]) }, // a scope of a link
-		fixed: func(m []byte) bool { return !lasting(m) || sys.OfKubernetes(names[linkOf(m)]) },
+		fixed: func(m []byte) bool { return !lasting(m) || was.ofKubernetes(names[linkOf(m)]) },
 	})
 	for link, list := range ofLinks(was.Addresses) {
 		ofLink, on := inOrder(list, have[link], settled)
 		wanted = append(wanted, on...)
-		if !sys.OfKubernetes(names[int(link)]) { // services go on
+		if !was.ofKubernetes(names[int(link)]) { // services go on
 			off = append(off, ofLink...)
 		}
 	}

@@ -22,16 +22,16 @@ type renamed struct{ now, was rtnl.Link }
 // restoreNames gives links their names back. Who looks after a link finds it by its name, as the
 // files of networkd do, and so does all that follows here. Links of Kubernetes are renamed by who
 // made them.
-func (w *Writer) restoreNames(ctx context.Context, was []rtnl.Link) error {
+func (w *Writer) restoreNames(ctx context.Context, was State) error {
 	now, err := w.net.Links(ctx)
 	if err != nil {
 		return err
 	}
 	var list []renamed
 	for _, l := range now {
-		at := slices.IndexFunc(was, func(o rtnl.Link) bool { return o.Index == l.Index && o.Name != l.Name })
-		if at >= 0 && !sys.OfKubernetes(l.Name) && !sys.OfKubernetes(was[at].Name) {
-			list = append(list, renamed{l, was[at]})
+		at := slices.IndexFunc(was.Links, func(o rtnl.Link) bool { return o.Index == l.Index && o.Name != l.Name })
+		if at >= 0 && !was.ofKubernetes(l.Name) && !was.ofKubernetes(was.Links[at].Name) {
+			list = append(list, renamed{l, was.Links[at]})
 		}
 	}
 	var errs []error

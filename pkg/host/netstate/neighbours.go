@@ -28,12 +28,12 @@ const (
 // writtenDown are the neighbours that somebody wrote down, as the kernel says them, without what
 // ages. They go when their link goes down, and the kernel asks nobody in their place. Those of
 // links of Kubernetes are their programs' to keep.
-func writtenDown(ctx context.Context, links []rtnl.Link) ([][]byte, error) {
+func writtenDown(ctx context.Context, of State) ([][]byte, error) {
 	list, err := rawList(ctx, "neighbours", unix.RTM_GETNEIGH, unix.RTM_NEWNEIGH, unix.SizeofNdMsg)
-	names, out := rtnl.NamesOf(links), [][]byte{}
+	names, out := rtnl.NamesOf(of.Links), [][]byte{}
 	for _, m := range list {
 		permanent := binary.NativeEndian.Uint16(m[8:])&unix.NUD_PERMANENT != 0 && m[10]&unix.NTF_EXT_LEARNED == 0
-		if permanent && !sys.OfKubernetes(names[int(binary.NativeEndian.Uint32(m[4:]))]) {
+		if permanent && !of.ofKubernetes(names[int(binary.NativeEndian.Uint32(m[4:]))]) {
 			out = append(out, without(m, neighbourCache, neighbourProbes)) // its head is as long as a route's
 		}
 	}
@@ -44,7 +44,7 @@ func writtenDown(ctx context.Context, links []rtnl.Link) ([][]byte, error) {
 // VXLANs forward to those that somebody wrote down: the static ones of a bridge, and with a next
 // hop the permanent ones of a VXLAN. The other permanent ones are the kernel's, of a link's own
 // address.
-func listEntries(ctx context.Context, links []rtnl.Link) ([][]byte, error) {
+func listEntries(ctx context.Context, of State) ([][]byte, error) {
 	ask := make([]byte, unix.SizeofNdMsg)
 	ask[neighbourFlags] = unix.NTF_PROXY
 	list, err := rawList(ctx, "proxied neighbours", unix.RTM_GETNEIGH, unix.RTM_NEWNEIGH, unix.SizeofNdMsg, ask...)
@@ -64,9 +64,9 @@ func listEntries(ctx context.Context, links []rtnl.Link) ([][]byte, error) {
 			list = append(list, m)
 		}
 	}
-	names, out := rtnl.NamesOf(links), [][]byte{}
+	names, out := rtnl.NamesOf(of.Links), [][]byte{}
 	for _, m := range list {
-		if !sys.OfKubernetes(names[linkOf(m)]) {
+		if !of.ofKubernetes(names[linkOf(m)]) {
 			out = append(out, m)
 		}
 	}
@@ -86,11 +86,12 @@ func (w *Writer) restoreNeighbours(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	now, err := writtenDown(ctx, links)
+	is := State{Links: links, Own: was.Own}
+	now, err := writtenDown(ctx, is)
 	if err != nil {
 		return err
 	}
-	entries, err := listEntries(ctx, links)
+	entries, err := listEntries(ctx, is)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/vishvananda/netlink/nl"
@@ -20,10 +21,12 @@ import (
 // messages, as `ip route save` keeps them: so each comes back with all its attributes, unknown ones
 // too. It is of use until the next boot: links are named by their index.
 type State struct {
-	Links     []rtnl.Link `json:"links"`
-	Addresses [][]byte    `json:"addresses"`
-	Routes    [][]byte    `json:"routes"`
-	Rules     [][]byte    `json:"rules"`
+	Links []rtnl.Link `json:"links"`
+	// Own are patterns of links that the node's network makes, as its documents declare them.
+	Own       []string `json:"own,omitempty"`
+	Addresses [][]byte `json:"addresses"`
+	Routes    [][]byte `json:"routes"`
+	Rules     [][]byte `json:"rules"`
 	// Settings are what else can be set of links; nil: an earlier release did not look.
 	Settings [][]byte `json:"settings,omitzero"`
 	// VLANs are those of bridges and their ports; nil: an earlier release did not look.
@@ -39,6 +42,12 @@ type State struct {
 	Qdiscs [][]byte `json:"qdiscs,omitzero"`
 	// Expires has the seconds that the route at each index had still to live; 0: for ever.
 	Expires []uint32 `json:"expires"`
+}
+
+// ofKubernetes says that Kubernetes' own programs, or those of the node's network, make a link.
+func (s State) ofKubernetes(link string) bool {
+	return sys.OfKubernetes(link) ||
+		slices.ContainsFunc(s.Own, func(p string) bool { is, _ := path.Match(p, link); return is })
 }
 
 // Writer brings the network back that a [State] tells of.

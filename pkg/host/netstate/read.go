@@ -7,8 +7,9 @@ import (
 )
 
 // Read reads the state of the network that net reads. Routes and addresses that the kernel makes by
-// itself are left out where it also brings them back by itself.
-func Read(ctx context.Context, net *rtnl.Reader) (out State, err error) {
+// itself are left out where it also brings them back by itself. own is [State.Own].
+func Read(ctx context.Context, net *rtnl.Reader, own ...string) (out State, err error) {
+	out.Own = own
 	if out.Links, err = net.Links(ctx); err != nil {
 		return out, err
 	}
@@ -27,13 +28,13 @@ func Read(ctx context.Context, net *rtnl.Reader) (out State, err error) {
 	if out.Nexthops, err = listNexthops(ctx); err != nil {
 		return out, err
 	}
-	if out.Neighbours, err = writtenDown(ctx, out.Links); err != nil {
+	if out.Neighbours, err = writtenDown(ctx, out); err != nil {
 		return out, err
 	}
 	if out.Qdiscs, err = listQdiscs(ctx); err != nil {
 		return out, err
 	}
-	if out.Entries, err = listEntries(ctx, out.Links); err != nil {
+	if out.Entries, err = listEntries(ctx, out); err != nil {
 		return out, err
 	}
 	out.Rules, err = listRules(ctx)

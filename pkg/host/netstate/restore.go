@@ -31,7 +31,7 @@ func (w *Writer) Restore(ctx context.Context, was State, made Made, settled bool
 			errs = append(errs, w.delMade(ctx, name))
 		}
 	}
-	errs = append(errs, w.restoreNames(ctx, was.Links), w.restoreLinks(ctx, was, made.Links))
+	errs = append(errs, w.restoreNames(ctx, was), w.restoreLinks(ctx, was, made.Links))
 	errs = append(errs, restoreQdiscs(ctx, was))
 	cost, err := w.restoreAddresses(ctx, was, made.Addresses, settled)
 	errs = append(errs, err, restoreRules(ctx, was))
