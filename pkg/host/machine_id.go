@@ -24,6 +24,9 @@ func MachineID(r FileReader) string {
 // whose it was or which this one's is, it is no other: a file that cannot be read for a moment must
 // not let go of what is held.
 func IsOtherMachine(r FileReader, noted string) bool {
+	if noted == "" {
+		return false
+	}
 	own := MachineID(r)
-	return noted != "" && own != "" && noted != own
+	return own != "" && noted != own
 }

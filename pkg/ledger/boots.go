@@ -31,6 +31,8 @@ type Boot struct {
 	// that was so.
 	Keys  []BootKey `json:"keys,omitempty"`
 	Tries int       `json:"tries,omitempty"`
+	// Machine is the one that it is of; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
 // BootKey is a key that was brought back, and what it was to be; nil: it was to be absent.
@@ -50,8 +52,8 @@ func (k BootKey) same(o BootKey) bool {
 	return k.Key == o.Key && k.Task.Same(*o.Task)
 }
 
-// ReadBoots reads what boots have shown, oldest first. Without a memory of it there is none, and
-// no error.
+// ReadBoots reads what boots of this machine have shown, oldest first. Without a memory of it there
+// is none, and no error.
 func ReadBoots(r Reader) ([]Boot, error) {
 	var out []Boot
 	err := readJSON(r, bootsFile, &out)
@@ -61,7 +63,7 @@ func ReadBoots(r Reader) ([]Boot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what boots have shown, %s: %w: the next writes it anew", bootsFile, err)
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(b Boot) bool { return host.IsOtherMachine(r, b.Machine) }), nil
 }
 
 // NoteBoot saves a boot, durably, in the place of what was said of the same one. What earlier
@@ -69,6 +71,7 @@ func ReadBoots(r Reader) ([]Boot, error) {
 func NoteBoot(ctx context.Context, w Host, b Boot) error {
 	list, _ := ReadBoots(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, b.Same)
+	b.Machine = host.MachineID(w)
 	for i := range list {
 		for _, k := range b.Keys {
 			if slices.ContainsFunc(list[i].Keys, k.same) {

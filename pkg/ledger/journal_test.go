@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -182,6 +184,66 @@ func TestAHoldIsOfItsMachine(t *testing.T) {
 		if head := Load(h.Live.Files).Head(); (head.Pin != nil) != held || (head.Boot != "") != held {
 			t.Errorf("the machine-id is %q: %+v", own, head)
 		}
+	}
+}
+
+// What changes and boots have shown of a machine says nothing of another one that has its disk: not
+// that a generation is applied or was proved, nor that a change is held back. What the other shows
+// comes in its place. The lines that keep it: ledger.go, LoadWith; applied.go, ReadApplied;
+// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials.
+func TestWhatWasShownIsOfItsMachine(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	machine := func(id string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(root+"/etc", 0o755), os.WriteFile(root+"/etc/machine-id", []byte(id+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	show := func(id string) {
+		t.Helper()
+		machine(id)
+		err := errors.Join(SaveApplied(t.Context(), h.Files, &Applied{Generation: 1, Digest: "d"}),
+			NoteUndone(t.Context(), h.Files, Undone{Digest: id}), NoteBoot(t.Context(), h.Files, Boot{ID: id}),
+			SaveTrials(t.Context(), h.Files, []Probation{{Unit: id}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := func(id string) string {
+		t.Helper()
+		machine(id)
+		r := h.Live.Files
+		applied, err1 := ReadApplied(r)
+		undone, err2 := ReadUndone(r)
+		boots, err3 := ReadBoots(r)
+		trials, err4 := Trials(r)
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		out := fmt.Sprint(applied != nil, !Load(r).Head().Proof.At.IsZero())
+		for _, u := range undone {
+			out += " undone " + u.Digest
+		}
+		for _, b := range boots {
+			out += " boot " + b.ID
+		}
+		for _, p := range trials {
+			out += " trial " + p.Unit
+		}
+		return out
+	}
+	show("one")
+	commit(t, l, h, Batch{Head: Head{Machine: "one", Proof: Proof{At: time.Unix(1, 0)}}})
+	if got := known("one"); got != "true true undone one boot one trial one" {
+		t.Errorf("of itself: %s", got)
+	}
+	if got := known("two"); got != "false false" {
+		t.Errorf("of another: %s", got)
+	}
+	show("two")
+	if got := known("two"); got != "true false undone two boot two trial two" {
+		t.Errorf("of the other, once it has shown something: %s", got)
 	}
 }
 

@@ -52,8 +52,9 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	}
 	l.loadJournal(r)
 	if host.IsOtherMachine(r, l.head.Machine) {
-		// The disk of another machine is an image to this one: nobody held it, and it never was up.
-		l.head.Pin, l.head.Boot = nil, ""
+		// The disk of another machine is an image to this one: nobody held it, it never was up, and
+		// no change of it was proved.
+		l.head.Pin, l.head.Boot, l.head.Proof = nil, "", Proof{}
 	}
 	if stamps.damage != "" {
 		l.damage = append(l.damage, stamps.damage)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -45,6 +46,8 @@ type Probation struct {
 	Bad       bool   `json:"bad,omitempty"`
 	Tries     int    `json:"tries,omitempty"`
 	Unchanged string `json:"unchanged,omitempty"` // names the unit's own files and program, as they were when it failed
+	// Machine is the one that it is of; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
 // ProbationFile is a file that asked for the restart, as it was before.
@@ -56,8 +59,8 @@ type ProbationFile struct {
 	Tasks   []graph.Key    `json:"tasks"` // first keys of the tasks that changed it
 }
 
-// Trials reads the trials. Without a file there are none. A damaged one is said, and is none: the
-// change is made again, on trial.
+// Trials reads the trials of this machine. Without a file there are none. A damaged one is said,
+// and is none: the change is made again, on trial.
 func Trials(r Reader) ([]Probation, error) {
 	var out []Probation
 	err := readJSON(r, trialsFile, &out)
@@ -67,13 +70,16 @@ func Trials(r Reader) ([]Probation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read which units are on trial, %s: %w: it is written anew", trialsFile, err)
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(p Probation) bool { return host.IsOtherMachine(r, p.Machine) }), nil
 }
 
 // SaveTrials replaces them, durably. None remove the file.
 func SaveTrials(ctx context.Context, w Host, list []Probation) error {
 	if len(list) == 0 {
 		return w.Remove(trialsFile)
+	}
+	for i := range list {
+		list[i].Machine = host.MachineID(w)
 	}
 	return writeJSON(ctx, w, trialsFile, "which units are on trial", list)
 }

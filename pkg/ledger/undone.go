@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const undoneFile = Dir + "/undone.json"
@@ -29,10 +31,12 @@ type Undone struct {
 	Tries      int       `json:"tries"`
 	// Unconfirmed says that it is bad only in that nobody confirmed it.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
+	// Machine is the one that it is of; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
-// ReadUndone reads what was undone, oldest first. Without a file there is none, and no
-// error.
+// ReadUndone reads what was undone on this machine, oldest first. Without a file there is none, and
+// no error.
 func ReadUndone(r Reader) ([]Undone, error) {
 	data, err := r.ReadFile(undoneFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +49,7 @@ func ReadUndone(r Reader) ([]Undone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what was undone, %s: %w: it is written anew at the next undo", undoneFile, err)
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(u Undone) bool { return host.IsOtherMachine(r, u.Machine) }), nil
 }
 
 // NoteUndone saves that a generation was undone, durably. Of one generation the last time is
@@ -53,6 +57,7 @@ func ReadUndone(r Reader) ([]Undone, error) {
 func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, _ := ReadUndone(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })
+	u.Machine = host.MachineID(w)
 	list = append(list, u)
 	return writeJSON(ctx, w, undoneFile, "what was undone", list[max(0, len(list)-maxUndone):])
 }
