@@ -16,8 +16,12 @@ func BootID(r FileReader) string {
 // MachineID tells this machine from others; "" where it has none yet.
 // https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
 func MachineID(r FileReader) string {
-	id, _ := r.ReadFile("/etc/machine-id") // without it no other machine is told from this one
-	return strings.TrimSpace(string(id))
+	data, _ := r.ReadFile("/etc/machine-id") // without it no other machine is told from this one
+	id := strings.TrimSpace(string(data))
+	if id == "uninitialized" { // systemd's word for it, in an image
+		return ""
+	}
+	return id
 }
 
 // IsOtherMachine says that a machine-id that was noted is another machine's. Where it is not known

@@ -66,3 +66,21 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 		t.Errorf("it did more than report: %v", err)
 	}
 }
+
+// An image that is made of a node, and baked anew while no machine has it, stays that node's: what
+// is of the node alone says nothing of those who boot from it. systemd's word for no machine-id is
+// none either. The lines that keep it: pkg/reconcile/ownership/commit.go, Commit (Machine);
+// pkg/host/machine_id.go, MachineID.
+func TestAnImageOfANodeStaysThatNodes(t *testing.T) {
+	root := t.TempDir()
+	for content, id := range map[string]string{"empty": "", "not yet": "uninitialized\n"} {
+		hostroot.Put(t, root, "/etc/machine-id", "one\n")
+		mustConverge(t, root, file("/etc/motd", "node "+content))
+		hostroot.Put(t, root, "/etc/machine-id", id)
+		mustConverge(t, root, file("/etc/motd", "baked "+content))
+		led, err := onRoot(root).Session().LoadLedger()
+		if err != nil || led.Head().Machine != "one" {
+			t.Errorf("%s: the ledger is of %q (%v)", content, led.Head().Machine, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,8 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 && !c.Unnoted {
 		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
-		b.Head.Network, b.Head.Machine = out.network(b.Head.Network), host.MachineID(h.Live.Files)
+		b.Head.Network = out.network(b.Head.Network)
+		b.Head.Machine = cmp.Or(host.MachineID(h.Live.Files), b.Head.Machine) // an image stays that of its node
 		b.Head.Clean = c.clean(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
