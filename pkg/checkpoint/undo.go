@@ -190,11 +190,11 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 	// Units of the network act on the files that came back when systemd has long called them
 	// reloaded. They set sysctls, addresses and routes to what these say.
 	late := j.Steady(j.Window)
-	left, failed := r.Kernel(ctx, late == 0)
+	left, failed := r.Kernel(ctx)
 	host.Sleep(ctx, late)
 	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) || late > 0 {
-		left, failed = r.Kernel(ctx, true) // what the managers of links took for theirs
+		left, failed = r.Kernel(ctx) // what the managers of links took for theirs
 	}
 	j.left = append(j.left, left...)
-	return errors.Join(err, failed)
+	return errors.Join(err, failed, r.PutOthersBehind(ctx))
 }

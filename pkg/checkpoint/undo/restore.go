@@ -34,9 +34,8 @@ func Restore(h *host.Host, l *Log, booted bool) *Reversal {
 }
 
 // Kernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
-// rules. left is what programs did and nobody could take back. settled is that of
-// [netstate.Writer.Restore].
-func (r *Reversal) Kernel(ctx context.Context, settled bool) (left []string, err error) {
+// rules. left is what programs did and nobody could take back.
+func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
 	var errs []error
 	h, l, around := r.Host, r.Log, r.around
 	_ = r.sysctls(ctx) // what the network needs; some want links as they were, and come at the end
@@ -56,7 +55,7 @@ func (r *Reversal) Kernel(ctx context.Context, settled bool) (left []string, err
 	}
 	if l.Net != nil {
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
-		errs = append(errs, again(ctx, func() error { return h.NetState.Restore(ctx, *l.Net, l.Made, settled) }))
+		errs = append(errs, again(ctx, func() error { return h.NetState.Restore(ctx, *l.Net, l.Made) }))
 	}
 	// of links that were gone or had another MTU, and what another key's write set
 	errs = append(errs, r.sysctls(ctx))
@@ -68,6 +67,14 @@ func (r *Reversal) Kernel(ctx context.Context, settled bool) (left []string, err
 		left = append(left, around.lost(ctx, h, l.Net)...)
 	}
 	return left, errors.Join(errs...)
+}
+
+// PutOthersBehind is that of [netstate.Writer], for after [Reversal.Kernel].
+func (r *Reversal) PutOthersBehind(ctx context.Context) error {
+	if r.Log.Net == nil {
+		return nil
+	}
+	return again(ctx, func() error { return r.Host.NetState.PutOthersBehind(ctx, *r.Log.Net) })
 }
 
 // Files puts what was there back in one batch, and removes what was not, in reverse order: a

@@ -41,11 +41,7 @@ func addressID(m []byte) string {
 // restoreAddresses takes away those that were made, and brings those back that are gone, in the
 // order in which they were: of those of a network the kernel speaks by the first. One of IPv6 is
 // tentative again when it was taken off for that. cost are routes of others that went on the way.
-// Before the managers of links have settled, addresses that came since stay where they are: who
-// takes one off and puts it behind does so while its manager removes it, and it would stay.
-func (w *Writer) restoreAddresses(
-	ctx context.Context, was State, made []rtnl.LinkAddress, settled bool,
-) (cost [][]byte, err error) {
+func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.LinkAddress) (cost [][]byte, err error) {
 	had, err := listAddresses(ctx)
 	if err != nil {
 		return cost, err
@@ -73,7 +69,7 @@ func (w *Writer) restoreAddresses(
 		fixed: func(m []byte) bool { return !lasting(m) || was.ofKubernetes(names[linkOf(m)]) },
 	})
 	for link, list := range ofLinks(was.Addresses) {
-		ofLink, on := inOrder(list, have[link], settled)
+		ofLink, on := inOrder(list, have[link])
 		wanted = append(wanted, on...)
 		if !was.ofKubernetes(names[int(link)]) { // services go on
 			off = append(off, ofLink...)
@@ -82,15 +78,48 @@ func (w *Writer) restoreAddresses(
 	if len(off) > 0 {
 		cost = besides(routes, was.Routes)
 	}
+	return cost, errors.Join(append(errs, moveAddresses(off, wanted))...)
+}
+
+// PutOthersBehind puts addresses of IPv4 that came since behind those that [Writer.Restore] brought
+// back, and brings routes back that go on the way. It awaits that the managers of links have done
+// what they were told: who puts an address behind while its manager removes it has it stay.
+func (w *Writer) PutOthersBehind(ctx context.Context, was State) error {
+	now, err := listAddresses(ctx)
+	if err != nil {
+		return err
+	}
+	routes, _, err := listRoutes(ctx)
+	if err != nil {
+		return err
+	}
+	have, names := ofLinks(now), rtnl.NamesOf(was.Links)
+	var off, on [][]byte
+	for link, list := range ofLinks(was.Addresses) {
+		if !sys.OfKubernetes(names[int(link)]) {
+			ofLink, behind := othersBehind(list, have[link])
+			off, on = append(off, ofLink...), append(on, behind...)
+		}
+	}
+	if len(off) == 0 {
+		return nil
+	}
+	was.Routes = slices.Concat(was.Routes, besides(routes, was.Routes))
+	return errors.Join(moveAddresses(off, on), w.restoreRoutes(ctx, was))
+}
+
+// moveAddresses takes those of off away, the last first, and then adds those of on.
+func moveAddresses(off, on [][]byte) error {
+	var errs []error
 	for _, m := range slices.Backward(off) {
 		errs = append(errs, send("take an address off for another before it", unix.RTM_DELADDR, 0, m,
 			unix.EADDRNOTAVAIL, unix.ENODEV))
 	}
-	for _, m := range wanted {
+	for _, m := range on {
 		errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m,
 			unix.EEXIST, unix.ENODEV))
 	}
-	return cost, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // places are where addresses stand in a list.
@@ -128,35 +157,51 @@ func ofLinks(list [][]byte) map[uint32][][]byte {
 
 // inOrder says how a link gets the wanted IPv4 addresses in their order: by taking those of off
 // away, and then adding those of on. The kernel adds an address behind those that are there, and
-// makes it secondary to one of its network (net/ipv4/devinet.c, __inet_insert_ifa). Those of
-// others come behind them once all have settled.
-func inOrder(wanted, have [][]byte, settled bool) (off, on [][]byte) {
-	should, is := places(wanted), places(have)
+// makes it secondary to one of its network (net/ipv4/devinet.c, __inet_insert_ifa).
+func inOrder(wanted, have [][]byte) (off, on [][]byte) {
+	is := places(have)
 	right, last := 0, -1
 	for ; right < len(wanted); right++ {
 		i, there := is[addressID(wanted[right])]
-		if !there || i <= last || settled && (have[i][2]^wanted[right][2])&unix.IFA_F_SECONDARY != 0 {
+		if !there || i <= last {
 			break
 		}
 		last = i
 	}
 	on = slices.Clone(wanted[right:])
-	networks := map[netip.Prefix]bool{}
 	for n, m := range on {
-		networks[network(m)] = true
 		if i, there := is[addressID(m)]; there {
 			on[n] = have[i] // with what is left of its life
 		}
 	}
-	for _, m := range have {
-		switch i, known := should[addressID(m)]; {
-		case known && i >= right:
-			off = append(off, m)
-		case settled && !known && networks[network(m)]: // and before them
-			off, on = append(off, m), append(on, m)
+	return among(have, on), on
+}
+
+// othersBehind says how a link gets the wanted IPv4 addresses before those of others, from the
+// first on that became secondary to one of these.
+func othersBehind(wanted, have [][]byte) (off, on [][]byte) {
+	should, is, networks := places(wanted), places(have), map[netip.Prefix]bool{}
+	for _, m := range wanted {
+		i, there := is[addressID(m)]
+		if there && (len(on) > 0 || (have[i][2]^m[2])&unix.IFA_F_SECONDARY != 0) {
+			on, networks[network(m)] = append(on, have[i]), true
 		}
 	}
-	return off, on
+	for _, m := range have {
+		if _, known := should[addressID(m)]; !known && networks[network(m)] {
+			on = append(on, m)
+		}
+	}
+	return among(have, on), on
+}
+
+// among are those of a list that are some of others.
+func among(list, others [][]byte) [][]byte {
+	some := places(others)
+	return slices.DeleteFunc(slices.Clone(list), func(m []byte) bool {
+		_, is := some[addressID(m)]
+		return !is
+	})
 }
 
 // network is that of an address of IPv4.

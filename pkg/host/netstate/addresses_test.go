@@ -20,7 +20,7 @@ func TestRestoreLeavesAddressesOfServices(t *testing.T) {
 		was, err := Read(ctx, h.net)
 		ok(t, err)
 		ns.Run("ip", "addr", "del", "10.96.0.1/32", "dev", "kube-ipvs0")
-		ok(t, h.Restore(ctx, was, Made{}, true))
+		ok(t, h.Restore(ctx, was, Made{}))
 		now, err := h.net.Addresses(ctx, "kube-ipvs0")
 		ok(t, err)
 		var list []string
@@ -61,7 +61,7 @@ for n in 2 3 4; do ip -6 addr add 2001:db8::$n/64 dev up0 nodad; done`, promote,
 				ok(t, err)
 				ns.Run("sh", "-ec", `ip addr del 10.0.0.2/24 dev up0; ip -6 addr flush dev up0 scope global`)
 				for range 2 {
-					ok(t, h.Restore(ctx, was, Made{}, true))
+					ok(t, h.Restore(ctx, was, Made{}))
 					if diff := cmp.Diff(before, look()); diff != "" {
 						t.Errorf("not as before (-before +after):\n%s", diff)
 					}
@@ -69,7 +69,8 @@ for n in 2 3 4; do ip -6 addr add 2001:db8::$n/64 dev up0 nodad; done`, promote,
 
 				ns.Run("sh", "-ec", `ip addr flush dev up0; ip addr add 10.0.0.9/24 dev up0 valid_lft 900 preferred_lft 900
 ip route add 10.99.0.0/16 via 10.0.0.44 proto bird`)
-				ok(t, h.Restore(ctx, was, Made{}, true))
+				ok(t, h.Restore(ctx, was, Made{}))
+				ok(t, h.PutOthersBehind(ctx, was))
 				var after, others []string
 				for _, line := range look() {
 					if strings.Contains(line, "10.0.0.9/24") || strings.Contains(line, "bird") {
@@ -118,7 +119,7 @@ ip addr add 2001:db8:2::2/64 dev up0`)
 		}
 		for _, change := range []string{"ip addr del " + temporary[0] + " dev up0", "ip -6 addr flush dev up0 scope global"} {
 			ns.Run("sh", "-ec", change)
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			var after []string
 			if temporary, after = look(); !cmp.Equal(before, after) {
 				t.Errorf("after %s: (-want +got):\n%s", change, cmp.Diff(before, after))
@@ -132,7 +133,8 @@ ip addr add 2001:db8:2::2/64 dev up0`)
 
 // Until the manager of a link has settled, what it is about to take off stays where it is. Taken
 // off for another before it, it would come back after its manager removed it. Then the order is
-// right again, and what others added stays behind. The lines that keep it: addresses.go, settled.
+// right again, and what others added stays behind. The lines that keep it: addresses.go, inOrder
+// and othersBehind.
 func TestRestoreWaitsForManagersOfAddresses(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type bridge; ip link set up0 up; ip addr add 10.0.0.2/24 dev up0`)
@@ -141,13 +143,7 @@ func TestRestoreWaitsForManagersOfAddresses(t *testing.T) {
 		was, err := Read(ctx, h.net)
 		ok(t, err)
 		ns.Run("sh", "-ec", `ip addr flush dev up0; ip addr add 10.0.0.9/24 dev up0`)
-		for _, c := range []struct {
-			settled bool
-			want    []string
-		}{
-			{false, []string{"10.0.0.9", "10.0.0.2"}}, {false, []string{"10.0.0.9", "10.0.0.2"}}, {true, []string{"10.0.0.2", "10.0.0.9"}},
-		} {
-			ok(t, h.Restore(ctx, was, Made{}, c.settled))
+		look := func(what string, want ...string) {
 			now, err := h.net.Addresses(ctx, "up0")
 			ok(t, err)
 			var list []string
@@ -156,9 +152,19 @@ func TestRestoreWaitsForManagersOfAddresses(t *testing.T) {
 					list = append(list, a.Prefix.Addr().String())
 				}
 			}
-			if diff := cmp.Diff(c.want, list); diff != "" {
-				t.Errorf("settled %v (-want +got):\n%s", c.settled, diff)
+			if diff := cmp.Diff(want, list); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
 			}
 		}
+		for range 2 {
+			ok(t, h.Restore(ctx, was, Made{}))
+			look("restored", "10.0.0.9", "10.0.0.2")
+		}
+		for range 2 {
+			ok(t, h.PutOthersBehind(ctx, was))
+			look("put behind", "10.0.0.2", "10.0.0.9")
+		}
+		ok(t, h.Restore(ctx, was, Made{}))
+		look("restored once more", "10.0.0.2", "10.0.0.9")
 	})
 }

@@ -51,7 +51,7 @@ ip link add up0 type veth peer name up1; echo 0 > /proc/sys/net/ipv6/conf/up1/ac
 		ok(t, err)
 		ns.Run("ip", "-6", "route", "del", "default")
 		for range 2 {
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if got := defaults(); strings.Count(got, "proto ra metric 1025 expires") != 1 || strings.Count(got, "\n") != 1 {
 				t.Errorf("brought back: %s", got)
 			}
@@ -64,7 +64,7 @@ ip link add up0 type veth peer name up1; echo 0 > /proc/sys/net/ipv6/conf/up1/ac
 		}
 
 		ns.Run("sh", "-ec", `echo 0 > /proc/sys/net/ipv6/conf/up0/accept_ra; ip -6 route del default metric 1025; ip -6 route del default metric 1024`)
-		ok(t, h.Restore(ctx, was, Made{}, true))
+		ok(t, h.Restore(ctx, was, Made{}))
 		if got := defaults(); !strings.Contains(got, "proto ra metric 1024 expires") || strings.Count(got, "\n") != 1 {
 			t.Errorf("where the kernel hears none: %s", got)
 		}

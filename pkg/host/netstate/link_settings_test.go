@@ -50,7 +50,7 @@ ip link set port0 nomaster; ip link set pod0 type bridge_slave hairpin off; ip l
 ip link set br0 type bridge hello_time 200 forward_delay 200 max_age 600 stp_state 0 ageing_time 30000 priority 8192 mcast_snooping 1 group_fwd_mask 0 no_linklocal_learn 0
 ip link set vx0 type vxlan ageing 9 ttl 9 remote 192.0.2.9; ip link set mac0 type macvlan mode private; ip link set tap0 type macvtap mode private; ip link del cni9; ip link add cni9 type bridge`)
 		for range 2 {
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, look()); diff != "" {
 				t.Errorf("not as before (-before +after):\n%s", diff)
 			}
@@ -60,7 +60,7 @@ ip link set vx0 type vxlan ageing 9 ttl 9 remote 192.0.2.9; ip link set mac0 typ
 		}
 		number := fmt.Sprint(ns.IPJSON("link", "show", "vx0")[0]["ifindex"])
 		ns.IP("link del vx0", "link add vx0 index "+number+" type vxlan id 9 dstport 4789 ageing 77 ttl 7")
-		ok(t, h.Restore(ctx, was, Made{}, true))
+		ok(t, h.Restore(ctx, was, Made{}))
 		lost, err := h.Lost(ctx, was)
 		ok(t, err)
 		if !cmp.Equal(lost, []string{"settings of link vx0 (ip -d link)"}) {

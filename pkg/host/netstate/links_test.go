@@ -39,7 +39,7 @@ ip link set cali1 name cali3`)
 		}
 		for range 2 {
 			ok(t, h.RemoveAdded(ctx, was))
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, names()); diff != "" {
 				t.Errorf("names (-before +after):\n%s", diff)
 			}

@@ -39,13 +39,13 @@ ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev up0 nud permanent protocol bi
 		ok(t, json.Unmarshal([]byte(strings.Replace(string(data), `"neighbours":`, `"others":`, 1)), &earlier))
 		written := look("up0")
 		ok(t, h.RemoveAdded(ctx, earlier))
-		ok(t, h.Restore(ctx, earlier, Made{}, true))
+		ok(t, h.Restore(ctx, earlier, Made{}))
 		if diff := cmp.Diff(written, look("up0")); diff != "" {
 			t.Errorf("by a journal of an earlier release (-before +after):\n%s", diff)
 		}
 		for range 2 {
 			ok(t, h.RemoveAdded(ctx, was))
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			after := look("up0")
 			if diff := cmp.Diff(before, lines(strings.Join(after, "\n"), "bird")); diff != "" || len(after) != len(before)+1 {
 				t.Errorf("not as before beside the daemon's (-before +after):\n%s\n%q", diff, after)
@@ -86,7 +86,7 @@ bridge fdb del 02:00:00:00:00:01 dev up0 master; bridge fdb add 02:00:00:00:00:0
 		ns.Run("sh", "-ec", "bridge fdb add 02:00:00:00:01:07 dev vx0 dst 192.0.2.7 dynamic; bridge fdb del 02:00:00:00:01:02 dev vxlan-v6.calico")
 		for range 2 {
 			ok(t, h.RemoveAdded(ctx, was))
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			after := look()
 			want := lines(strings.Join(before, "\n"), "vxlan-v6.calico 02:00:00:00:01:02")
 			if diff := cmp.Diff(want, lines(strings.Join(after, "\n"), "02:00:00:00:01:07")); diff != "" || len(after) != len(want)+1 {

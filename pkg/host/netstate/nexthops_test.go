@@ -51,7 +51,7 @@ func TestRestoreBringsNexthopsBack(t *testing.T) {
 			}
 			for range 2 {
 				ok(t, h.RemoveAdded(ctx, was))
-				ok(t, h.Restore(ctx, was, Made{}, true))
+				ok(t, h.Restore(ctx, was, Made{}))
 				if daemons := look(ns, "proto zebra"); !strings.Contains(daemons, "id 78") || !strings.Contains(daemons, "10.0.2.8") {
 					t.Errorf("%s: of a daemon there is %s", change, daemons)
 				}

@@ -41,7 +41,7 @@ for n in 1 2 3; do ip rule add pref 100 from 10.0.$n.0/24 lookup $n; ip -6 rule 
 				t.Errorf("%s: nothing was changed", change)
 			}
 			for range 2 {
-				ok(t, h.Restore(ctx, was, Made{}, true))
+				ok(t, h.Restore(ctx, was, Made{}))
 				if diff := cmp.Diff(lines(before), lines(look())); diff != "" {
 					t.Errorf("%s: not as before (-before +after):\n%s", change, diff)
 				}
@@ -50,7 +50,7 @@ for n in 1 2 3; do ip rule add pref 100 from 10.0.$n.0/24 lookup $n; ip -6 rule 
 		ns.Run("sh", "-ec", `ip -6 route del 2001:db8:7::/64 dev b0; ip -6 route append 2001:db8:7::/64 dev lo metric 9 proto static; ip -6 route del 2001:db8:8::/64 dev b0; ip -6 route append 2001:db8:8::/64 dev b1 proto static expires 900
 ip rule del pref 100; ip rule add pref 100 from 10.0.0.0/8 lookup 9; ip -6 addr add 2001:db8:1::9/64 dev a0 nodad`)
 		for range 2 {
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			after := look()
 			if diff := cmp.Diff(lines(before), lines(after, "dev lo", "expires", "10.0.0.0/8", "::9/64")); diff != "" {
 				t.Errorf("beside what is of others (-before +after):\n%s", diff)

@@ -25,13 +25,13 @@ tc qdisc add dev class0 root handle 1: htb default 1; tc class add dev class0 pa
 		ns.Run("sh", "-ec", `tc qdisc del dev up0 root; tc qdisc change dev limit0 root pfifo limit 9; tc qdisc del dev many0 root
 tc qdisc add dev none0 root handle 1: htb default 1; tc class add dev none0 parent 1: classid 1:1 htb rate 5mbit`)
 		for range 2 {
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, look()); diff != "" {
 				t.Errorf("not as before (-before +after):\n%s", diff)
 			}
 		}
 		ns.Run("tc", "qdisc", "del", "dev", "class0", "root")
-		ok(t, h.Restore(ctx, was, Made{}, true))
+		ok(t, h.Restore(ctx, was, Made{}))
 		lost, err := h.Lost(ctx, was)
 		ok(t, err)
 		if !cmp.Equal(lost, []string{"queueing of link class0 (tc qdisc)"}) {

@@ -103,7 +103,7 @@ func testNetworkOfChance(t *testing.T, seed uint64) {
 		}
 		for range 2 {
 			ok(t, h.RemoveAdded(ctx, was))
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, picture(t, ns)); diff != "" {
 				t.Errorf("seed %d: not as before (-before +after):\n%s\nafter\n%s", seed, diff, strings.Join(done, "\n"))
 			}

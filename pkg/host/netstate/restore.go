@@ -17,10 +17,9 @@ type Made struct {
 
 // Restore brings the network back to what it was: it removes what was made, and brings back what is
 // gone. What others made meanwhile stays. It goes on after an error and returns all of them. It may
-// be retried, and changes nothing when all is as it was. The state must be of this boot. settled
-// says that the managers of links have done what they were told: only then is an address put behind
-// that others added.
-func (w *Writer) Restore(ctx context.Context, was State, made Made, settled bool) error {
+// be retried, and changes nothing when all is as it was. The state must be of this boot. Addresses
+// that others added come behind by [Writer.PutOthersBehind].
+func (w *Writer) Restore(ctx context.Context, was State, made Made) error {
 	var errs []error
 	there := map[string]bool{}
 	for _, l := range was.Links {
@@ -33,7 +32,7 @@ func (w *Writer) Restore(ctx context.Context, was State, made Made, settled bool
 	}
 	errs = append(errs, w.restoreNames(ctx, was), w.restoreLinks(ctx, was, made.Links))
 	errs = append(errs, restoreQdiscs(ctx, was))
-	cost, err := w.restoreAddresses(ctx, was, made.Addresses, settled)
+	cost, err := w.restoreAddresses(ctx, was, made.Addresses)
 	errs = append(errs, err, restoreRules(ctx, was))
 	was.Routes = slices.Concat(was.Routes, cost)
 	errs = append(errs, w.restoreRoutes(ctx, was), w.restoreNeighbours(ctx, was))

@@ -57,7 +57,7 @@ func TestRestoreBringsLinksBack(t *testing.T) {
 		}
 		made := Made{Links: []string{"cbr0", "br9"}, Addresses: []rtnl.LinkAddress{{Link: "cbr0", Prefix: netip.MustParsePrefix("10.244.1.1/24")}}}
 		for range 2 {
-			ok(t, h.Restore(ctx, was, made, true))
+			ok(t, h.Restore(ctx, was, made))
 			after := look()
 			if !strings.Contains(after, "other0") || strings.Contains(after, "theirs0") {
 				t.Errorf("links of others:\n%s", after)
@@ -89,7 +89,7 @@ func TestRestoreBringsNetworksOfAddressesBack(t *testing.T) {
 		for _, line := range []string{"route flush dev up0", "-6 route flush dev up0", "addr flush dev up0 scope global"} {
 			ns.Run("ip", strings.Fields(line)...)
 		}
-		ok(t, h.Restore(ctx, was, Made{}, true))
+		ok(t, h.Restore(ctx, was, Made{}))
 		if diff := cmp.Diff(before, look()); diff != "" {
 			t.Errorf("not as before (-before +after):\n%s", diff)
 		}

@@ -92,7 +92,7 @@ func TestRestoreBringsBackWhatIsListedInAnotherForm(t *testing.T) {
 				}
 				for range 2 {
 					ok(t, h.RemoveAdded(ctx, was))
-					ok(t, h.Restore(ctx, was, Made{}, true))
+					ok(t, h.Restore(ctx, was, Made{}))
 					if diff := cmp.Diff(before, look(ns)); diff != "" {
 						t.Errorf("not as before (-before +after):\n%s", diff)
 					}
@@ -119,7 +119,7 @@ func TestRestoreWithoutALink(t *testing.T) {
 			ok(t, err)
 			ns.IP(c.show+" route flush default", "link del "+c.gone)
 			for range 2 {
-				ok(t, h.Restore(ctx, was, Made{}, true))
+				ok(t, h.Restore(ctx, was, Made{}))
 				if got := strings.TrimSpace(ns.Run("ip", c.show, "route", "show", "default")); got != c.want {
 					t.Errorf("%s without %s: %q, want %q", c.route, c.gone, got, c.want)
 				}
@@ -147,13 +147,13 @@ for n in 1 6 7 8; do ip route append default via 192.0.2.$n; done; ip route add 
 			"ip addr flush dev up0",
 		} {
 			ns.Run("sh", "-ec", change)
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, look()); diff != "" {
 				t.Errorf("%s: not as before (-before +after):\n%s", change, diff)
 			}
 		}
 		ns.Run("sh", "-ec", "ip route flush default; ip route add default via 192.0.2.9 proto dhcp")
-		ok(t, h.Restore(ctx, was, Made{}, true))
+		ok(t, h.Restore(ctx, was, Made{}))
 		if got := look(); !strings.HasPrefix(got, "default via 192.0.2.1 dev up0 \n") || !strings.Contains(got, "192.0.2.9") {
 			t.Errorf("beside another's: %s", got)
 		}

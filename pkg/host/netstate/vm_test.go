@@ -56,7 +56,7 @@ ip addr add 10.9.0.2/24 dev master0; ip route add default via 10.9.0.1`)
 			ok(t, err)
 			ns.Run("sh", "-ec", `ip link set port0 nomaster; ip link set port0 up; ip addr del 10.9.0.2/24 dev master0; ip addr add 10.9.0.2/24 dev port0`)
 			for range 2 {
-				if err := h.Restore(ctx, was, Made{}, true); err != nil {
+				if err := h.Restore(ctx, was, Made{}); err != nil {
 					t.Errorf("%s: %v", kind, err)
 				}
 				l, err := h.net.Link(ctx, "port0")
@@ -100,7 +100,7 @@ bridge fdb add 02:00:00:00:00:01 dev a0 master static vlan 20`)
 			}
 			for range 2 {
 				ok(t, h.RemoveAdded(ctx, was))
-				ok(t, h.Restore(ctx, was, Made{}, true))
+				ok(t, h.Restore(ctx, was, Made{}))
 				if diff := cmp.Diff(lines(before), lines(look())); diff != "" {
 					t.Errorf("%s: not as before (-before +after):\n%s", change, diff)
 				}
@@ -132,7 +132,7 @@ ip link add sec9 link up1 type macsec encrypt on`)
 		ns.IP("link set vlan0 type vlan reorder_hdr off egress 1:0", "link set gre9 type gre local 192.0.2.1 remote 192.0.2.9 ttl 7", "link set ipv9 type ipvlan mode l2",
 			"link set sec9 type macsec encrypt off")
 		for range 2 {
-			ok(t, h.Restore(ctx, was, Made{}, true))
+			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, look()); diff != "" {
 				t.Errorf("not as before (-before +after):\n%s", diff)
 			}
