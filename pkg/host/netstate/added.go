@@ -23,6 +23,7 @@ type addedSince struct {
 	rules      [][]byte
 	nexthops   [][]byte
 	neighbours [][]byte
+	tables     map[string][][]byte
 }
 
 // RemoveAdded takes away what was added since a state. It may be retried, and changes nothing when
@@ -53,6 +54,11 @@ func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 	}
 	for _, m := range came.neighbours {
 		errs = append(errs, send("remove a neighbour", unix.RTM_DELNEIGH, 0, m, unix.ENOENT, unix.ENODEV))
+	}
+	for _, t := range tables {
+		for _, m := range came.tables[t.command] {
+			errs = append(errs, t.remove(m))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -101,6 +107,14 @@ func (s State) addedSince(now State) (out addedSince) {
 	}
 	if s.Entries != nil {
 		out.neighbours = append(out.neighbours, slices.DeleteFunc(missing(now.Entries, s.Entries), theirs)...)
+	}
+	out.tables = map[string][][]byte{}
+	for _, t := range tables {
+		if before := s.Tables[t.command]; before != nil {
+			out.tables[t.command] = slices.DeleteFunc(missing(now.Tables[t.command], before), func(m []byte) bool {
+				return !byHand(t.by(m)) || t.link(m) != 0 && !nodes[t.link(m)]
+			})
+		}
 	}
 	alone := now.routedOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {
@@ -169,5 +183,5 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 			out = append(out, fmt.Sprintf("nexthop object %d", objectID(m)))
 		}
 	}
-	return out, nil
+	return append(out, was.lostEntries(now)...), nil
 }

@@ -40,6 +40,9 @@ type State struct {
 	Nexthops [][]byte `json:"nexthops,omitzero"`
 	// Qdiscs are how links queue; nil: an earlier release did not look.
 	Qdiscs [][]byte `json:"qdiscs,omitzero"`
+	// Tables are entries of lists without a field of their own, by the command that shows them; of
+	// a list that is not there an earlier release did not look.
+	Tables map[string][][]byte `json:"tables,omitzero"`
 	// Expires has the seconds that the route at each index had still to live; 0: for ever.
 	Expires []uint32 `json:"expires"`
 }

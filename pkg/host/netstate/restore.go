@@ -35,6 +35,6 @@ func (w *Writer) Restore(ctx context.Context, was State, made Made) error {
 	cost, err := w.restoreAddresses(ctx, was, made.Addresses)
 	errs = append(errs, err, restoreRules(ctx, was))
 	was.Routes = slices.Concat(was.Routes, cost)
-	errs = append(errs, w.restoreRoutes(ctx, was), w.restoreNeighbours(ctx, was))
+	errs = append(errs, w.restoreRoutes(ctx, was), w.restoreNeighbours(ctx, was), restoreTables(ctx, was))
 	return errors.Join(errs...)
 }

@@ -1,0 +1,89 @@
+package netstate
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// Of linux/if_bridge.h: how the kernel lists multicast groups of bridges, and how it takes them.
+const (
+	groupHead  = 8  // sizeof(struct br_port_msg)
+	groupEntry = 28 // sizeof(struct br_mdb_entry): with the port, and then its state and flags
+
+	groupPermanent = 1 // MDB_PERMANENT
+
+	groupsListed = 1 // MDBA_MDB
+	listedList   = 2 // MDBA_MDB_EATTR_SRC_LIST
+	listedMode   = 3 // MDBA_MDB_EATTR_GROUP_MODE
+	listedSource = 4 // MDBA_MDB_EATTR_SOURCE
+	listedBy     = 5 // MDBA_MDB_EATTR_RTPROT
+
+	groupSet        = 1 // MDBA_SET_ENTRY
+	groupAttributes = 2 // MDBA_SET_ENTRY_ATTRS
+	takenSource     = 1 // MDBE_ATTR_SOURCE
+	takenList       = 2 // MDBE_ATTR_SRC_LIST
+	takenMode       = 3 // MDBE_ATTR_GROUP_MODE
+	takenBy         = 4 // MDBE_ATTR_RTPROT
+)
+
+// listGroups lists the multicast groups of ports of bridges that somebody wrote down, and not those
+// that a bridge learned.
+func listGroups(ctx context.Context) ([][]byte, error) {
+	list, err := rawList(ctx, "multicast groups of bridges", unix.RTM_GETMDB, unix.RTM_GETMDB, groupHead, unix.AF_BRIDGE)
+	out := [][]byte{}
+	for _, m := range list {
+		sys.EachAttribute(sys.Attribute(m[groupHead:], groupsListed), func(_ uint16, _, ports []byte) {
+			sys.EachAttribute(ports, func(_ uint16, _, entry []byte) {
+				if len(entry) >= groupEntry && entry[4]&groupPermanent != 0 {
+					out = append(out, groupMessage(m[:groupHead], entry))
+				}
+			})
+		})
+	}
+	return out, err
+}
+
+// groupMessage is an entry as the kernel takes it. Before Linux 6.2 it takes no more than the
+// source, so that what it says of each entry, it is not told.
+func groupMessage(head, entry []byte) []byte {
+	group := bytes.Clone(entry[:groupEntry])
+	group[5] = 0 // flags
+	listed := func(kind uint16) []byte { return sys.Attribute(entry[groupEntry:], kind) }
+	var more, sources []byte
+	if source := listed(listedSource); source != nil {
+		more = append(more, sys.NewAttribute(takenSource, source)...)
+	}
+	sys.EachAttribute(listed(listedList), func(_ uint16, _, source []byte) {
+		sources = append(sources, nested(1, sys.NewAttribute(1, sys.Attribute(source, 1)))...)
+	})
+	if sources != nil {
+		more = append(more, nested(takenList, sources)...)
+		more = append(more, sys.NewAttribute(takenMode, listed(listedMode))...)
+	}
+	if by := listed(listedBy); len(by) == 1 && by[0] != unix.RTPROT_STATIC {
+		more = append(more, sys.NewAttribute(takenBy, by)...)
+	}
+	out := append(bytes.Clone(head), sys.NewAttribute(groupSet, group)...)
+	out[0] = unix.AF_BRIDGE
+	if more != nil {
+		out = append(out, nested(groupAttributes, more)...)
+	}
+	return out
+}
+
+// groupLink is the port of a group, or the bridge that is in it itself.
+func groupLink(m []byte) int { return int(binary.NativeEndian.Uint32(m[groupHead+4:])) }
+
+// groupBy is the protocol of who wrote a group down.
+func groupBy(m []byte) byte {
+	by := sys.Attribute(sys.Attribute(m[groupHead:], groupAttributes), takenBy)
+	if len(by) == 1 {
+		return by[0]
+	}
+	return unix.RTPROT_STATIC
+}
