@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -46,7 +47,9 @@ var kindSettings = []span{
 	{ofLink, "bond", unix.IFLA_BOND_AD_ACTOR_SYS_PRIO, unix.IFLA_BOND_COUPLED_CONTROL},
 	{ofLink, "vlan", unix.IFLA_VLAN_FLAGS, unix.IFLA_VLAN_INGRESS_QOS},
 	{ofLink, "macvlan", unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
-	{ofLink, "macvlan", unix.IFLA_MACVLAN_BC_QUEUE_LEN, unix.IFLA_MACVLAN_BC_QUEUE_LEN},
+	{ofLink, "macvlan", unix.IFLA_MACVLAN_MACADDR_COUNT, unix.IFLA_MACVLAN_BC_QUEUE_LEN},
+	{ofLink, "macvtap", unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
+	{ofLink, "macvtap", unix.IFLA_MACVLAN_MACADDR_COUNT, unix.IFLA_MACVLAN_BC_QUEUE_LEN},
 	{ofLink, "ipvlan", unix.IFLA_IPVLAN_MODE, unix.IFLA_IPVLAN_FLAGS},
 	{ofPort, "bridge", unix.IFLA_BRPORT_PRIORITY, unix.IFLA_BRPORT_PROXYARP_WIFI},
 	{ofPort, "bridge", unix.IFLA_BRPORT_MULTICAST_ROUTER, unix.IFLA_BRPORT_BACKUP_PORT},
@@ -132,13 +135,31 @@ func infoSettings(out, info []byte, ofKind, ofData uint16) []byte {
 		if !slices.ContainsFunc(spans, func(s span) bool { return s.first <= at && at <= s.last }) {
 			return
 		}
-		if name == "vlan" && at == unix.IFLA_VLAN_FLAGS { // in a mask of all bits, which the kernel refuses
-			whole = bytes.Clone(whole)
-			binary.NativeEndian.PutUint32(whole[8:], vlanFlags)
-		}
-		set(whole)
+		set(taken(name, at, whole, data))
 	})
 	return out
+}
+
+// sourcesSet has the kernel put a list in the place of the one that a macvlan has (linux/if_link.h,
+// MACVLAN_MACADDR_SET).
+const sourcesSet = 3
+
+// taken is a setting of a kind as the kernel takes it, which may not be how it lists it among data.
+func taken(kind string, at uint16, whole, data []byte) []byte {
+	switch {
+	case kind == "vlan" && at == unix.IFLA_VLAN_FLAGS: // in a mask of all bits, which the kernel refuses
+		whole = bytes.Clone(whole)
+		binary.NativeEndian.PutUint32(whole[8:], vlanFlags)
+	case (kind == "macvlan" || kind == "macvtap") && at == unix.IFLA_MACVLAN_MACADDR_COUNT:
+		var list []string
+		sys.EachAttribute(sys.Attribute(data, unix.IFLA_MACVLAN_MACADDR_DATA), func(_ uint16, source, _ []byte) {
+			list = append(list, string(source))
+		})
+		slices.Sort(list)
+		whole = append(sys.NewAttribute(unix.IFLA_MACVLAN_MACADDR_MODE, binary.NativeEndian.AppendUint32(nil, sourcesSet)),
+			nested(unix.IFLA_MACVLAN_MACADDR_DATA, []byte(strings.Join(list, "")))...)
+	}
+	return whole
 }
 
 // nested is an attribute of attributes.
@@ -175,13 +196,23 @@ func (w *Writer) restoreSettings(ctx context.Context, was State, now map[string]
 		wanted, is := settings(was.Settings, l.Index), settings(list, have.Index)
 		for _, s := range append(unset(is, wanted), missing(wanted, is)...) {
 			kind := unix.RTM_NEWLINK
-			if binary.NativeEndian.Uint16(s[2:]) == unix.IFLA_PROP_LIST|unix.NLA_F_NESTED {
+			if isOtherName(s) {
 				kind = unix.RTM_NEWLINKPROP
 			}
 			_ = sendLink(kind, have.Index, 0, 0, s)
 		}
+		for _, s := range missing(is, wanted) {
+			if wanted != nil && isOtherName(s) {
+				_ = sendLink(unix.RTM_DELLINKPROP, have.Index, 0, 0, s)
+			}
+		}
 	}
 	return nil
+}
+
+// isOtherName says that a setting is an alternative name of a link, of which it may have several.
+func isOtherName(s []byte) bool {
+	return binary.NativeEndian.Uint16(s[2:]) == unix.IFLA_PROP_LIST|unix.NLA_F_NESTED
 }
 
 // unset sets those of a kind to zero that there were none of, such as the primary port of a bond:

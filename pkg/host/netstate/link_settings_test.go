@@ -15,6 +15,7 @@ import (
 
 // A link has the settings again that it had: those of its own, of its kind and of a port, also
 // where the port went out of its bridge, where one is set after another, and where there was none.
+// It has no other names than it had, and hears whom it heard.
 // What a link of Kubernetes has that was made again stays. What is not brought back is said. The
 // lines that keep it: link_settings.go, listSettings and restoreSettings.
 func TestRestoreBringsSettingsBack(t *testing.T) {
@@ -24,7 +25,9 @@ ip link set up0 txqueuelen 777 group 7 gso_max_size 40000 alias uplink; ip link 
 ip link add br0 type bridge stp_state 1 max_age 3000 hello_time 900 forward_delay 2900 ageing_time 7000 priority 4096 mcast_snooping 0 group_fwd_mask 8 no_linklocal_learn 1
 ip link set port0 master br0; ip link set port0 type bridge_slave cost 77 priority 7 hairpin on guard on learning off isolated on flood off neigh_suppress on
 ip link set pod0 master br0; ip link set pod0 type bridge_slave hairpin on
-ip link add vx0 type vxlan id 7 dstport 4789 ageing 77 ttl 7; ip link add mac0 link up0 type macvlan mode bridge; ip link add tap0 link pod1 type macvtap mode bridge; ip link add cni9 type bridge ageing_time 7000`)
+ip link add vx0 type vxlan id 7 dstport 4789 ageing 77 ttl 7; ip link add mac0 link up0 type macvlan mode bridge; ip link add tap0 link pod1 type macvtap mode bridge
+for l in src none; do ip link add ${l}0 link up0 type macvlan mode source; done; for n in 1 2 3; do ip link set src0 type macvlan macaddr add 02:00:00:00:00:0$n; done
+ip link add cni9 type bridge ageing_time 7000`)
 	look := func() []map[string]any {
 		list := slices.DeleteFunc(ns.IPJSON("link"), func(l map[string]any) bool { return l["ifname"] == "cni9" })
 		for _, l := range list {
@@ -48,7 +51,9 @@ ip link add vx0 type vxlan id 7 dstport 4789 ageing 77 ttl 7; ip link add mac0 l
 		ns.Run("sh", "-ec", `ip link set up0 txqueuelen 1 group 0 gso_max_size 65536 alias ''; ip link set up1 alias other; ip link property del dev up0 altname enp7s7; ip token set ::9 dev up0
 ip link set port0 nomaster; ip link set pod0 type bridge_slave hairpin off; ip link set up1 master br0; ip link set pod0 type bridge_slave backup_port up1
 ip link set br0 type bridge hello_time 200 forward_delay 200 max_age 600 stp_state 0 ageing_time 30000 priority 8192 mcast_snooping 1 group_fwd_mask 0 no_linklocal_learn 0
-ip link set vx0 type vxlan ageing 9 ttl 9 remote 192.0.2.9; ip link set mac0 type macvlan mode private; ip link set tap0 type macvtap mode private; ip link del cni9; ip link add cni9 type bridge`)
+ip link set vx0 type vxlan ageing 9 ttl 9 remote 192.0.2.9; ip link set mac0 type macvlan mode private; ip link set tap0 type macvtap mode private
+ip link set src0 type macvlan macaddr del 02:00:00:00:00:01; ip link set src0 type macvlan macaddr add 02:00:00:00:00:09; ip link set none0 type macvlan macaddr add 02:00:00:00:00:09
+ip link property add dev up0 altname other7 altname another7; ip link property add dev up1 altname other8; ip link del cni9; ip link add cni9 type bridge`)
 		for range 2 {
 			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, look()); diff != "" {
