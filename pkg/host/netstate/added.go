@@ -57,7 +57,7 @@ func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 	}
 	for _, t := range tables {
 		for _, m := range came.tables[t.command] {
-			errs = append(errs, t.remove(m))
+			errs = append(errs, changeEntry(t.remove, 0, m))
 		}
 	}
 	return errors.Join(errs...)
@@ -112,7 +112,8 @@ func (s State) addedSince(now State) (out addedSince) {
 	for _, t := range tables {
 		if before := s.Tables[t.command]; before != nil {
 			out.tables[t.command] = slices.DeleteFunc(missing(now.Tables[t.command], before), func(m []byte) bool {
-				return !byHand(t.by(m)) || t.link(m) != 0 && !nodes[t.link(m)]
+				link, by := t.of(m)
+				return !byHand(by) || link != 0 && !nodes[link]
 			})
 		}
 	}
@@ -161,21 +162,34 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	queues := map[int]bool{}
+	amiss := map[int][]string{} // by link
+	note := func(link int, what string) {
+		if !slices.Contains(amiss[link], what) {
+			amiss[link] = append(amiss[link], what)
+		}
+	}
 	for _, m := range missing(was.Qdiscs, now.Qdiscs) {
-		queues[linkOf(m)] = true
+		note(linkOf(m), "queueing of link %s (tc qdisc)")
+	}
+	for _, t := range tables {
+		for _, m := range missing(was.Tables[t.command], now.Tables[t.command]) {
+			link, _ := t.of(m)
+			note(link, "entries of link %s ("+t.command+")")
+		}
 	}
 	for _, l := range was.Links {
 		have := settings(now.Settings, l.Index) // each link has some
-		if queues[l.Index] && have != nil && !was.ofKubernetes(l.Name) {
-			out = append(out, "queueing of link "+l.Name+" (tc qdisc)")
-		}
 		switch {
 		case was.ofKubernetes(l.Name):
 		case have == nil && l.Kind != "veth":
 			out = append(out, "link "+l.Name)
-		case have != nil && len(missing(settings(was.Settings, l.Index), have)) > 0:
-			out = append(out, "settings of link "+l.Name+" (ip -d link)")
+		case have != nil:
+			if len(missing(settings(was.Settings, l.Index), have)) > 0 {
+				note(l.Index, "settings of link %s (ip -d link)")
+			}
+			for _, what := range amiss[l.Index] {
+				out = append(out, fmt.Sprintf(what, l.Name))
+			}
 		}
 	}
 	for _, m := range missing(was.Nexthops, now.Nexthops) {
@@ -183,5 +197,5 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 			out = append(out, fmt.Sprintf("nexthop object %d", objectID(m)))
 		}
 	}
-	return append(out, was.lostEntries(now)...), nil
+	return out, nil
 }

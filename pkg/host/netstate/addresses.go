@@ -46,10 +46,6 @@ func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.Li
 	if err != nil {
 		return cost, err
 	}
-	routes, _, err := listRoutes(ctx)
-	if err != nil {
-		return cost, err
-	}
 	var errs []error
 	before := places(was.Addresses)
 	for _, m := range had {
@@ -62,23 +58,15 @@ func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.Li
 	if err != nil {
 		return cost, errors.Join(append(errs, err)...)
 	}
-	have, names := ofLinks(now), rtnl.NamesOf(was.Links)
-	off, wanted := reorder(ofIPv6(was.Addresses, before), ofIPv6(now, before), order{
+	names := rtnl.NamesOf(was.Links)
+	off, on := reorder(ofIPv6(was.Addresses, before), ofIPv6(now, before), order{
 		id:    addressID,
 		key:   func(m []byte) string { return string(m[3:8]) }, // a scope of a link
 		fixed: func(m []byte) bool { return !lasting(m) || was.ofKubernetes(names[linkOf(m)]) },
 	})
-	for link, list := range ofLinks(was.Addresses) {
-		ofLink, on := inOrder(list, have[link])
-		wanted = append(wanted, on...)
-		if !was.ofKubernetes(names[int(link)]) { // services go on
-			off = append(off, ofLink...)
-		}
-	}
-	if len(off) > 0 {
-		cost = besides(routes, was.Routes)
-	}
-	return cost, errors.Join(append(errs, moveAddresses(off, wanted))...)
+	off4, on4 := was.moves(now, inOrder)
+	cost, err = moveAddresses(ctx, was, append(off, off4...), append(on, on4...))
+	return cost, errors.Join(append(errs, err)...)
 }
 
 // PutOthersBehind puts addresses of IPv4 that came since behind those that [Writer.Restore] brought
@@ -89,27 +77,38 @@ func (w *Writer) PutOthersBehind(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	routes, _, err := listRoutes(ctx)
-	if err != nil {
-		return err
-	}
-	have, names := ofLinks(now), rtnl.NamesOf(was.Links)
-	var off, on [][]byte
-	for link, list := range ofLinks(was.Addresses) {
-		if !sys.OfKubernetes(names[int(link)]) {
-			ofLink, behind := othersBehind(list, have[link])
-			off, on = append(off, ofLink...), append(on, behind...)
-		}
-	}
+	off, on := was.moves(now, othersBehind)
 	if len(off) == 0 {
 		return nil
 	}
-	was.Routes = slices.Concat(was.Routes, besides(routes, was.Routes))
-	return errors.Join(moveAddresses(off, on), w.restoreRoutes(ctx, was))
+	cost, err := moveAddresses(ctx, was, off, on)
+	was.Routes = slices.Concat(was.Routes, cost)
+	return errors.Join(err, w.restoreRoutes(ctx, was))
 }
 
-// moveAddresses takes those of off away, the last first, and then adds those of on.
-func moveAddresses(off, on [][]byte) error {
+// moves are those of all links by how a link gets its addresses of IPv4.
+func (s State) moves(now [][]byte, how func(wanted, have [][]byte) (off, on [][]byte)) (off, on [][]byte) {
+	have, names := ofLinks(now), rtnl.NamesOf(s.Links)
+	for link, list := range ofLinks(s.Addresses) {
+		away, back := how(list, have[link])
+		on = append(on, back...)
+		if !s.ofKubernetes(names[int(link)]) { // services go on
+			off = append(off, away...)
+		}
+	}
+	return off, on
+}
+
+// moveAddresses takes those of off away, the last first, and then adds those of on. cost are routes
+// of others that go on the way.
+func moveAddresses(ctx context.Context, was State, off, on [][]byte) (cost [][]byte, err error) {
+	if len(off) > 0 {
+		routes, _, err := listRoutes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		cost = besides(routes, was.Routes)
+	}
 	var errs []error
 	for _, m := range slices.Backward(off) {
 		errs = append(errs, send("take an address off for another before it", unix.RTM_DELADDR, 0, m,
@@ -119,7 +118,7 @@ func moveAddresses(off, on [][]byte) error {
 		errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m,
 			unix.EEXIST, unix.ENODEV))
 	}
-	return errors.Join(errs...)
+	return cost, errors.Join(errs...)
 }
 
 // places are where addresses stand in a list.
@@ -144,6 +143,8 @@ func ofIPv6(list [][]byte, some map[string]int) (out [][]byte) {
 
 // ofLinks are addresses of IPv4 by the numbers of their links, as they are listed: the primary ones
 // in the order in which they came, and then the secondary ones.
+//
+//go:noinline
 func ofLinks(list [][]byte) map[uint32][][]byte {
 	out := map[uint32][][]byte{}
 	for _, m := range list {

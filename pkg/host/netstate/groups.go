@@ -3,7 +3,6 @@ package netstate
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 
 	"golang.org/x/sys/unix"
 
@@ -76,14 +75,11 @@ func groupMessage(head, entry []byte) []byte {
 	return out
 }
 
-// groupLink is the port of a group, or the bridge that is in it itself.
-func groupLink(m []byte) int { return int(binary.NativeEndian.Uint32(m[groupHead+4:])) }
-
-// groupBy is the protocol of who wrote a group down.
-func groupBy(m []byte) byte {
-	by := sys.Attribute(sys.Attribute(m[groupHead:], groupAttributes), takenBy)
-	if len(by) == 1 {
-		return by[0]
+// ofGroup is the port of a group, or the bridge that is in it itself, and who wrote it down.
+func ofGroup(m []byte) (link int, by byte) {
+	by = unix.RTPROT_STATIC
+	if b := sys.Attribute(sys.Attribute(m[groupHead:], groupAttributes), takenBy); len(b) == 1 {
+		by = b[0]
 	}
-	return unix.RTPROT_STATIC
+	return sys.Number(m[groupHead+4:]), by
 }

@@ -150,6 +150,10 @@ func taken(kind string, at uint16, whole, data []byte) []byte {
 	case kind == "vlan" && at == unix.IFLA_VLAN_FLAGS: // in a mask of all bits, which the kernel refuses
 		whole = bytes.Clone(whole)
 		binary.NativeEndian.PutUint32(whole[8:], vlanFlags)
+	case kind == "macsec" && at == unix.IFLA_MACSEC_REPLAY_PROTECT: // with its window
+		if window := sys.Attribute(data, unix.IFLA_MACSEC_WINDOW); window != nil {
+			whole = append(bytes.Clone(whole), sys.NewAttribute(unix.IFLA_MACSEC_WINDOW, window)...)
+		}
 	case (kind == "macvlan" || kind == "macvtap") && at == unix.IFLA_MACVLAN_MACADDR_COUNT:
 		var list []string
 		sys.EachAttribute(sys.Attribute(data, unix.IFLA_MACVLAN_MACADDR_DATA), func(_ uint16, source, _ []byte) {
@@ -162,7 +166,9 @@ func taken(kind string, at uint16, whole, data []byte) []byte {
 	return whole
 }
 
-// nested is an attribute of attributes.
+// nested is an attribute of attributes. It stands in the program once, as [sys.NewAttribute] does.
+//
+//go:noinline
 func nested(kind uint16, attributes ...[]byte) []byte {
 	return sys.NewAttribute(kind|unix.NLA_F_NESTED, slices.Concat(attributes...))
 }

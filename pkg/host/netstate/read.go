@@ -37,7 +37,7 @@ func Read(ctx context.Context, net *rtnl.Reader, own ...string) (out State, err 
 	if out.Entries, err = listEntries(ctx, out); err != nil {
 		return out, err
 	}
-	if out.Tables, err = readTables(ctx, out.Links); err != nil {
+	if out.Tables, err = readTables(ctx, out); err != nil {
 		return out, err
 	}
 	out.Rules, err = listRules(ctx)

@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -15,32 +14,33 @@ import (
 type table struct {
 	command     string // lists it, and names it in a journal
 	list        func(context.Context) ([][]byte, error)
-	add, remove func(m []byte) error
-	link        func(m []byte) int // 0: it is of none
-	by          func(m []byte) byte
+	of          func(m []byte) (link int, by byte) // the link of an entry, 0: of none; the protocol of who wrote it down
+	add, remove int                                // requests
+	flags       int                                // of those that add
 }
 
 var tables = []table{
-	{
-		command: "bridge mdb", list: listGroups, link: groupLink, by: groupBy,
-		add: func(m []byte) error {
-			return send("bring a multicast group back", unix.RTM_NEWMDB, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, m, unix.EEXIST)
-		},
-		remove: func(m []byte) error {
-			return send("remove a multicast group", unix.RTM_DELMDB, 0, m, unix.ENODEV, unix.ENOENT)
-		},
-	},
+	{"ip -M route", listMPLS, ofMPLS, unix.RTM_NEWROUTE, unix.RTM_DELROUTE, unix.NLM_F_CREATE | unix.NLM_F_EXCL},
+	{"bridge mdb", listGroups, ofGroup, unix.RTM_NEWMDB, unix.RTM_DELMDB, unix.NLM_F_CREATE | unix.NLM_F_REPLACE},
+}
+
+// changeEntry adds or removes an entry.
+func changeEntry(request, flags int, m []byte) error {
+	return send("change an entry", request, flags, m, unix.EEXIST, unix.ENODEV, unix.ENOENT)
 }
 
 // readTables reads all tables, without what is of links of Kubernetes.
-func readTables(ctx context.Context, links []rtnl.Link) (map[string][][]byte, error) {
-	out, names := map[string][][]byte{}, rtnl.NamesOf(links)
+func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
+	out, names := map[string][][]byte{}, rtnl.NamesOf(of.Links)
 	for _, t := range tables {
 		list, err := t.list(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out[t.command] = slices.DeleteFunc(list, func(m []byte) bool { return sys.OfKubernetes(names[t.link(m)]) })
+		out[t.command] = slices.DeleteFunc(list, func(m []byte) bool {
+			link, _ := t.of(m)
+			return of.ofKubernetes(names[link])
+		})
 	}
 	return out, nil
 }
@@ -53,26 +53,8 @@ func restoreTables(ctx context.Context, was State) error {
 			return err
 		}
 		for _, m := range missing(was.Tables[t.command], now) {
-			_ = t.add(m)
+			_ = changeEntry(t.add, t.flags, m)
 		}
 	}
 	return nil
-}
-
-// lostEntries says of which links entries are not as they were. Those of a link that is gone went
-// with it.
-func (s State) lostEntries(now State) (out []string) {
-	there, names := rtnl.NamesOf(now.Links), rtnl.NamesOf(s.Links)
-	for _, t := range tables {
-		for _, m := range missing(s.Tables[t.command], now.Tables[t.command]) {
-			link, what := t.link(m), "entries ("+t.command+")"
-			if link != 0 {
-				what = "entries of link " + names[link] + " (" + t.command + ")"
-			}
-			if (link == 0 || there[link] != "") && !slices.Contains(out, what) {
-				out = append(out, what)
-			}
-		}
-	}
-	return out
 }

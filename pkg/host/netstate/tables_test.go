@@ -15,7 +15,7 @@ import (
 // was out of its bridge, and those that a program wrote down go. Those of Kubernetes, of a daemon
 // that says who it is, and what the bridge learned stay. What does not come back is said. A journal
 // of an earlier release does not say what there was. The lines that keep it: groups.go, listGroups
-// and groupMessage; tables.go, restoreTables and lostEntries; added.go, addedSince.
+// and groupMessage; tables.go, restoreTables; added.go, addedSince and Lost.
 func TestRestoreBringsMulticastGroupsBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add br0 type bridge mcast_igmp_version 3; ip link set br0 up
@@ -49,8 +49,9 @@ bridge mdb add dev br0 port br0 grp 01:02:00:00:00:07 permanent; bridge mdb add 
 			return append(append(head, append([]byte{groupEntry + 4, 0, groupSet, 0}, entry...)...),
 				nested(groupAttributes, attributes, more)...)
 		}
+		mdb := tables[slices.IndexFunc(tables, func(t table) bool { return t.command == "bridge mdb" })]
 		source := []byte{8, 0, 1, 0, 10, 0, 0, 9}
-		ok(t, tables[0].add(group(1, 0x63, append(nested(takenList, nested(1, source)), 5, 0, takenMode, 0, 0, 0, 0, 0)...)))
+		ok(t, changeEntry(mdb.add, mdb.flags, group(1, 0x63, append(nested(takenList, nested(1, source)), 5, 0, takenMode, 0, 0, 0, 0, 0)...)))
 		before := look()
 		was, err := Read(ctx, h.net)
 		ok(t, err)
@@ -78,7 +79,7 @@ bridge mdb add dev br0 port br0 grp 01:02:00:00:00:07 permanent; bridge mdb add 
 				}
 			}
 		}
-		ok(t, tables[0].add(group(2, 186)))
+		ok(t, changeEntry(mdb.add, mdb.flags, group(2, 186)))
 		ok(t, h.RemoveAdded(ctx, was))
 		if after := look(); len(after) != len(before)+1 {
 			t.Errorf("of a daemon: %q", after)

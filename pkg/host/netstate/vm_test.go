@@ -29,13 +29,14 @@ func TestKernelInAVM(t *testing.T) {
 		return
 	}
 	if out, err := exec.Command("modprobe", "-a", "bridge", "veth", "8021q", "ip_gre", "vxlan", "macvlan",
-		"ipvlan", "geneve", "bonding", "vrf", "macsec").CombinedOutput(); err != nil {
+		"ipvlan", "geneve", "bonding", "vrf", "macsec", "mpls_router").CombinedOutput(); err != nil {
 		t.Fatalf("modprobe: %v\n%s", err, out)
 	}
 	t.Run("ports of bonds and teams", testPortsComeBack)
 	t.Run("VLANs of a bridge", testVLANsComeBack)
 	t.Run("a network of chance", func(t *testing.T) { testNetworkOfChance(t, 3) })
 	t.Run("settings that are taken in another form than listed", testSettingsOfKindsComeBack)
+	t.Run("routes of MPLS", testMPLSComesBack)
 }
 
 // An undo makes an uplink a port again of the bond or the team that it was taken out of: these take
@@ -111,12 +112,12 @@ bridge fdb add 02:00:00:00:00:01 dev a0 master static vlan 20`)
 
 // Settings come back that are listed in another form, that are taken at once only, that set flags,
 // and that are of a kind without a list. The lines that keep it: link_settings.go, vlanFlags,
-// wholeKinds and infoSettings; links.go, restoreLinks.
+// wholeKinds, infoSettings and taken; links.go, restoreLinks.
 func testSettingsOfKindsComeBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip addr add 192.0.2.1/24 dev up0
 ip link add ipv9 link up0 type ipvlan mode l3; ip link add vlan0 link up0 type vlan id 7 egress 1:7; ip link add gre9 type gre local 192.0.2.1 remote 192.0.2.2 ttl 77
-ip link add sec9 link up1 type macsec encrypt on`)
+ip link add sec9 link up1 type macsec encrypt on replay on window 32; ip link add open9 link up1 type macsec port 11`)
 	look := func() (out []any) {
 		for _, l := range ns.IPJSON("link") {
 			if strings.HasSuffix(l["ifname"].(string), "9") || l["ifname"] == "vlan0" {
@@ -130,12 +131,46 @@ ip link add sec9 link up1 type macsec encrypt on`)
 		was, err := Read(ctx, h.net)
 		ok(t, err)
 		ns.IP("link set vlan0 type vlan reorder_hdr off egress 1:0", "link set gre9 type gre local 192.0.2.1 remote 192.0.2.9 ttl 7", "link set ipv9 type ipvlan mode l2",
-			"link set sec9 type macsec encrypt off")
+			"link set sec9 type macsec encrypt off replay off", "link set open9 type macsec replay on window 64")
 		for range 2 {
 			ok(t, h.Restore(ctx, was, Made{}))
 			if diff := cmp.Diff(before, look()); diff != "" {
 				t.Errorf("not as before (-before +after):\n%s", diff)
 			}
+		}
+	})
+}
+
+// Routes of MPLS come back, and those that a program added go; those of a daemon stay. The lines
+// that keep it: mpls.go; tables.go, its row.
+func testMPLSComesBack(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", `for l in a b; do ip link add ${l}0 type veth peer name ${l}1; ip link set ${l}0 up; ip link set ${l}1 up; done
+ip addr add 10.0.1.2/24 dev a0; ip addr add 10.0.2.2/24 dev b0; echo 1000 > /proc/sys/net/mpls/platform_labels
+ip -M route add 100 via inet 10.0.1.1; ip -M route add 101 as 200/300 via inet 10.0.2.1; ip -M route add 102 dev lo
+ip -M route add 103 nexthop as 201 via inet 10.0.1.1 nexthop as 202 via inet 10.0.2.1; ip -M route add 104 ttl-propagate disabled via inet 10.0.1.1`)
+	look := func() string { return ns.Run("ip", "-M", "route") }
+	ns.Do(func() {
+		h, ctx, before := openNet(t), t.Context(), look()
+		was, err := Read(ctx, h.net)
+		ok(t, err)
+		if len(was.Tables["ip -M route"]) != 5 {
+			t.Fatalf("routes: %x of\n%s", was.Tables, before)
+		}
+		for _, change := range []string{
+			"for n in 100 101 102 103 104; do ip -M route del $n; done",
+			"ip -M route replace 100 via inet 10.0.2.7; ip -M route add 107 dev lo; ip -M route replace 103 via inet 10.0.1.7",
+		} {
+			_, _ = ns.Try("sh", "-c", change)
+			ns.Run("sh", "-ec", "ip -M route add 109 dev lo proto bird")
+			for range 2 {
+				ok(t, h.RemoveAdded(ctx, was))
+				ok(t, h.Restore(ctx, was, Made{}))
+				if diff := cmp.Diff(lines(before), lines(look(), "bird")); diff != "" {
+					t.Errorf("%s: not as before (-before +after):\n%s", change, diff)
+				}
+			}
+			ns.Run("ip", "-M", "route", "del", "109")
 		}
 	})
 }

@@ -80,7 +80,9 @@ func linkQuestion() []byte {
 	return append(make([]byte, unix.SizeofIfInfomsg), sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
 }
 
-// NamesOf are the names of links by their index.
+// NamesOf are the names of links by their index. It stands in the program once, for its size.
+//
+//go:noinline
 func NamesOf(links []Link) map[int]string {
 	names := make(map[int]string, len(links))
 	for _, l := range links {

@@ -1,0 +1,30 @@
+package netstate
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// listMPLS lists the routes of MPLS, but for the kernel's own of reserved labels. A kernel without
+// MPLS answers with routes of other families.
+func listMPLS(ctx context.Context) ([][]byte, error) {
+	list, err := rawList(ctx, "MPLS routes", unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.SizeofRtMsg, unix.AF_MPLS)
+	list = slices.DeleteFunc(list, func(m []byte) bool { return m[0] != unix.AF_MPLS || m[5] == unix.RTPROT_KERNEL })
+	for i, m := range list {
+		list[i] = routeMessage(m)
+	}
+	return append([][]byte{}, list...), err
+}
+
+// ofMPLS is the link that a route leads over, of several the first, and who made it.
+func ofMPLS(m []byte) (link int, by byte) {
+	link, _ = routeLink(m)
+	if several := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_MULTIPATH); len(several) >= unix.SizeofRtNexthop {
+		link = sys.Number(several[4:])
+	}
+	return link, m[5]
+}
