@@ -107,8 +107,14 @@ func Interrupted(f Files) ([]string, error) {
 // returns how many there were. It needs nothing but the files themselves, may be killed and run
 // again, and comes before anything that looks at the files or clears up what is staged. The caller
 // has the lock of a run. Where completing fails, the set is taken back to what it was, and the
-// error says why.
-func (w *Writer) Recover(ctx context.Context) (int, error) {
+// error says why. A set that cannot be looked at is left as it is.
+func (w *Writer) Recover(ctx context.Context) (int, error) { return recoverSets(ctx, w, false) }
+
+// RecoverAtBoot is [Writer.Recover] while the mount of a file may still be missing: a set with a
+// file of which nothing is there is left as it is, and is an error.
+func RecoverAtBoot(ctx context.Context, w *Writer) (int, error) { return recoverSets(ctx, w, true) }
+
+func recoverSets(ctx context.Context, w *Writer, whole bool) (int, error) {
 	list, err := Interrupted(w.files)
 	if err != nil {
 		return 0, fmt.Errorf("look for files that belong together: %w", err)
@@ -118,15 +124,16 @@ func (w *Writer) Recover(ctx context.Context) (int, error) {
 		if err := context.Cause(ctx); err != nil {
 			return 0, fmt.Errorf("complete %s: %w", name, err)
 		}
-		if err := w.Batch().complete(name); err != nil {
+		if err := w.Batch().complete(name, whole); err != nil {
 			errs = append(errs, fmt.Errorf("complete the files that belong together, as %s has them: %w", name, err))
 		}
 	}
 	return len(list), errors.Join(errs...)
 }
 
-// complete does what is left of the batch that an intent names.
-func (b *Batch) complete(name string) error {
+// complete does what is left of the batch that an intent names. With whole it does nothing while
+// something of a file is missing.
+func (b *Batch) complete(name string, whole bool) error {
 	defer b.Discard()
 	data, err := b.w.files.ReadFile(name)
 	if err != nil {
@@ -142,7 +149,14 @@ func (b *Batch) complete(name string) error {
 	}
 	b.intent = name
 	for _, f := range in.Files {
-		if err := b.resume(f); err != nil {
+		err := b.resume(f)
+		if errors.Is(err, errMissing) && !whole {
+			continue
+		}
+		if err != nil {
+			for _, s := range b.all {
+				s.temp = "" // what is staged stays: the intent needs it
+			}
 			return err
 		}
 	}
@@ -158,12 +172,15 @@ func (b *Batch) complete(name string) error {
 	return b.conclude()
 }
 
+// errMissing says that nothing is there of a file of an intent.
+var errMissing = errors.New("neither the file nor what is staged for it is there; its mount may be missing")
+
 // resume takes a file of an intent up where it was left. One that is in place is not touched again,
 // whatever became of it since.
 func (b *Batch) resume(f intentFile) error {
 	dir, err := b.dir(path.Dir(f.Path), false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return fmt.Errorf("%s: %w", f.Path, errMissing)
 	}
 	if err != nil {
 		return hostpath.Explain("open", path.Dir(f.Path), err)
@@ -186,7 +203,9 @@ func (b *Batch) resume(f intentFile) error {
 		return hostpath.Explain("open", f.Path, err)
 	}
 	_, err = hostpath.Stat(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
-	s.old = err == nil
+	if s.old = err == nil; !s.old && s.state == inPlace {
+		return fmt.Errorf("%s: %w", f.Path, errMissing)
+	}
 	b.all = append(b.all, s)
 	return nil
 }

@@ -44,7 +44,7 @@ func (s Session) Recover(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	return h.Files.Recover(ctx)
+	return hostfs.RecoverAtBoot(ctx, h.Files)
 }
 
 // RecoverFirst is Recover for a run that goes on whatever comes of it: the tasks of the files say
