@@ -63,13 +63,22 @@ restart() {
 
 unsettled() { [ -e /var/lib/netwright/checkpoint/journal.json ]; }
 
-# settle takes back a change that nobody has confirmed yet: what would do so at the next boot goes with the package.
-settle() {
-	if unsettled && booted; then
-		echo 'netwright: a change of this host is not confirmed: it is taken back'
-		/usr/bin/netwright undo || :
-	fi
-}
+# halt stops the daemon by a command, and takes back a change that nobody has confirmed yet: what would do so at the next boot goes with the package.
+# Where that fails the package stays, and a daemon that ran goes on.
+halt() {
+	booted || return 0
+	ran=''
+	case $(systemctl is-active netwright-agent.service) in active | activating | reloading | refreshing) ran=1 ;; esac
+	"$@" stop netwright-agent.service || :
+	unsettled || return 0
+	echo 'netwright: a change of this host is not confirmed: it is taken back'
+	if /usr/bin/netwright undo; then return 0; fi
+	if [ -n "$ran" ]; then systemctl --no-block start netwright-agent.service || :; fi
+	echo 'netwright: it is not taken back, for the reason above, and the package is not removed: its units try again at the next boot, and netwright undo does now'
+	echo 'netwright: to remove it all the same, see that the network is right without it, and say:'
+	echo '    mv /var/lib/netwright/checkpoint/journal.json /var/lib/netwright/checkpoint/journal.json.damaged'
+	exit 1
+} >&2
 
 first_steps() {
 	echo 'netwright: enabled, and not started. Say in /etc/netwright/agent.yaml where the configuration is, look at netwright --dry-run, then:'

@@ -4,8 +4,7 @@ set -eu
 . ./common.sh
 
 [ "$1" = remove ] || exit 0
-if booted; then deb-systemd-invoke stop netwright-agent.service || :; fi
-settle
+halt deb-systemd-invoke
 drop_link
 orphans
 offer_reset

@@ -4,8 +4,7 @@ set -eu
 . ./common.sh
 
 [ "$1" = 0 ] || exit 0
-if booted; then systemctl stop netwright-agent.service || :; fi
-settle
+halt systemctl
 # shellcheck disable=SC2086 # the units are words
 systemctl --no-reload disable $units || :
 drop_link

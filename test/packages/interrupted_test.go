@@ -107,7 +107,7 @@ func TestAPackageGoesBeforeAChangeIsConfirmed(t *testing.T) {
 			ctx, n := t.Context(), fresh(t, kind, copies)
 			n.Shell(ctx, install+`; echo 'store: /srv/netwright' >>/etc/netwright/agent.yaml`)
 			unconfirmed(ctx, t, n)
-			if said := n.Shell(ctx, remove); !strings.Contains(said, "a change of this host is not confirmed: it is taken back") {
+			if said := n.Shell(ctx, remove+" 2>&1"); !strings.Contains(said, "a change of this host is not confirmed: it is taken back") {
 				t.Errorf("it says: %s", said)
 			}
 			want(t, "the change without the package", n.Must(ctx, "sysctl", "-n", "net.ipv4.icmp_echo_ignore_all"), "0\n")

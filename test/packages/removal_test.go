@@ -1,0 +1,80 @@
+package packages
+
+import (
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/program"
+	"github.com/netwright/netwright/test/release"
+)
+
+// onHost is this machine with a root file system over its own, in memory, that has what a booted
+// one has, but for systemd, which systemctl does not ask in a chroot. There the real package
+// managers work, on files that nobody else sees.
+const onHost = `mount -t tmpfs tmpfs "$1"
+cd "$1"
+mkdir upper work root
+mount -t overlay -o lowerdir=/,upperdir=upper,workdir=work overlay root
+for dir in proc sys dev; do mount --rbind /$dir root/$dir; done
+mount -t tmpfs tmpfs root/run
+mkdir -p root/run/systemd/system root/tmp
+rm -rf root/etc/netwright root/var/lib/netwright root/var/lib/man-db/auto-update
+cp "$2" root/package
+exec chroot root /bin/sh -euc "$3"
+`
+
+// manager is how a package manager brings, takes away and knows a package.
+type manager struct{ install, purge, knows string }
+
+var managers = map[string]manager{
+	"deb": {"dpkg --install /package", "dpkg --purge netwright", "dpkg --status netwright | grep -q '^Status: .* ok installed$'"},
+	"rpm": {"rpm -i --nodeps /package", "rpm -e --nodeps netwright", "rpm -q netwright"},
+}
+
+// removes runs a script for each package manager: a package is installed before it.
+func removes(t *testing.T, script func(manager) string) {
+	t.Helper()
+	needs.Root(t)
+	needs.Tool(t, "unshare", "chroot")
+	for kind, m := range managers {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			if needs.Tool(t, "dpkg"); kind == "rpm" {
+				needs.Tool(t, "rpm")
+			}
+			file := release.Package(t, kind, "v1.0.0", runtime.GOARCH, program.Agent(t))
+			cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--net", "--", "/bin/sh", "-euc", onHost, "sh", t.TempDir(), file,
+				"set -x; "+m.install+"\n"+script(m))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// A package whose undo fails stays, with the units that try again at the next boot, and says how
+// it goes all the same. Red without `exit 1` in packaging/scripts/common.sh, halt (tried).
+func TestAPackageStaysWhoseUndoFails(t *testing.T) {
+	t.Parallel()
+	removes(t, func(m manager) string {
+		return strings.NewReplacer("PURGE", m.purge, "KNOWS", m.knows).Replace(`
+cd /var/lib && mkdir -p netwright/checkpoint && cd netwright/checkpoint
+echo damaged >journal.json
+systemctl --root=/ enable netwright-agent netwright-recover netwright-undo
+links() { ls /etc/systemd/system/*.wants/netwright-*.service; }
+before=$(links)
+if PURGE >/said 2>&1; then echo 'it is removed'; exit 1; fi
+cat /said
+grep -q 'is not taken back' /said
+KNOWS
+test -x /usr/bin/agent
+test "$(links)" = "$before"
+$(grep '^ *mv ' /said)
+PURGE
+if KNOWS || [ -e /usr/bin/netwright ]; then exit 1; fi
+`)
+	})
+}
