@@ -33,7 +33,10 @@ const (
 	linkName    = "agent"
 	unitsDir    = "/etc/systemd/system/"
 	presetFile  = "/etc/systemd/system-preset/" + systemd.PresetName
-	proxyFile   = unitsDir + service.Unit + ".d/10-bootstrap-proxy.conf" // of user-data
+
+	// of user-data
+	proxyFile     = unitsDir + service.Unit + ".d/10-bootstrap-proxy.conf"
+	bootstrapUnit = "netwright-bootstrap.service" // goes on with a first boot that was interrupted
 )
 
 // Prefixes are where the agent is installed if nobody names a prefix: the first that can be written

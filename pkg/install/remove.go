@@ -84,13 +84,17 @@ func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task,
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return nil, nil, fmt.Errorf("look what starts the units: %w", err)
 	}
+	names := []string{bootstrapUnit}
 	for _, unit := range units {
+		names = append(names, unit.name)
+	}
+	for _, name := range names {
 		for _, dir := range wanting {
 			if strings.HasSuffix(dir, ".wants") {
-				files = append(files, path.Join(unitsDir, dir, unit.name))
+				files = append(files, path.Join(unitsDir, dir, name))
 			}
 		}
-		files = append(files, unitsDir+unit.name)
+		files = append(files, unitsDir+name)
 	}
 	for _, file := range append(files, presetFile, proxyFile) {
 		key := tasks.FileKey(file)
