@@ -237,3 +237,27 @@ func TestIssueAgainForAnotherCAOfTheAPI(t *testing.T) {
 		t.Errorf("what the old CA signed stays, or it is asked for again: %d requests", api.created)
 	}
 }
+
+// A request that the API's former CA answered is not taken once its servers trust another: it is
+// asked for again. What a signer of its own answers is taken whatever CA the servers have. The line
+// that keeps it: pkg/certs/issue/kubernetes.go, take (lostItsCA).
+func TestTakeNothingOfAFormerCAOfTheAPI(t *testing.T) {
+	b, api := newAskBench(t)
+	b.converge()
+	api.decide(api.approve)
+	api.ca = pki.New(t, "kubernetes")
+	if p := b.converge(); !strings.Contains(said(p), "do not trust any more") || hostroot.There(b.root, "/etc/own/own.crt") {
+		t.Errorf("what the former CA signed is taken:\n%s", said(p))
+	}
+	if b.converge(); api.created != 2 {
+		t.Fatalf("%d requests, want another one", api.created)
+	}
+	signer, servers := pki.New(t, "own"), api.ca
+	api.ca = signer
+	api.decide(api.approve)
+	api.ca = pki.New(t, "servers")
+	b.converge()
+	if b.converge(); api.created != 2 || hostroot.Read(t, b.root, "/etc/own/ca.crt") == servers.PEM {
+		t.Errorf("%d requests, and the CA that is installed is the former one", api.created)
+	}
+}

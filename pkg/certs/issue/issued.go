@@ -51,6 +51,8 @@ type pending struct {
 	Since   time.Time `json:"since"`
 	Machine string    `json:"machine,omitempty"` // as of the certificate
 	CSR     string    `json:"csr"`
+	// CA is that of the API's servers when it was made, PEM; "": not known.
+	CA string `json:"ca,omitempty"`
 	// Key is in the file alone.
 	Key secret.Text `json:"-"`
 }

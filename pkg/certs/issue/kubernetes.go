@@ -56,7 +56,7 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 	if err != nil {
 		return err
 	}
-	if err := i.prepare(ctx, h); err != nil {
+	if err := i.prepare(ctx, h, api.Authorities()); err != nil {
 		return err
 	}
 	asked := i.have.Pending
@@ -84,7 +84,7 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 }
 
 // prepare makes the key and the request, if there are none that ask for the same.
-func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
+func (i *issuing) prepare(ctx context.Context, h *host.Host, authorities []byte) error {
 	s := issued{Name: i.entry.Name, Source: i.entry.Source, By: i.by()}
 	if i.have != nil {
 		s = *i.have
@@ -112,7 +112,8 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
 	sum := sha256.Sum256(public)
 	s.Pending = &pending{Name: fmt.Sprintf("netwright-%.80s-%.80s-%s", i.node, i.entry.Name,
 		hex.EncodeToString(sum[:6])), Request: i.digest(),
-		Since: i.now.UTC().Truncate(time.Second), Machine: host.MachineID(i.files), CSR: string(csr), Key: text}
+		Since: i.now.UTC().Truncate(time.Second), Machine: host.MachineID(i.files), CSR: string(csr), Key: text,
+		CA: string(authorities)}
 	if err := s.save(ctx, h); err != nil {
 		return err
 	}
@@ -147,15 +148,21 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who "+
 			"signs for %s", asked.Name, i.entry.Signer))
 	}
-	if i.now.After(all[0].NotAfter) { // nobody looked while it lived
+	why := ""
+	switch {
+	case i.now.After(all[0].NotAfter): // nobody looked while it lived
+		why = "ended on " + Date(all[0].NotAfter)
+	case lostItsCA(all, asked.CA, string(authorities)):
+		why = "is of a CA that the API's servers do not trust any more"
+	}
+	if why != "" {
 		s := *i.have
 		s.Pending = nil
 		i.have = &s
 		if err := s.save(ctx, h); err != nil {
 			return err
 		}
-		return graph.Wait("another request for the certificate " + i.entry.Name +
-			": the one that was granted ended on " + Date(all[0].NotAfter))
+		return graph.Wait("another request for the certificate " + i.entry.Name + ": the one that was granted " + why)
 	}
 	return i.save(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
 }

@@ -30,7 +30,7 @@ func (i *issuing) reason() string {
 			return why
 		}
 	}
-	if i.lostItsCA() {
+	if all, _ := certs.Parse([]byte(i.have.Cert)); lostItsCA(all, i.have.FirstCA, i.have.CA) { // its life was read
 		return "the API's servers do not trust the CA any more that signed it"
 	}
 	switch state := life.StateAt(i.now); {
@@ -62,15 +62,15 @@ func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
 	return "", false
 }
 
-// lostItsCA says that the API's servers do not have the CA any more that signed it. A certificate
-// of a signer that is not Kubernetes' own loses nothing: the servers never had that CA.
-func (i *issuing) lostItsCA() bool {
-	was, err := certs.Parse([]byte(i.have.FirstCA))
-	now, unread := certs.Parse([]byte(i.have.CA))
+// lostItsCA says that the API's servers, whose CAs were first and are present, do not have the CA
+// any more that signed a chain. A certificate of a signer that is not Kubernetes' own loses
+// nothing: the servers never had that CA.
+func lostItsCA(all []*x509.Certificate, first, present string) bool {
+	was, err := certs.Parse([]byte(first))
+	now, unread := certs.Parse([]byte(present))
 	if err != nil || unread != nil {
 		return false
 	}
-	all, _ := certs.Parse([]byte(i.have.Cert)) // its life was read
 	return certs.SignedBy(all[0], was, all[1:]...) != nil && certs.SignedBy(all[0], now, all[1:]...) == nil
 }
 
