@@ -3,6 +3,7 @@ package model
 import (
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -24,7 +25,8 @@ func nodeModules() []network.Module {
 
 // modules loads each module now, and names them in one file for the next boot. A module that this
 // kernel does not have stays out of the file: systemd-modules-load.service would fail at every
-// boot.
+// boot. So does an optional one that the host is not asked for, as a declared network may have: the
+// agent loads it at each start.
 func (b *builder) modules() error {
 	var text strings.Builder
 	text.WriteString(header)
@@ -34,8 +36,8 @@ func (b *builder) modules() error {
 		}
 		meta.Why = m.Why
 		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional})
-		switch k := b.in.Facts.Kernel; {
-		case !k.Modules || k.ModuleStates[moduleFact(m.Name)] != kernel.ModuleMissing:
+		switch k := &b.in.Facts.Kernel; {
+		case !k.Modules || atBoot(k, m):
 			text.WriteString(m.Name + "\n")
 		case k.Release == "" && !m.Optional: // an image: no task can look
 			b.note(network.Warning, meta.From,
@@ -54,4 +56,11 @@ func (b *builder) modules() error {
 	b.add(tasks.File{Meta: nodeDefault("the same modules after a reboot"), Path: modulesFile,
 		Content: []byte(text.String()), Mode: 0o644})
 	return nil
+}
+
+// atBoot says that a kernel is to load a module at its boot: it has it, as far as it was asked, or
+// must.
+func atBoot(k *facts.KernelFacts, m network.Module) bool {
+	name := moduleFact(m.Name)
+	return k.ModuleStates[name] != kernel.ModuleMissing && (!m.Optional || facts.KnowsModule(name))
 }

@@ -152,18 +152,21 @@ func TestModulesAreFacts(t *testing.T) {
 }
 
 // TestMissingModulesAreNotNamed: a module that the kernel does not have stays out of the file for
-// the next boot, also one that is written with a dash.
+// the next boot, also one that is written with a dash. Of a declared network the kernel was not
+// asked for each: an optional one stays out, and one that is needed does not. The line that keeps
+// it: modules.go, atBoot.
 func TestMissingModulesAreNotNamed(t *testing.T) {
 	in := of(t, "{cni: {}}", func(f *host.Facts, _ *config.Node) {
 		f.Kernel.ModuleStates = map[string]hostkernel.ModuleState{"vfio_pci": hostkernel.ModuleMissing, "xt_socket": hostkernel.ModuleLoadable}
 	})
 	b := &builder{in: in, view: network.Input{Node: in.Node},
-		net: network.Network{Modules: []network.Module{{Name: "vfio-pci", Optional: true}, {Name: "xt_socket", Optional: true}}}}
+		net: network.Network{Modules: []network.Module{{Name: "vfio-pci", Optional: true}, {Name: "xt_socket", Optional: true},
+			{Name: "declared", Optional: true}, {Name: "needed"}}}}
 	if err := b.modules(); err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range b.tasks {
-		if f, ok := task.(tasks.File); ok && (strings.Contains(string(f.Content), "vfio") || !strings.Contains(string(f.Content), "xt_socket\n")) {
+		if f, ok := task.(tasks.File); ok && (string(f.Content) != header+"xt_socket\nneeded\noverlay\nnf_conntrack\n") {
 			t.Errorf("%s: %s", f.Path, f.Content)
 		}
 	}

@@ -3,6 +3,7 @@ package facts
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,10 @@ var moduleNames = []string{
 	"uio_pci_generic", "veth", "vfio_pci", "vrouter", "vport_gre", "vport_vxlan", "vxlan", "wireguard",
 	"xfrm_algo", "xfrm_user", "xt_connmark", "xt_set", "xt_socket", "xt_TPROXY",
 }
+
+// KnowsModule says that [KernelFacts.ModuleStates] has a module, by its name with underscores,
+// where the kernel can be asked.
+func KnowsModule(name string) bool { return slices.Contains(moduleNames, name) }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.
 func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
