@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/bootstrap"
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -139,7 +140,7 @@ func (u *userData) agentFile() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read the agent's file: %w", err)
 		}
-		return string(content), nil
+		return document.LineEnds(string(content)), nil
 	}
 	if u.Store == "" {
 		return "",

@@ -70,9 +70,7 @@ func (d *Document) prepare() bool {
 		return false
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
-	if strings.IndexByte(text, '\r') >= 0 {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	}
+	text = LineEnds(text)
 	d.Text = Lines(text)
 	if i := badByte(text); i >= 0 {
 		summary := fmt.Sprintf("the document holds a control character (0x%02x)", text[i])
@@ -84,6 +82,14 @@ func (d *Document) prepare() bool {
 		return false
 	}
 	return d.checkBlankLines()
+}
+
+// LineEnds is a text with the line ends of Unix in the place of others that YAML knows.
+func LineEnds(text string) string {
+	if strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
 // badByte is the index of the first byte that no YAML text may hold; -1 when there is none.
