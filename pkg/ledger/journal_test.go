@@ -190,7 +190,7 @@ func TestAHoldIsOfItsMachine(t *testing.T) {
 // What changes and boots have shown of a machine says nothing of another one that has its disk: not
 // that a generation is applied or was proved, nor that a change is held back. What the other shows
 // comes in its place. The lines that keep it: ledger.go, LoadWith; applied.go, ReadApplied;
-// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials.
+// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials; update.go, ReadUpdate.
 func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -205,7 +205,8 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 		machine(id)
 		err := errors.Join(SaveApplied(t.Context(), h.Files, &Applied{Generation: 1, Digest: "d"}),
 			NoteUndone(t.Context(), h.Files, Undone{Digest: id}), NoteBoot(t.Context(), h.Files, Boot{ID: id}),
-			SaveTrials(t.Context(), h.Files, []Probation{{Unit: id}}))
+			SaveTrials(t.Context(), h.Files, []Probation{{Unit: id}}),
+			SaveUpdate(t.Context(), h.Files, &Update{Digest: "d", LetGo: "root"}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +219,8 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 		undone, err2 := ReadUndone(r)
 		boots, err3 := ReadBoots(r)
 		trials, err4 := Trials(r)
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
+		waits, err5 := ReadUpdate(r)
+		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
 		out := fmt.Sprint(applied != nil, !Load(r).Head().Proof.At.IsZero())
@@ -231,18 +233,21 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 		for _, p := range trials {
 			out += " trial " + p.Unit
 		}
+		if waits != nil {
+			out += " let go " + waits.Machine
+		}
 		return out
 	}
 	show("one")
 	commit(t, l, h, Batch{Head: Head{Machine: "one", Proof: Proof{At: time.Unix(1, 0)}}})
-	if got := known("one"); got != "true true undone one boot one trial one" {
+	if got := known("one"); got != "true true undone one boot one trial one let go one" {
 		t.Errorf("of itself: %s", got)
 	}
 	if got := known("two"); got != "false false" {
 		t.Errorf("of another: %s", got)
 	}
 	show("two")
-	if got := known("two"); got != "true false undone two boot two trial two" {
+	if got := known("two"); got != "true false undone two boot two trial two let go two" {
 		t.Errorf("of the other, once it has shown something: %s", got)
 	}
 }

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const updateFile = Dir + "/update.json"
@@ -29,20 +31,23 @@ type Update struct {
 	FreeUp   time.Duration `json:"freeUp,omitempty"`
 	// LetGo says who let it go: it is on its way, and nothing holds it back any more. "": it waits.
 	LetGo string `json:"letGo,omitempty"`
+	// Machine is the one that it waits on; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
-// ReadUpdate returns nil where nothing waits. A damaged file is said, and is nothing: what waits is
-// seen again.
+// ReadUpdate returns nil where nothing waits on this machine. A damaged file is said, and is
+// nothing: what waits is seen again.
 func ReadUpdate(r Reader) (*Update, error) {
 	u := new(Update)
-	if err := readState(r, updateFile, u); err != nil || u.Digest == "" {
+	if err := readState(r, updateFile, u); err != nil || u.Digest == "" || host.IsOtherMachine(r, u.Machine) {
 		return nil, err
 	}
 	return u, nil
 }
 
 // SaveUpdate replaces it, durably.
-func SaveUpdate(ctx context.Context, w Writer, u *Update) error {
+func SaveUpdate(ctx context.Context, w Host, u *Update) error {
+	u.Machine = host.MachineID(w)
 	return saveState(ctx, w, updateFile, u)
 }
 
