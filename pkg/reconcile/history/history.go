@@ -78,6 +78,7 @@ func Read(opt host.Options) (*History, error) {
 	damaged(err)
 	h.Boots, err = ledger.ReadBoots(files)
 	damaged(err)
+	h.withoutMachine()
 	h.Actions, err = ledger.ReadOperatorActions(files)
 	damaged(err)
 	done, err := ledger.ReadApplied(files)
@@ -86,4 +87,15 @@ func Read(opt host.Options) (*History, error) {
 	a, _ := firstboot.Summary(files) // a damaged one is said at the boot
 	h.AwaitingBoot = a.Names()
 	return h, nil
+}
+
+// withoutMachine drops the machine-id, which systemd asks programs to keep to themselves (man 5
+// machine-id). All is of this machine.
+func (h *History) withoutMachine() {
+	for i := range h.Undone {
+		h.Undone[i].Machine = ""
+	}
+	for i := range h.Boots {
+		h.Boots[i].Machine = ""
+	}
 }
