@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -189,5 +190,28 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	}
 	if j, err := Pending(h.Live.Files); j != nil || err != nil {
 		t.Errorf("the checkpoint stays: %v", err)
+	}
+}
+
+// What was undone on the machine whose disk this was holds nothing back here. The lines that keep
+// it: verdict.go, judge (Machine) and lastVerdict.
+func TestAVerdictIsOfItsMachine(t *testing.T) {
+	h, root := onRoot(t)
+	for _, c := range []struct {
+		id    string
+		tries int // after one more undo; 0: none
+		held  bool
+	}{{"one\n", 1, true}, {"one\n", 2, true}, {"two\n", 0, false}, {"", 0, true}, {"two\n", 1, true}} {
+		hostroot.Put(t, root, "/etc/machine-id", c.id)
+		if c.tries > 0 {
+			j := &Journal{Digest: "d", Generation: 3, Taken: time.Duration(c.tries)}
+			failed := probe.Failures{{Probe: "route:10.0.0.0/8", Err: errors.New("gone")}}
+			if v, err := j.judge(t.Context(), h, failed, true, "gone"); err != nil || v.Tries != c.tries {
+				t.Errorf("%q: %d tries, want %d: %v", c.id, v.Tries, c.tries, err)
+			}
+		}
+		if got := Suppressed(h.Live.Files, "d", time.Now().AddDate(1, 0, 0)); (got != nil) != c.held {
+			t.Errorf("%q after %d tries: held %v, want %v", c.id, c.tries, got, c.held)
+		}
 	}
 }

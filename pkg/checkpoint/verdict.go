@@ -26,6 +26,8 @@ type Verdict struct {
 	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
 	Left       []string  `json:"left,omitempty"` // what a program had done and could not be taken back
+	// Machine is the one whose probes looked; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 	// Process made the change, and Taken is when: an undo that was killed and is done again is the
 	// same try. A daemon makes many.
 	Process host.Process  `json:"process"`
@@ -118,7 +120,7 @@ func Suppressed(r host.FileReader, digest string, now time.Time) *SuppressedErro
 	return &SuppressedError{Verdict: *v}
 }
 
-// lastVerdict is nil where there is none that can be read.
+// lastVerdict is nil where there is none of this machine that can be read.
 func lastVerdict(r host.FileReader) (*Verdict, error) {
 	data, err := r.ReadFile(VerdictFile)
 	if err != nil {
@@ -127,6 +129,9 @@ func lastVerdict(r host.FileReader) (*Verdict, error) {
 	v := &Verdict{}
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", VerdictFile, err)
+	}
+	if host.IsOtherMachine(r, v.Machine) {
+		return nil, nil
 	}
 	return v, nil
 }
@@ -141,7 +146,7 @@ func (j *Journal) judge(
 	ctx context.Context, h *host.Host, failed probe.Failures, recovered bool, why string,
 ) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left,
-		Process: j.Process, Taken: j.Taken}
+		Process: j.Process, Taken: j.Taken, Machine: host.MachineID(h.Live.Files)}
 	if last, _ := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process && last.Taken == j.Taken; {
 		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed
