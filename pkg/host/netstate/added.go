@@ -113,7 +113,7 @@ func (s State) addedSince(now State) (out addedSince) {
 		if before := s.Tables[t.command]; before != nil {
 			out.tables[t.command] = slices.DeleteFunc(missing(now.Tables[t.command], before), func(m []byte) bool {
 				link, by := t.of(m)
-				return !byHand(by) || link != 0 && !nodes[link]
+				return !byHand(by) || !nodes[link]
 			})
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// table is a list of the kernel's whose entries have no order and need no others. Each entry is the
-// message that makes it again.
+// table is a list of the kernel's whose entries have no order, need no others, and have a link
+// each. An entry is the message that makes it again.
 type table struct {
 	command     string // lists it, and names it in a journal
 	list        func(context.Context) ([][]byte, error)
-	of          func(m []byte) (link int, by byte) // the link of an entry, 0: of none; the protocol of who wrote it down
+	of          func(m []byte) (link int, by byte) // the link of an entry; the protocol of who wrote it down
 	add, remove int                                // requests
 	flags       int                                // of those that add
 }
