@@ -180,7 +180,7 @@ func TestNetworkdTakesNoReloadInAnUndo(t *testing.T) {
 	bad, made := badRoute(good)
 	n.Write("/etc/netwright/agent.yaml", agentFile("6s"), 0o644)
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(bad, "  networking:", networkFile("50-x.network", "[Match]\nName=absent0\n")+"  networking:", 1), 0o644)
-	losesItsBus(t, n)
+	disconnectNetworkd(t, n)
 	res := n.Run(ctx, "netwright", "--once")
 	if res.Code != 1 || !strings.Contains(res.Stderr, " was undone: ") && !strings.Contains(res.Stderr, " is bad: ") {
 		t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
@@ -195,9 +195,9 @@ func TestNetworkdTakesNoReloadInAnUndo(t *testing.T) {
 	}
 }
 
-// losesItsBus has systemd-networkd take no reload. No service of the node runs the commands: who
-// started it would wait for it on that bus.
-func losesItsBus(t *testing.T, n *node.Node) {
+// disconnectNetworkd restarts the bus under systemd-networkd, which takes no reload then. No
+// service of the node runs the commands: who started it would wait for it on that bus.
+func disconnectNetworkd(t *testing.T, n *node.Node) {
 	t.Helper()
 	if !n.Is(t.Context(), "systemctl restart dbus && ! systemctl reload systemd-networkd") {
 		t.Fatal("the bus is not restarted, or systemd-networkd takes a reload")
@@ -226,7 +226,7 @@ func TestNetworkdTakesNoReload(t *testing.T) {
 		n.Read("/etc/systemd/network/10-host0.network")+"[Address]\nAddress=10.77.0.99/24\n")+"  networking:", 1), 0o644)
 	fails := func(what string) {
 		t.Helper()
-		losesItsBus(t, n)
+		disconnectNetworkd(t, n)
 		res := n.Run(ctx, "netwright", "--once")
 		if res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, "systemd-networkd.service: its reload failed (exit-code)") {
 			t.Errorf("%s: exit %d:\n%s%s", what, res.Code, res.Stdout, res.Stderr)

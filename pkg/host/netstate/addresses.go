@@ -70,8 +70,8 @@ func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.Li
 }
 
 // PutOthersBehind puts addresses of IPv4 that came since behind those that [Writer.Restore] brought
-// back, and brings routes back that go on the way. It awaits that the managers of links have done
-// what they were told: who puts an address behind while its manager removes it has it stay.
+// back, and brings routes back that go on the way. It is for when the managers of links have done
+// what they were told: an address that is moved while its manager removes it stays.
 func (w *Writer) PutOthersBehind(ctx context.Context, was State) error {
 	now, err := listAddresses(ctx)
 	if err != nil {
