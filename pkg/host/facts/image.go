@@ -57,15 +57,12 @@ func imageKernel(l *Sources) KernelFacts {
 		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
 		if facts.ModuleStates == nil {
 			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
-		}
-		inside, joined := kernel.ReadModuleList(bytes.NewReader(builtin)), kernel.ReadModuleList(bytes.NewReader(deps))
-		for _, name := range moduleNames {
-			switch {
-			case inside.Has(name), joined.Has(name):
-				facts.ModuleStates[name] = kernel.ModuleLoadable
-			case facts.ModuleStates[name] == "":
+			for _, name := range moduleNames {
 				facts.ModuleStates[name] = kernel.ModuleMissing
 			}
+		}
+		for _, list := range [][]byte{builtin, deps} {
+			kernel.ReadModuleList(bytes.NewReader(list)).Mark(facts.ModuleStates, kernel.ModuleLoadable)
 		}
 	}
 	return facts

@@ -35,12 +35,11 @@ func (k *Reader) findOnDisk(states map[string]ModuleState) {
 		return
 	}
 	k.lists.once.Do(k.readLists)
+	k.lists.loadable.Mark(states, ModuleLoadable)
+	k.lists.builtin.Mark(states, ModuleBuiltin)
 	for name := range states {
-		switch {
-		case k.lists.builtin.Has(name), k.showsModule(name, k.lists.filesystems):
+		if k.showsModule(name, k.lists.filesystems) {
 			states[name] = ModuleBuiltin
-		case k.lists.loadable.Has(name):
-			states[name] = ModuleLoadable
 		}
 	}
 }
@@ -48,7 +47,7 @@ func (k *Reader) findOnDisk(states map[string]ModuleState) {
 // ModuleList are the names of the modules that depmod lists, as the kernel has them: files are
 // named with underscores or with hyphens.
 type ModuleList struct {
-	names []byte // a line each, after an empty one
+	names []byte // a line each
 }
 
 // listBuffer is how much of a list is in memory at once: a distribution's modules.dep has half a
@@ -63,7 +62,7 @@ func ReadModuleList(list io.Reader) ModuleList {
 
 // readModuleList does so. Up to most bytes of names take one piece of memory.
 func readModuleList(lines *bufio.Reader, most int) ModuleList {
-	names := append(make([]byte, 0, most), '\n')
+	names := make([]byte, 0, most)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if name := listedModule(line); len(name) > 0 {
@@ -105,8 +104,15 @@ func readModuleFile(path string, lines *bufio.Reader, most int) ModuleList {
 	return readModuleList(lines, most)
 }
 
-// Has says whether a module is in the list, by its name as the kernel has it.
-func (l ModuleList) Has(name string) bool { return bytes.Contains(l.names, []byte("\n"+name+"\n")) }
+// Mark sets the state of each module of states that the list has, by its name as the kernel has it.
+// It walks the list once: that of a distribution has thousands of names.
+func (l ModuleList) Mark(states map[string]ModuleState, state ModuleState) {
+	for name := range bytes.SplitSeq(l.names, []byte("\n")) {
+		if _, asked := states[string(name)]; asked {
+			states[string(name)] = state
+		}
+	}
+}
 
 // builtinPaths are what a kernel shows that has a module inside, for kernels whose
 // modules.builtin is not there (a container, a kernel without modules).
