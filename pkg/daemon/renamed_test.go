@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/report"
@@ -65,5 +67,56 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	}
 	if text := (&rollout.RenamedError{Kind: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
 		t.Error(text)
+	}
+}
+
+// Machines whose documents want the same of each have it under their own names: one that boots from
+// the disk of another or from an image, and one that somebody let go by another name. No later pass
+// takes them for the former. The lines that keep it: pkg/reconcile/ownership/revise.go, revise
+// (Baked, Renamed, Node); pkg/reconcile/ownership/commit.go, Commit (Renamed).
+func TestTheSameSetUnderAnotherName(t *testing.T) {
+	for name, c := range map[string]struct {
+		was, is string // machine-ids
+		allowed bool
+	}{
+		"the disk of another machine": {"one\n", "two\n", false},
+		"an image":                    {"", "two\n", false},
+		"somebody lets it go":         {"one\n", "one\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			b.write(t, "cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec: {kubernetesVersion: 1.36.0, networking: {calico: {}}}\n")
+			b.write(t, "nodegroups/g.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: g}\nspec: {}\n")
+			run := func(node, machine, boot string, allowed bool) {
+				t.Helper()
+				hostroot.Put(t, b.root, "/etc/machine-id", machine)
+				hostroot.Put(t, b.root, "/proc/sys/kernel/random/boot_id", boot)
+				pass := b.daemon.Pass
+				pass.UpdatesAnywhere, pass.AllowDisruptive = boot != "", allowed
+				d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: node, Group: "g"}, statestore.Revision{})
+				if err == nil {
+					_, err = pass.Converge(t.Context(), d)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", node, err)
+				}
+			}
+			first := "first\n"
+			if c.was == "" {
+				first = ""
+			}
+			run("n", c.was, first, false)
+			run("m", c.is, "second\n", c.allowed)
+			run("m", c.is, "second\n", false)
+			run("m", c.is, "third\n", false)
+			files, err := host.OpenFiles(b.daemon.Pass.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer files.Close() // only read from
+			if rev, err := ledger.ReadRevision(files, ledger.Load(files).Head().Current); err != nil || rev.Node != "m" {
+				t.Errorf("the revision: %+v, %v", rev, err)
+			}
+		})
 	}
 }

@@ -37,6 +37,7 @@ type State struct {
 	Instead  string    // why it is the last good configuration, as Damage has it; "": it is not
 	EC2      tasks.EC2 // where the documents want it asked, and it may be
 	Pinned   *Pinned   // set when it comes from a revision
+	Renamed  bool      // the machine was called otherwise, and somebody lets that go
 	Sel      config.Select
 	Had      ledger.Network  // that the node has, as far as the ledger knows
 	prepares string          // see [ledger.Network]; as of the last graph

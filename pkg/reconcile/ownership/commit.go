@@ -38,7 +38,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	if out.Desired.Pinned == nil {
 		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
 	}
-	inStep := (c.wasInStep || c.InStep()) && b.Head.FollowLinks == c.Led.Head().FollowLinks
+	inStep := (c.wasInStep || c.InStep()) && !out.Desired.Renamed && b.Head.FollowLinks == c.Led.Head().FollowLinks
 	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil &&
 		out.network(b.Head.Network) == b.Head.Network {
 		return nil

@@ -42,13 +42,17 @@ func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending
 	return nil
 }
 
-// revise numbers the set: the one that it had, or the next.
+// revise numbers the set: the one that it had, or the next. A revision is of one node: the same set
+// under another name is another one, or the next pass would find the machine renamed.
 func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
-	was := c.Led.Head()
-	if was.Fingerprint == c.Set.Fingerprint && was.Current != 0 {
+	was, d := c.Led.Head(), out.Desired
+	if was.Fingerprint == c.Set.Fingerprint && was.Current != 0 && !c.Led.Baked() && !d.Renamed {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h.Live.Files) // a damaged one is as good as none here
+	kept = slices.DeleteFunc(kept, func(r ledger.Revision) bool {
+		return r.Node != d.Node.Name || r.NodeGroup != d.Node.NodeGroup
+	})
 	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Fingerprint == c.Set.Fingerprint })
 	if at < 0 {
 		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.Set.Same(r) })
@@ -67,12 +71,11 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	d := out.Desired
 	rev := &ledger.Revision{
 		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Fingerprint: c.Set.Fingerprint,
-		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(),
-		Declared: d.Declared(),
-		Store:    d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
+		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name,
+		Network: d.Network(), Declared: d.Declared(),
+		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.Proof != nil {
 		rev.Proofs, rev.MissingProofs = out.Proof.Probes, out.Proof.Missing

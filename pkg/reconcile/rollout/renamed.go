@@ -28,27 +28,30 @@ func (e *RenamedError) Error() string {
 }
 
 // renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
-// where somebody allows it, or where another machine made the ledger, as that of an image. All that
-// a node has is made for its name: another one takes it away, a typing error too.
+// where somebody allows it, which d notes, or where another machine made the ledger, as that of an
+// image. All that a node has is made for its name: another one takes it away, a typing error too.
 func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
 	if d == nil || d.Pinned != nil || head.Pin != nil || head.Current == 0 || led.Baked() ||
-		!r.Host.Running() && !r.Anywhere || migrate.AllowedBy(d, led, r.AllowDisruptive) != "" {
+		!r.Host.Running() && !r.Anywhere {
 		return nil
 	}
 	if host.IsOtherMachine(files, head.Machine) {
 		return nil
 	}
 	rev, err := ledger.ReadRevisionHead(files, head.Current)
+	var why *RenamedError
 	switch {
 	case err != nil: // the pass itself says what is damaged
-		return nil
 	case rev.Node != "" && rev.Node != d.Node.Name:
-		return &RenamedError{"node", rev.Node, d.Node.Name}
+		why = &RenamedError{"node", rev.Node, d.Node.Name}
 	case rev.NodeGroup != "" && rev.NodeGroup != d.Node.NodeGroup:
-		return &RenamedError{"node group", rev.NodeGroup, d.Node.NodeGroup}
+		why = &RenamedError{"node group", rev.NodeGroup, d.Node.NodeGroup}
 	}
-	return nil
+	if d.Renamed = why != nil && migrate.AllowedBy(d, led, r.AllowDisruptive) != ""; d.Renamed {
+		return nil
+	}
+	return why
 }
 
 // underFormerName is what the machine has, by its former name.
