@@ -20,7 +20,8 @@ import (
 // Journal is everything that an undo needs.
 type Journal struct {
 	Version    int           `json:"version"`
-	Boot       string        `json:"boot"` // the boot in which the live state below was true
+	Boot       string        `json:"boot"`              // the boot in which the live state below was true
+	Machine    string        `json:"machine,omitempty"` // whose machine-id; "": an agent wrote it that did not note it
 	Process    host.Process  `json:"process"`
 	Taken      time.Duration `json:"taken,omitempty"` // when, as [host.Uptime] counts; 0: by an agent that did not say
 	Generation int64         `json:"generation"`

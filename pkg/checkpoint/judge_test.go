@@ -215,3 +215,25 @@ func TestAVerdictIsOfItsMachine(t *testing.T) {
 		}
 	}
 }
+
+// The disk of a machine whose change nobody had confirmed boots as another one. The files are
+// brought back, and that says nothing of the generation on this machine. The line that keeps it:
+// verdict.go, judge (Machine).
+func TestAnUndoOnAnotherMachineIsNoVerdictOfIt(t *testing.T) {
+	for id, held := range map[string]bool{"one\n": true, "two\n": false} {
+		h, root := onRoot(t)
+		hostroot.Put(t, root, "/etc/machine-id", id)
+		j := &Journal{Version: journalVersion, Boot: "another", Machine: "one", Digest: "d", Awaits: &Awaits{By: "ada", For: time.Hour}}
+		if err := j.write(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+		var told Verdict
+		record := func(_ context.Context, _ *host.Host, _ json.RawMessage, v Verdict) error { told = v; return nil }
+		if _, err := Undo(t.Context(), h, Settings{Record: record}); err != nil {
+			t.Fatal(err)
+		}
+		if got := Suppressed(h.Live.Files, "d", time.Now()); (got != nil) != held || told.Machine != "one" {
+			t.Errorf("on %q: held %v, want %v; told of %q", id, got, held, told.Machine)
+		}
+	}
+}

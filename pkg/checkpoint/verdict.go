@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ type Verdict struct {
 	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
 	Left       []string  `json:"left,omitempty"` // what a program had done and could not be taken back
-	// Machine is the one whose probes looked; "": an earlier release did not say.
+	// Machine is the one that made the change; "": an earlier release did not say.
 	Machine string `json:"machine,omitempty"`
 	// Process made the change, and Taken is when: an undo that was killed and is done again is the
 	// same try. A daemon makes many.
@@ -146,7 +147,7 @@ func (j *Journal) judge(
 	ctx context.Context, h *host.Host, failed probe.Failures, recovered bool, why string,
 ) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left,
-		Process: j.Process, Taken: j.Taken, Machine: host.MachineID(h.Live.Files)}
+		Process: j.Process, Taken: j.Taken, Machine: cmp.Or(j.Machine, host.MachineID(h.Live.Files))}
 	if last, _ := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process && last.Taken == j.Taken; {
 		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func ReadUndone(r Reader) ([]Undone, error) {
 func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, _ := ReadUndone(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })
-	u.Machine = host.MachineID(w)
+	u.Machine = cmp.Or(u.Machine, host.MachineID(w))
 	list = append(list, u)
 	return writeJSON(ctx, w, undoneFile, "what was undone", list[max(0, len(list)-maxUndone):])
 }

@@ -64,7 +64,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 		return ledger.NoteUndone(ctx, h.Files, ledger.Undone{
 			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks,
 			Bad: v.Bad, Why: v.Text(), Tries: v.Tries,
-			Unconfirmed: v.Unconfirmed,
+			Unconfirmed: v.Unconfirmed, Machine: v.Machine,
 		})
 	}
 }
