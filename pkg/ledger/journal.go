@@ -95,6 +95,12 @@ func (l *Ledger) Entries() map[graph.Key]Entry {
 		if l.entries, l.dirs, err = replay(l.lines); err != nil {
 			l.lose(fmt.Sprintf("%s: %v", JournalFile, err))
 		}
+		for key, e := range l.entries {
+			if l.inherited && e.Drift != nil {
+				e.Drift = nil
+				l.entries[key] = e
+			}
+		}
 	}
 	return l.entries
 }

@@ -190,7 +190,8 @@ func TestAHoldIsOfItsMachine(t *testing.T) {
 // What changes and boots have shown of a machine says nothing of another one that has its disk: not
 // that a generation is applied or was proved, nor that a change is held back. What the other shows
 // comes in its place. The lines that keep it: ledger.go, LoadWith; applied.go, ReadApplied;
-// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials; update.go, ReadUpdate.
+// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials; update.go, ReadUpdate;
+// operator_actions.go, ReadOperatorActions.
 func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -206,7 +207,8 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 		err := errors.Join(SaveApplied(t.Context(), h.Files, &Applied{Generation: 1, Digest: "d"}),
 			NoteUndone(t.Context(), h.Files, Undone{Digest: id}), NoteBoot(t.Context(), h.Files, Boot{ID: id}),
 			SaveTrials(t.Context(), h.Files, []Probation{{Unit: id}}),
-			SaveUpdate(t.Context(), h.Files, &Update{Digest: "d", LetGo: "root"}))
+			SaveUpdate(t.Context(), h.Files, &Update{Digest: "d", LetGo: "root"}),
+			NoteOperatorAction(t.Context(), h.Files, OperatorAction{Act: RolledBack, By: id}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +222,8 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 		boots, err3 := ReadBoots(r)
 		trials, err4 := Trials(r)
 		waits, err5 := ReadUpdate(r)
-		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		actions, err6 := ReadOperatorActions(r)
+		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 			t.Fatal(err)
 		}
 		out := fmt.Sprint(applied != nil, !Load(r).Head().Proof.At.IsZero())
@@ -236,19 +239,67 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 		if waits != nil {
 			out += " let go " + waits.Machine
 		}
+		for _, a := range actions {
+			out += " done by " + a.By
+		}
 		return out
 	}
 	show("one")
 	commit(t, l, h, Batch{Head: Head{Machine: "one", Proof: Proof{At: time.Unix(1, 0)}}})
-	if got := known("one"); got != "true true undone one boot one trial one let go one" {
+	if got := known("one"); got != "true true undone one boot one trial one let go one done by one" {
 		t.Errorf("of itself: %s", got)
 	}
 	if got := known("two"); got != "false false" {
 		t.Errorf("of another: %s", got)
 	}
 	show("two")
-	if got := known("two"); got != "true false undone two boot two trial two let go two" {
+	if got := known("two"); got != "true false undone two boot two trial two let go two done by two" {
 		t.Errorf("of the other, once it has shown something: %s", got)
+	}
+}
+
+// A revision of another machine has that one's addresses: nobody lists it, keeps it or goes back to
+// it, and it goes with the next that is added. What others changed there was not changed here,
+// also once the ledger is this machine's. The lines that keep it: revisions.go, Revisions,
+// ReadRevision and Tidy (IsOtherMachine); ledger.go, LoadWith (inherited); journal.go, Entries.
+func TestARevisionIsOfItsMachine(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	machine := func(id string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(root+"/etc", 0o755), os.WriteFile(root+"/etc/machine-id", []byte(id+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	machine("one")
+	commit(t, l, h, Batch{Head: Head{Machine: "one", Current: 1}, Revision: &Revision{Number: 1, Machine: "one"},
+		Put: []Entry{{Key: "sysctl:a", Drift: &Drift{Repairs: 3}}}})
+	known := func() (string, error) {
+		list, err := Revisions(h.Live.Files)
+		_, one := ReadRevision(h.Live.Files, 1)
+		return fmt.Sprint(len(list), one == nil, Load(h.Live.Files).Entries()["sysctl:a"].Drift != nil), err
+	}
+	if got, err := known(); got != "1 true true" || err != nil {
+		t.Errorf("of itself: %s, %v", got, err)
+	}
+	machine("two")
+	if got, err := known(); got != "0 false false" || err != nil {
+		t.Errorf("of another: %s, %v", got, err)
+	}
+	l = Load(h.Live.Files)
+	number, err := l.NextRevision(h.Live.Files)
+	if err != nil || number != 2 {
+		t.Fatalf("the next is %d: %v", number, err)
+	}
+	commit(t, l, h, Batch{Head: Head{Machine: "two", Current: 2}, Revision: &Revision{Number: 2, Machine: "two"}})
+	if err := l.Tidy(h.Files); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := known(); got != "1 false false" || err != nil {
+		t.Errorf("once the other has one: %s, %v", got, err)
+	}
+	if names, err := h.Live.Files.ReadDir(revisionDir); len(names) != 1 || err != nil {
+		t.Errorf("%s has %q, %v", revisionDir, names, err)
 	}
 }
 

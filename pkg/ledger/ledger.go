@@ -33,6 +33,8 @@ type Ledger struct {
 	lines   []line
 	head    Head
 	rewrite bool
+	// inherited says that it is another machine's, whose disk this one has.
+	inherited bool
 	// The head has a pin that is not on the disk, where there is another: see Hold.
 	pinUnsaved bool
 	savedPin   *Pin
@@ -52,9 +54,10 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	}
 	l.loadJournal(r)
 	if host.IsOtherMachine(r, l.head.Machine) {
-		// The disk of another machine is an image to this one: nobody held it, it never was up, and
-		// no change of it was proved.
+		// The disk of another machine is an image to this one: nobody held it, it never was up, no
+		// change of it was proved, and nobody changed it.
 		l.head.Pin, l.head.Boot, l.head.Proof = nil, "", Proof{}
+		l.inherited, l.rewrite = true, true
 	}
 	if stamps.damage != "" {
 		l.damage = append(l.damage, stamps.damage)

@@ -2,7 +2,10 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const operatorActionsFile = Dir + "/deeds.json"
@@ -19,6 +22,8 @@ type OperatorAction struct {
 	Revision   int       `json:"revision,omitempty"`   // that it led to, or away from
 	Generation int64     `json:"generation,omitempty"` // of that
 	Text       string    `json:"text,omitempty"`
+	// Machine is the one that it was done to; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Act is the kind of such an action.
@@ -32,17 +37,18 @@ const (
 	Forward    Act = "roll-forward" // to a generation that wants what a kept revision has
 )
 
-// ReadOperatorActions reads what was done, oldest first. A damaged file is said, and is none.
+// ReadOperatorActions reads what was done to this machine, oldest first. A damaged file is said,
+// and is none.
 func ReadOperatorActions(r Reader) (list []OperatorAction, err error) {
 	err = readState(r, operatorActionsFile, &list)
-	return list, err
+	return slices.DeleteFunc(list, func(d OperatorAction) bool { return host.IsOtherMachine(r, d.Machine) }), err
 }
 
 // NoteOperatorAction saves an action, durably. One that was done last already leads to nothing new,
 // and is not saved again: a command that was killed is run again.
 func NoteOperatorAction(ctx context.Context, w Host, d OperatorAction) error {
 	list, _ := ReadOperatorActions(w) // a damaged one is as good as none
-	d.Time = d.Time.UTC().Truncate(time.Second)
+	d.Time, d.Machine = d.Time.UTC().Truncate(time.Second), host.MachineID(w)
 	if n := len(list); n > 0 {
 		last := list[n-1]
 		if last.Time = d.Time; last == d {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/blob"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostfs/head"
 	"github.com/netwright/netwright/pkg/problem"
@@ -30,12 +31,14 @@ const MaxRevisions = 10
 
 // Revision is a whole set of tasks that was applied, so that it can be again.
 type Revision struct {
-	Number      int              `json:"number"`
-	Time        time.Time        `json:"time"`
-	By          string           `json:"by"`
-	Cluster     string           `json:"cluster"`
-	NodeGroup   string           `json:"nodeGroup,omitempty"`
-	Node        string           `json:"node"`
+	Number    int       `json:"number"`
+	Time      time.Time `json:"time"`
+	By        string    `json:"by"`
+	Cluster   string    `json:"cluster"`
+	NodeGroup string    `json:"nodeGroup,omitempty"`
+	Node      string    `json:"node"`
+	// Machine is the one that it is of; "": an image's, or an earlier release did not say.
+	Machine     string           `json:"machine,omitempty"`
 	Network     string           `json:"network"`
 	Declared    string           `json:"declared,omitempty"` // see Network.Declared
 	Store       string           `json:"store"`
@@ -48,8 +51,8 @@ type Revision struct {
 	MissingProofs []string `json:"unproved,omitempty"` // kinds of proofs that this change does not have
 }
 
-// Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names
-// them.
+// Revisions reads those of this machine that are kept, oldest first. Damaged ones are left out; the
+// error names them.
 func Revisions(r Reader) ([]Revision, error) {
 	numbers, err := revisionNumbers(r)
 	if err != nil {
@@ -58,7 +61,10 @@ func Revisions(r Reader) ([]Revision, error) {
 	var out []Revision
 	var failed []error
 	for _, n := range numbers {
-		rev, err := ReadRevision(r, n)
+		rev, err := readRevision(r, n)
+		if err == nil && host.IsOtherMachine(r, rev.Machine) {
+			continue
+		}
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -68,8 +74,18 @@ func Revisions(r Reader) ([]Revision, error) {
 	return out, errors.Join(failed...)
 }
 
-// ReadRevision reads one revision.
+// ReadRevision reads one revision of this machine. What another one had, whose disk this one has,
+// is no state to keep or to go back to: it has the other's addresses.
 func ReadRevision(r Reader, number int) (*Revision, error) {
+	rev, err := readRevision(r, number)
+	if err == nil && host.IsOtherMachine(r, rev.Machine) {
+		return nil, problem.RevisionMissing.Because(fs.ErrNotExist,
+			"read revision %d: it is of another machine, whose disk this one has: `agent history` lists this one's", number)
+	}
+	return rev, err
+}
+
+func readRevision(r Reader, number int) (*Revision, error) {
 	data, err := r.ReadFile(revisionFile(number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, problem.RevisionMissing.Because(fs.ErrNotExist,
@@ -202,8 +218,8 @@ func saveContents(ctx context.Context, w Host, b Batch) error {
 	return nil
 }
 
-// Tidy removes the oldest revisions, and the contents that no entry and no revision names. Called
-// when a revision was added.
+// Tidy removes the oldest revisions, those of another machine, and the contents that no entry and
+// no revision names. Called when a revision was added.
 func (l *Ledger) Tidy(w Host) error {
 	numbers, err := revisionNumbers(w)
 	if err != nil {
@@ -212,13 +228,14 @@ func (l *Ledger) Tidy(w Host) error {
 	named := map[string]bool{}
 	for i, n := range numbers {
 		held := l.head.Pin != nil && l.head.Pin.Revision == n
-		if len(numbers)-i > MaxRevisions && !held && n != l.head.Current {
+		rev, err := readRevision(w, n)
+		if len(numbers)-i > MaxRevisions && !held && n != l.head.Current ||
+			err == nil && host.IsOtherMachine(w, rev.Machine) {
 			if err := w.Remove(revisionFile(n)); err != nil {
 				return fmt.Errorf("remove revision %d: %w", n, err)
 			}
 			continue
 		}
-		rev, err := ReadRevision(w, n)
 		if err != nil {
 			return nil // what a damaged one needs is not known: nothing is removed
 		}

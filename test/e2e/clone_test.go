@@ -85,9 +85,9 @@ func TestADiskOfAHeldNodeBootsAsAnother(t *testing.T) {
 }
 
 // The disk of a node whose change nobody has confirmed yet boots as another machine. The change is
-// taken back, and nothing holds it back from that machine.
+// taken back, and nothing holds it back from that machine, which has no revision but its own.
 // The lines that keep it: pkg/checkpoint/arm.go, Take (Machine); pkg/checkpoint/verdict.go, judge
-// (Machine).
+// (Machine); pkg/ledger/revisions.go, ReadRevision.
 func TestADiskWithAnUnconfirmedChangeBootsAsAnother(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -101,7 +101,11 @@ func TestADiskWithAnUnconfirmedChangeBootsAsAnother(t *testing.T) {
 	clone := anotherMachine(t, f, n)
 	isTheSecond(t, clone)
 	clone.Must(ctx, "test", "-e", "/etc/systemd/network/06-newer.network")
-	if out := clone.Must(ctx, "netwright", "history"); strings.Contains(out, "undone") {
+	if out := clone.Must(ctx, "netwright", "history"); strings.Contains(out, "undone") || strings.Contains(out, "\n  1 ") || strings.Contains(out, "* 1 ") {
 		t.Errorf("history tells of the first machine:\n%s", out)
 	}
+	if res := clone.Run(ctx, "netwright", "rollback", "1"); res.Code != 1 || !strings.Contains(res.Stderr, "read revision 1: ") {
+		t.Errorf("back to what the first had: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	isTheSecond(t, clone)
 }

@@ -78,9 +78,9 @@ func Read(opt host.Options) (*History, error) {
 	damaged(err)
 	h.Boots, err = ledger.ReadBoots(files)
 	damaged(err)
-	h.withoutMachine()
 	h.Actions, err = ledger.ReadOperatorActions(files)
 	damaged(err)
+	h.withoutMachine()
 	done, err := ledger.ReadApplied(files)
 	damaged(err)
 	h.Applied = AppliedOf(done)
@@ -97,5 +97,11 @@ func (h *History) withoutMachine() {
 	}
 	for i := range h.Boots {
 		h.Boots[i].Machine = ""
+	}
+	for i := range h.Revisions {
+		h.Revisions[i].Machine = ""
+	}
+	for i := range h.Actions {
+		h.Actions[i].Machine = ""
 	}
 }

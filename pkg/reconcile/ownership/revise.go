@@ -73,7 +73,7 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	}
 	rev := &ledger.Revision{
 		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Fingerprint: c.Set.Fingerprint,
-		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name,
+		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Machine: host.MachineID(h.Live.Files),
 		Network: d.Network(), Declared: d.Declared(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
