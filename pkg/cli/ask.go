@@ -56,7 +56,7 @@ func (d *Display) Ask(
 	if f := last.Error; f != nil {
 		out.Again, out.Besides = f.Again, nil
 		if f.Besides != "" {
-			out.Besides = errors.New(f.Besides)
+			out.Besides = &control.Failure{Text: f.Besides, ID: f.ID}
 		}
 	}
 	return out

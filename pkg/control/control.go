@@ -17,8 +17,10 @@
 package control
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -132,6 +134,22 @@ type Failure struct {
 	// Again says that all that failed was found otherwise than planned: another pass may help at
 	// once.
 	Again bool `json:"again,omitempty"`
+	// ID is what both texts bear; "": an earlier daemon did not say.
+	ID problem.ID `json:"id,omitempty"`
+}
+
+// Failed is an error as a client needs it, with what the plan does not tell of it; nil: it tells
+// all.
+func Failed(err, besides error) *Failure {
+	id := problem.KindOf(cmp.Or(besides, err))
+	f := &Failure{Text: id.Wrap(err).Error(), ID: id}
+	if besides != nil {
+		f.Besides = id.Wrap(besides).Error()
+	}
+	return f
 }
 
 func (f *Failure) Error() string { return f.Text }
+
+// Problem implements [problem.Find].
+func (f *Failure) Problem() problem.ID { return f.ID }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -89,15 +91,31 @@ func TestWhatIsSaidArrives(t *testing.T) {
 	plan.Finish(1)
 	job.Send(Event{Event: Begin})
 	job.Send(Event{Event: Plan, Plan: plan})
-	job.End(Event{Plan: plan, Error: &Failure{Text: "no", Besides: "besides", Again: true}})
+	job.End(Event{Plan: plan, Error: &Failure{Text: "no", Besides: "besides", Again: true, ID: "other"}})
 	job.End(Event{}) // a second end is none
 	a := <-got
 	if len(a.events) != 2 || a.events[1].Plan == nil || a.events[1].Plan.Steps[0].Key != "file:/a" {
 		t.Errorf("heard %+v", a.events)
 	}
 	var failure *Failure
-	if !errors.As(a.err, &failure) || *failure != (Failure{"no", "besides", true}) || a.last.Plan == nil {
+	if !errors.As(a.err, &failure) || *failure != (Failure{"no", "besides", true, "other"}) || a.last.Plan == nil {
 		t.Errorf("the end is %+v, %v", a.last, a.err)
+	}
+}
+
+// An error that a daemon tells has the identifier that it has where no daemon runs, at its end and
+// for who prints it as data, and no second one. The lines that keep it: control.go, Failed and
+// Problem.
+func TestAnErrorOfTheDaemonHasItsIdentifier(t *testing.T) {
+	named := problem.RevisionMissing.Errorf("read revision 7")
+	for want, err := range map[string]error{
+		"roll back: read revision 7 [revision-missing]": fmt.Errorf("roll back: %w", named),
+		"no space left [other]":                         errors.New("no space left"),
+	} {
+		f := Failed(err, err)
+		if got := problem.KindOf(f).Wrap(f).Error(); got != want || f.Besides != want {
+			t.Errorf("%q, besides %q; want %q", got, f.Besides, want)
+		}
 	}
 }
 

@@ -255,13 +255,11 @@ func (l *loop) reportingPass(ctx context.Context, pass reconcile.Pass, w trigger
 func failureOf(out outcome) *control.Failure {
 	switch {
 	case out.load != nil:
-		return &control.Failure{Text: out.load.Error(), Besides: out.load.Error()}
+		return control.Failed(out.load, out.load)
 	case out.err == nil:
 		return nil
 	}
-	f := &control.Failure{Text: out.err.Error(), Again: execute.OnlyChangedSincePlanned(out.err)}
-	if besides := changes.BesidesTasks(out.err); besides != nil {
-		f.Besides = besides.Error()
-	}
+	f := control.Failed(out.err, changes.BesidesTasks(out.err))
+	f.Again = execute.OnlyChangedSincePlanned(out.err)
 	return f
 }

@@ -79,6 +79,6 @@ func (s *looks) late() <-chan time.Time {
 // refuse tells who asked that nothing of it is done.
 func (w want) refuse(why error) {
 	if w.job != nil {
-		w.job.End(control.Event{Error: &control.Failure{Text: why.Error(), Besides: why.Error()}})
+		w.job.End(control.Event{Error: control.Failed(why, why)})
 	}
 }
