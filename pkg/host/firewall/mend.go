@@ -19,8 +19,15 @@ type guardedChain struct {
 	rules  []guardedRule
 }
 
-// guardedRule is a rule: text that is equal for equal rules, and the chain that it leads to.
-type guardedRule struct{ text, leads string }
+// guardedRule is a rule: text that is equal for equal rules, and the chain that it leads to, or the
+// table, of one that leads nowhere.
+type guardedRule struct {
+	text, leads string
+	link        string // that a rule is for which lets packets through
+}
+
+// own says that Kubernetes' own programs write the rule.
+func (r guardedRule) own() bool { return sys.OfKubernetes(r.leads) || sys.OfKubernetes(r.link) }
 
 // chainMend is what is to be done to one chain.
 type chainMend struct {
@@ -39,7 +46,8 @@ type ruleRef struct {
 }
 
 // mendChains compares the chains of one table, before and now. What Kubernetes' own programs added
-// meanwhile stays, at the head of its chain.
+// meanwhile stays, at the head of its chain; what lets packets of a link of theirs through, at its
+// end, behind what keeps networks apart.
 func mendChains(was, now []guardedChain) (out []chainMend) {
 	have := map[string]guardedChain{}
 	for _, c := range now {
@@ -65,7 +73,7 @@ func mendChains(was, now []guardedChain) (out []chainMend) {
 		}
 		m := chainMend{name: c.name}
 		m.rules, m.write = guardedChain{}.back(c)
-		kept := slices.ContainsFunc(c.rules, func(r guardedRule) bool { return sys.OfKubernetes(r.leads) })
+		kept := slices.ContainsFunc(c.rules, guardedRule.own)
 		switch {
 		case !kept:
 			m.drop, m.write = true, false
@@ -111,17 +119,21 @@ func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend
 // back are the rules that a chain gets back, and whether they differ from those of now.
 func (c guardedChain) back(now guardedChain) (refs []ruleRef, differs bool) {
 	var texts []string
-	for i, r := range now.rules {
-		was := slices.ContainsFunc(c.rules, func(o guardedRule) bool { return o.text == r.text })
-		if !was && sys.OfKubernetes(r.leads) {
-			refs, texts = append(refs, ruleRef{now: true, index: i}), append(texts, r.text)
+	came := func(atHead bool) {
+		for i, r := range now.rules {
+			was := slices.ContainsFunc(c.rules, func(o guardedRule) bool { return o.text == r.text })
+			if !was && r.own() && sys.OfKubernetes(r.leads) == atHead {
+				refs, texts = append(refs, ruleRef{now: true, index: i}), append(texts, r.text)
+			}
 		}
 	}
-	if len(refs) > 0 && c.among(now) {
-		return nil, false
-	}
+	came(true)
 	for i, r := range c.rules {
 		refs, texts = append(refs, ruleRef{index: i}), append(texts, r.text)
+	}
+	came(false)
+	if len(refs) > len(c.rules) && c.among(now) {
+		return nil, false
 	}
 	if slices.EqualFunc(texts, now.rules, func(text string, r guardedRule) bool { return text == r.text }) {
 		return nil, false
@@ -137,7 +149,7 @@ func (c guardedChain) among(now guardedChain) bool {
 		switch {
 		case i < len(c.rules) && r.text == c.rules[i].text:
 			i++
-		case !sys.OfKubernetes(r.leads):
+		case !r.own():
 			return false
 		}
 	}

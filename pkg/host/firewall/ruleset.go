@@ -1,6 +1,8 @@
 package firewall
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +53,7 @@ type SetChain struct {
 type SetRule struct {
 	Message []byte `json:"message"`
 	leads   string // to which chain
+	link    string // see [guardedRule]
 	text    string // all of it but its number and what it counts
 }
 
@@ -192,16 +195,29 @@ func (r *SetRule) know(family byte) {
 		return
 	}
 	var words strings.Builder
+	named, shuts := false, false
 	sys.EachAttribute(sys.Attribute(r.Message, unix.NFTA_RULE_EXPRESSIONS), func(_ uint16, _, one []byte) {
 		name, data := sys.AttributeText(one, unix.NFTA_EXPR_NAME), sys.Attribute(one, unix.NFTA_EXPR_DATA)
 		fmt.Fprintf(&words, "%s ", name)
 		if !slices.Contains(counting, name) {
 			fmt.Fprintf(&words, "%x ", data)
 		}
-		if v, is := decodeExpr(family, name, data).(*expr.Verdict); is {
-			r.leads = v.Chain
+		shuts = shuts || name == "reject" || name == "queue"
+		switch e := decodeExpr(family, name, data).(type) {
+		case *expr.Verdict:
+			r.leads, shuts = e.Chain, shuts || e.Kind == expr.VerdictDrop
+		case *expr.Meta:
+			named = e.Key == expr.MetaKeyIIFNAME || e.Key == expr.MetaKeyOIFNAME
+		case *expr.Cmp:
+			if named {
+				r.link = string(bytes.TrimRight(e.Data, "\x00"))
+			}
+			named = false
 		}
 	})
+	if shuts {
+		r.link = ""
+	}
 	fmt.Fprintf(&words, "%x", sys.Attribute(r.Message, unix.NFTA_RULE_USERDATA))
 	r.text = words.String()
 }
@@ -214,7 +230,7 @@ func (t *SetTable) guarded() (out []guardedChain) {
 		for j := range c.Rules {
 			r := &c.Rules[j]
 			r.know(t.Family)
-			g.rules = append(g.rules, guardedRule{r.text, r.leads})
+			g.rules = append(g.rules, guardedRule{r.text, cmp.Or(r.leads, t.Name), r.link})
 		}
 		out = append(out, g)
 	}

@@ -101,9 +101,15 @@ func (t LegacyTable) guarded() (out []guardedChain) {
 		r := guardedRule{text: text}
 		words := strings.Fields(text)
 		for i, word := range words[:max(len(words)-1, 0)] {
-			if word == "-j" || word == "-g" {
+			switch word {
+			case "-j", "-g":
 				r.leads = words[i+1]
+			case "-i", "-o":
+				r.link = words[i+1]
 			}
+		}
+		if r.leads != "ACCEPT" && r.leads != "MASQUERADE" {
+			r.link = ""
 		}
 		if i := slices.IndexFunc(out, func(c guardedChain) bool { return c.name == name }); i >= 0 {
 			out[i].rules = append(out[i].rules, r)

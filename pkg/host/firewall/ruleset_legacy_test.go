@@ -35,7 +35,7 @@ iptables-legacy -A INPUT -p tcp -m tcp --dport 22 -m comment --comment "a  b -j 
 				t.Fatalf("%s: not as before, left %q (-before +after):\n%s", does, left, diff)
 			}
 		}
-		ns.Run("sh", "-ec", "iptables-legacy -N KUBE-X; iptables-legacy -A KUBE-X -j DROP; iptables-legacy -A INPUT -j KUBE-X")
+		ns.Run("sh", "-ec", "iptables-legacy -N KUBE-X; iptables-legacy -A KUBE-X -j DROP; iptables-legacy -A INPUT -j KUBE-X; iptables-legacy -A FORWARD -i br-0123456789ab ! -o br-0123456789ab -j ACCEPT")
 		theirs := look()
 		_, err = h.RestoreLegacyTables(ctx, was)
 		noError(t, err)

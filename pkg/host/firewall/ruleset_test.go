@@ -52,6 +52,10 @@ table inet kube-x {
 	chain forward { type filter hook forward priority 0; }
 	chain svc { counter accept; }
 }
+table inet f2b-table {
+	set addr-set-sshd { type ipv4_addr; elements = { 198.51.100.1 } ; }
+	chain f2b-chain { type filter hook input priority -1; tcp dport 22 ip saddr @addr-set-sshd reject; }
+}
 END
 iptables-nft -P FORWARD DROP
 iptables-nft -N KUBE-SERVICES
@@ -117,16 +121,20 @@ func TestRestoreRuleSet(t *testing.T) {
 				t.Fatalf("%s: not as before, left %q (-before +after):\n%s", does, left, diff)
 			}
 		}
-		// What Kubernetes' own programs do meanwhile stays.
+		// What Kubernetes' own programs do meanwhile stays, and what Docker and fail2ban do.
 		ns.Run("sh", "-ec", `nft 'add table ip kube-proxy; add chain ip kube-proxy c { type filter hook input priority 0; }; add rule inet kube-x svc drop'
-iptables-nft -N KUBE-FIREWALL; iptables-nft -I INPUT -j KUBE-FIREWALL; iptables-nft -A KUBE-SERVICES -d 10.96.0.2/32 -j ACCEPT; iptables-nft -D KUBE-SERVICES 1`)
+iptables-nft -N KUBE-FIREWALL; iptables-nft -I INPUT -j KUBE-FIREWALL; iptables-nft -A KUBE-SERVICES -d 10.96.0.2/32 -j ACCEPT; iptables-nft -D KUBE-SERVICES 1
+iptables-nft -N f2b-web; iptables-nft -A f2b-web -s 198.51.100.3 -j REJECT; iptables-nft -I INPUT -p tcp -m multiport --dports 80 -j f2b-web
+nft 'add element inet f2b-table addr-set-sshd { 198.51.100.2 }; add set inet f2b-table addr-set-web { type ipv4_addr; elements = { 198.51.100.4 }; }; add rule inet f2b-table f2b-chain tcp dport 80 ip saddr @addr-set-web reject'
+iptables-nft -A FORWARD -o br-0123456789ab -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT; iptables-nft -A FORWARD -i br-0123456789ab ! -o br-0123456789ab -j ACCEPT
+iptables-nft -t nat -A POSTROUTING -s 172.31.0.0/24 ! -o br-0123456789ab -j MASQUERADE`)
 		theirs := rulesNow(ns)
 		_, err = h.RestoreRuleSet(ctx, was)
 		noError(t, err)
 		if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" {
 			t.Errorf("what others did (-theirs +after):\n%s", diff)
 		}
-		ns.Run("sh", "-ec", "iptables-nft -A INPUT -j DROP")
+		ns.Run("sh", "-ec", "iptables-nft -A INPUT -j DROP; iptables-nft -I FORWARD -i br-0123456789ab -j DROP")
 		_, err = h.RestoreRuleSet(ctx, was)
 		noError(t, err)
 		if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" {

@@ -43,7 +43,7 @@ ip addr add 10.0.0.2/24 dev node0; ip addr add 10.7.0.2/24 dev up0; ip route add
 		was, err := Read(ctx, h.net, "weft*")
 		ok(t, err)
 		theirs := `ip link add cali3 type veth peer name cali4; ip link set cali3 up; ip link set cali4 up; ip link add kube-ipvs0 type bridge
-for l in weft0 wg-v6.cali bwcali1 eth0.vxlan4 tun-0123456789a genev_sys_6081; do ip link add $l type bridge; done; ip link add vxlan-v6.calico type vxlan id 4096 dstport 4790 dev node0
+for l in weft0 wg-v6.cali bwcali1 eth0.vxlan4 tun-0123456789a br-0123456789ab genev_sys_6081; do ip link add $l type bridge; done; ip link add vxlan-v6.calico type vxlan id 4096 dstport 4790 dev node0
 ip addr add 10.96.0.1/32 dev kube-ipvs0; ip route add 10.244.1.5/32 dev cali3; ip route add 10.244.2.0/24 via 10.0.0.9 proto bird; ip rule add from 10.244.1.5 lookup 7 pref 1536
 ip addr add 10.0.0.7/24 dev node0 valid_lft 600 preferred_lft 600; ip route add blackhole 10.244.3.0/26 proto 80`
 		ns.Run("sh", "-ec", theirs)
@@ -57,7 +57,7 @@ ip rule add to 10.0.0.1 lookup 9 pref 3; ip route add 10.7.0.1/32 dev up0; ip ru
 				t.Errorf("not as before with what others made (-before +after):\n%s", diff)
 			}
 		}
-		ns.Run("sh", "-ec", "for l in cali3 kube-ipvs0 weft0 wg-v6.cali bwcali1 vxlan-v6.calico eth0.vxlan4 tun-0123456789a genev_sys_6081; do ip link del $l; done; ip route del 10.244.2.0/24; ip rule del pref 1536; ip addr del 10.0.0.7/24 dev node0; ip route del blackhole 10.244.3.0/26")
+		ns.Run("sh", "-ec", "for l in cali3 kube-ipvs0 weft0 wg-v6.cali bwcali1 vxlan-v6.calico eth0.vxlan4 tun-0123456789a br-0123456789ab genev_sys_6081; do ip link del $l; done; ip route del 10.244.2.0/24; ip rule del pref 1536; ip addr del 10.0.0.7/24 dev node0; ip route del blackhole 10.244.3.0/26")
 		if diff := cmp.Diff(before, look()); diff != "" {
 			t.Errorf("without what others made (-before +after):\n%s", diff)
 		}

@@ -7,22 +7,23 @@ import (
 )
 
 // ownPrefixes begin the names of what Kubernetes, its networks and its runtime make on a node, at
-// any time: chains, tables and links.
+// any time, and others that run containers, machines and bans: chains, tables and links.
 var ownPrefixes = []string{
 	"kube", "cali", "vxlan.cali", "vxlan-v6.cali", "wireguard.cali", "wg-v6.cali", "bpfin.cali", "bpfout.cali", "bwcali",
 	"cilium", "old_cilium", "lxc", "flannel", "cni", "antrea", "ovn", "ovs", "genev_sys_", "vxlan_sys_", "gre_sys",
-	"stt_sys_", "weave", "vethwe", "vxlan-6784", "istio", "nodelocaldns", "docker", "netavark", "tunl0", "cbr0", "eni",
+	"stt_sys_", "weave", "vethwe", "vxlan-6784", "istio", "nodelocaldns", "docker", "netavark", "podman", "nerdctl", "virbr", "lxdbr", "incusbr", "f2b-", "crowdsec", "sshguard", "tunl0", "cbr0", "eni",
 	"vlan.eth.", "azv", "azsnatbr", "hybr", "knet", "kopeio", "romana-",
 }
 
 // ownPatterns are of links whose names begin as others' do: of OVN-Kubernetes, hybridnet, Contrail,
-// kopeio and kube-router.
+// kopeio, kube-router and of networks that people make with Docker.
 var ownPatterns = []string{
 	"mp*-udn-vrf", "*.vxlan[0-9]*", "pkt[0-3]", "k8s-??-??-??-??", "tun-" + strings.Repeat("[0-9a-f]", 11),
+	"br-" + strings.Repeat("[0-9a-f]", 12),
 }
 
-// OfKubernetes says of the name of a link or of a chain that it is of Kubernetes' own programs. ""
-// is nobody's.
+// OfKubernetes says of the name of a link, a chain or a table that it is of Kubernetes' own
+// programs, or of others that write while nobody asks them to. "" is nobody's.
 func OfKubernetes(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) ||
