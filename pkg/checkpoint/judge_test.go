@@ -232,8 +232,8 @@ func TestAnUndoOnAnotherMachineIsNoVerdictOfIt(t *testing.T) {
 		if _, err := Undo(t.Context(), h, Settings{Record: record}); err != nil {
 			t.Fatal(err)
 		}
-		if got := Suppressed(h.Live.Files, "d", time.Now()); (got != nil) != held || told.Machine != "one" {
-			t.Errorf("on %q: held %v, want %v; told of %q", id, got, held, told.Machine)
+		if got := Suppressed(h.Live.Files, "d", time.Now()); (got != nil) != held || told.Machine != "one" || told.Why != "nobody confirmed it before the node went down" {
+			t.Errorf("on %q: held %v, want %v; told of %q, %q", id, got, held, told.Machine, told.Why)
 		}
 	}
 }

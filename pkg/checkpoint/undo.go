@@ -96,7 +96,14 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 	case j.Awaits != nil:
 		// It says nothing of the change, and yet nobody makes it again without being asked: whoever
 		// made it wanted to see it first.
-		why = fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
+		switch {
+		case j.Boot != host.BootID(h.Live.Files):
+			why = "nobody confirmed it before the node went down"
+		case !j.Awaits.expired():
+			why = "nobody confirmed it, and it was to be taken back"
+		default:
+			why = fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
+		}
 	}
 	v, err := j.undo(ctx, h, s, failed, why)
 	return &v, err
