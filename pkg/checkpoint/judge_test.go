@@ -6,12 +6,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -190,6 +192,28 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	}
 	if j, err := Pending(h.Live.Files); j != nil || err != nil {
 		t.Errorf("the checkpoint stays: %v", err)
+	}
+}
+
+// The undo of a boot leaves the checkpoint to the pass after it while a mount is missing, and that
+// ends it all the same. The line that keeps it: undo.go, undo (Lock).
+func TestAPassEndsAnUndoWhoseMountIsMissing(t *testing.T) {
+	h, root := onRoot(t)
+	data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: "d", Generation: 1,
+		Log: undo.Log{Files: []undo.File{{Path: "/srv/file", Type: hostfs.Regular, Content: []byte("old")}}, Mounts: []string{"/srv"}}})
+	if err = errors.Join(err, os.Mkdir(root+"/srv", 0o755), os.WriteFile(root+JournalFile, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	unlocked := func(context.Context) (func(), error) { return func() {}, nil }
+	if _, err := Undo(t.Context(), h, Settings{Lock: unlocked}); err == nil || !strings.Contains(err.Error(), "nothing is mounted on /srv") {
+		t.Errorf("at the boot: %v", err)
+	}
+	if j, err := Pending(h.Live.Files); j == nil || err != nil {
+		t.Fatalf("the checkpoint is gone: %v", err)
+	}
+	v, err := Undo(t.Context(), h, Settings{})
+	if err != nil || v == nil || len(v.Left) != 1 || hostroot.There(root, "/srv/file") {
+		t.Errorf("the pass: %+v, %v", v, err)
 	}
 }
 

@@ -138,7 +138,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 			return Verdict{}, err
 		}
 	}
-	if err := j.restore(ctx, h); err != nil {
+	if err := j.restore(ctx, h, s.Lock != nil); err != nil {
 		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Unsure: "not all of it is undone", At: time.Now()},
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
@@ -184,11 +184,13 @@ func unitsInTime(ctx context.Context, r *undo.Reversal) error {
 
 // restore brings everything back to what the journal says. It goes on after an error; it may be
 // killed and called again at any point. After a reboot only what is on disk is brought back, links
-// of units too: the kernel's state is of the new boot.
-func (j *Journal) restore(ctx context.Context, h *host.Host) error {
+// of units too: the kernel's state is of the new boot. waits says that a pass follows, which undoes
+// what is left.
+func (j *Journal) restore(ctx context.Context, h *host.Host, waits bool) error {
 	_ = h.Files.Remove(filesReserve) // what cannot be freed is said by who needs it
 	h.Live.Files.Follow(j.Links)
 	r := undo.Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
+	r.Waits = waits
 	err := errors.Join(r.Files(ctx), r.Own(ctx), unitsInTime(ctx, r))
 	j.left = r.Left
 	if r.Booted {

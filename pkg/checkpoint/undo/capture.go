@@ -121,6 +121,14 @@ func (c *Capture) file(name string) error {
 	if slices.ContainsFunc(l.Files, func(f File) bool { return f.Path == name }) {
 		return nil
 	}
+	for dir := name; dir != "/"; dir = path.Dir(dir) {
+		if isMount(c.Host.Live.Files, dir) {
+			if !slices.Contains(l.Mounts, dir) {
+				l.Mounts = append(l.Mounts, dir)
+			}
+			break
+		}
+	}
 	was, err := c.Host.Live.Files.Capture(name, maxContents-c.contents, c.Twin(name))
 	if errors.Is(err, host.ErrNotExist) {
 		l.Files = append(l.Files, File{Path: name})

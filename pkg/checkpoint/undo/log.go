@@ -21,8 +21,10 @@ import (
 // on nothing else: not on the store, the documents or the ledger.
 type Log struct {
 	// Links are the symbolic links that may be followed on the way to files (spec.followLinks).
-	Links   []string        `json:"links,omitempty"`
-	Files   []File          `json:"files"`
+	Links []string `json:"links,omitempty"`
+	Files []File   `json:"files"`
+	// Mounts are the directories that file systems of Files are mounted on, but /.
+	Mounts  []string        `json:"mounts,omitempty"`
 	Sysctls []Sysctl        `json:"sysctls"`
 	Net     *netstate.State `json:"net,omitempty"`
 	Made    netstate.Made   `json:"made"`

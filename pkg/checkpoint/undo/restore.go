@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,8 @@ type Reversal struct {
 	Log    *Log
 	Booted bool     // since: what the kernel has is of the new boot
 	Left   []string // what nobody could bring back
+	// Waits says that another undo follows: a file whose mount is missing is an error and waits.
+	Waits bool
 
 	around *surroundings
 }
@@ -82,7 +85,7 @@ func (r *Reversal) PutOthersBehind(ctx context.Context) error {
 // try again would hold the node up for as long as they like.
 func (r *Reversal) Files(ctx context.Context) error {
 	var errs []error
-	h, files := r.Host, r.Log.Files
+	h := r.Host
 	note := func(name string, err error) {
 		var link *hostpath.LinkError
 		var other *hostpath.InTheWayError
@@ -101,6 +104,8 @@ func (r *Reversal) Files(ctx context.Context) error {
 		}
 	}
 	r.awaitReaders(ctx)
+	files, err := r.mounted()
+	errs = append(errs, err)
 	var dirs []string
 	for _, f := range files {
 		dirs = append(dirs, path.Dir(f.Path))
@@ -132,6 +137,38 @@ func (r *Reversal) Files(ctx context.Context) error {
 		note(f.Path, err)
 	}
 	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
+}
+
+// mounted are the files whose mounts are there after a boot: what is written to the others would be
+// below their mount. That of a server comes after the network, and so after an undo at the boot.
+func (r *Reversal) mounted() (files []File, err error) {
+	if !r.Booted {
+		return r.Log.Files, nil
+	}
+	var errs []error
+	missing := slices.DeleteFunc(slices.Clone(r.Log.Mounts), func(dir string) bool { return isMount(r.Host.Live.Files, dir) })
+	for _, f := range r.Log.Files {
+		at := slices.IndexFunc(missing, func(dir string) bool { return strings.HasPrefix(f.Path+"/", dir+"/") })
+		if at < 0 {
+			files = append(files, f)
+			continue
+		}
+		err := fmt.Errorf("bring %s back: nothing is mounted on %s, as there was before the change", f.Path, missing[at])
+		if r.Waits {
+			errs = append(errs, err)
+		} else {
+			r.Left = append(r.Left, err.Error())
+		}
+	}
+	return files, errors.Join(errs...)
+}
+
+// isMount says that another file system begins at a directory. A mount of the same one is of this
+// machine, and there before an undo at the boot.
+func isMount(files *hostfs.Reader, dir string) bool {
+	info, err := files.Stat(dir)
+	above, errAbove := files.Stat(path.Dir(dir))
+	return err == nil && errAbove == nil && info.Type == hostfs.Directory && info.Dev != above.Dev
 }
 
 // restore brings a path back that was there, a regular file with the batch.
