@@ -261,3 +261,29 @@ func TestTakeNothingOfAFormerCAOfTheAPI(t *testing.T) {
 		t.Errorf("%d requests, and the CA that is installed is the former one", api.created)
 	}
 }
+
+// A signer that answers with the API's former CA a second time is believed, as its servers may
+// have changed theirs alone, and the node says so until the next renewal. The lines that keep it:
+// pkg/certs/issue/kubernetes.go, take (FormerCA); pkg/certs/issue/issue.go, stands.
+func TestTellOfASignerWithAFormerCAOfTheAPI(t *testing.T) {
+	const want = "the certificate own was signed by a CA that the API's servers had before"
+	b, api := newAskBench(t)
+	b.converge()
+	former, now := api.ca, pki.New(t, "kubernetes")
+	for i := range 2 {
+		api.ca = former
+		api.decide(api.approve)
+		api.ca = now
+		b.converge()
+		if p := b.converge(); strings.Contains(said(p), want) != (i == 1) || hostroot.There(b.root, "/etc/own/own.crt") != (i == 1) {
+			t.Errorf("answer %d:\n%s", i, said(p))
+		}
+	}
+	if shown, err := b.pass.DryRun(t.Context(), b.load()); err != nil || !strings.Contains(said(shown), want) || api.created != 2 {
+		t.Errorf("%v: %d requests, and a dry run says\n%s", err, api.created, said(shown))
+	}
+	api.ca = &pki.Authority{PEM: now.PEM + former.PEM}
+	if p := b.converge(); strings.Contains(said(p), want) {
+		t.Errorf("the servers have it again:\n%s", said(p))
+	}
+}

@@ -144,6 +144,11 @@ func (i *issuing) stands(why string, failed error) model.Issued {
 	}
 	switch {
 	case failed == nil:
+		if all, err := certs.Parse(out.Pair.Cert); err == nil && lostItsCA(all, i.have.RefusedCA, i.have.CA) {
+			out.Late = fmt.Sprintf("the certificate %s was signed by a CA that the API's servers had before and do not "+
+				"have any more: if they refuse it, give who signs for %s the present CA, and remove %s/%[1]s.json",
+				i.entry.Name, i.entry.Signer, Dir)
+		}
 	case len(out.Pair.Cert) > 0:
 		out.Late = fmt.Sprintf("the certificate %s is not renewed (%s): %v", i.entry.Name, why, failed)
 	case graph.IsWait(failed):

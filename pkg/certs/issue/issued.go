@@ -35,6 +35,8 @@ type issued struct {
 	Cert    string `json:"cert"`
 	// FirstCA is what CA was when it was issued, if that is another: the API's servers have others.
 	FirstCA string `json:"firstCA,omitempty"`
+	// RefusedCA is a former CA of the API's servers whose answer was refused; "": none was.
+	RefusedCA string `json:"refusedCA,omitempty"`
 	// Key is in the file alone: see issuedFile.
 	Key secret.Text `json:"-"`
 	// Superseded is when the CA was first seen to have another certificate than the one that

@@ -133,7 +133,9 @@ func (i *issuing) signingRequest() kube.SigningRequest {
 	return out
 }
 
-// take keeps the certificate that came, if it is the one that was asked for.
+// take keeps the certificate that came, if it is the one that was asked for. One of a former CA is
+// refused once: a signer that uses that CA again may be right, where the API's servers alone have
+// another.
 func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []byte) error {
 	asked := i.have.Pending
 	all, err := certs.Parse(chain)
@@ -148,21 +150,21 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who "+
 			"signs for %s", asked.Name, i.entry.Signer))
 	}
-	why := ""
+	why, refused := "", i.have.RefusedCA
 	switch {
 	case i.now.After(all[0].NotAfter): // nobody looked while it lived
 		why = "ended on " + Date(all[0].NotAfter)
 	case lostItsCA(all, asked.CA, string(authorities)):
-		why = "is of a CA that the API's servers do not trust any more"
+		why, refused = "is of a CA that the API's servers do not trust any more", asked.CA
 	}
 	if why != "" {
 		s := *i.have
-		s.Pending = nil
+		s.Pending, s.RefusedCA = nil, refused
 		i.have = &s
 		if err := s.save(ctx, h); err != nil {
 			return err
 		}
 		return graph.Wait("another request for the certificate " + i.entry.Name + ": the one that was granted " + why)
 	}
-	return i.save(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
+	return i.save(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key, RefusedCA: refused})
 }
