@@ -32,7 +32,7 @@ const (
 
 // listGroups lists the multicast groups of ports of bridges that somebody wrote down, and not those
 // that a bridge learned.
-func listGroups(ctx context.Context) ([][]byte, error) {
+func listGroups(ctx context.Context, _ State) ([][]byte, error) {
 	list, err := rawList(ctx, "multicast groups of bridges", unix.RTM_GETMDB, unix.RTM_GETMDB, groupHead, unix.AF_BRIDGE)
 	out := [][]byte{}
 	for _, m := range list {

@@ -11,7 +11,7 @@ import (
 
 // listMPLS lists the routes of MPLS, but for the kernel's own of reserved labels. A kernel without
 // MPLS answers with routes of other families.
-func listMPLS(ctx context.Context) ([][]byte, error) {
+func listMPLS(ctx context.Context, _ State) ([][]byte, error) {
 	list, err := rawList(ctx, "MPLS routes", unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.SizeofRtMsg, unix.AF_MPLS)
 	list = slices.DeleteFunc(list, func(m []byte) bool { return m[0] != unix.AF_MPLS || m[5] == unix.RTPROT_KERNEL })
 	for i, m := range list {

@@ -13,15 +13,16 @@ import (
 // each. An entry is the message that makes it again.
 type table struct {
 	command     string // lists it, and names it in a journal
-	list        func(context.Context) ([][]byte, error)
+	list        func(context.Context, State) ([][]byte, error)
 	of          func(m []byte) (link int, by byte) // the link of an entry; the protocol of who wrote it down
-	add, remove int                                // requests
+	add, remove int                                // requests; 0: there are none, an entry only tells
 	flags       int                                // of those that add
 }
 
 var tables = []table{
 	{"ip -M route", listMPLS, ofMPLS, unix.RTM_NEWROUTE, unix.RTM_DELROUTE, unix.NLM_F_CREATE | unix.NLM_F_EXCL},
 	{"bridge mdb", listGroups, ofGroup, unix.RTM_NEWMDB, unix.RTM_DELMDB, unix.NLM_F_CREATE | unix.NLM_F_REPLACE},
+	{command: "wg show", list: listWireGuard, of: ofWireGuard},
 }
 
 // changeEntry adds or removes an entry.
@@ -33,7 +34,7 @@ func changeEntry(request, flags int, m []byte) error {
 func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 	out, names := map[string][][]byte{}, rtnl.NamesOf(of.Links)
 	for _, t := range tables {
-		list, err := t.list(ctx)
+		list, err := t.list(ctx, of)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +49,10 @@ func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 // restoreTables brings entries back. What the kernel refuses is said by [Writer.Lost].
 func restoreTables(ctx context.Context, was State) error {
 	for _, t := range tables {
-		now, err := t.list(ctx)
+		if t.add == 0 {
+			continue
+		}
+		now, err := t.list(ctx, was)
 		if err != nil {
 			return err
 		}

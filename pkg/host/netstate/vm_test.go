@@ -1,14 +1,21 @@
 package netstate
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/netns"
 	"github.com/netwright/netwright/test/vm"
 )
@@ -29,7 +36,7 @@ func TestKernelInAVM(t *testing.T) {
 		return
 	}
 	if out, err := exec.Command("modprobe", "-a", "bridge", "veth", "8021q", "ip_gre", "vxlan", "macvlan",
-		"ipvlan", "geneve", "bonding", "vrf", "macsec", "mpls_router").CombinedOutput(); err != nil {
+		"ipvlan", "geneve", "bonding", "vrf", "macsec", "mpls_router", "wireguard").CombinedOutput(); err != nil {
 		t.Fatalf("modprobe: %v\n%s", err, out)
 	}
 	t.Run("ports of bonds and teams", testPortsComeBack)
@@ -37,6 +44,7 @@ func TestKernelInAVM(t *testing.T) {
 	t.Run("a network of chance", func(t *testing.T) { testNetworkOfChance(t, 3) })
 	t.Run("settings that are taken in another form than listed", testSettingsOfKindsComeBack)
 	t.Run("routes of MPLS", testMPLSComesBack)
+	t.Run("peers of WireGuard", testWireGuardIsTold)
 }
 
 // An undo makes an uplink a port again of the bond or the team that it was taken out of: these take
@@ -171,6 +179,67 @@ ip -M route add 103 nexthop as 201 via inet 10.0.1.1 nexthop as 202 via inet 10.
 				}
 			}
 			ns.Run("ip", "-M", "route", "del", "109")
+		}
+	})
+}
+
+// What was changed of the keys and peers of a link, as by wg(8), is told, and what its peers
+// themselves change is not. The journal has no key. The lines that keep it: wireguard.go;
+// tables.go, its row.
+func testWireGuardIsTold(t *testing.T) {
+	ns := netns.New(t)
+	ns.IP("link add wg0 type wireguard", "link add wireguard.cali type wireguard")
+	number := func(n uint16) []byte { return binary.NativeEndian.AppendUint16(nil, n) }
+	key := func(c byte) []byte { return bytes.Repeat([]byte{c}, 32) }
+	addressed := func(last byte) []byte { // a range of a peer
+		return nested(peerRanges, nested(0, sys.NewAttribute(1, number(unix.AF_INET)), sys.NewAttribute(2, []byte{10, 0, 0, last}), sys.NewAttribute(3, []byte{32})))
+	}
+	endpoint := sys.NewAttribute(4, append(append(number(unix.AF_INET), 0x1f, 0x90, 192, 0, 2, 7), make([]byte, 8)...))
+	peer := func(attributes ...[]byte) []byte {
+		return nested(devicePeers, nested(0, slices.Concat(append([][]byte{sys.NewAttribute(peerKey, key(9))}, attributes...)...)))
+	}
+	ns.Do(func() {
+		h, ctx := openNet(t), t.Context()
+		set := func(name string, attributes ...[]byte) {
+			t.Helper()
+			l, err := h.net.Link(ctx, name)
+			ok(t, err)
+			family, err := netlink.GenlFamilyGet("wireguard")
+			ok(t, err)
+			req := nl.NewNetlinkRequest(int(family.ID), unix.NLM_F_ACK)
+			req.AddData(&nl.Genlmsg{Command: 1, Version: 1}) // WG_CMD_SET_DEVICE
+			req.AddRawData(slices.Concat(append([][]byte{sys.NewAttribute(deviceIndex, binary.NativeEndian.AppendUint32(nil, uint32(l.Index)))}, attributes...)...))
+			_, err = req.Execute(unix.NETLINK_GENERIC, 0)
+			ok(t, err)
+		}
+		set("wg0", sys.NewAttribute(3, key(8)), peer(addressed(1)))
+		for name, c := range map[string]struct {
+			change []byte
+			told   bool
+		}{
+			"a key":         {sys.NewAttribute(3, key(16)), true},
+			"a port":        {sys.NewAttribute(6, number(51820)), true},
+			"a range":       {peer(addressed(2)), true},
+			"a shared key":  {peer(sys.NewAttribute(2, key(5))), true},
+			"another peer":  {nested(devicePeers, nested(0, sys.NewAttribute(peerKey, key(3)))), true},
+			"where it is":   {peer(endpoint), false},
+			"it is so":      {peer(addressed(1)), false},
+			"no peer of it": {peer(sys.NewAttribute(3, binary.NativeEndian.AppendUint32(nil, 1))), true}, // WGPEER_F_REMOVE_ME
+		} {
+			was, err := Read(ctx, h.net)
+			ok(t, err)
+			if data, err := json.Marshal(was); err != nil || len(was.Tables["wg show"]) != 1 || bytes.Contains(was.Tables["wg show"][0], key(8)[:16]) {
+				t.Fatalf("%v, a journal has %s", err, data)
+			}
+			set("wg0", c.change)
+			set("wireguard.cali", sys.NewAttribute(6, number(51821)))
+			ok(t, h.RemoveAdded(ctx, was))
+			ok(t, h.Restore(ctx, was, Made{}))
+			lost, err := h.Lost(ctx, was)
+			if err != nil || slices.Contains(lost, "entries of link wg0 (wg show)") != c.told || len(lost) > 1 {
+				t.Errorf("%s: lost %q, %v, told %v", name, lost, err, c.told)
+			}
+			set("wg0", sys.NewAttribute(3, key(8)), peer(addressed(1)))
 		}
 	})
 }
