@@ -192,7 +192,7 @@ func TestGetCertificates(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	f := fetcher(t)
-	if _, _, err := read(f, server.URL); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "install the server's CA") {
+	if _, _, err := read(f, server.URL); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "install the server's CA on this machine (ca-certificates) and restart the agent") {
 		t.Errorf("unknown CA: %v; want permanent", err)
 	}
 	f = fetcher(t)

@@ -72,8 +72,9 @@ func Explain(ctx context.Context, err error) error {
 	case errors.As(err, &invalid) &&
 		invalid.Reason == x509.Expired: // or not valid yet: early at boot the clock may be wrong
 		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
-	case errors.As(err, &authority):
-		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates)", err)
+	case errors.As(err, &authority): // a process reads the machine's CAs once (crypto/x509, systemRootsPool)
+		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates) and restart the agent, or, of a "+
+			"store, put it into the file of storeCA, which counts alone", err)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
 		return fmt.Errorf("%w: use the name that the server's certificate has", err)
 	case errors.As(err, &alert) && alert.Op == "remote error": // an alert of TLS, whose type has no exported name
