@@ -61,7 +61,8 @@ func passedOver(d *decode.Decoder, v *document.Value, at string) bool {
 }
 
 // HookName is what nodeup calls a hook without a name. Number is which it is, from 0, among those
-// of the document that are for the node's role: kOps gives nodeup no others.
+// of the document that are for the node's role: since kOps 1.22 nodeup is given no others. Up
+// to 1.21 it counted all of the document.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go (filterHooks)
 func HookName(number int, inGroup bool) string {
