@@ -113,6 +113,35 @@ func TestPrune(t *testing.T) {
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
 
+// A store that was restored has no records of the generations that nodes have taken since. Until
+// the one that was published above them has been there for long enough, nothing is removed; then
+// all before it goes. The line that keeps it: pkg/statestore/publisher/generations.go, oldest.
+func TestPruneOfARestoredStore(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	for _, content := range []string{"one", "two"} {
+		p.publish(content)
+		p.age(9 * day)
+	}
+	of := storetest.Contents("three")
+	of.Above = 20
+	if _, err := publisher.Publish(t.Context(), p.sink(), of); err != nil {
+		t.Fatal(err)
+	}
+	before := p.files("*/*/*")
+	if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), "no record of generation 20, which nodes may read until ") {
+		t.Errorf("%v", err)
+	}
+	if now := p.files("*/*/*"); !slices.Equal(before, now) {
+		t.Errorf("%q is left of %q", now, before)
+	}
+	p.age(3 * day)
+	p.publish("four")
+	if done, err := p.prune(nil); err != nil || done.Oldest != 21 || len(done.Generations) != 2 || len(done.Objects) != 8 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
+}
+
 // What a publisher has put there that was interrupted, or lost, stays until it is old; what is
 // foreign stays for ever.
 func TestPruneLeaves(t *testing.T) {
