@@ -113,6 +113,9 @@ func (b *Batch) dir(name string, forNew bool) (*stagingDir, error) {
 		return nil, err
 	}
 	if forNew {
+		if err := mayStage(fd); err != nil {
+			return nil, errors.Join(err, unix.Close(fd))
+		}
 		b.w.files.cleaner.remove(fd, name, b.w.log)
 	}
 	d := &stagingDir{name: name, real: real, fd: fd}

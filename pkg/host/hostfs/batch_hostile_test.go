@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -186,6 +187,44 @@ func TestKillLeavesOldOrNew(t *testing.T) {
 		processStart, processToken = start, token
 		if left, _ := filepath.Glob(root + "/d*/.*"); len(left) > 0 {
 			t.Fatalf("left: %q", left)
+		}
+	}
+}
+
+// Nothing is staged in a directory that only grows: it could never be removed again. The lines that
+// keep it: batch.go, dir; write.go, Symlink; retain.go, linkFile (mayStage).
+func TestNothingIsStagedWhereItWouldStay(t *testing.T) {
+	needs.Root(t)
+	needs.Tool(t, "chattr")
+	h, root := image(t)
+	must(t, os.Mkdir(root+"/d", 0o755), os.WriteFile(root+"/d/old", []byte("old"), 0o644), os.WriteFile(root+"/kept", nil, 0o600), os.Symlink("a", root+"/d/link"))
+	chattr := func(option string) {
+		t.Helper()
+		if out, err := exec.Command("chattr", option, root+"/d").CombinedOutput(); err != nil {
+			t.Fatalf("chattr: %v: %s", err, out)
+		}
+	}
+	chattr("+a")
+	defer chattr("-a")
+	before, ctx := readTree(t, root), t.Context()
+	for name, write := range map[string]func() error{
+		"a file":       func() error { return h.WriteFile(ctx, "/d/new", []byte("x"), self(0o644)) },
+		"another file": func() error { return h.WriteFile(ctx, "/d/old", []byte("x"), self(0o644)) },
+		"a link":       func() error { return h.Symlink("/d/link", "b") },
+		"another name": func() error { return h.Restore(ctx, "/kept", "/d/old", self(0o600)) },
+		"without a name": func() error {
+			b := h.Batch()
+			defer b.Discard()
+			b.Unnamed()
+			return errors.Join(b.Put("/d/new", []byte("x"), self(0o644)), b.Commit(ctx))
+		},
+	} {
+		if err := write(); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "only grows") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := readTree(t, root); !maps.Equal(got, before) {
+			t.Errorf("%s: got  %q\nwant %q", name, got, before)
+			before = got
 		}
 	}
 }

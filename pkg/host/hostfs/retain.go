@@ -121,6 +121,9 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 	// Where it is the same file already a rename would do nothing, and leave the other name.
 	if now, err := hostpath.Stat(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.SameFile(of) {
 		temp := stagedName()
+		if err := mayStage(dir); err != nil {
+			return hostpath.Explain("keep", to, err)
+		}
 		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
 			return hostpath.Explain("keep", from, err)
 		}

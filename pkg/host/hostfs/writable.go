@@ -108,6 +108,15 @@ func full(on unix.Statfs_t, size int64) bool {
 	return blocks || on.Files > 0 && on.Ffree == 0
 }
 
+// mayStage refuses a directory that only grows: what is staged there could not get its name, nor be
+// removed.
+func mayStage(dir int) error {
+	if fixed(dir, "", unix.AT_EMPTY_PATH) {
+		return unix.EPERM
+	}
+	return nil
+}
+
 // fixed says that a path is immutable or append-only, which holds off root too. Where the kernel
 // does not say, it is not.
 func fixed(at int, name string, flags int) bool {

@@ -105,6 +105,9 @@ func (w *Writer) Symlink(name, target string) error {
 		}
 	}
 	temp := stagedName()
+	if err := mayStage(dir); err != nil {
+		return hostpath.Explain("link", name, err)
+	}
 	if err := unix.Symlinkat(target, dir, temp); err != nil {
 		return hostpath.Explain("link", name, err)
 	}

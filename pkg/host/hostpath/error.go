@@ -31,10 +31,11 @@ func Explain(op, name string, err error) error {
 
 // advices say what to do next; PATH is the path, DIR its directory.
 var advices = map[syscall.Errno]string{
-	unix.ENOSPC:  "free some space or inodes (df -h DIR; df -i DIR)",
-	unix.EDQUOT:  "raise the quota or free some space (quota; df -h DIR)",
-	unix.EROFS:   "mount it writable, or configure a directory that is (findmnt -T DIR)",
-	unix.EPERM:   "run as root, and look whether the file or directory is immutable (lsattr -d DIR; chattr -i)",
+	unix.ENOSPC: "free some space or inodes (df -h DIR; df -i DIR)",
+	unix.EDQUOT: "raise the quota or free some space (quota; df -h DIR)",
+	unix.EROFS:  "mount it writable, or configure a directory that is (findmnt -T DIR)",
+	unix.EPERM: "run as root, and look whether the file or directory is immutable or only grows (lsattr -d DIR; " +
+		"chattr -i -a)",
 	unix.EACCES:  "run as root, and look for a denial of SELinux or AppArmor (journalctl -k -g denied)",
 	unix.ENOTDIR: "a parent is a file where a directory goes: move it away (namei -l DIR)",
 	unix.ELOOP: "it is a symlink, which is not followed here, or one on the way to it leads in a circle (namei -l " +
