@@ -35,10 +35,11 @@ func Portable(fd int) (map[string][]byte, error) {
 }
 
 // portable says that an attribute means the same on another inode. IMA's and EVM's are made from
-// the inode, overlay's are the kernel's own.
+// the inode. Trusted ones are the kernel's own, such as overlay's and an ACL once more on XFS
+// (fs/xfs/xfs_xattr.c), or nobody's whom our units could do it for, which lack CAP_SYS_ADMIN.
 func portable(attr string) bool {
 	return attr != "" && attr != "security.ima" && attr != "security.evm" &&
-		!strings.HasPrefix(attr, "trusted.overlay.")
+		!strings.HasPrefix(attr, "trusted.")
 }
 
 // attribute reads one value; false where it is gone or not for us to see.
@@ -54,6 +55,9 @@ func attribute(fd int, attr string) ([]byte, bool) {
 // Set gives a file or directory attributes. Those that it has besides stay. It may be retried.
 func Set(fd int, attrs map[string][]byte) error {
 	for _, attr := range slices.Sorted(maps.Keys(attrs)) {
+		if !portable(attr) { // an earlier release wrote it down
+			continue
+		}
 		if have, ok := attribute(fd, attr); ok && bytes.Equal(have, attrs[attr]) {
 			continue
 		}
