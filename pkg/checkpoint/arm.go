@@ -40,7 +40,8 @@ func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Wi
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	s.Window = cmp.Or(s.Window, agentfile.DefaultProbeWindow)
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files),
-		Machine: host.MachineID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
+		Machine: host.MachineID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
+		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
 	w, err := watchHead(h.Live.Files)
 	if err != nil {
 		return nil, &RefusedError{err}

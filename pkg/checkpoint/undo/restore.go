@@ -146,7 +146,8 @@ func (r *Reversal) mounted() (files []File, err error) {
 		return r.Log.Files, nil
 	}
 	var errs []error
-	missing := slices.DeleteFunc(slices.Clone(r.Log.Mounts), func(dir string) bool { return isMount(r.Host.Live.Files, dir) })
+	missing := slices.DeleteFunc(slices.Clone(r.Log.Mounts),
+		func(dir string) bool { return isMount(r.Host.Live.Files, dir) })
 	for _, f := range r.Log.Files {
 		at := slices.IndexFunc(missing, func(dir string) bool { return strings.HasPrefix(f.Path+"/", dir+"/") })
 		if at < 0 {
