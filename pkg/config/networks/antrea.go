@@ -39,7 +39,7 @@ func (a *Antrea) fields() []decode.Field {
 	}
 }
 
-func (a *Antrea) fill(o decode.Origins) {
+func (a *Antrea) fill(_ *ClusterSettings, o decode.Origins) {
 	const at = "spec.networking.antrea."
 	decode.Fill(o, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
 	decode.Fill(o, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
@@ -47,7 +47,7 @@ func (a *Antrea) fill(o decode.Origins) {
 }
 
 // check refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
-func (a *Antrea) check(s *ClusterSettings, r *decode.Reporter) {
+func (a *Antrea) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.antrea.defaultMTU", a.DefaultMTU, 0)
 	const at = "spec.networking.antrea."
 	switch encrypts := a.TrafficEncryptionMode != "none"; {

@@ -28,12 +28,12 @@ func (a *Azure) fields() []decode.Field {
 	}
 }
 
-func (a *Azure) fill(o decode.Origins) {
+func (a *Azure) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
 	decode.Fill(o, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 }
 
-func (a *Azure) check(r *decode.Reporter) {
+func (a *Azure) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
 	if a.Scenario == "nodeSubnet" {
 		return
 	}

@@ -72,12 +72,12 @@ func not(to **bool) decode.Set {
 	}
 }
 
-func (c *Canal) fill(o decode.Origins) {
+func (c *Canal) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
 }
 
 // check: Typha's port and Felix' are two servers' on one host.
-func (c *Canal) check(r *decode.Reporter) {
+func (c *Canal) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
 	if c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return
 	}

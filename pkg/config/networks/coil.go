@@ -21,13 +21,13 @@ func (c *Coil) fields() []decode.Field {
 	}
 }
 
-func (c *Coil) fill(o decode.Origins) {
+func (c *Coil) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
 	decode.Fill(o, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
 }
 
 // check without its two halves is nothing.
-func (c *Coil) check(r *decode.Reporter) {
+func (c *Coil) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
 	if !c.IPAM && !c.Egress {
 		r.ErrorAt("spec.networking.coil.egress",
 			document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both " +

@@ -81,7 +81,7 @@ func (c *Custom) fields() []decode.Field {
 }
 
 // fill names the files of identities as Kubernetes' own are named.
-func (c *Custom) fill() {
+func (c *Custom) fill(*ClusterSettings, decode.Origins) {
 	for i := range c.Certificates {
 		one := &c.Certificates[i]
 		one.CAFile = cmp.Or(one.CAFile, "ca.crt")
@@ -91,7 +91,7 @@ func (c *Custom) fill() {
 }
 
 // check holds what its fields ask of each other, and reads the chain from the template.
-func (c *Custom) check(s *ClusterSettings, r *decode.Reporter) {
+func (c *Custom) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, customAt+".mtu", c.MTU, 0)
 	if c.Title == "" {
 		r.ErrorAt(customAt, document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing",

@@ -43,7 +43,7 @@ func flannelBackend(to *string) decode.Set {
 	}
 }
 
-func (f *Flannel) fill(o decode.Origins) {
+func (f *Flannel) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &f.IptablesResyncSeconds,
 		resyncSeconds)
 }
@@ -51,7 +51,7 @@ func (f *Flannel) fill(o decode.Origins) {
 // resyncSeconds is what kOps fills in.
 const resyncSeconds = 5
 
-func (f *Flannel) check(r *decode.Reporter) {
+func (f *Flannel) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
 	if f.Backend == "" {
 		r.ErrorAt("spec.networking.flannel",
 			document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing",

@@ -30,7 +30,7 @@ func validConflist(s string) string {
 	return "the name of a file, such as 06-hybridnet.conflist"
 }
 
-func (h *Hybridnet) fill(o decode.Origins) {
+func (h *Hybridnet) fill(_ *ClusterSettings, o decode.Origins) {
 	const at = "spec.networking.hybridnet."
 	decode.Fill(o, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
 	decode.Fill(o, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")

@@ -48,12 +48,12 @@ func validPriority(s string) string {
 	return `two digits in quotes, such as "01"`
 }
 
-func (k *KubeOVN) fill(o decode.Origins) {
+func (k *KubeOVN) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
 	decode.Fill(o, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 }
 
-func (k *KubeOVN) check(s *ClusterSettings, r *decode.Reporter) {
+func (k *KubeOVN) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.kubeOVN.mtu", k.MTU, 0)
 	switch {
 	case k.NetworkType == "vlan" && k.Interface == "":

@@ -14,6 +14,6 @@ func (k *KVSwitch) fields() []decode.Field {
 	return []decode.Field{{Name: "overlay", Set: decode.Choice(&k.Overlay, "vxlan", "gre")}}
 }
 
-func (k *KVSwitch) fill(o decode.Origins) {
+func (k *KVSwitch) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
 }

@@ -41,7 +41,7 @@ func (m *Multus) fields() []decode.Field {
 	}
 }
 
-func (m *Multus) fill(o decode.Origins) {
+func (m *Multus) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, multusAt+".mode", document.NodeDefault, &m.Mode, "thick")
 	decode.Fill(o, multusAt+".writer", document.NodeDefault, &m.Writer, "DaemonSet")
 }

@@ -44,7 +44,7 @@ type Networking struct {
 	Custom     *Custom     `json:"custom,omitempty"`
 	External   *Bare       `json:"external,omitempty"`
 	Flannel    *Flannel    `json:"flannel,omitempty"`
-	GCP        *GCP        `json:"gcp,omitempty"`
+	GCP        *Bare       `json:"gcp,omitempty"`
 	Kindnet    *Kindnet    `json:"kindnet,omitempty"`
 	Kopeio     *Bare       `json:"kopeio,omitempty"`
 	KubeRouter *KubeRouter `json:"kubeRouter,omitempty"`
@@ -62,7 +62,7 @@ type Networking struct {
 // when none is set.
 func (n *Networking) Name() string {
 	for _, c := range choices {
-		if c.name != byoNetwork && c.set(n) {
+		if c.name != byoNetwork && c.said(n) != nil {
 			return c.name
 		}
 	}
@@ -75,73 +75,40 @@ func (n *Networking) Name() string {
 // choices lists the networks: those of kOps, today's and former ones; those that ended, sleep, or
 // need their maker; and those that kOps never had.
 var choices = []choice{
-	{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.AmazonVPC).fields() }},
-	{"bridge", func(w *Networking) bool { return w.Bridge != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Bridge).fields() }},
-	{"calico", func(w *Networking) bool { return w.Calico != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Calico).fields() }},
-	{"canal", func(w *Networking) bool { return w.Canal != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Canal).fields() }},
-	{"cilium", func(w *Networking) bool { return w.Cilium != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Cilium).fields() }},
-	{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
-	{"custom", func(w *Networking) bool { return w.Custom != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Custom).fields() }},
-	{"external", func(w *Networking) bool { return w.External != nil },
-		func(w *Networking) []decode.Field { allocate(&w.External); return nil }},
-	{"flannel", func(w *Networking) bool { return w.Flannel != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Flannel).fields() }},
-	{"gcp", func(w *Networking) bool { return w.GCP != nil },
-		func(w *Networking) []decode.Field { allocate(&w.GCP); return nil }},
-	{"kindnet", func(w *Networking) bool { return w.Kindnet != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Kindnet).fields() }},
-	{"kopeio", func(w *Networking) bool { return w.Kopeio != nil },
-		func(w *Networking) []decode.Field { allocate(&w.Kopeio); return nil }},
-	{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.KubeRouter).fields() }},
-	{"kubenet", func(w *Networking) bool { return w.Kubenet != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Kubenet).fields() }},
-	{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.LyftVPC).fields() }},
-	{"romana", func(w *Networking) bool { return w.Romana != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Romana).fields() }},
-	{"weave", func(w *Networking) bool { return w.Weave != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Weave).fields() }},
-	{"aci", func(w *Networking) bool { return w.ACI != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.ACI).fields() }},
-	{"classic", func(w *Networking) bool { return w.Classic != nil },
-		func(w *Networking) []decode.Field { allocate(&w.Classic); return nil }},
-	{"cniGenie", func(w *Networking) bool { return w.CNIGenie != nil },
-		func(w *Networking) []decode.Field { allocate(&w.CNIGenie); return nil }},
-	{"contivVPP", func(w *Networking) bool { return w.ContivVPP != nil },
-		func(w *Networking) []decode.Field { allocate(&w.ContivVPP); return nil }},
-	{"contrail", func(w *Networking) bool { return w.Contrail != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Contrail).fields() }},
-	{"danm", func(w *Networking) bool { return w.DANM != nil },
-		func(w *Networking) []decode.Field { allocate(&w.DANM); return nil }},
-	{"jaguar", func(w *Networking) bool { return w.Jaguar != nil },
-		func(w *Networking) []decode.Field { allocate(&w.Jaguar); return nil }},
-	{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.KVSwitch).fields() }},
-	{"knitter", func(w *Networking) bool { return w.Knitter != nil },
-		func(w *Networking) []decode.Field { allocate(&w.Knitter); return nil }},
-	{"nsxT", func(w *Networking) bool { return w.NSXT != nil },
-		func(w *Networking) []decode.Field { allocate(&w.NSXT); return nil }},
-	{"ovn4nfv", func(w *Networking) bool { return w.OVN4NFV != nil },
-		func(w *Networking) []decode.Field { allocate(&w.OVN4NFV); return nil }},
-	{"antrea", func(w *Networking) bool { return w.Antrea != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Antrea).fields() }},
-	{"azure", func(w *Networking) bool { return w.Azure != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Azure).fields() }},
-	{"coil", func(w *Networking) bool { return w.Coil != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Coil).fields() }},
-	{"hybridnet", func(w *Networking) bool { return w.Hybridnet != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.Hybridnet).fields() }},
-	{"kubeOVN", func(w *Networking) bool { return w.KubeOVN != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.KubeOVN).fields() }},
-	{"ovnKubernetes", func(w *Networking) bool { return w.OVNKubernetes != nil },
-		func(w *Networking) []decode.Field { return allocate(&w.OVNKubernetes).fields() }},
+	network("amazonVPC", func(w *Networking) **AmazonVPC { return &w.AmazonVPC }),
+	network("bridge", func(w *Networking) **Bridge { return &w.Bridge }),
+	network("calico", func(w *Networking) **Calico { return &w.Calico }),
+	network("canal", func(w *Networking) **Canal { return &w.Canal }),
+	network("cilium", func(w *Networking) **Cilium { return &w.Cilium }),
+	network(byoNetwork, func(w *Networking) **CNI { return &w.CNI }),
+	network("custom", func(w *Networking) **Custom { return &w.Custom }),
+	network("external", func(w *Networking) **Bare { return &w.External }),
+	network("flannel", func(w *Networking) **Flannel { return &w.Flannel }),
+	network("gcp", func(w *Networking) **Bare { return &w.GCP }),
+	network("kindnet", func(w *Networking) **Kindnet { return &w.Kindnet }),
+	network("kopeio", func(w *Networking) **Bare { return &w.Kopeio }),
+	network("kubeRouter", func(w *Networking) **KubeRouter { return &w.KubeRouter }),
+	network("kubenet", func(w *Networking) **Kubenet { return &w.Kubenet }),
+	network("lyftvpc", func(w *Networking) **LyftVPC { return &w.LyftVPC }),
+	network("romana", func(w *Networking) **Romana { return &w.Romana }),
+	network("weave", func(w *Networking) **Weave { return &w.Weave }),
+	network("aci", func(w *Networking) **ACI { return &w.ACI }),
+	network("classic", func(w *Networking) **Bare { return &w.Classic }),
+	network("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }),
+	network("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }),
+	network("contrail", func(w *Networking) **Contrail { return &w.Contrail }),
+	network("danm", func(w *Networking) **Bare { return &w.DANM }),
+	network("jaguar", func(w *Networking) **Bare { return &w.Jaguar }),
+	network("kVSwitch", func(w *Networking) **KVSwitch { return &w.KVSwitch }),
+	network("knitter", func(w *Networking) **Bare { return &w.Knitter }),
+	network("nsxT", func(w *Networking) **Bare { return &w.NSXT }),
+	network("ovn4nfv", func(w *Networking) **Bare { return &w.OVN4NFV }),
+	network("antrea", func(w *Networking) **Antrea { return &w.Antrea }),
+	network("azure", func(w *Networking) **Azure { return &w.Azure }),
+	network("coil", func(w *Networking) **Coil { return &w.Coil }),
+	network("hybridnet", func(w *Networking) **Hybridnet { return &w.Hybridnet }),
+	network("kubeOVN", func(w *Networking) **KubeOVN { return &w.KubeOVN }),
+	network("ovnKubernetes", func(w *Networking) **OVNKubernetes { return &w.OVNKubernetes }),
 }
 
 // Supported are the keys that choose a network, by name.
@@ -160,8 +127,36 @@ func Supported() []string {
 // fields, and a line in choices.
 type choice struct {
 	name   string
-	set    func(*Networking) bool
-	fields func(*Networking) []decode.Field
+	said   func(*Networking) part // nil where documents do not choose it
+	choose func(*Networking) part // the same, made where there is none yet
+}
+
+// part is what stands below one key of spec.networking: a network, or what goes beside one.
+type part interface{ fields() []decode.Field }
+
+// filler is a part with defaults: fill gives them to fields that no document says.
+type filler interface {
+	fill(s *ClusterSettings, o decode.Origins)
+}
+
+// checker is a part that refuses values which do not work, and warns of those without effect.
+type checker interface {
+	check(w *Networking, s *ClusterSettings, r *decode.Reporter)
+}
+
+// network is the choice of what a field of [Networking] holds.
+func network[T any, P interface {
+	*T
+	part
+}](name string, at func(*Networking) **T) choice {
+	return choice{name,
+		func(w *Networking) part {
+			if *at(w) == nil {
+				return nil
+			}
+			return P(*at(w))
+		},
+		func(w *Networking) part { return P(allocate(at(w))) }}
 }
 
 // byoNetwork plays two parts: see [CNI].
@@ -182,7 +177,7 @@ func (n *Networking) PodsOfVPC() bool {
 func (n *Networking) Chosen() []string {
 	var names []string
 	for _, c := range choices {
-		if c.name != byoNetwork && c.set(n) {
+		if c.name != byoNetwork && c.said(n) != nil {
 			names = append(names, c.name)
 		}
 	}
@@ -205,9 +200,8 @@ func (n *Networking) Fields(cni *CNI) []decode.Field {
 func (n *Networking) fieldsOf(c choice, cni *CNI) []decode.Field {
 	if c.name == byoNetwork {
 		n.CNI = cni
-		return cni.fields()
 	}
-	return c.fields(n)
+	return c.choose(n).fields()
 }
 
 // MultusField is the field of what stands beside the network.
@@ -220,7 +214,7 @@ func (n *Networking) MultusField() decode.Field {
 func (n *Networking) SharedFields() []decode.Field {
 	return []decode.Field{
 		{Name: "bridgeNetfilter", Set: bridgeNetfilter(&n.BridgeNetfilter)},
-		{Name: "switch", Set: decode.Into(func() []decode.Field { return allocate(&n.Switch).fields(Supported()) })},
+		{Name: "switch", Set: decode.Into(func() []decode.Field { return allocate(&n.Switch).fields() })},
 	}
 }
 

@@ -29,17 +29,18 @@ const (
 	Wait       = "wait"
 )
 
-func (s *Switch) fields(networks []string) []decode.Field {
+func (s *Switch) fields() []decode.Field {
 	s.Pods = cmp.Or(s.Pods, RemovePods)
 	return []decode.Field{
 		{Name: "allow", Set: decode.Bool(&s.Allow)},
-		{Name: "from", Set: decode.Choice(&s.From, networks...)},
+		{Name: "from", Set: decode.Choice(&s.From, Supported()...)},
 		{Name: "pods", Set: decode.Choice(&s.Pods, RemovePods, Wait)},
 	}
 }
 
 // check refuses an expectation that can never be met.
-func (s *Switch) check(name string, r *decode.Reporter) {
+func (s *Switch) check(w *Networking, _ *ClusterSettings, r *decode.Reporter) {
+	name := w.Name()
 	if s.From == name {
 		r.ErrorAt("spec.networking.switch.from",
 			document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
