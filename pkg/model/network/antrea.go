@@ -25,11 +25,11 @@ func antrea() Network {
 			Source:  "https://github.com/containernetworking/plugins"}}, // its init container brings antrea
 		Modules: []Module{
 			openvswitch(),
-			{Name: "geneve", Why: "antrea-tun0", When: "tunnelType geneve", If: antreaTunnel("geneve")},
-			{Name: "vxlan", Why: "antrea-tun0", When: "tunnelType vxlan", If: antreaTunnel("vxlan")},
-			{Name: "ip_gre", Why: "antrea-tun0", When: "tunnelType gre, or ipsec", If: antreaGRE},
-			{Name: "wireguard", Why: "antrea-wg0", When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
-			{Name: "esp4", Why: "IPsec", When: "trafficEncryptionMode ipsec", If: antreaIPsec},
+			{Name: "geneve", Why: "antrea-tun0", Condition: antreaTunnel("geneve")},
+			{Name: "vxlan", Why: "antrea-tun0", Condition: antreaTunnel("vxlan")},
+			{Name: "ip_gre", Why: "antrea-tun0", Condition: antreaGRE},
+			{Name: "wireguard", Why: "antrea-wg0", Condition: antreaWireGuard},
+			{Name: "esp4", Why: "IPsec", Condition: antreaIPsec},
 			{Name: "ifb", Why: "plugin bandwidth", Optional: true},
 			{Name: "sch_tbf", Why: "plugin bandwidth", Optional: true},
 			{Name: "sch_ingress", Why: "plugin bandwidth", Optional: true},
@@ -56,7 +56,7 @@ func antrea() Network {
 				Missing: "look whether the kernel has openvswitch, then at the pod antrea-agent; a restart of " +
 					"systemd-networkd takes its address away"},
 			{Text: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard",
-				When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
+				Condition: antreaWireGuard},
 			{Text: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},
 		},
 		Residue:  antreaResidue(),
@@ -66,15 +66,21 @@ func antrea() Network {
 	}
 }
 
-func antreaTunnel(kind string) func(Input) bool {
-	return func(in Input) bool {
+func antreaTunnel(kind string) Condition {
+	return Condition{"tunnelType " + kind, func(in Input) bool {
 		a := in.Node.Networking.Antrea
-		return a.Tunnels() && a.TunnelType == kind && !antreaIPsec(in)
-	}
+		return a.Tunnels() && a.TunnelType == kind && !antreaIPsec.If(in)
+	}}
 }
-func antreaGRE(in Input) bool       { return antreaTunnel("gre")(in) || antreaIPsec(in) }
-func antreaWireGuard(in Input) bool { return in.Node.Networking.Antrea.WireGuard() }
-func antreaIPsec(in Input) bool     { return in.Node.Networking.Antrea.TrafficEncryptionMode == "ipsec" }
+
+var (
+	antreaGRE = Condition{"tunnelType gre, or ipsec",
+		func(in Input) bool { return antreaTunnel("gre").If(in) || antreaIPsec.If(in) }}
+	antreaWireGuard = Condition{"trafficEncryptionMode wireGuard",
+		func(in Input) bool { return in.Node.Networking.Antrea.WireGuard() }}
+	antreaIPsec = Condition{"trafficEncryptionMode ipsec",
+		func(in Input) bool { return in.Node.Networking.Antrea.TrafficEncryptionMode == "ipsec" }}
+)
 
 // antreaResidue: its bridge goes while ovs-vswitchd of its pods still runs, or else with the
 // datapath; the gateway and the tunnel are ports of it.
@@ -162,7 +168,7 @@ func antreaAdds(in Input) encapsulation {
 	switch {
 	case a.WireGuard():
 		out = encapsulation{by: "WireGuard", sure: 60}
-	case antreaIPsec(in):
+	case antreaIPsec.If(in):
 		out = encapsulation{by: "GRE in IPsec", sure: 42 + 38}
 	case !a.Tunnels() || a.TunnelType == "stt":
 		return encapsulation{}

@@ -29,22 +29,22 @@ func azure() Network {
 		Kubelet:   "cni",
 		Plugins: []Plugin{
 			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
-				When: "scenario nodeSubnet; else CNS brings them", If: azureOurs,
-				Source:  "https://github.com/Azure/azure-container-networking/releases",
-				Archive: "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
+				Condition: Condition{"scenario nodeSubnet; else CNS brings them", azureOurs},
+				Source:    "https://github.com/Azure/azure-container-networking/releases",
+				Archive:   "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
 			{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/containernetworking/plugins"},
 		},
 		Modules: []Module{
 			brNetfilter(false),
-			{Name: "ebtable_nat", Why: "mode bridge rewrites MAC addresses", When: "mode bridge", Optional: true,
-				If: azureBridge},
-			{Name: "bridge", Why: "azure0", When: "mode bridge", If: azureBridge},
+			{Name: "ebtable_nat", Why: "mode bridge rewrites MAC addresses", Optional: true,
+				Condition: azureBridge},
+			{Name: "bridge", Why: "azure0", Condition: azureBridge},
 		},
 		Sysctls: forwarding(),
-		Mounts:  []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "scenario cilium", If: azureCilium}},
-		Packages: []Package{{Name: "ebtables", On: "ubuntu", When: "mode bridge", If: azureBridge},
-			{Name: "ebtables", On: "debian", When: "mode bridge", If: azureBridge}},
+		Mounts:  []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", Condition: azureCilium}},
+		Packages: []Package{{Name: "ebtables", On: "ubuntu", Condition: azureBridge},
+			{Name: "ebtables", On: "debian", Condition: azureBridge}},
 		Kubeconfig: "none on the host: CNS asks Azure's 168.63.129.16 and 169.254.169.254, which must stay reachable",
 		MTU:        "that of the node's own interface, in every scenario",
 		IPv6:       true, // in scenario dualStackOverlay
@@ -54,12 +54,12 @@ func azure() Network {
 			Shared{Service: "cloud-init", Ignores: "secondary addresses of the node's interface: they are the pods' " +
 				"(apply_network_config: false for its Azure datasource)"}),
 		HealthChecks: []HealthCheck{
-			{Text: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet",
-				If: azureOurs, Pods: true,
+			{Text: "its plugin gave an address on this node", Path: "/run/azure-vnet.json",
+				Condition: Condition{"scenario nodeSubnet", azureOurs}, Pods: true,
 				Missing: "see /var/log/azure-vnet.log: `No available addresses` " +
 					"means secondary addresses of the interface"},
-			{Text: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario",
-				If: func(in Input) bool { return !azureOurs(in) }},
+			{Text: "CNS keeps its state", Path: "/run/azure-cns",
+				Condition: Condition{"another scenario", func(in Input) bool { return !azureOurs(in) }}},
 		},
 		Residue:  azureResidue(),
 		TestedBy: []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
@@ -72,9 +72,14 @@ func azure() Network {
 	}
 }
 
-func azureOurs(in Input) bool   { return in.Node.Networking.Azure.Scenario == "nodeSubnet" }
-func azureBridge(in Input) bool { return azureOurs(in) && in.Node.Networking.Azure.Mode == "bridge" }
-func azureCilium(in Input) bool { return in.Node.Networking.Azure.Scenario == "cilium" }
+func azureOurs(in Input) bool { return in.Node.Networking.Azure.Scenario == "nodeSubnet" }
+
+var (
+	azureBridge = Condition{"mode bridge",
+		func(in Input) bool { return azureOurs(in) && in.Node.Networking.Azure.Mode == "bridge" }}
+	azureCilium = Condition{"scenario cilium",
+		func(in Input) bool { return in.Node.Networking.Azure.Scenario == "cilium" }}
+)
 
 // azureFiles is who writes what: cns/service/main.go, CNIConflistScenario.
 var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-swift.conflist",
@@ -139,7 +144,7 @@ func buildAzure(in Input) (Built, error) {
 		return b, nil
 	}
 	vnet := azureVnet{Type: "azure-vnet", Mode: a.Mode, Via: a.IPsToRouteViaHost, IPAM: ipamType{"azure-vnet-ipam"}}
-	if azureBridge(in) {
+	if azureBridge.If(in) {
 		vnet.Bridge = "azure0"
 		b.note(Warning, in.Origin("spec.networking.azure.mode"),
 			"mode bridge: at the first pod azure0 takes the addresses of %s, and the node's connections pause; "+

@@ -28,23 +28,24 @@ func calico() Network {
 			brNetfilter(true),
 			{Name: "ip_set", Why: "policy", Optional: true},
 			{Name: "xt_set", Why: "rules that ask sets", Optional: true},
-			{Name: "ipt_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv4",
-				Optional: true, If: hasV4},
-			{Name: "ip6t_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv6",
-				Optional: true, If: hasV6},
-			{Name: "ipip", Why: "tunl0", When: "encapsulation ipip", If: calicoIPIP},
-			{Name: "vxlan", Why: "vxlan.calico", When: "encapsulation vxlan",
-				If: func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }},
-			{Name: "wireguard", Why: "wireguard.cali", When: "wireguardEnabled", If: calicoWireGuard},
+			{Name: "ipt_rpfilter", Why: "pods may not send with others' addresses", Optional: true,
+				Condition: withIPv4},
+			{Name: "ip6t_rpfilter", Why: "pods may not send with others' addresses", Optional: true,
+				Condition: withIPv6},
+			{Name: "ipip", Why: "tunl0", Condition: calicoIPIP},
+			{Name: "vxlan", Why: "vxlan.calico",
+				Condition: Condition{"encapsulation vxlan",
+					func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }}},
+			{Name: "wireguard", Why: "wireguard.cali", Condition: calicoWireGuard},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
-				Why:  "packets come from bpfout.cali; BPF checks the reverse path itself",
-				When: "bpfEnabled", Required: true, If: calicoBPF},
+				Why:      "packets come from bpfout.cali; BPF checks the reverse path itself",
+				Required: true, Condition: calicoBPF},
 			Sysctl{Key: "net.ipv4.conf.all.src_valid_mark", Value: "1", Why: "WireGuard between hosts",
-				When: "wireguardEnabled", If: calicoWireGuard}),
-		Mounts:   []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "bpfEnabled", If: calicoBPF}},
-		Packages: []Package{{Name: "wireguard", On: "ubuntu", When: "wireguardEnabled", If: calicoWireGuard}},
+				Condition: calicoWireGuard}),
+		Mounts:   []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", Condition: calicoBPF}},
+		Packages: []Package{{Name: "wireguard", On: "ubuntu", Condition: calicoWireGuard}},
 		Certificates: []Certificate{{Keypair: "calico-client", Dir: "/srv/kubernetes/calico",
 			Files: []string{"ca.pem", "calico-client.pem", "calico-client-key.pem"},
 			Mode:  "0600", When: "datastore etcd over https"}},
@@ -83,12 +84,19 @@ func calico() Network {
 	}
 }
 
-func calicoBPF(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
-
-func calicoWireGuard(in Input) bool {
-	on := in.Node.Networking.Calico.WireguardEnabled
-	return on != nil && *on
-}
+var (
+	calicoBPF = Condition{"bpfEnabled",
+		func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }}
+	calicoWireGuard = Condition{"wireguardEnabled", func(in Input) bool {
+		on := in.Node.Networking.Calico.WireguardEnabled
+		return on != nil && *on
+	}}
+	// calicoIPIP: ipip is kOps' default on IPv4.
+	calicoIPIP = Condition{"encapsulation ipip", func(in Input) bool {
+		c := in.Node.Networking.Calico
+		return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
+	}}
+)
 
 // calicoHealth: what calico-node makes at its start.
 // https://docs.tigera.io/calico/latest/operations/troubleshoot/troubleshooting
@@ -100,15 +108,14 @@ func calicoHealth() []HealthCheck {
 				"pods until then"},
 		{Text: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig",
 			Missing: "its init container install-cni has not run to its end"},
-		{Text: "the IPIP device is up", Link: "tunl0", Kind: "ipip", When: "encapsulation ipip", If: calicoIPIP,
+		{Text: "the IPIP device is up", Link: "tunl0", Kind: "ipip", Condition: calicoIPIP,
 			Missing: "Felix has not programmed the overlay: is module ipip there, and does calico-node run?"},
-		{Text: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan", When: "encapsulation vxlan", If: vxlan,
-			Missing: "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
-		{Text: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", When: "wireguardEnabled",
-			If:      calicoWireGuard,
+		{Text: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan",
+			Condition: Condition{"encapsulation vxlan", vxlan},
+			Missing:   "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
+		{Text: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", Condition: calicoWireGuard,
 			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
-		{Text: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled",
-			If: func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled },
+		{Text: "its eBPF device is up", Link: "bpfin.cali", Condition: calicoBPF,
 			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, " +
 				"and kube-proxy is off"},
 		felixReady(),
@@ -122,24 +129,19 @@ func calicoHealth() []HealthCheck {
 // (8.2) and newer, since 3.32 -305 (8.4).
 // https://docs.tigera.io/calico/latest/operations/ebpf/install
 func calicoRequires() Requires {
-	bpf := func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
 	newest := func(in Input) bool { // what documents leave to kOps is not held to it
 		v, err := values.ParseVersion(in.Node.Networking.Calico.Version)
-		return err == nil && v.AtLeast(3, 32) && bpf(in)
+		return err == nil && v.AtLeast(3, 32) && calicoBPF.If(in)
 	}
 	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements",
 		Variants: []Requires{
-			Requires{When: "bpfEnabled", Kernel: version(5, 3), If: bpf}.orRedHat("8.2"),
-			Requires{When: "bpfEnabled of version 3.32 and newer", Kernel: version(5, 10), If: newest}.orRedHat("8.4"),
-			{When: "nftablesMode Enabled", Kernel: version(5, 13),
-				If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }},
+			Requires{Kernel: version(5, 3), Condition: calicoBPF}.orRedHat("8.2"),
+			Requires{Kernel: version(5, 10),
+				Condition: Condition{"bpfEnabled of version 3.32 and newer", newest}}.orRedHat("8.4"),
+			{Kernel: version(5, 13),
+				Condition: Condition{"nftablesMode Enabled",
+					func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }}},
 		}}
-}
-
-// calicoIPIP: ipip is kOps' default on IPv4.
-func calicoIPIP(in Input) bool {
-	c := in.Node.Networking.Calico
-	return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
 }
 
 func encapsulates(c *networks.Calico) bool {

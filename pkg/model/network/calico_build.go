@@ -13,7 +13,7 @@ func buildCalico(in Input) (Built, error) {
 	if err := b.addEtcd(in); err != nil {
 		return b, err
 	}
-	if calicoWireGuard(in) && in.Facts.OS.ID == "ubuntu" {
+	if calicoWireGuard.If(in) && in.Facts.OS.ID == "ubuntu" {
 		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
 			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module "+
 				"without it, so we install nothing")
@@ -21,7 +21,7 @@ func buildCalico(in Input) (Built, error) {
 	if err := b.fitMTU(in, "spec.networking.calico.mtu", in.Node.Networking.Calico.MTU, calicoAdds(in)); err != nil {
 		return b, err
 	}
-	if calicoBPF(in) {
+	if calicoBPF.If(in) {
 		b.noteKubeProxy(in, "spec.networking.calico.bpfEnabled", "calico")
 	}
 	b.Wait = in.waitConf(calicoConf, "its DaemonSet writes it")
@@ -100,13 +100,13 @@ func calicoAdds(in Input) encapsulation {
 			out.by, out.sure = by, sure
 		}
 	}
-	if calicoIPIP(in) {
+	if calicoIPIP.If(in) {
 		widen("IPIP", c.IPIPMode == "Always" || c.IPIPMode == "" && in.Node.CloudProvider == "openstack", 20, 0)
 	}
 	if c.EncapsulationMode == "vxlan" && c.VXLANMode != "Never" {
 		widen("VXLAN", c.VXLANMode == "Always" || c.VXLANMode == "" && in.Node.CloudProvider == "azure", 50, 70)
 	}
-	if calicoWireGuard(in) {
+	if calicoWireGuard.If(in) {
 		widen("WireGuard", true, 60, 80)
 	}
 	return out

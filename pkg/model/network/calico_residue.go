@@ -39,7 +39,7 @@ func calicoResidue() cleanup.Residue {
 func calicoModes() []DataplaneMode {
 	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
 	return []DataplaneMode{
-		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP, Residue: cleanup.Residue{
+		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP.If, Residue: cleanup.Residue{
 			Links:  []cleanup.LinkSelector{{Name: "tunl0", Kind: "ipip", Pods: true}},
 			Routes: []cleanup.RouteSelector{{Link: "tunl0", Pods: true}}}},
 		{Of: "encapsulationMode", Name: "vxlan", Residue: cleanup.Residue{
@@ -55,7 +55,7 @@ func calicoModes() []DataplaneMode {
 			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Disabled" }},
 		// At data interfaces and, for connections of the host, at the root of cgroup2
 		// (felix/bpf-gpl).
-		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF, Residue: cleanup.Residue{
+		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF.If, Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{link("bpfin.cali", "veth"), link("bpfout.cali", "veth")},
 			Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
 				{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
@@ -64,7 +64,7 @@ func calicoModes() []DataplaneMode {
 			// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
 			Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
 				"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"}}},
-		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard, Residue: cleanup.Residue{
+		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard.If, Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{link("wireguard.cali", "wireguard"), link("wg-v6.cali", "wireguard")}}},
 	}
 }

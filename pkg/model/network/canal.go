@@ -27,9 +27,9 @@ func canal() Network {
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
 			{Name: "ip_set", Why: "policy", Optional: true},
-			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: canalBackend("vxlan")},
-			{Name: "wireguard", Why: "flannel-wg", When: "backend wireguard", If: canalBackend("wireguard")},
-			{Name: "tun", Why: "flannel0", When: "backend udp", If: canalBackend("udp")},
+			{Name: "vxlan", Why: "flannel.1", Condition: canalBackend("vxlan")},
+			{Name: "wireguard", Why: "flannel-wg", Condition: canalBackend("wireguard")},
+			{Name: "tun", Why: "flannel0", Condition: canalBackend("udp")},
 		},
 		Sysctls:    append(forwarding(), bridgeNetfilter()...),
 		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
@@ -44,8 +44,7 @@ func canal() Network {
 		SharedHost: ownLinks("cali*", "flannel*").macs("flannel.1"),
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env"},
-			{Text: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
-				If: canalBackend("vxlan")},
+			{Text: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", Condition: canalBackend("vxlan")},
 			{Text: "Calico knows its node", Path: "/var/lib/calico/nodename"},
 			felixReady(),
 			podSign("cali*", "veth"),
@@ -63,8 +62,9 @@ func canal() Network {
 	}
 }
 
-func canalBackend(name string) func(Input) bool {
-	return func(in Input) bool { return in.Node.Networking.Canal.Backend == name }
+func canalBackend(name string) Condition {
+	return Condition{"backend " + name,
+		func(in Input) bool { return in.Node.Networking.Canal.Backend == name }}
 }
 
 // canalResidue: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.

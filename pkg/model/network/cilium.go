@@ -1,6 +1,8 @@
 package network
 
 import (
+	"fmt"
+
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -24,16 +26,16 @@ func cilium() Network {
 		Docs: "https://docs.cilium.io/en/stable/",
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.15"},
-				{Level: Experimental, Kops: "1.18", Of: "ipam eni", If: ciliumENI},
-				{Level: Stable, Kops: "1.26", Of: "ipam eni", If: ciliumENI}},
+				{Level: Experimental, Kops: "1.18", Of: ciliumENI.When, If: ciliumENI.If},
+				{Level: Stable, Kops: "1.26", Of: ciliumENI.When, If: ciliumENI.If}},
 			First: version(1, 12),
 			Note:  "the default of kOps since 1.26",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: ciliumConf, Chain: []string{"cilium-cni"}},
 		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0",
-			When:   "chainingMode portmap",
-			If:     func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" },
+			Condition: Condition{"chainingMode portmap",
+				func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" }},
 			Source: "https://github.com/containernetworking/plugins"}},
 		Modules: ciliumModules(),
 		Sysctls: ciliumSysctls(),
@@ -57,7 +59,7 @@ func cilium() Network {
 		HealthChecks: ciliumHealth(),
 		Untestable:   ciliumUntestable(),
 		SharedHost: ownLinks("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni",
-			func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
+			ciliumENI.If).besides(
 			Shared{Service: "systemd-sysctl",
 				Ignores: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes " +
 					"99-zzz-override_cilium.conf)"}),
@@ -71,29 +73,35 @@ func cilium() Network {
 	}
 }
 
-func ciliumENI(in Input) bool { return in.Node.Networking.Cilium.ENI() }
+var (
+	ciliumENI = Condition{"ipam eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }}
+	// ciliumWireGuard and ciliumIPsec are how packets between nodes are encrypted.
+	ciliumWireGuard = Condition{"encryptionType wireguard",
+		func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }}
+	ciliumIPsec = Condition{"encryptionType ipsec",
+		func(in Input) bool { return in.Node.Networking.Cilium.IPsec() }}
+)
 
 // ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each
 // release asks for, and which of Red Hat's is as good. A document that names no version leaves it
 // to kOps: then only the oldest is held to. https://github.com/cilium/cilium/pull/23951 (1.13),
 // pull/36386 (1.16), pull/38308 (1.18)
 func ciliumRequires() Requires {
-	from := func(minor int) func(Input) bool {
-		return func(in Input) bool {
+	from := func(minor int) Condition {
+		return Condition{fmt.Sprintf("version 1.%d and newer", minor), func(in Input) bool {
 			v, err := values.ParseVersion(in.Node.Networking.Cilium.Version)
 			return err == nil && v.AtLeast(1, minor)
-		}
+		}}
 	}
 	return Requires{Kernel: values.Version{Major: 4, Minor: 9, Patch: 17},
 		Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
 		Variants: []Requires{
-			Requires{When: "version 1.13 and newer", Kernel: values.Version{Major: 4, Minor: 19, Patch: 57},
-				If: from(13)}.orRedHat("8.0"),
-			Requires{When: "version 1.16 and newer", Kernel: version(5, 4), If: from(16)}.orRedHat("8.6"),
-			Requires{When: "version 1.18 and newer", Kernel: version(5, 10), If: from(18)}.orRedHat("8.6"),
-			Requires{When: "version 1.20 and newer", Kernel: version(5, 10), If: from(20)}.orRedHat("8.10"),
-			{When: "ipam eni", Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces",
-				If: ciliumENI},
+			Requires{Condition: from(13), Kernel: values.Version{Major: 4, Minor: 19, Patch: 57}}.orRedHat("8.0"),
+			Requires{Condition: from(16), Kernel: version(5, 4)}.orRedHat("8.6"),
+			Requires{Condition: from(18), Kernel: version(5, 10)}.orRedHat("8.6"),
+			Requires{Condition: from(20), Kernel: version(5, 10)}.orRedHat("8.10"),
+			{Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces",
+				Condition: ciliumENI},
 		}}
 }
 
@@ -106,12 +114,11 @@ func ciliumHealth() []HealthCheck {
 			Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
 		{Text: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",
 			Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
-		{Text: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan",
-			If: ciliumTunnel("vxlan"), Missing: "pods of other nodes are not reached"},
-		{Text: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve",
-			If: ciliumTunnel("geneve"), Missing: "pods of other nodes are not reached"},
-		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
-			If:      func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
+		{Text: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan",
+			Condition: ciliumTunnel("vxlan"), Missing: "pods of other nodes are not reached"},
+		{Text: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve",
+			Condition: ciliumTunnel("geneve"), Missing: "pods of other nodes are not reached"},
+		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", Condition: ciliumWireGuard,
 			Missing: "traffic between nodes is not encrypted"},
 		// agent-health-port; its own probes ask there.
 		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
@@ -122,30 +129,30 @@ func ciliumHealth() []HealthCheck {
 }
 
 // ciliumTunnel says that packets are carried by a kind of tunnel.
-func ciliumTunnel(kind string) func(Input) bool {
-	return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
+func ciliumTunnel(kind string) Condition {
+	return Condition{"tunnel " + kind,
+		func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }}
 }
 
 func ciliumModules() []Module {
-	ipsec := func(in Input) bool { return in.Node.Networking.Cilium.IPsec() }
 	return []Module{
 		brNetfilter(true),
-		{Name: "vxlan", Why: "cilium_vxlan", When: "tunnel vxlan", If: ciliumTunnel("vxlan")},
-		{Name: "geneve", Why: "cilium_geneve", When: "tunnel geneve", If: ciliumTunnel("geneve")},
-		{Name: "wireguard", Why: "cilium_wg0", When: "encryptionType wireguard",
-			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }},
-		{Name: "esp4", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
-		{Name: "esp6", Why: "IPsec", When: "encryptionType ipsec, and pods have IPv6",
-			If: func(in Input) bool { return ipsec(in) && in.V6 }},
-		{Name: "xfrm_algo", Why: "IPsec", When: "encryptionType ipsec", Optional: true, If: ipsec},
-		{Name: "xfrm_user", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
+		{Name: "vxlan", Why: "cilium_vxlan", Condition: ciliumTunnel("vxlan")},
+		{Name: "geneve", Why: "cilium_geneve", Condition: ciliumTunnel("geneve")},
+		{Name: "wireguard", Why: "cilium_wg0", Condition: ciliumWireGuard},
+		{Name: "esp4", Why: "IPsec", Condition: ciliumIPsec},
+		{Name: "esp6", Why: "IPsec",
+			Condition: Condition{"encryptionType ipsec, and pods have IPv6",
+				func(in Input) bool { return ciliumIPsec.If(in) && in.V6 }}},
+		{Name: "xfrm_algo", Why: "IPsec", Optional: true, Condition: ciliumIPsec},
+		{Name: "xfrm_user", Why: "IPsec", Condition: ciliumIPsec},
 		{Name: "sch_fq", Why: "its bandwidth manager", Optional: true},
 		{Name: "xt_socket", Why: "the L7 proxy; without it early demux is switched off", Optional: true},
 		// With IPv6 their absence is fatal for the agent (pkg/datapath/iptables/iptables.go).
-		{Name: "ip6_tables", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
-		{Name: "ip6table_mangle", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
-		{Name: "ip6table_raw", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
-		{Name: "ip6table_filter", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
+		{Name: "ip6_tables", Why: "its agent ends without", Condition: withIPv6, Optional: true},
+		{Name: "ip6table_mangle", Why: "its agent ends without", Condition: withIPv6, Optional: true},
+		{Name: "ip6table_raw", Why: "its agent ends without", Condition: withIPv6, Optional: true},
+		{Name: "ip6table_filter", Why: "its agent ends without", Condition: withIPv6, Optional: true},
 	}
 }
 
@@ -154,14 +161,13 @@ func ciliumSysctls() []Sysctl {
 		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all
 		// and the link's.
 		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
-			Why: "pods' packets come by another link than the route back", Required: true, When: "pods have IPv4",
-			If: hasV4},
+			Why: "pods' packets come by another link than the route back", Required: true, Condition: withIPv4},
 		// As kOps (nodeup/pkg/model/sysctls.go): Cilium's own file is there only when its pod has
 		// run.
 		Sysctl{Key: "net.ipv4.conf.lxc*.rp_filter", Value: "0", Why: "the same of its links when they appear",
-			When: "pods have IPv4", If: hasV4},
+			Condition: withIPv4},
 		Sysctl{Key: "net.ipv4.conf.cilium_*.rp_filter", Value: "0", Why: "the same of its links when they appear",
-			When: "pods have IPv4", If: hasV4},
+			Condition: withIPv4},
 		Sysctl{Key: "net.core.bpf_jit_enable", Value: "1", Why: "its programs run on every packet", Optional: true},
 		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops",
 			Optional: true})

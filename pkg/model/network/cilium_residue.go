@@ -68,14 +68,14 @@ func ciliumResidue() cleanup.Residue {
 // and leaves the rest. Native routing has nothing that a tunnel has not.
 func ciliumModes() []DataplaneMode {
 	tunnel := func(kind string) DataplaneMode {
-		return DataplaneMode{Of: "tunnel", Name: kind, If: func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind },
+		return DataplaneMode{Of: "tunnel", Name: kind, If: ciliumTunnel(kind).If,
 			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: kind}}}}
 	}
 	return []DataplaneMode{
 		tunnel("vxlan"), tunnel("geneve"),
-		{Of: "encryptionType", Name: "wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
+		{Of: "encryptionType", Name: "wireguard", If: ciliumWireGuard.If,
 			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: "wireguard"}}}},
-		{Of: "encryptionType", Name: "ipsec", If: func(in Input) bool { return in.Node.Networking.Cilium.IPsec() },
+		{Of: "encryptionType", Name: "ipsec", If: ciliumIPsec.If,
 			Residue: cleanup.Residue{
 				Rules: []cleanup.RuleSelector{{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}},
 				// To its device as local, with protocol 50 and later the kernel's

@@ -23,15 +23,14 @@ func coil() Network {
 			Minimum: "v0.8.0",
 			Source:  "https://github.com/containernetworking/plugins"}}, // its installer brings coil, and none of these
 		Modules: []Module{
-			{Name: "fou", Why: "egress: UDP around IPIP", When: "egress, pods have IPv4", If: coilEgress4},
-			{Name: "ipip", Why: "egress: the tunnel", When: "egress, pods have IPv4", If: coilEgress4},
-			{Name: "fou6", Why: "egress: UDP around IPv6", When: "egress, pods have IPv6", If: coilEgress6},
-			{Name: "ip6_tunnel", Why: "egress: the tunnel", When: "egress, pods have IPv6", If: coilEgress6},
+			{Name: "fou", Why: "egress: UDP around IPIP", Condition: coilEgress4},
+			{Name: "ipip", Why: "egress: the tunnel", Condition: coilEgress4},
+			{Name: "fou6", Why: "egress: UDP around IPv6", Condition: coilEgress6},
+			{Name: "ip6_tunnel", Why: "egress: the tunnel", Condition: coilEgress6},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.core.fb_tunnels_only_for_init_net", Value: "2",
-				Why: "no fallback tunnels in pods, which coil else renames", Optional: true, When: "egress",
-				If: coilEgress}),
+				Why: "no fallback tunnels in pods, which coil else renames", Optional: true, Condition: coilEgress}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
 			{Proto: "udp", Port: 5555, Use: "egress, between pods' addresses"},
@@ -62,9 +61,11 @@ func coil() Network {
 	}
 }
 
-func coilEgress(in Input) bool  { return in.Node.Networking.Coil.Egress }
-func coilEgress4(in Input) bool { return coilEgress(in) && in.V4 }
-func coilEgress6(in Input) bool { return coilEgress(in) && in.V6 }
+var (
+	coilEgress  = Condition{"egress", func(in Input) bool { return in.Node.Networking.Coil.Egress }}
+	coilEgress4 = coilEgress.and(withIPv4)
+	coilEgress6 = coilEgress.and(withIPv6)
+)
 
 // coilResidue: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A
 // pod's link says whose it is in its alias.

@@ -86,8 +86,8 @@ func (in Input) shapes() bool {
 
 // bandwidthPlugin is what a chain with shaping needs.
 func bandwidthPlugin() Plugin {
-	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, If: Input.shapes,
-		When:   "unless spec.assets names the archive and does not list it among its members",
+	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, Condition: Condition{
+		"unless spec.assets names the archive and does not list it among its members", Input.shapes},
 		Source: "https://www.cni.dev/plugins/current/meta/bandwidth/"}
 }
 

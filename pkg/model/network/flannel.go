@@ -14,8 +14,8 @@ func flannel() Network {
 		Title: "by a DaemonSet: an overlay (vxlan, wireguard, udp) or plain routes (host-gw); no network policy",
 		Docs:  "https://github.com/flannel-io/flannel",
 		Lifecycle: Lifecycle{
-			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "backend udp", If: flannelBackend("udp")},
-				{Level: Experimental, Kops: "1.8.0", Of: "backend vxlan", If: flannelBackend("vxlan")}},
+			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "backend udp", If: flannelBackend("udp").If},
+				{Level: Experimental, Kops: "1.8.0", Of: "backend vxlan", If: flannelBackend("vxlan").If}},
 			First: version(1, 2),
 			Note: "kOps deploys the backends udp and vxlan; wireguard (flannel 0.17) and host-gw are for who deploys " +
 				"it otherwise",
@@ -26,13 +26,13 @@ func flannel() Network {
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/flannel-io/cni-plugin"},
 			{Asset: CNIPlugins, Members: []string{"flannel"},
-				When: "plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", If: oldPlugins},
+				Condition: Condition{"plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", oldPlugins}},
 		},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
-			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: flannelBackend("vxlan")},
-			{Name: "tun", Why: "flannel0", When: "backend udp", If: flannelBackend("udp")},
-			{Name: "wireguard", Why: "flannel-wg", When: "backend wireguard", If: flannelBackend("wireguard")},
+			{Name: "vxlan", Why: "flannel.1", Condition: flannelBackend("vxlan")},
+			{Name: "tun", Why: "flannel0", Condition: flannelBackend("udp")},
+			{Name: "wireguard", Why: "flannel-wg", Condition: flannelBackend("wireguard")},
 		},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		Ports: []Port{
@@ -49,18 +49,18 @@ func flannel() Network {
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
 				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
-			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan, pods have IPv4",
-				If:      func(in Input) bool { return in.V4 && flannelBackend("vxlan")(in) },
-				Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan",
+				Condition: flannelBackend("vxlan").and(withIPv4),
+				Missing:   "pods of other nodes are not reached: flanneld makes it at its start"},
 			{Text: "the VXLAN device of IPv6 is up", Link: "flannel-v6.1", Kind: "vxlan",
-				When: "backend vxlan, pods have IPv6", If: func(in Input) bool { return in.V6 && flannelBackend("vxlan")(in) },
+				Condition: flannelBackend("vxlan").and(withIPv6),
 				Missing: "pods of other nodes are not reached over IPv6: flanneld makes it where its net-conf.json has " +
 					"EnableIPv6, and the node an IPv6 default route"},
-			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp",
-				If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
-			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard",
-				If:      flannelBackend("wireguard"),
-				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
+			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun",
+				Condition: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard",
+				Condition: flannelBackend("wireguard"),
+				Missing:   "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
 			podSign("veth*", "veth"),
 		},
 		SharedHost: ownLinks("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
@@ -78,12 +78,13 @@ func flannel() Network {
 	}
 }
 
-func flannelBackend(name string) func(Input) bool {
-	return func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }
+func flannelBackend(name string) Condition {
+	return Condition{"backend " + name,
+		func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }}
 }
 
 // flannelIPv6: kOps writes no IPv6Network into its net-conf.json.
-func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp")(in) }
+func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp").If(in) }
 
 // flannelResidue is what it has whatever its backend, and of backends that no document chooses.
 func flannelResidue() cleanup.Residue {
@@ -111,9 +112,9 @@ func flannelResidue() cleanup.Residue {
 
 // flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
 // flanneld takes none of it away when it starts with another (pkg/backend).
-func flannelModes(backend func(string) func(Input) bool) []DataplaneMode {
+func flannelModes(backend func(string) Condition) []DataplaneMode {
 	byLinks := func(name, kind string, links ...string) DataplaneMode {
-		m := DataplaneMode{Of: "backend", Name: name, If: backend(name)}
+		m := DataplaneMode{Of: "backend", Name: name, If: backend(name).If}
 		for _, link := range links {
 			m.Residue.Links = append(m.Residue.Links, cleanup.LinkSelector{Name: link, Kind: kind})
 			m.Residue.Routes = append(m.Residue.Routes, cleanup.RouteSelector{Link: link, Pods: true})
@@ -124,7 +125,7 @@ func flannelModes(backend func(string) func(Input) bool) []DataplaneMode {
 		byLinks("vxlan", "vxlan", "flannel.1", "flannel-v6.1"), byLinks("udp", "tun", "flannel0"),
 		byLinks("wireguard", "wireguard", "flannel-wg", "flannel-wg-v6"),
 		// A node's pod CIDR via its address, with the protocol of a person (boot).
-		{Of: "backend", Name: "host-gw", If: backend("host-gw"), Residue: cleanup.Residue{Routes: []cleanup.RouteSelector{
+		{Of: "backend", Name: "host-gw", If: backend("host-gw").If, Residue: cleanup.Residue{Routes: []cleanup.RouteSelector{
 			{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}}}},
 	}
 }

@@ -25,19 +25,20 @@ func kubeOVN() Network {
 			Source: "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			openvswitch(),
-			{Name: "geneve", Why: "between nodes", When: "networkType geneve", If: kubeOVNType("geneve")},
-			{Name: "vxlan", Why: "between nodes", When: "networkType vxlan", If: kubeOVNType("vxlan")},
-			{Name: "8021q", Why: "VLANs of the provider's network", When: "networkType vlan", If: kubeOVNType("vlan")},
-			{Name: "esp4", Why: "IPsec", When: "ipsec",
-				If: func(in Input) bool { return in.Node.Networking.KubeOVN.IPsec }},
+			{Name: "geneve", Why: "between nodes", Condition: kubeOVNType("geneve")},
+			{Name: "vxlan", Why: "between nodes", Condition: kubeOVNType("vxlan")},
+			{Name: "8021q", Why: "VLANs of the provider's network", Condition: kubeOVNType("vlan")},
+			{Name: "esp4", Why: "IPsec",
+				Condition: Condition{"ipsec", func(in Input) bool { return in.Node.Networking.KubeOVN.IPsec }}},
 			{Name: "ip_tables", Why: "ovs-ctl load-kmod loads it too", Optional: true},
 			{Name: "iptable_nat", Why: "ovs-ctl load-kmod loads it too", Optional: true},
-			{Name: "xt_TPROXY", Why: "probes of pods in VPCs", When: "tproxy",
-				If: func(in Input) bool { return in.Node.Networking.KubeOVN.TProxy }, Optional: true},
+			{Name: "xt_TPROXY", Why: "probes of pods in VPCs",
+				Condition: Condition{"tproxy",
+					func(in Input) bool { return in.Node.Networking.KubeOVN.TProxy }}, Optional: true},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
-				Why: "answers come by ovn0; its init container writes it too", When: "pods have IPv4", If: hasV4}),
+				Why: "answers come by ovn0; its init container writes it too", Condition: withIPv4}),
 		Kubeconfig: "none on the host: its DaemonSets use the service account; with IPsec /etc/ovs_ipsec_keys, signed " +
 			"by kubeovn.io/signer",
 		Ports: []Port{
@@ -75,8 +76,9 @@ func kubeOVN() Network {
 	}
 }
 
-func kubeOVNType(kind string) func(Input) bool {
-	return func(in Input) bool { return in.Node.Networking.KubeOVN.NetworkType == kind }
+func kubeOVNType(kind string) Condition {
+	return Condition{"networkType " + kind,
+		func(in Input) bool { return in.Node.Networking.KubeOVN.NetworkType == kind }}
 }
 
 // kubeOVNResidue: dist/images/uninstall.sh, which ends with: reboot.

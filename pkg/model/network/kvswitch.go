@@ -22,10 +22,10 @@ func kVSwitch() Network {
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"host-local", "loopback"}, Minimum: "v0.6.0",
 			Source: "https://github.com/k-vswitch/k-vswitch"}},
 		Modules: []Module{openvswitch(), brNetfilter(false),
-			Module{Name: "vport_vxlan", Why: "overlay0", When: "overlay vxlan", Optional: true,
-				If: kVSwitchOverlay("vxlan")},
-			Module{Name: "vport_gre", Why: "overlay0", When: "overlay gre", Optional: true,
-				If: kVSwitchOverlay("gre")}},
+			Module{Name: "vport_vxlan", Why: "overlay0", Optional: true,
+				Condition: kVSwitchOverlay("vxlan")},
+			Module{Name: "vport_gre", Why: "overlay0", Optional: true,
+				Condition: kVSwitchOverlay("gre")}},
 		Sysctls:    append(forwarding(), bridgeNetfilter()...),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{{Proto: "udp", Port: 4789, Use: "overlay vxlan"},
@@ -54,6 +54,7 @@ func kVSwitch() Network {
 	}
 }
 
-func kVSwitchOverlay(kind string) func(Input) bool {
-	return func(in Input) bool { return in.Node.Networking.KVSwitch.Overlay == kind }
+func kVSwitchOverlay(kind string) Condition {
+	return Condition{"overlay " + kind,
+		func(in Input) bool { return in.Node.Networking.KVSwitch.Overlay == kind }}
 }

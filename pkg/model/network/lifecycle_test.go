@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 		{"never stable", Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}}, version(1, 20), ""},
 		{"of the variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Deprecated, Kops: "1.6", Of: "backend udp", If: udp}}}, version(1, 20),
 			"warning: flannel with backend udp is deprecated since kOps 1.6"},
-		{"of another variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Deprecated, Kops: "1.6", Of: "backend vxlan", If: flannelBackend("vxlan")}}}, version(1, 20), ""},
+		{"of another variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Deprecated, Kops: "1.6", Of: "backend vxlan", If: flannelBackend("vxlan").If}}}, version(1, 20), ""},
 		{"to be removed", leaving, version(1, 20), "warning: flannel is deprecated since kOps 1.22 and goes with kOps 1.23, and so with Kubernetes 1.23: move to cilium before that"},
 		{"removed by kOps", leaving, version(1, 23), "error: use flannel with Kubernetes 1.23.0 (node default): it was removed with kOps 1.23, and so with Kubernetes 1.23: choose cilium"},
 		{"removed by Kubernetes", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Removed, Kubernetes: "1.28"}}}, version(1, 28), "error: use flannel with Kubernetes 1.28.0 (node default): it was removed with Kubernetes 1.28: choose another network"},

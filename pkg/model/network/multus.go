@@ -47,15 +47,16 @@ func multus(m *networks.Multus) Network {
 		MTU:  "that of the networks that it calls",
 		IPv6: true,
 		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"},
-			When: "the documents have an asset multus; else its DaemonSet brings them",
-			If: func(in Input) bool {
-				return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
-			}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
+			Condition: Condition{"the documents have an asset multus; else its DaemonSet brings them",
+				func(in Input) bool {
+					return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
+				}}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
 		HealthChecks: []HealthCheck{
-			{Text: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin",
-				If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
-			{Text: "the daemon answers", Path: multusSocket, When: "mode thick",
-				If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
+			{Text: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig,
+				Condition: Condition{"mode thin", func(in Input) bool { return in.Node.Networking.Multus.Thin() }}},
+			{Text: "the daemon answers", Path: multusSocket,
+				Condition: Condition{"mode thick",
+					func(in Input) bool { return !in.Node.Networking.Multus.Thin() }}},
 		},
 		Untestable: []Untestable{multusUntestable()},
 		Residue: cleanup.Residue{
@@ -86,8 +87,9 @@ func multus(m *networks.Multus) Network {
 		},
 	}
 	if len(m.Delegates) > 0 {
-		n.Plugins = append(n.Plugins, Plugin{Asset: CNIPlugins, Members: m.Delegates, When: "multus.delegates",
-			Source: "https://github.com/containernetworking/plugins"})
+		n.Plugins = append(n.Plugins, Plugin{Asset: CNIPlugins, Members: m.Delegates,
+			Condition: Condition{When: "multus.delegates"},
+			Source:    "https://github.com/containernetworking/plugins"})
 	}
 	return n
 }

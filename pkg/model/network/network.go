@@ -86,28 +86,40 @@ type Conf struct {
 	Chain  []string `json:"chain,omitempty"` // plugin types in order
 }
 
+// Condition says when a part of a network counts, in words and by the input. The zero value is:
+// always.
+type Condition struct {
+	When string `json:"when,omitempty"`
+
+	If func(Input) bool `json:"-"` // nil where it counts always
+}
+
+// Holds says that the part counts.
+func (c Condition) Holds(in Input) bool { return c.If == nil || c.If(in) }
+
+// and is a condition with another one besides.
+func (c Condition) and(o Condition) Condition {
+	return Condition{c.When + ", " + o.When, func(in Input) bool { return c.If(in) && o.If(in) }}
+}
+
 // Plugin names members of an asset that a network needs in the CNI binary directory.
 type Plugin struct {
 	Asset   string   `json:"asset"`
 	Members []string `json:"members"`
 	Minimum string   `json:"minimum,omitempty"` // oldest version of the asset that will do
 	Default bool     `json:"default,omitempty"` // members that a document's own list replaces; else they must be in it
-	When    string   `json:"when,omitempty"`
-	Source  string   `json:"source,omitempty"`
+	Condition
+	Source string `json:"source,omitempty"`
 	// the file at Source that has the members, where no release of it is known here
 	Archive string `json:"archive,omitempty"`
-
-	If func(Input) bool `json:"-"` // nil: always
 }
 
 // Module is a kernel module.
 type Module struct {
-	Name     string `json:"name"`
-	Why      string `json:"why"`
-	When     string `json:"when,omitempty"`
-	Optional bool   `json:"optional,omitempty"` // its absence is a warning
-
-	If func(Input) bool `json:"-"`
+	Name string `json:"name"`
+	Why  string `json:"why"`
+	Condition
+	Optional bool `json:"optional,omitempty"` // its absence is a warning
 }
 
 // Sysctl is a kernel parameter that a network needs or prefers.
@@ -115,12 +127,10 @@ type Sysctl struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 	Why   string `json:"why"`
-	When  string `json:"when,omitempty"`
+	Condition
 	// a user's other value is an error; else it is a default that a user's value overrides
 	Required bool `json:"required"`
 	Optional bool `json:"optional,omitempty"` // a kernel without the key is fine
-
-	If func(Input) bool `json:"-"`
 }
 
 // Mount is a file system that the network's pods expect.
@@ -128,18 +138,14 @@ type Mount struct {
 	What  string `json:"what"`
 	Where string `json:"where"`
 	Type  string `json:"type"`
-	When  string `json:"when,omitempty"`
-
-	If func(Input) bool `json:"-"`
+	Condition
 }
 
 // Package is a distribution's package. Nothing installs it yet: a note names it.
 type Package struct {
 	Name string `json:"name"`
 	On   string `json:"on"` // ID of os-release
-	When string `json:"when,omitempty"`
-
-	If func(Input) bool `json:"-"`
+	Condition
 }
 
 // Certificate is a client certificate set that the node installs.
@@ -168,13 +174,11 @@ type Requires struct {
 	Backported string   `json:"backported,omitempty"`
 	Clouds     []string `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
 	Hugepages  string   `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
-	When       string   `json:"when,omitempty"`      // which variant or release of the network asks for it
+	Condition           // which variant or release of the network asks for it
 	Why        string   `json:"why,omitempty"`
 	Source     string   `json:"source,omitempty"`
 
 	Variants []Requires `json:"variants,omitempty"` // what variants and releases of the network ask for besides
-
-	If func(Input) bool `json:"-"` // nil: always
 }
 
 // SharedHost is what other services of the host must leave alone, by what suffers and not by the
@@ -217,7 +221,5 @@ type HealthCheck struct {
 	Pods bool `json:"pods,omitempty"`
 	// what its absence means, and what to do; "": look at the network's pod on this node
 	Missing string `json:"missing,omitempty"`
-	When    string `json:"when,omitempty"`
-
-	If func(Input) bool `json:"-"` // nil: always
+	Condition
 }

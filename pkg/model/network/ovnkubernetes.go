@@ -26,11 +26,12 @@ func ovnKubernetes() Network {
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
 			Source: "https://github.com/containernetworking/plugins"}}, // its DaemonSet brings ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
-			{Name: "esp4", Why: "IPsec", When: "ipsec",
-				If: func(in Input) bool { return in.Node.Networking.OVNKubernetes.IPsec }}},
+			{Name: "esp4", Why: "IPsec",
+				Condition: Condition{"ipsec",
+					func(in Input) bool { return in.Node.Networking.OVNKubernetes.IPsec }}}},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
-		Packages: []Package{{Name: "openvswitch-switch", On: "debian", When: "hostOVS", If: ovnHostOVS},
-			{Name: "openvswitch-switch", On: "ubuntu", When: "hostOVS", If: ovnHostOVS}},
+		Packages: []Package{{Name: "openvswitch-switch", On: "debian", Condition: ovnHostOVS},
+			{Name: "openvswitch-switch", On: "ubuntu", Condition: ovnHostOVS}},
 		Kubeconfig: "kubelet's own, /etc/kubernetes/kubelet.conf, to ask for a certificate of the node's; then " +
 			"/run/ovn-kubernetes/certs",
 		Ports: []Port{
@@ -70,7 +71,8 @@ const (
 	ovnOverhead6 = 78
 )
 
-func ovnHostOVS(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS }
+var ovnHostOVS = Condition{"hostOVS",
+	func(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS }}
 
 // ovnKubernetesResidue: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0,
 // the rules and the port of Geneve.

@@ -20,22 +20,21 @@ func (n Network) Prepares(in Input) *Preparation {
 	}
 	p := &Preparation{Of: n.Name, SharedHost: n.SharedHost}
 	p.SharedHost.ENIs, p.SharedHost.ENIsWhen, p.SharedHost.ENIsIf = n.SharedHost.TakesENIs(in), "", nil
-	holds := func(condition func(Input) bool) bool { return condition == nil || condition(in) }
 	for _, m := range n.Modules {
-		if holds(m.If) {
-			m.If, m.When = nil, ""
+		if m.Holds(in) {
+			m.Condition = Condition{}
 			p.Modules = append(p.Modules, m)
 		}
 	}
 	for _, s := range n.Sysctls {
-		if holds(s.If) {
-			s.If, s.When = nil, ""
+		if s.Holds(in) {
+			s.Condition = Condition{}
 			p.Sysctls = append(p.Sysctls, s)
 		}
 	}
 	for _, m := range n.Mounts {
-		if holds(m.If) {
-			m.If, m.When = nil, ""
+		if m.Holds(in) {
+			m.Condition = Condition{}
 			p.Mounts = append(p.Mounts, m)
 		}
 	}

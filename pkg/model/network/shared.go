@@ -11,18 +11,20 @@ const CNIPlugins = "cni-plugins"
 
 func version(major, minor int) values.Version { return values.Version{Major: major, Minor: minor} }
 
-// hasV4 and hasV6 are conditions of sysctls.
-func hasV4(in Input) bool { return in.V4 }
-func hasV6(in Input) bool { return in.V6 }
+// The families of pods.
+var (
+	withIPv4 = Condition{"pods have IPv4", func(in Input) bool { return in.V4 }}
+	withIPv6 = Condition{"pods have IPv6", func(in Input) bool { return in.V6 }}
+)
 
 // forwarding are the switches that make a node a router between its pods and the rest. Upstream:
 // bridge and ptp plugins set them at the first pod; kOps at boot (nodeup/pkg/model/sysctls.go).
 func forwarding() []Sysctl {
 	return []Sysctl{
-		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", When: "pods have IPv4",
-			Required: true, If: hasV4},
-		{Key: "net.ipv6.conf.all.forwarding", Value: "1", Why: "the node routes for its pods", When: "pods have IPv6",
-			Required: true, If: hasV6},
+		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", Required: true,
+			Condition: withIPv4},
+		{Key: "net.ipv6.conf.all.forwarding", Value: "1", Why: "the node routes for its pods", Required: true,
+			Condition: withIPv6},
 	}
 }
 

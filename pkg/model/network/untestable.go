@@ -6,10 +6,8 @@ package network
 type Untestable struct {
 	Why     string `json:"why"`
 	Instead string `json:"instead"` // what tells
-	When    string `json:"when,omitempty"`
-	Source  string `json:"source"`
-
-	If func(Input) bool `json:"-"` // nil: always
+	Condition
+	Source string `json:"source"`
 }
 
 // apiPods is the test of networks that have none of their own: pods that the API knows.
@@ -34,18 +32,18 @@ func calicoUntestable() []Untestable {
 	return []Untestable{
 		{Why: "Calico keeps its endpoints at the API's Pods: its plugin refuses a pod that the API does not know",
 			Instead: apiPods, Source: source,
-			When: "datastore Kubernetes, without eBPF",
-			If:   func(in Input) bool { return in.Node.Networking.Calico.Etcd == nil && !calicoBPF(in) }},
+			Condition: Condition{"datastore Kubernetes, without eBPF",
+				func(in Input) bool { return in.Node.Networking.Calico.Etcd == nil && !calicoBPF.If(in) }}},
 		{Why: "Calico's programs go by the endpoints that it keeps at the API's Pods, and serve the services before " +
 			"any rule of this host", Source: "https://docs.tigera.io/calico/latest/operations/ebpf/troubleshoot-ebpf",
 			Instead: apiPods + "; `calico-node -bpf nat dump` and `-bpf conntrack dump` in calico-node's pod here " +
-				"show what its programs know", When: "bpfEnabled", If: calicoBPF},
+				"show what its programs know", Condition: calicoBPF},
 	}
 }
 
 func canalUntestable() []Untestable {
 	all := calicoUntestable()[:1]
-	all[0].When, all[0].If = "", nil
+	all[0].Condition = Condition{}
 	return all
 }
 
