@@ -27,9 +27,9 @@ func aci() Network {
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, Use: "VXLAN, to the fabric"},
-			{Proto: "tcp", Port: 8009, Use: "OpFlex, to the leaf"},
-			{Proto: "ip", Port: 2, Use: "IGMP: each group of endpoints has a multicast group"},
+			{"udp", 8472, "VXLAN, to the fabric"},
+			{"tcp", 8009, "OpFlex, to the leaf"},
+			{"ip", 2, "IGMP: each group of endpoints has a multicast group"},
 		},
 		MTU:        "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
 		IPv6:       true, // dual stack, bare metal, from Kubernetes 1.21 on

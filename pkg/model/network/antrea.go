@@ -37,12 +37,12 @@ func antrea() Network {
 		Sysctls:    forwarding(), // its agent sets those of antrea-gw0 when it has made it
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, Use: "geneve"}, {Proto: "udp", Port: 4789, Use: "vxlan"},
-			{Proto: "tcp", Port: 7471, Use: "stt"}, {Proto: "ip", Port: 47, Use: "gre"},
-			{Proto: "udp", Port: 51820, Use: "WireGuard"}, {Proto: "ip", Port: 50, Use: "IPsec ESP"},
-			{Proto: "udp", Port: 500, Use: "IPsec IKE"}, {Proto: "udp", Port: 4500, Use: "IPsec through NAT"},
-			{Proto: "tcp", Port: 10349, Use: "its controller"}, {Proto: "tcp", Port: 10350, Use: "its agent"},
-			{Proto: "udp", Port: 10351, Use: "memberlist, and TCP"},
+			{"udp", 6081, "geneve"}, {"udp", 4789, "vxlan"},
+			{"tcp", 7471, "stt"}, {"ip", 47, "gre"},
+			{"udp", 51820, "WireGuard"}, {"ip", 50, "IPsec ESP"},
+			{"udp", 500, "IPsec IKE"}, {"udp", 4500, "IPsec through NAT"},
+			{"tcp", 10349, "its controller"}, {"tcp", 10350, "its agent"},
+			{"udp", 10351, "memberlist, and TCP"},
 		},
 		MTU: "that of the node's own link less 50 (geneve, vxlan), 42 (gre), 60 (WireGuard), 20 more over IPv6, 38 " +
 			"more with IPsec; 0 without a tunnel",

@@ -51,12 +51,12 @@ func calico() Network {
 			Mode:  "0600", When: "datastore etcd over https"}},
 		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
 		Ports: []Port{
-			{Proto: "tcp", Port: 179, Use: "BGP"},
-			{Proto: "ip", Port: 4, Use: "IPIP"},
-			{Proto: "udp", Port: 4789, Use: "VXLAN"},
-			{Proto: "udp", Port: 51820, Use: "WireGuard"},
-			{Proto: "udp", Port: 51821, Use: "WireGuard, IPv6"},
-			{Proto: "tcp", Port: 5473, Use: "Typha"},
+			{"tcp", 179, "BGP"},
+			{"ip", 4, "IPIP"},
+			{"udp", 4789, "VXLAN"},
+			{"udp", 51820, "WireGuard"},
+			{"udp", 51821, "WireGuard, IPv6"},
+			{"tcp", 5473, "Typha"},
 		},
 		MTU: "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 " +
 			"(IPv6 80)",

@@ -34,10 +34,10 @@ func canal() Network {
 		Sysctls:    append(forwarding(), bridgeNetfilter()...),
 		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, Use: "backend vxlan (Calico's own list says 4789: that is not Flannel's)"},
-			{Proto: "udp", Port: 51820, Use: "backend wireguard"},
-			{Proto: "udp", Port: 8285, Use: "backend udp"},
-			{Proto: "tcp", Port: 5473, Use: "Typha"},
+			{"udp", 8472, "backend vxlan (Calico's own list says 4789: that is not Flannel's)"},
+			{"udp", 51820, "backend wireguard"},
+			{"udp", 8285, "backend udp"},
+			{"tcp", 5473, "Typha"},
 		},
 		MTU: "flanneld's: MTU of its interface less 50 (vxlan), 80 (wireguard), 28 (udp) or 0 (host-gw); `mtu` " +
 			"is that of the pods' links",

@@ -46,11 +46,11 @@ func cilium() Network {
 			Files: []string{"etcd-ca.crt", "etcd-client-cilium.crt", "etcd-client-cilium.key"},
 			Mode:  "0600, 0644, 0400", When: "etcdManaged"}},
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, Use: "VXLAN"}, {Proto: "udp", Port: 6081, Use: "Geneve"},
-			{Proto: "udp", Port: 51871, Use: "WireGuard"},
-			{Proto: "ip", Port: 50, Use: "IPsec ESP"}, {Proto: "tcp", Port: 4240, Use: "health, and ICMP echo"},
-			{Proto: "tcp", Port: 4244, Use: "Hubble"},
-			{Proto: "tcp", Port: 4003, Use: "its etcd in kOps, with etcdManaged"},
+			{"udp", 8472, "VXLAN"}, {"udp", 6081, "Geneve"},
+			{"udp", 51871, "WireGuard"},
+			{"ip", 50, "IPsec ESP"}, {"tcp", 4240, "health, and ICMP echo"},
+			{"tcp", 4244, "Hubble"},
+			{"tcp", 4003, "its etcd in kOps, with etcdManaged"},
 		},
 		MTU: "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over " +
 			"IPv6), WireGuard 95 besides, IPsec 77; native 0",

@@ -33,9 +33,9 @@ func coil() Network {
 				Why: "no fallback tunnels in pods, which coil else renames", Optional: true, Condition: coilEgress}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 5555, Use: "egress, between pods' addresses"},
-			{Proto: "tcp", Port: 179, Use: "BGP of a routing daemon of yours, where nodes are in several segments"},
-			{Proto: "tcp", Port: 9384, Use: "metrics of coild"}, {Proto: "tcp", Port: 9385, Use: "health of coild"},
+			{"udp", 5555, "egress, between pods' addresses"},
+			{"tcp", 179, "BGP of a routing daemon of yours, where nodes are in several segments"},
+			{"tcp", 9384, "metrics of coild"}, {"tcp", 9385, "health of coild"},
 		},
 		MTU:        "that of the host's links: nothing is encapsulated between nodes; another by the plugin tuning",
 		IPv6:       true,

@@ -30,10 +30,10 @@ func contrail() Network {
 			Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},
 		Sysctls: forwarding(),
 		Ports: []Port{
-			{Proto: "udp", Port: 6635, Use: "MPLS over UDP"}, {Proto: "udp", Port: 4789, Use: "VXLAN"},
-			{Proto: "ip", Port: 47, Use: "MPLS over GRE"},
-			{Proto: "tcp", Port: 5269, Use: "XMPP, to the controllers"},
-			{Proto: "tcp", Port: 179, Use: "BGP, of the controllers"},
+			{"udp", 6635, "MPLS over UDP"}, {"udp", 4789, "VXLAN"},
+			{"ip", 47, "MPLS over GRE"},
+			{"tcp", 5269, "XMPP, to the controllers"},
+			{"tcp", 179, "BGP, of the controllers"},
 		},
 		Kubeconfig: "none",
 		MTU: "1500 by its default, though MPLS over UDP adds 44 and VXLAN 50: raise the links, or lower " +

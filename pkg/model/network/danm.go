@@ -26,7 +26,7 @@ func danm() Network {
 			{Name: "8021q", Why: "links <network>.<vlan>", Optional: true},
 		},
 		Kubeconfig: "/etc/cni/net.d/danm-kubeconfig by its installer, or /etc/kubernetes/kubeconfig/danmc.yml by hand",
-		Ports:      []Port{{Proto: "udp", Port: 4789, Use: "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
+		Ports:      []Port{{"udp", 4789, "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
 		MTU:        "that of the link below; macvlan 1500; 50 less for VXLAN, which it does not set itself",
 		IPv6:       true,
 		Requires: Requires{Kernel: version(4, 4), Why: "ipvlan",

@@ -37,9 +37,9 @@ func hybridnet() Network {
 				Why: "a neighbour for every pod of the overlay", Optional: true}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, Use: "VXLAN, as flannel's and cilium's: one of them a node"},
-			{Proto: "tcp", Port: 179, Use: "BGP"}, {Proto: "tcp", Port: 5473, Use: "Typha"},
-			{Proto: "tcp", Port: 11021, Use: "health of its daemon"}, {Proto: "tcp", Port: 9899, Use: "its manager"},
+			{"udp", 8472, "VXLAN, as flannel's and cilium's: one of them a node"},
+			{"tcp", 179, "BGP"}, {"tcp", 5473, "Typha"},
+			{"tcp", 11021, "health of its daemon"}, {"tcp", 9899, "its manager"},
 		},
 		MTU:        "that of the node's own link, less 50 in the overlay",
 		IPv6:       true,

@@ -17,8 +17,8 @@ func jaguar() Network {
 		},
 		Conf:    Conf{Writer: WriterUser},
 		Kubelet: "cni",
-		Ports: []Port{{Proto: "tcp", Port: 6641, Use: "OVSDB, from the controller"},
-			{Proto: "udp", Port: 4789, Use: "VXLAN"}},
+		Ports: []Port{{"tcp", 6641, "OVSDB, from the controller"},
+			{"udp", 4789, "VXLAN"}},
 		MTU: "not known; VXLAN adds 50",
 		Residue: cleanup.Residue{
 			Others: []string{"Open vSwitch: bridge br0, if it has ports vxlan-<address with dashes> (the name is " +

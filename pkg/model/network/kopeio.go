@@ -20,8 +20,8 @@ func kopeio() Network {
 		Module{Name: "vxlan", Why: "vxlan1, in its default mode"},
 		Module{Name: "ip_gre", Why: "its mode gre", Optional: true})
 	n.Kubeconfig = "none on the host: its DaemonSet uses the service account"
-	n.Ports = []Port{{Proto: "udp", Port: 4789, Use: "VXLAN"}, {Proto: "ip", Port: 47, Use: "mode gre"},
-		{Proto: "udp", Port: 4500, Use: "mode ipsec"}}
+	n.Ports = []Port{{"udp", 4789, "VXLAN"}, {"ip", 47, "mode gre"},
+		{"udp", 4500, "mode ipsec"}}
 	n.MTU = fmt.Sprintf("the smallest MTU of the links that are up less %d, as its vxlan1", kopeioOverhead)
 	n.SharedHost = ownLinks("vxlan1", "k8s-*", "veth*").macs("vxlan1")
 	n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: "its tunnel", Link: "vxlan1", Kind: "vxlan",

@@ -42,12 +42,12 @@ func kubeOVN() Network {
 		Kubeconfig: "none on the host: its DaemonSets use the service account; with IPsec /etc/ovs_ipsec_keys, signed " +
 			"by kubeovn.io/signer",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, Use: "geneve"}, {Proto: "udp", Port: 4789, Use: "vxlan"},
-			{Proto: "tcp", Port: 7471, Use: "stt"},
-			{Proto: "tcp", Port: 6641, Use: "OVN northbound, on central nodes"},
-			{Proto: "tcp", Port: 6642, Use: "OVN southbound"}, {Proto: "tcp", Port: 6643, Use: "northd"},
-			{Proto: "tcp", Port: 6644, Use: "raft"}, {Proto: "ip", Port: 50, Use: "IPsec ESP"},
-			{Proto: "udp", Port: 500, Use: "IPsec IKE"}, {Proto: "udp", Port: 4500, Use: "IPsec through NAT"},
+			{"udp", 6081, "geneve"}, {"udp", 4789, "vxlan"},
+			{"tcp", 7471, "stt"},
+			{"tcp", 6641, "OVN northbound, on central nodes"},
+			{"tcp", 6642, "OVN southbound"}, {"tcp", 6643, "northd"},
+			{"tcp", 6644, "raft"}, {"ip", 50, "IPsec ESP"},
+			{"udp", 500, "IPsec IKE"}, {"udp", 4500, "IPsec through NAT"},
 		},
 		MTU:  "that of the node's own link less 100 (geneve, vlan), 50 (vxlan), 72 (stt), 20 more over IPv6",
 		IPv6: true,

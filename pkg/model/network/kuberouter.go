@@ -43,10 +43,10 @@ func kubeRouter() Network {
 		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by spec.certificates (name: kube-router) " +
 			"or who makes the cluster",
 		Ports: []Port{
-			{Proto: "tcp", Port: 179, Use: "BGP"},
-			{Proto: "ip", Port: 4, Use: "IPIP, to nodes of other subnets"},
-			{Proto: "udp", Port: 5555, Use: "FOU, where IPIP does not pass (Azure)"},
-			{Proto: "udp", Port: 3784, Use: "BFD"},
+			{"tcp", 179, "BGP"},
+			{"ip", 4, "IPIP, to nodes of other subnets"},
+			{"udp", 5555, "FOU, where IPIP does not pass (Azure)"},
+			{"udp", 3784, "BFD"},
 		},
 		MTU: "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
 		// https://github.com/cloudnativelabs/kube-router/blob/master/docs/ipv6.md

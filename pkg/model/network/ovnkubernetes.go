@@ -35,11 +35,11 @@ func ovnKubernetes() Network {
 		Kubeconfig: "kubelet's own, /etc/kubernetes/kubelet.conf, to ask for a certificate of the node's; then " +
 			"/run/ovn-kubernetes/certs",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, Use: "Geneve (encapPort)"},
-			{Proto: "tcp", Port: 6641, Use: "OVN northbound, central mode"},
-			{Proto: "tcp", Port: 6642, Use: "OVN southbound, central mode"},
-			{Proto: "tcp", Port: 9107, Use: "health of egress addresses"}, {Proto: "ip", Port: 50, Use: "IPsec ESP"},
-			{Proto: "udp", Port: 500, Use: "IPsec IKE"}, {Proto: "udp", Port: 4500, Use: "IPsec through NAT"},
+			{"udp", 6081, "Geneve (encapPort)"},
+			{"tcp", 6641, "OVN northbound, central mode"},
+			{"tcp", 6642, "OVN southbound, central mode"},
+			{"tcp", 9107, "health of egress addresses"}, {"ip", 50, "IPsec ESP"},
+			{"udp", 500, "IPsec IKE"}, {"udp", 4500, "IPsec through NAT"},
 		},
 		MTU: fmt.Sprintf("`mtu`, 1400 by default; the link needs %d more, %d over IPv6, or ovnkube-node does not "+
 			"start", ovnOverhead, ovnOverhead6),

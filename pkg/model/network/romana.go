@@ -34,9 +34,9 @@ func romana() Network {
 			Sysctl{Key: "net.ipv4.conf.default.proxy_arp", Value: "1", Why: "the same for links to come"}),
 		Kubeconfig: "/run/romana/kubeconfig, written by its DaemonSet with the service account's token",
 		Ports: []Port{
-			{Proto: "tcp", Port: 9600, Use: "its daemon, by the service of daemonServiceIP"},
-			{Proto: "tcp", Port: 4001, Use: "its etcd, by the service of etcdServiceIP on 12379, without TLS"},
-			{Proto: "tcp", Port: 9607, Use: "metrics of its agent"},
+			{"tcp", 9600, "its daemon, by the service of daemonServiceIP"},
+			{"tcp", 4001, "its etcd, by the service of etcdServiceIP on 12379, without TLS"},
+			{"tcp", 9607, "metrics of its agent"},
 		},
 		MTU:        "that of the link with the node's address: nothing is encapsulated",
 		SharedHost: ownLinks("romana-*"),

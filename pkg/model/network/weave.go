@@ -38,10 +38,10 @@ func weave() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account; the password of its encryption is the " +
 			"Secret weave-net",
 		Ports: []Port{
-			{Proto: "tcp", Port: 6783, Use: "control"},
-			{Proto: "udp", Port: 6783, Use: "sleeve, in user space"},
-			{Proto: "udp", Port: 6784, Use: "fast datapath (VXLAN)"},
-			{Proto: "ip", Port: 50, Use: "ESP, fast datapath with a password"},
+			{"tcp", 6783, "control"},
+			{"udp", 6783, "sleeve, in user space"},
+			{"udp", 6784, "fast datapath (VXLAN)"},
+			{"ip", 50, "ESP, fast datapath with a password"},
 		},
 		MTU: "1376 (WEAVE_MTU), which passes any link of 1460 and up: the fast datapath adds 84 to 87; kOps on AWS " +
 			"8912",
