@@ -16,7 +16,7 @@ func aci() Network {
 		Title:     "Cisco ACI: the leaf switches route for pods, by VXLAN and OpFlex; policy in the APIC",
 		Docs:      "https://github.com/noironetworks/acc-provision/tree/master/doc",
 		Lifecycle: Lifecycle{First: version(1, 10)},
-		Conf:      Conf{Writer: WriterDaemonSet, File: aciConf, Chain: []string{"opflex-agent-cni"}},
+		Conf:      byDaemonSet(aciConf, "opflex-agent-cni"),
 		Kubelet:   "cni",
 		// its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a
 		// marker, no program
@@ -70,7 +70,7 @@ func aciResidue() cleanup.Residue {
 }
 
 func buildACI(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni", Wait: in.waitConf(aciConf, "its DaemonSet aci-containers-host writes it")}
+	b := in.awaits(aciConf, "its DaemonSet aci-containers-host writes it")
 	for _, l := range in.Facts.Links {
 		if l.Name == in.Facts.Uplink && l.MTU > 0 && l.MTU < aciUplink {
 			b.note(Warning, in.NetworkOrigin(),

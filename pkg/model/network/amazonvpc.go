@@ -21,8 +21,7 @@ func amazonVPC() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.21"}},
 			First:  version(1, 9),
 		},
-		Conf: Conf{Writer: WriterDaemonSet, File: amazonVPCConf,
-			Chain: []string{"aws-cni", "egress-cni", "portmap"}},
+		Conf:    byDaemonSet(amazonVPCConf, "aws-cni", "egress-cni", "portmap"),
 		Kubelet: "cni",
 		Plugins: nil, // its init container copies the reference plugins; aws-cni must be of the daemon's own release
 		Modules: []Module{brNetfilter(true)},
@@ -107,7 +106,8 @@ func amazonVPCResidue() cleanup.Residue {
 }
 
 func buildAmazonVPC(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(amazonVPCConf,
+		"its DaemonSet writes it when its address manager answers: that is the node's readiness")
 	if in.V4 && in.V6 {
 		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one "+
 			"range out of podCIDR, or choose cilium",
@@ -124,8 +124,6 @@ func buildAmazonVPC(in Input) (Built, error) {
 	env := in.Node.Networking.AmazonVPC.Env
 	b.fitENIs(in, env["ENABLE_PREFIX_DELEGATION"] == "true" || in.V6,
 		env["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true")
-	b.Wait = in.waitConf(amazonVPCConf,
-		"its DaemonSet writes it when its address manager answers: that is the node's readiness")
 	return b, nil
 }
 

@@ -18,11 +18,10 @@ func antrea() Network {
 			"or policy only beside a cloud's network",
 		Docs:      "https://antrea.io/docs/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "a release supports the four latest Kubernetes of its day"},
-		Conf:      Conf{Writer: WriterDaemonSet, File: antreaConf, Chain: []string{"antrea", "portmap", "bandwidth"}},
+		Conf:      byDaemonSet(antreaConf, "antrea", "portmap", "bandwidth"),
 		Kubelet:   "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"},
-			Minimum: "v0.8.0",
-			Source:  "https://github.com/containernetworking/plugins"}}, // its init container brings antrea
+		// its init container brings antrea
+		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			openvswitch(),
 			{Name: "geneve", Why: "antrea-tun0", Condition: antreaTunnel("geneve")},
@@ -123,12 +122,12 @@ func hexDigits(n int) string {
 }
 
 func buildAntrea(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
 	a := in.Node.Networking.Antrea
 	conf, writer := antreaConf, "its DaemonSet writes it"
 	if a.TrafficEncapMode == "networkPolicyOnly" {
 		conf, writer = antreaChained, "its DaemonSet writes it: the cloud's conf with antrea at its end"
 	}
+	b := in.awaits(conf, writer)
 	if a.TrafficEncapMode == "noEncap" || a.TrafficEncapMode == "hybrid" {
 		b.noteRouted(in)
 	}
@@ -144,7 +143,6 @@ func buildAntrea(in Input) (Built, error) {
 	if err := b.fitMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaAdds(in)); err != nil {
 		return b, err
 	}
-	b.Wait = in.waitConf(conf, writer)
 	return b, nil
 }
 

@@ -32,8 +32,7 @@ func azure() Network {
 				Condition: Condition{"scenario nodeSubnet; else CNS brings them", azureOurs},
 				Source:    "https://github.com/Azure/azure-container-networking/releases",
 				Archive:   "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
-			{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
-				Source: "https://github.com/containernetworking/plugins"},
+			reference("v0.8.0", "loopback", "portmap"),
 		},
 		Modules: []Module{
 			brNetfilter(false),

@@ -30,9 +30,7 @@ func bridge() Network {
 		},
 		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap", "bandwidth"}},
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"},
-			Minimum: "v0.8.0",
-			Source:  "https://github.com/containernetworking/plugins"}, bandwidthPlugin()},
+		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap"), bandwidthPlugin()},
 		Modules: []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
 		Sysctls: append(append(forwarding(), bridgeNetfilter()...),
 			// A host's default may be none (1): then the bridge has no fe80::, with which it asks

@@ -19,7 +19,7 @@ func calico() Network {
 			First:  version(1, 2),
 			Note:   "kOps chose the etcd datastore up to 1.19",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: calicoConf, Chain: []string{"calico", "portmap"}},
+		Conf:    byDaemonSet(calicoConf, "calico", "portmap"),
 		Kubelet: "cni",
 		// the image calico/cni brings calico, calico-ipam, host-local, loopback, portmap; as kOps,
 		// we bring none

@@ -9,7 +9,7 @@ import (
 )
 
 func buildCalico(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(calicoConf, "its DaemonSet writes it")
 	if err := b.addEtcd(in); err != nil {
 		return b, err
 	}
@@ -24,7 +24,6 @@ func buildCalico(in Input) (Built, error) {
 	if calicoBPF.If(in) {
 		b.noteKubeProxy(in, "spec.networking.calico.bpfEnabled", "calico")
 	}
-	b.Wait = in.waitConf(calicoConf, "its DaemonSet writes it")
 	return b, nil
 }
 

@@ -19,11 +19,9 @@ func canal() Network {
 			Instead: "calico or cilium",
 			Note:    "upstream still has its manifest: with a newer Kubernetes bring it as cni: {}",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: canalConf, Chain: []string{"calico", "portmap", "bandwidth"}},
+		Conf:    byDaemonSet(canalConf, "calico", "portmap", "bandwidth"),
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"},
-			Minimum: "v0.8.0",
-			Source:  "https://github.com/containernetworking/plugins"}},
+		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
 			{Name: "ip_set", Why: "policy", Optional: true},
@@ -83,7 +81,7 @@ var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wire
 	"udp": {by: "backend udp", sure: 28}}
 
 func buildCanal(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(canalConf, "its DaemonSet writes it")
 	c := in.Node.Networking.Canal
 	if c.DisableTxChecksumOffloading {
 		b.noteTxChecksum(in)
@@ -96,6 +94,5 @@ func buildCanal(in Input) (Built, error) {
 	if err := b.fitMTU(in, "spec.networking.canal.mtu", c.MTU, canalAdds[c.Backend]); err != nil {
 		return b, err
 	}
-	b.Wait = in.waitConf(canalConf, "its DaemonSet writes it")
 	return b, nil
 }

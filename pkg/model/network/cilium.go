@@ -31,7 +31,7 @@ func cilium() Network {
 			First: version(1, 12),
 			Note:  "the default of kOps since 1.26",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: ciliumConf, Chain: []string{"cilium-cni"}},
+		Conf:    byDaemonSet(ciliumConf, "cilium-cni"),
 		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0",
 			Condition: Condition{"chainingMode portmap",
@@ -174,7 +174,7 @@ func ciliumSysctls() []Sysctl {
 }
 
 func buildCilium(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(ciliumConf, "its agent writes it when it is ready")
 	c := in.Node.Networking.Cilium
 	if c.EnableNodePort {
 		b.noteKubeProxy(in, "spec.networking.cilium.enableNodePort", "cilium")
@@ -191,7 +191,6 @@ func buildCilium(in Input) (Built, error) {
 		return b, err
 	}
 	b.fitENIs(in, false, false)
-	b.Wait = in.waitConf(ciliumConf, "its agent writes it when it is ready")
 	return b, nil
 }
 

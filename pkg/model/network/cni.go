@@ -69,7 +69,7 @@ func optionally(in []Sysctl) []Sysctl {
 }
 
 func buildCNI(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits("", "bring your own: whoever brings the network writes it")
 	const path = "spec.kubelet.networkPluginName"
 	if name := in.Node.Kubelet.NetworkPluginName; in.DockerKubelet() && name != "" {
 		switch name {
@@ -88,9 +88,8 @@ func buildCNI(in Input) (Built, error) {
 	}
 	b.noteFormerCertificates(in)
 	if !wantsCNI(in) {
-		return b, nil
+		b.Wait = nil
 	}
-	b.Wait = in.waitConf("", "bring your own: whoever brings the network writes it")
 	return b, nil
 }
 

@@ -20,7 +20,7 @@ func cniGenie() Network {
 			Note: "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when " +
 				"that does",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: genieConf, Chain: []string{"genie"}},
+		Conf:    byDaemonSet(genieConf, "genie"),
 		Kubelet: "cni",
 		Plugins: nil, // genie comes with its DaemonSet, the others' with theirs
 		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which " +

@@ -17,11 +17,10 @@ func coil() Network {
 			"yours; egress by NAT servers",
 		Docs:      "https://github.com/cybozu-go/coil/tree/v2.15.0/docs",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "2.15 supports Kubernetes 1.33 to 1.35"},
-		Conf:      Conf{Writer: WriterDaemonSet, File: coilConf, Chain: []string{"coil", "portmap"}},
+		Conf:      byDaemonSet(coilConf, "coil", "portmap"),
 		Kubelet:   "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "loopback", "portmap", "tuning"},
-			Minimum: "v0.8.0",
-			Source:  "https://github.com/containernetworking/plugins"}}, // its installer brings coil, and none of these
+		// its installer brings coil, and none of these
+		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback", "portmap", "tuning")},
 		Modules: []Module{
 			{Name: "fou", Why: "egress: UDP around IPIP", Condition: coilEgress4},
 			{Name: "ipip", Why: "egress: the tunnel", Condition: coilEgress4},
@@ -89,12 +88,12 @@ func coilResidue() cleanup.Residue {
 }
 
 func buildCoil(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
 	c := in.Node.Networking.Coil
 	conf := coilConf
 	if !c.IPAM {
 		conf = coilChained
 	}
+	b := in.awaits(conf, "its DaemonSet writes it")
 	b.note(Warning, in.NetworkOrigin(),
 		"coil's installer removes every file with conflist in its name from %s when it starts: what another network, "+
 			"multus or you put there is gone", in.ConfDir)
@@ -103,6 +102,5 @@ func buildCoil(in Input) (Built, error) {
 			"coil makes routes to nodes of its own segment only: across routers a routing daemon must take the blocks "+
 				"of this node from table 119")
 	}
-	b.Wait = in.waitConf(conf, "its DaemonSet writes it")
 	return b, nil
 }

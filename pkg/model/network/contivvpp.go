@@ -17,7 +17,7 @@ func contivVPP() Network {
 			Upstream: "dormant since September 2020",
 			Instead:  "calico (which has a VPP data plane) or cilium",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: contivConf, Chain: []string{"contiv-cni", "portmap"}},
+		Conf:    byDaemonSet(contivConf, "contiv-cni", "portmap"),
 		Kubelet: "cni",
 		Plugins: nil, // contiv-cni, loopback, and a patched portmap 0.7 over the one that is there
 		Modules: []Module{
@@ -75,9 +75,9 @@ func contivResidue() cleanup.Residue {
 }
 
 func buildContivVPP(in Input) (Built, error) {
-	b, err := awaited(contivConf, "its init container writes it")(in)
+	b := in.awaits(contivConf, "its init container writes it")
 	b.note(Info, in.NetworkOrigin(),
 		"its vswitch asks kubelet for 512 MiB of huge pages: kubelet counts them when it starts, so put "+
 			"vm.nr_hugepages=512 into sysctlParameters before it does")
-	return b, err
+	return b, nil
 }

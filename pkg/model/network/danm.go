@@ -16,7 +16,7 @@ func danm() Network {
 			Upstream: "dormant since 2022 (v4.3.0, tested with Kubernetes 1.17)",
 			Instead:  "multus",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: danmConf, Chain: []string{"danm"}},
+		Conf:    byDaemonSet(danmConf, "danm"),
 		Kubelet: "cni",
 		Plugins: nil, // its installer brings danm and fakeipam; the plugins behind it are a document's own list
 		Modules: []Module{

@@ -20,7 +20,7 @@ func flannel() Network {
 			Note: "kOps deploys the backends udp and vxlan; wireguard (flannel 0.17) and host-gw are for who deploys " +
 				"it otherwise",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: flannelConf, Chain: []string{"flannel", "portmap"}},
+		Conf:    byDaemonSet(flannelConf, "flannel", "portmap"),
 		Kubelet: "cni",
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
@@ -142,7 +142,7 @@ func oldPlugins(in Input) bool {
 }
 
 func buildFlannel(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(flannelConf, "its DaemonSet writes it")
 	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {
 		b.noteTxChecksum(in)
 	}
@@ -151,7 +151,6 @@ func buildFlannel(in Input) (Built, error) {
 			"host-gw routes by the nodes' own addresses: every node must reach every other without a router between "+
 				"them")
 	}
-	b.Wait = in.waitConf(flannelConf, "its DaemonSet writes it")
 	return b, nil
 }
 

@@ -13,11 +13,9 @@ func hybridnet() Network {
 		Docs: "https://github.com/alibaba/hybridnet/wiki",
 		Lifecycle: Lifecycle{First: version(1, 16), Upstream: "asleep (last commit in July 2024)",
 			Instead: "kubeOVN or calico"},
-		Conf: Conf{Writer: WriterDaemonSet, File: "06-hybridnet.conflist",
-			Chain: []string{"hybridnet", "bandwidth"}},
+		Conf:    byDaemonSet("06-hybridnet.conflist", "hybridnet", "bandwidth"),
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "loopback"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its init container brings hybridnet
+		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback")}, // its init container brings hybridnet
 		Modules: []Module{
 			{Name: "vxlan", Why: "the overlay, which nodes of a VLAN reach too"},
 			{Name: "8021q", Why: "pods in VLANs", Condition: hybridnetType("vlan")},
@@ -108,10 +106,8 @@ func hybridnetResidue() cleanup.Residue {
 }
 
 func buildHybridnet(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
-	h := in.Node.Networking.Hybridnet
+	b := in.awaits(in.Node.Networking.Hybridnet.ConfName, "its DaemonSet writes it")
 	b.note(Warning, in.NetworkOrigin(),
 		"hybridnet's VXLAN is on UDP 8472, as that of flannel and of cilium: what is left of those must go first")
-	b.Wait = in.waitConf(h.ConfName, "its DaemonSet writes it")
 	return b, nil
 }

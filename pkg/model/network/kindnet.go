@@ -14,12 +14,11 @@ func kindnet() Network {
 		Title:     "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
 		Docs:      "https://kindnet.sigs.k8s.io/",
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
-		Conf:      Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
+		Conf:      byDaemonSet(kindnetConf, "cni-kindnet"),
 		Kubelet:   "cni",
 		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls
 		// loopback for each pod.
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}},
+		Plugins: []Plugin{reference("v0.8.0", "loopback")},
 		Modules: []Module{
 			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
 			{Name: "nfnetlink_queue", Why: "policy decides in the daemon"},
@@ -58,7 +57,7 @@ func kindnet() Network {
 		},
 		Untested: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",
 		Agents:   []string{"kindnet-cni"},
-		Build:    buildKindnet,
+		Build:    awaited(kindnetConf, "its DaemonSet writes it when the node has a pod CIDR"),
 	}
 }
 
@@ -67,10 +66,4 @@ func kindnet() Network {
 func kindnetMasquerades(in Input) bool {
 	m := in.Node.Networking.Kindnet.Masquerade
 	return in.V4 && !in.V6 && (m == nil || m.Enabled == nil || *m.Enabled)
-}
-
-func buildKindnet(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
-	b.Wait = in.waitConf(kindnetConf, "its DaemonSet writes it when the node has a pod CIDR")
-	return b, nil
 }

@@ -17,12 +17,11 @@ func kubeOVN() Network {
 			"none",
 		Docs:      "https://kubeovn.github.io/docs/stable/en/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "1.16 supports Kubernetes 1.29 and up"},
-		Conf:      Conf{Writer: WriterDaemonSet, File: "01-kube-ovn.conflist", Chain: []string{"kube-ovn", "portmap"}},
+		Conf:      byDaemonSet("01-kube-ovn.conflist", "kube-ovn", "portmap"),
 		Kubelet:   "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"ipvlan", "loopback", "macvlan", "portmap"},
-			Minimum: "v0.8.0",
+		Plugins: []Plugin{
 			// its init container brings kube-ovn, of the daemon's own release
-			Source: "https://github.com/containernetworking/plugins"}},
+			reference("v0.8.0", "ipvlan", "loopback", "macvlan", "portmap")},
 		Modules: []Module{
 			openvswitch(),
 			{Name: "geneve", Why: "between nodes", Condition: kubeOVNType("geneve")},
@@ -136,8 +135,8 @@ func kubeOVNAdds(in Input) encapsulation {
 }
 
 func buildKubeOVN(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
 	k := in.Node.Networking.KubeOVN
+	b := in.awaits(k.ConfPriority+"-kube-ovn.conflist", "its DaemonSet writes it")
 	if k.NetworkType == "geneve" && in.Facts.Kernel.Release != "" && !in.Facts.Kernel.IPv6 {
 		return b, fmt.Errorf("use kubeOVN with networkType geneve (%s): the kernel of this node has no IPv6 "+
 			"(ipv6.disable=1, or built without), and its Geneve ports need it even over IPv4: boot it with IPv6, or "+
@@ -156,6 +155,5 @@ func buildKubeOVN(in Input) (Built, error) {
 	if err := b.fitMTU(in, "spec.networking.kubeOVN.mtu", k.MTU, kubeOVNAdds(in)); err != nil {
 		return b, err
 	}
-	b.Wait = in.waitConf(k.ConfPriority+"-kube-ovn.conflist", "its DaemonSet writes it")
 	return b, nil
 }

@@ -19,11 +19,9 @@ func kubeRouter() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.6.2"}},
 			First:  version(1, 2),
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: kubeRouterConf, Chain: []string{"bridge", "portmap"}},
+		Conf:    byDaemonSet(kubeRouterConf, "bridge", "portmap"),
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"},
-			Minimum: "v0.8.0",
-			Source:  "https://github.com/containernetworking/plugins"}},
+		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false),
 			{Name: "ip_vs", Why: "services"}, {Name: "ip_vs_rr", Why: "its default scheduler"},
@@ -131,7 +129,7 @@ func kubeRouterResidue() cleanup.Residue {
 }
 
 func buildKubeRouter(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
 	if in.Node.CloudProvider == "azure" {
 		b.note(Warning, in.NetworkOrigin(),
 			"Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
@@ -141,6 +139,5 @@ func buildKubeRouter(in Input) (Built, error) {
 	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(),
 		Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
 		Path: "/usr/share/iproute2", Mode: 0o755})
-	b.Wait = in.waitConf(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
 	return b, nil
 }

@@ -17,7 +17,7 @@ func kVSwitch() Network {
 			Upstream: "abandoned in June 2019, never meant for production",
 			Instead:  "ovnKubernetes, kubeOVN or antrea",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: kVSwitchConf, Chain: []string{"k-vswitch-cni"}},
+		Conf:    byDaemonSet(kVSwitchConf, "k-vswitch-cni"),
 		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"host-local", "loopback"}, Minimum: "v0.6.0",
 			Source: "https://github.com/k-vswitch/k-vswitch"}},

@@ -42,8 +42,7 @@ func lyftVPC() Network {
 			{Asset: LyftPlugins, Members: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-tool",
 				lyftName + "-unnumbered-ptp"}, Minimum: "v0.5.0",
 				Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/releases"},
-			{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
-				Source: "https://github.com/containernetworking/plugins"},
+			reference("v0.2.0", "loopback"),
 		},
 		Modules: []Module{{Name: "ipvlan", Why: "the pods' links"},
 			{Name: "xt_connmark", Why: "answers of node ports find back", Optional: true}},
@@ -140,7 +139,7 @@ func lyftGroups(in Input) []string {
 }
 
 func buildLyftVPC(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(lyftConf, "netwright")
 	l := in.Node.Networking.LyftVPC
 	groups := lyftGroups(in)
 	if len(groups) == 0 {
@@ -161,7 +160,6 @@ func buildLyftVPC(in Input) (Built, error) {
 	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
 		Why: "the CNI conf, last: with it the node takes pods"},
 		Path: path.Join(in.ConfDir, lyftConf), Content: content, Mode: 0o644}
-	b.Wait = in.waitConf(lyftConf, "netwright")
 	if in.Node.Kubelet.NodeIP == "" {
 		b.note(Info, in.NetworkOrigin(), "pods have secondary addresses of the interfaces: %s", nodeIPNeeded)
 	}

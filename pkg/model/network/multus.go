@@ -40,7 +40,7 @@ func multus(m *networks.Multus) Network {
 		Title:     "meta plugin: further interfaces for pods, beside any network of this list",
 		Docs:      "https://github.com/k8snetworkplumbingwg/multus-cni",
 		Lifecycle: Lifecycle{First: version(1, 16)}, // NetworkAttachmentDefinition is of apiextensions.k8s.io/v1
-		Conf:      Conf{Writer: WriterDaemonSet, File: multusConf, Chain: []string{binary}},
+		Conf:      byDaemonSet(multusConf, binary),
 		Kubelet:   "cni",
 		Kubeconfig: "thin: multus.d/multus.kubeconfig in the conf directory, by its entrypoint; thick: none on the " +
 			"host",

@@ -16,7 +16,7 @@ func ovn4nfv() Network {
 			Upstream: "dormant since August 2022 (v6.0.0, Kubernetes 1.23)",
 			Instead:  "ovnKubernetes or kubeOVN, with multus for further networks",
 		},
-		Conf:       Conf{Writer: WriterDaemonSet, File: ovn4nfvConf, Chain: []string{"ovn4nfvk8s-cni"}},
+		Conf:       byDaemonSet(ovn4nfvConf, "ovn4nfvk8s-cni"),
 		Kubelet:    "cni",
 		Plugins:    nil, // its image brings ovn4nfvk8s-cni and all reference plugins of 1.0.1
 		Modules:    []Module{openvswitch(), Module{Name: "geneve", Why: "between nodes"}},

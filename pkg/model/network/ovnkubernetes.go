@@ -21,10 +21,9 @@ func ovnKubernetes() Network {
 		Docs: "https://ovn-kubernetes.io/",
 		Lifecycle: Lifecycle{First: version(1, 16),
 			Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
-		Conf:    Conf{Writer: WriterDaemonSet, File: ovnKubernetesConf, Chain: []string{"ovn-k8s-cni-overlay"}},
+		Conf:    byDaemonSet(ovnKubernetesConf, "ovn-k8s-cni-overlay"),
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its DaemonSet brings ovn-k8s-cni-overlay
+		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet brings ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
 			{Name: "esp4", Why: "IPsec",
 				Condition: Condition{"ipsec",
@@ -114,7 +113,8 @@ func ovnKubernetesResidue() cleanup.Residue {
 }
 
 func buildOVNKubernetes(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(ovnKubernetesConf,
+		"ovnkube-node writes it as the last step of its start: that is the node's readiness")
 	o := in.Node.Networking.OVNKubernetes
 	overhead := ovnOverhead
 	if overIPv6(in) {
@@ -145,7 +145,5 @@ func buildOVNKubernetes(in Input) (Built, error) {
 			"at its start %s joins a bridge, which takes its addresses and routes: the node's connections pause, and "+
 				"kubelet's --node-ip must be the address that moves", gateway)
 	}
-	b.Wait = in.waitConf(ovnKubernetesConf,
-		"ovnkube-node writes it as the last step of its start: that is the node's readiness")
 	return b, nil
 }

@@ -20,10 +20,9 @@ func romana() Network {
 			Instead:  "calico or cilium",
 		},
 		// its ipam type romana-ipam is no program
-		Conf:    Conf{Writer: WriterDaemonSet, File: romanaConf, Chain: []string{"romana"}},
+		Conf:    byDaemonSet(romanaConf, "romana"),
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its agent brings romana, and not loopback
+		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its agent brings romana, and not loopback
 		Modules: []Module{
 			{Name: "dummy", Why: "romana-lo, the pods' gateway 172.142.0.1"},
 			{Name: "ip_set", Why: "policy"}, {Name: "xt_set", Why: "policy"},
@@ -79,10 +78,9 @@ func romanaResidue() cleanup.Residue {
 }
 
 func buildRomana(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(romanaConf, "its DaemonSet writes it, and only while no other *.conf is there")
 	b.note(Warning, in.NetworkOrigin(),
 		"while romana's agent runs it empties every ipset of this node when an update of its own fails, kube-proxy's "+
 			"in mode ipvs too: run kube-proxy in mode iptables")
-	b.Wait = in.waitConf(romanaConf, "its DaemonSet writes it, and only while no other *.conf is there")
 	return b, nil
 }

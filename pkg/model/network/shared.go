@@ -9,6 +9,17 @@ import (
 // CNIPlugins is the name of the asset with the reference plugins.
 const CNIPlugins = "cni-plugins"
 
+// reference names members of that asset, of that release and newer.
+func reference(minimum string, members ...string) Plugin {
+	return Plugin{Asset: CNIPlugins, Members: members, Minimum: minimum,
+		Source: "https://github.com/containernetworking/plugins"}
+}
+
+// byDaemonSet is a conf that the network's own DaemonSet writes.
+func byDaemonSet(file string, chain ...string) Conf {
+	return Conf{Writer: WriterDaemonSet, File: file, Chain: chain}
+}
+
 func version(major, minor int) values.Version { return values.Version{Major: major, Minor: minor} }
 
 // The families of pods.

@@ -20,11 +20,11 @@ func weave() Network {
 			Upstream: "ended (last release 2.8.1 in January 2021)",
 			Instead:  "calico or cilium",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: weaveConf, Chain: []string{"weave-net", "portmap"}},
+		Conf:    byDaemonSet(weaveConf, "weave-net", "portmap"),
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
+		Plugins: []Plugin{
 			// its init container brings weave-net and weave-ipam, links to one program
-			Source: "https://github.com/containernetworking/plugins"}},
+			reference("v0.8.0", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false),
 			{Name: "ip_set", Why: "policy"},
@@ -94,13 +94,12 @@ func weaveResidue() cleanup.Residue {
 var weaveAdds = encapsulation{most: 87}
 
 func buildWeave(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+	b := in.awaits(weaveConf, "its DaemonSet writes it, and only while no conf of that name is there")
 	if err := b.fitMTU(in, "spec.networking.weave.mtu", in.Node.Networking.Weave.MTU, weaveAdds); err != nil {
 		return b, err
 	}
 	b.note(Info, in.NetworkOrigin(),
 		"weave has addresses of its own range (IPALLOC_RANGE, in kOps the cluster's podCIDR) and looks at no node's "+
 			"pod CIDR")
-	b.Wait = in.waitConf(weaveConf, "its DaemonSet writes it, and only while no conf of that name is there")
 	return b, nil
 }
