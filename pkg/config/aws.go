@@ -25,13 +25,11 @@ const (
 
 const awsAt = "spec.aws"
 
-func awsFields(a *AWS) decode.Set {
-	return decode.Into(func() []decode.Field {
-		return []decode.Field{
-			{Name: "sourceDestCheck", Set: decode.Choice(&a.SourceDestCheck, DisableCheck, DoNothing)},
-			{Name: "countRoutes", Set: decode.Bool(&a.CountRoutes)},
-		}
-	})
+func (a *AWS) fields() []decode.Field {
+	return []decode.Field{
+		decode.Choice("sourceDestCheck", &a.SourceDestCheck, DisableCheck, DoNothing),
+		decode.Bool("countRoutes", &a.CountRoutes),
+	}
 }
 
 // aws refuses what no other cloud has, and says what would have no effect.

@@ -118,15 +118,15 @@ func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string
 // readDocument reads the whole document onto n: metadata into name, spec by the given fields.
 func readDocument(d *decode.Decoder, name *string, fileName string, spec []decode.Field) {
 	metadata := []decode.Field{
-		{Name: "name", Set: decode.Text(name, decode.ValidName)},
-		{Name: "labels", Set: decode.Unread},
-		{Name: "annotations", Set: decode.Unread},
+		decode.Text("name", name, decode.ValidName),
+		decode.Unread("labels"),
+		decode.Unread("annotations"),
 	}
 	// every document has one: only the cluster's is worth remembering
 	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints}
 	top.Mapping(d.Doc.Root, "", []decode.Field{
-		{Name: "apiVersion", Set: decode.Unread},
-		{Name: "kind", Set: decode.Unread},
+		decode.Unread("apiVersion"),
+		decode.Unread("kind"),
 		{Name: "metadata", Set: func(_ *decode.Decoder, v *document.Value, at string) { top.Mapping(v, at, metadata) }},
 		{Name: "spec", Set: func(_ *decode.Decoder, v *document.Value, at string) { d.Mapping(v, at, spec) }},
 	})

@@ -32,7 +32,7 @@ func (r *reader) nodeupSpec() []decode.Field {
 	n := r.node
 	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
 	return append(slices.DeleteFunc(r.common(), func(f decode.Field) bool { return !slices.Contains(wanted, f.Name) }),
-		decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
+		decode.Ports("serviceNodePortRange", &n.NodePortRange))
 }
 
 // setPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they
@@ -78,6 +78,6 @@ func (l *loader) leftOut() {
 func (l *loader) sysctlsLast(n *Node) {
 	if said := l.cluster.Root.Get("spec").Get("sysctlParameters"); said != nil && n.kops.cluster {
 		d := decode.Decoder{Doc: l.cluster, Origins: n.origins, Checks: l.checks, Hints: hints{}}
-		extras.Sysctls(&n.SysctlParameters)(&d, said, "spec.sysctlParameters")
+		extras.Sysctls(&n.SysctlParameters).Set(&d, said, "spec.sysctlParameters")
 	}
 }

@@ -27,26 +27,25 @@ type reader struct {
 func (r *reader) cluster() []decode.Field {
 	n, fields := r.node, r.common()
 	if r.dialect.Nested {
-		fields = append(fields, decode.Field{Name: "cloudProvider", Set: kops.Cloud(&n.CloudProvider)})
+		fields = append(fields, kops.Cloud(&n.CloudProvider))
 	} else {
-		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}),
-			r.ranges()...)
+		fields = append(append(fields, decode.Text("cloudProvider", &n.CloudProvider, nil)), r.ranges()...)
 	}
 	if r.dialect.Lenient {
 		return append(fields, kops.NodePorts(&n.NodePortRange))
 	}
-	return append(fields, decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
+	return append(fields, decode.Ports("serviceNodePortRange", &n.NodePortRange))
 }
 
 // ranges are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
 func (r *reader) ranges() []decode.Field {
 	n := r.node
 	fields := []decode.Field{
-		{Name: "topology", Set: decode.Into(func() []decode.Field { return n.Topology.fields() })},
-		{Name: "podCIDR", Set: decode.CIDRs(&n.PodCIDR)},
-		{Name: "nonMasqueradeCIDR", Set: decode.CIDRs(&n.NonMasqueradeCIDR)},
-		{Name: "serviceClusterIPRange", Set: decode.CIDRs(&n.ServiceClusterIPRange)},
-		{Name: "networkCIDR", Set: decode.CIDRs(&n.NetworkCIDR)},
+		decode.Into("topology", n.Topology.fields),
+		decode.CIDRs("podCIDR", &n.PodCIDR),
+		decode.CIDRs("nonMasqueradeCIDR", &n.NonMasqueradeCIDR),
+		decode.CIDRs("serviceClusterIPRange", &n.ServiceClusterIPRange),
+		decode.CIDRs("networkCIDR", &n.NetworkCIDR),
 	}
 	if !r.dialect.Nested {
 		return fields
@@ -62,19 +61,18 @@ func (r *reader) group() []decode.Field {
 			n.kops.role = d.Doc.Dialect.Lenient
 			kops.Role(&n.Role)(d, v, at)
 		}},
-		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000),
-			About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
-		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000),
-			About: "how many nodes the whole group may have"},
+		decode.Number("minSize", &unread, 0, 100_000).
+			About("how few nodes the whole group has; kubenet's routes are held against what the cloud allows"),
+		decode.Number("maxSize", &unread, 0, 100_000).About("how many nodes the whole group may have"),
 	)
 }
 
 func (r *reader) own() []decode.Field {
 	n := r.node
 	return append(r.common(),
-		decode.Field{Name: "nodeGroup", Set: decode.Text(&n.NodeGroup, decode.ValidName)},
-		decode.Field{Name: "address", Set: decode.Addresses(&n.Address)},
-		decode.Field{Name: "podCIDRs", Set: decode.CIDRList(&n.PodCIDRs)},
+		decode.Text("nodeGroup", &n.NodeGroup, decode.ValidName),
+		decode.Addresses("address", &n.Address),
+		decode.CIDRList("podCIDRs", &n.PodCIDRs),
 	)
 }
 
@@ -87,84 +85,87 @@ func (r *reader) common() []decode.Field {
 		assets = kops.Mirror(&n.AssetsMirror, &n.kops.ownPlugins, extras.ValidMirror)
 	}
 	fields := []decode.Field{
-		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
-		{Name: "containerRuntime", Set: decode.Choice(&n.ContainerRuntime, "containerd", "docker")},
-		{Name: "networking", Set: r.networking()},
-		{Name: "sysctlParameters", Set: extras.Sysctls(&n.SysctlParameters)},
-		{Name: "assets", Set: assets},
-		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, extras.ValidMirror)},
-		{Name: "kubelet", Set: decode.Into(func() []decode.Field { return n.Kubelet.fields() })},
-		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
-			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy),
-				About: "whether it runs: false where the network serves the services, as Cilium, kube-router and " +
-					"Calico with eBPF can; then what any of its modes left goes"},
-				{Name: "proxyMode", Set: decode.Choice(&n.ProxyMode, "iptables", "ipvs", "nftables", "userspace"),
-					Newer: true,
-					About: "the mode that it runs in, as who starts it has it: what other modes left goes when it says " +
-						"at port 10249 that it runs in this one"}}
-		})},
-		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
-		{Name: "fileAssets", Set: extras.Files(&n.FileAssets, r.files, n.meant)},
-		{Name: "hooks", Set: extras.Hooks(&n.Hooks, n.meant)},
+		decode.Version("kubernetesVersion", &n.KubernetesVersion),
+		decode.Choice("containerRuntime", &n.ContainerRuntime, "containerd", "docker"),
+		r.networking(),
+		extras.Sysctls(&n.SysctlParameters),
+		assets,
+		decode.Text("assetsMirror", &n.AssetsMirror, extras.ValidMirror),
+		decode.Into("kubelet", n.Kubelet.fields),
+		decode.Into("kubeProxy", func() []decode.Field {
+			return []decode.Field{
+				decode.OptionalBool("enabled", &n.KubeProxy).
+					About("whether it runs: false where the network serves the services, as Cilium, kube-router and " +
+						"Calico with eBPF can; then what any of its modes left goes"),
+				decode.Choice("proxyMode", &n.ProxyMode, "iptables", "ipvs", "nftables", "userspace").Newer().
+					About("the mode that it runs in, as who starts it has it: what other modes left goes when it says " +
+						"at port 10249 that it runs in this one"),
+			}
+		}),
+		decode.Into("containerd", n.Containerd.fields),
+		extras.Files(&n.FileAssets, r.files, n.meant),
+		extras.Hooks(&n.Hooks, n.meant),
 	}
 	if r.dialect.Lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
-	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
-	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)},
-		decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })},
-		decode.Field{Name: "certificates", Set: extras.Certificates(&n.Certificates)},
-		decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
-			return n.Prune.Fields()
-		})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
+	return append(fields,
+		followLinks(n).Newer(),
+		decode.Into("aws", n.AWS.fields),
+		decode.Into("drift", func() []decode.Field { return n.Drift.Fields(r.kinds) }),
+		extras.Certificates(&n.Certificates),
+		decode.Into("prune", n.Prune.Fields),
+		decode.Into("update", n.Update.Fields))
 }
 
 // followLinks reads the links of the host that may be followed.
-func followLinks(n *Node) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func followLinks(n *Node) decode.Field {
+	return decode.Field{Name: "followLinks", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		n.FollowLinks = nil
 		seen := make(decode.Keys)
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			var link string
-			if decode.AbsolutePath(&link)(d, v, item); link != "" && d.Unique(seen, link, v.Pos, item) {
+			if decode.AbsolutePath("", &link).Set(d, v, item); link != "" && d.Unique(seen, link, v.Pos, item) {
 				n.FollowLinks = append(n.FollowLinks, link)
 			}
 		})(d, v, at)
-	}
+	}}
 }
 
 func (t *Topology) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "nodes", Set: decode.Choice(&t.Nodes, "public", "private")},
-		{Name: "controlPlane", Set: decode.Choice(&t.ControlPlane, "public", "private")},
+		decode.Choice("nodes", &t.Nodes, "public", "private"),
+		decode.Choice("controlPlane", &t.ControlPlane, "public", "private"),
 	}
 }
 
 func (k *Kubelet) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "networkPluginName", Set: decode.Text(&k.NetworkPluginName, nil)},
-		{Name: "networkPluginMTU", Set: decode.MTU(&k.NetworkPluginMTU)},
-		{Name: "networkPluginDir", Set: decode.AbsolutePath(&k.NetworkPluginDir)},
-		{Name: "cniBinDir", Set: decode.AbsolutePath(&k.CNIBinDir)},
-		{Name: "cniConfDir", Set: decode.AbsolutePath(&k.CNIConfDir)},
-		{Name: "nonMasqueradeCIDR", Set: decode.CIDRs(&k.NonMasqueradeCIDR)},
-		{Name: "hairpinMode", Set: decode.Choice(&k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none")},
-		{Name: "podCIDR", Set: decode.CIDRs(&k.PodCIDR)},
-		{Name: "reconcileCIDR", Set: decode.OptionalBool(&k.ReconcileCIDR)},
-		{Name: "configureCbr0", Set: decode.OptionalBool(&k.ConfigureCBR0)},
-		{Name: "maxPods", Set: decode.Number(&k.MaxPods, 1, 10_000)},
-		{Name: "nodeIP", Set: notOfKops(decode.Text(&k.NodeIP, validNodeIP)), Newer: true},
-		{Name: "resolvConf", Set: notOfKops(decode.Text(&k.ResolvConf, validResolvConf)), Newer: true},
+		decode.Text("networkPluginName", &k.NetworkPluginName, nil),
+		decode.MTU("networkPluginMTU", &k.NetworkPluginMTU),
+		decode.AbsolutePath("networkPluginDir", &k.NetworkPluginDir),
+		decode.AbsolutePath("cniBinDir", &k.CNIBinDir),
+		decode.AbsolutePath("cniConfDir", &k.CNIConfDir),
+		decode.CIDRs("nonMasqueradeCIDR", &k.NonMasqueradeCIDR),
+		decode.Choice("hairpinMode", &k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none"),
+		decode.CIDRs("podCIDR", &k.PodCIDR),
+		decode.OptionalBool("reconcileCIDR", &k.ReconcileCIDR),
+		decode.OptionalBool("configureCbr0", &k.ConfigureCBR0),
+		decode.Number("maxPods", &k.MaxPods, 1, 10_000),
+		notOfKops(decode.Text("nodeIP", &k.NodeIP, validNodeIP)).Newer(),
+		notOfKops(decode.Text("resolvConf", &k.ResolvConf, validResolvConf)).Newer(),
 	}
 }
 
 // notOfKops passes over what a document of kOps says: nodeup acts on it, and kops.LeftOut says so.
-func notOfKops(set decode.Set) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func notOfKops(f decode.Field) decode.Field {
+	set := f.Set
+	f.Set = func(d *decode.Decoder, v *document.Value, at string) {
 		if d.Describing() || !d.Doc.Dialect.Lenient {
 			set(d, v, at)
 		}
 	}
+	return f
 }
 
 // validNodeIP takes addresses, ranges and names of links (at most 15 bytes, without a slash or
@@ -198,8 +199,8 @@ func validResolvConf(s string) string {
 
 func (c *Containerd) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "address", Set: decode.AbsolutePath(&c.Address)},
-		{Name: "configPath", Set: decode.AbsolutePath(&c.ConfigPath)},
+		decode.AbsolutePath("address", &c.Address),
+		decode.AbsolutePath("configPath", &c.ConfigPath),
 	}
 }
 

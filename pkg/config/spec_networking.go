@@ -5,10 +5,10 @@ import (
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
-func (r *reader) networking() decode.Set {
+func (r *reader) networking() decode.Field {
 	n := r.node
 	w := &n.Networking
-	return decode.Into(func() []decode.Field {
+	return decode.Into("networking", func() []decode.Field {
 		fields := w.Fields(&n.CNI)
 		if r.dialect.Nested {
 			fields = append(fields, r.ranges()...)

@@ -113,25 +113,25 @@ func Decode(src document.Source) (*AgentFile, document.Diagnostics) {
 
 func (a *AgentFile) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "store", Set: decode.Text(&a.Store, validStore)},
-		{Name: "cluster", Set: decode.Text(&a.Cluster, decode.ValidName)},
-		{Name: "nodeGroup", Set: decode.Text(&a.NodeGroup, decode.ValidName)},
-		{Name: "node", Set: decode.Text(&a.Node, decode.ValidName)},
-		{Name: "storeCA", Set: decode.AbsolutePath(&a.StoreCA)},
-		{Name: "storeCert", Set: decode.AbsolutePath(&a.StoreCert)},
-		{Name: "storeKey", Set: decode.AbsolutePath(&a.StoreKey)},
-		{Name: "storeTokenFile", Set: decode.AbsolutePath(&a.StoreTokenFile)},
-		{Name: "pin", Set: decode.Text(&a.Pin, decode.ValidSHA256)},
-		{Name: "trustedKeys", Set: decode.Texts(&a.TrustedKeys, validKey)},
-		{Name: "insecureUnsigned", Set: decode.Bool(&a.InsecureUnsigned)},
-		{Name: "kubeconfig", Set: decode.AbsolutePath(&a.Kubeconfig)},
-		{Name: "interval", Set: decode.Duration(&a.Interval, MinInterval, maxInterval)},
-		{Name: "probes", Set: decode.Texts(&a.Probes, validProbe)},
-		{Name: "logFormat", Set: decode.Text(&a.LogFormat, validLogFormat)},
-		{Name: "probeWindow", Set: decode.Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
-		{Name: "metrics", Set: decode.Text(&a.Metrics, ValidMetrics)},
-		{Name: "nodeStatus", Set: decode.Text(&a.NodeStatus, ValidNodeStatus)},
-		{Name: "statusGroup", Set: decode.Text(&a.StatusGroup, validGroup)},
+		decode.Text("store", &a.Store, validStore),
+		decode.Text("cluster", &a.Cluster, decode.ValidName),
+		decode.Text("nodeGroup", &a.NodeGroup, decode.ValidName),
+		decode.Text("node", &a.Node, decode.ValidName),
+		decode.AbsolutePath("storeCA", &a.StoreCA),
+		decode.AbsolutePath("storeCert", &a.StoreCert),
+		decode.AbsolutePath("storeKey", &a.StoreKey),
+		decode.AbsolutePath("storeTokenFile", &a.StoreTokenFile),
+		decode.Text("pin", &a.Pin, decode.ValidSHA256),
+		decode.Texts("trustedKeys", &a.TrustedKeys, validKey),
+		decode.Bool("insecureUnsigned", &a.InsecureUnsigned),
+		decode.AbsolutePath("kubeconfig", &a.Kubeconfig),
+		decode.Duration("interval", &a.Interval, MinInterval, maxInterval),
+		decode.Texts("probes", &a.Probes, validProbe),
+		decode.Text("logFormat", &a.LogFormat, validLogFormat),
+		decode.Duration("probeWindow", &a.ProbeWindow, minProbeWindow, maxProbeWindow),
+		decode.Text("metrics", &a.Metrics, ValidMetrics),
+		decode.Text("nodeStatus", &a.NodeStatus, ValidNodeStatus),
+		decode.Text("statusGroup", &a.StatusGroup, validGroup),
 		{Name: "statusObject", Set: statusObject(&a.StatusObject)},
 		{Name: "peers", Set: peerFields(&a.Peers)},
 	}
@@ -179,11 +179,11 @@ func validStore(s string) string {
 func statusObject(to *string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindBool {
-			decode.Text(to, validStore)(d, v, at)
+			decode.Text("statusObject", to, validStore).Set(d, v, at)
 			return
 		}
 		var on bool
-		if decode.Bool(&on)(d, v, at); on {
+		if decode.Bool("statusObject", &on).Set(d, v, at); on {
 			*to = On
 		}
 	}

@@ -36,10 +36,10 @@ func peerFields(p *Peers) decode.Set {
 		p.Port = DefaultPeersPort
 		errors := d.Doc.Diags.HasErrors()
 		d.Mapping(v, at, []decode.Field{
-			{Name: "keyFile", Set: decode.AbsolutePath(&p.KeyFile)},
-			{Name: "port", Set: decode.Number(&p.Port, 1, 65535)},
-			{Name: "ask", Set: decode.EachAddress(&p.Ask)},
-			{Name: "answer", Set: decode.Ranges(&p.Answer)},
+			decode.AbsolutePath("keyFile", &p.KeyFile),
+			decode.Number("port", &p.Port, 1, 65535),
+			decode.EachAddress("ask", &p.Ask),
+			decode.Ranges("answer", &p.Answer),
 		})
 		if d.Describing() || !errors && d.Doc.Diags.HasErrors() {
 			return

@@ -14,8 +14,8 @@ import (
 )
 
 // CIDRs takes one range, or one of each family with a comma between them.
-func CIDRs(to *values.CIDRs) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func CIDRs(name string, to *values.CIDRs) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.WrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
 			return
@@ -31,19 +31,19 @@ func CIDRs(to *values.CIDRs) Set {
 		if d.oneOfEachFamily(v, at, all) {
 			*to = all
 		}
-	}
+	}}
 }
 
 // CIDRList takes a list of ranges, at most one of each family.
-func CIDRList(to *values.CIDRs) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func CIDRList(name string, to *values.CIDRs) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		var all []netip.Prefix
 		before := d.Doc.Errors
-		Ranges(&all)(d, v, at)
+		Ranges(name, &all).Set(d, v, at)
 		if d.Doc.Errors == before && d.oneOfEachFamily(v, at, all) {
 			*to = all
 		}
-	}
+	}}
 }
 
 func (d *Decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
@@ -148,8 +148,8 @@ func (d *Decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs
 }
 
 // Addresses takes one address, or one of each family with a comma between them.
-func Addresses(to *values.Addresses) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Addresses(name string, to *values.Addresses) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
 		if v.Kind != document.KindString {
 			d.WrongKind(v, at, "a string: "+expected)
@@ -173,14 +173,14 @@ func Addresses(to *values.Addresses) Set {
 			return
 		}
 		*to = all
-	}
+	}}
 }
 
 // Ports takes a range such as 30000-32767. In a document of kOps it is also 30000+2767 or 30000, as
 // Kubernetes' own flags have it.
 // https://github.com/kubernetes/apimachinery/blob/master/pkg/util/net/port_range.go
-func Ports(to *values.PortRange) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Ports(name string, to *values.PortRange) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		first, last, _ := strings.Cut(v.Text, "-")
 		if d.Doc.Dialect.Lenient {
 			first, last = portEnds(v.Text)
@@ -196,7 +196,7 @@ func Ports(to *values.PortRange) Set {
 			return
 		}
 		*to = values.PortRange{First: uint16(f), Last: uint16(l)}
-	}
+	}}
 }
 
 // portEnds are the first and the last port of a range in any of the forms that Kubernetes takes.
@@ -218,8 +218,8 @@ func portEnds(text string) (first, last string) {
 }
 
 // Ranges takes a list of ranges.
-func Ranges(to *[]netip.Prefix) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Ranges(name string, to *[]netip.Prefix) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		*to = nil
 		List(func(d *Decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
@@ -230,17 +230,17 @@ func Ranges(to *[]netip.Prefix) Set {
 				*to = append(*to, p)
 			}
 		})(d, v, at)
-	}
+	}}
 }
 
 // EachAddress takes a list of addresses of hosts.
-func EachAddress(to *[]netip.Addr) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func EachAddress(name string, to *[]netip.Addr) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		*to = nil
 		List(func(d *Decoder, v *document.Value, at string) {
 			var one values.Addresses
-			Addresses(&one)(d, v, at)
+			Addresses(name, &one).Set(d, v, at)
 			*to = append(*to, one...)
 		})(d, v, at)
-	}
+	}}
 }

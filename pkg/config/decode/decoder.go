@@ -41,9 +41,27 @@ type Set func(d *Decoder, v *document.Value, path string)
 type Field struct {
 	Name     string
 	Set      Set
-	Unlisted bool   // known, but not named to somebody who looks for a field
-	About    string // what it is, for the manual, where no struct has a field whose comment says it
-	Newer    bool   // agents of earlier releases do not know it: see [Decoder.Newer]
+	about    string
+	unlisted bool
+	newer    bool
+}
+
+// Unlisted is f as a field that is known, but not named to somebody who looks for one.
+func (f Field) Unlisted() Field {
+	f.unlisted = true
+	return f
+}
+
+// About is f with what it is, for the manual, where no struct has a field whose comment says it.
+func (f Field) About(what string) Field {
+	f.about = what
+	return f
+}
+
+// Newer is f as a field that agents of earlier releases do not know: see [Decoder.Newer].
+func (f Field) Newer() Field {
+	f.newer = true
+	return f
 }
 
 // Mapping reads v, which must be a mapping, field by field.
@@ -81,7 +99,7 @@ func (d *Decoder) field(f *Field, e *document.Entry, path string, listed bool) {
 	if !listed {
 		d.Origins[path] = d.Doc.Origin(e.Pos)
 	}
-	if f.Newer {
+	if f.newer {
 		d.Newer(e.Pos, path, "the field "+path)
 	}
 	f.Set(d, e.Value, path)
@@ -120,9 +138,9 @@ func (d *Decoder) Newer(p document.Pos, path, what string) {
 	}
 }
 
-// Into is the set of a nested mapping.
-func Into(fields func() []Field) Set {
-	return func(d *Decoder, v *document.Value, path string) { d.Mapping(v, path, fields()) }
+// Into is a nested mapping.
+func Into(name string, fields func() []Field) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) { d.Mapping(v, at, fields()) }}
 }
 
 // List calls item for each entry of v, which must be a list.
@@ -138,8 +156,10 @@ func List(item Set) Set {
 	}
 }
 
-// Unread takes a field that others read and we do not.
-func Unread(*Decoder, *document.Value, string) {}
+// Unread is a field that others read and we do not.
+func Unread(name string) Field {
+	return Field{Name: name, Set: func(*Decoder, *document.Value, string) {}}
+}
 
 // Join is the path of a field below another one, or at the top of a document.
 func Join(at, name string) string {
@@ -156,7 +176,7 @@ func (d *Decoder) unknownField(e *document.Entry, at string, fields []Field) {
 	var names, listed []string
 	for _, f := range fields {
 		names = append(names, f.Name)
-		if !f.Unlisted {
+		if !f.unlisted {
 			listed = append(listed, f.Name)
 		}
 	}

@@ -29,11 +29,11 @@ func (d *Decoder) Describing() bool { return d.descriptions != nil }
 // describe notes fields instead of reading them.
 func (d *Decoder) describe(at string, fields []Field) {
 	for _, f := range fields {
-		if f.Unlisted {
+		if f.unlisted {
 			continue
 		}
 		i := len(*d.descriptions)
-		*d.descriptions = append(*d.descriptions, Description{Path: Join(at, f.Name), About: f.About, Newer: f.Newer})
+		*d.descriptions = append(*d.descriptions, Description{Path: Join(at, f.Name), About: f.about, Newer: f.newer})
 		takes := d.takes(f.Set, Join(at, f.Name))
 		(*d.descriptions)[i].Takes = takes
 	}

@@ -74,8 +74,8 @@ func Merging[T any](list *[]T, key func(T) string) func(T) {
 
 // Entries reads a list of mappings in the place of what an earlier document listed, and keeps where
 // each entry stands: the origin of "spec.networking.custom.ports[0]".
-func Entries[T any](to *[]T, fields func(*T) []Field, required ...string) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Entries[T any](name string, to *[]T, fields func(*T) []Field, required ...string) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		d.fresh(at, len(*to))
 		*to = nil
 		List(func(d *Decoder, v *document.Value, at string) {
@@ -85,30 +85,30 @@ func Entries[T any](to *[]T, fields func(*T) []Field, required ...string) Set {
 			d.Origins[at] = d.Doc.Origin(v.Pos)
 			*to = append(*to, x)
 		})(d, v, at)
-	}
+	}}
 }
 
 // Each takes a list of what one takes, in the place of what an earlier document listed.
-func Each[T any](to *[]T, one func(*T) Set) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Each[T any](name string, to *[]T, one func(*T) Set) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		*to = nil
 		List(func(d *Decoder, v *document.Value, at string) {
 			var x T
 			one(&x)(d, v, at)
 			*to = append(*to, x)
 		})(d, v, at)
-	}
+	}}
 }
 
 // Names reads a list of strings as [Texts] does, and keeps where each stands.
-func Names(to *[]string, valid func(string) string) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Names(name string, to *[]string, valid func(string) string) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		d.fresh(at, len(*to))
-		Texts(to, valid)(d, v, at)
+		Texts(name, to, valid).Set(d, v, at)
 		for i, item := range v.Items {
 			d.Origins[Index(at, i)] = d.Doc.Origin(item.Pos)
 		}
-	}
+	}}
 }
 
 // fresh forgets where the entries of an earlier document's list stood.

@@ -13,8 +13,8 @@ import (
 
 // Text takes a string. valid may be nil; else it says what is wrong with a string: what was
 // expected, or "".
-func Text(to *string, valid func(string) string) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Text(name string, to *string, valid func(string) string) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.WrongKind(v, at, "a string")
 			return
@@ -26,18 +26,18 @@ func Text(to *string, valid func(string) string) Set {
 			}
 		}
 		*to = v.Text
-	}
+	}}
 }
 
 // Texts takes a list of strings, each valid as in text; the document's list replaces what was
 // there.
-func Texts(to *[]string, valid func(string) string) Set {
-	return Each(to, func(s *string) Set { return Text(s, valid) })
+func Texts(name string, to *[]string, valid func(string) string) Field {
+	return Each(name, to, func(s *string) Set { return Text(name, s, valid).Set })
 }
 
 // Choice takes one of a few strings. Case counts, but a near miss is named.
-func Choice(to *string, allowed ...string) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Choice(name string, to *string, allowed ...string) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.WrongKind(v, at, OneOf(allowed))
 			return
@@ -53,12 +53,12 @@ func Choice(to *string, allowed ...string) Set {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		d.Bad(v, at, OneOf(allowed), hint)
-	}
+	}}
 }
 
 // Bool takes true or false; yes and no where the dialect has them.
-func Bool(to *bool) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Bool(name string, to *bool) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		if v.Kind == document.KindBool {
 			*to = strings.EqualFold(v.Text, "true")
 			return
@@ -88,22 +88,22 @@ func Bool(to *bool) Set {
 			return
 		}
 		d.Bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
-	}
+	}}
 }
 
 // OptionalBool is [Bool] for a field of which it matters whether it is said.
-func OptionalBool(to **bool) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func OptionalBool(name string, to **bool) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		var b bool
-		Bool(&b)(d, v, at)
+		Bool(name, &b).Set(d, v, at)
 		*to = &b
-	}
+	}}
 }
 
 // Number takes a whole number from low to high. In a document of kOps, whose types have 0 where
 // nobody says a number, a 0 below low is not set.
-func Number(to *int, low, high int) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Number(name string, to *int, low, high int) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
 		n, err := strconv.Atoi(v.Text)
 		switch {
@@ -119,7 +119,7 @@ func Number(to *int, low, high int) Set {
 		default:
 			*to = n
 		}
-	}
+	}}
 }
 
 // The MTUs that IPv4 and the kernel's headers allow: RFC 791 asks every host for 576, and the
@@ -130,25 +130,25 @@ const (
 )
 
 // MTU takes the size of packets that a link may have.
-func MTU(to *int) Set { return Number(to, minMTU, maxMTU) }
+func MTU(name string, to *int) Field { return Number(name, to, minMTU, maxMTU) }
 
 // AutoMTU is an MTU where 0 means: let the network detect it.
-func AutoMTU(to *int) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func AutoMTU(name string, to *int) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		if v.Kind == document.KindInt && v.Text == "0" {
 			*to = 0
 			return
 		}
-		MTU(to)(d, v, at)
-	}
+		MTU(name, to).Set(d, v, at)
+	}}
 }
 
 // Port takes the number of a port.
-func Port(to *int) Set { return Number(to, 1, 65535) }
+func Port(name string, to *int) Field { return Number(name, to, 1, 65535) }
 
 // Version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
-func Version(to *values.Version) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Version(name string, to *values.Version) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
 			hint = "write the version that the URL names: " + named
@@ -162,7 +162,7 @@ func Version(to *values.Version) Set {
 			return
 		}
 		*to = parsed
-	}
+	}}
 }
 
 // versionIn is the version of Kubernetes that a URL names, as kOps reads one of a mirror or of a
@@ -179,8 +179,8 @@ func versionIn(text string) string {
 }
 
 // Duration takes a span of time from low to high.
-func Duration(to *time.Duration, low, high time.Duration) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func Duration(name string, to *time.Duration, low, high time.Duration) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		parsed, err := time.ParseDuration(v.Text)
 		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
 			hint := ""
@@ -191,12 +191,12 @@ func Duration(to *time.Duration, low, high time.Duration) Set {
 			return
 		}
 		*to = parsed
-	}
+	}}
 }
 
 // AbsolutePath takes a clean absolute path, not the root itself.
-func AbsolutePath(to *string) Set {
-	return func(d *Decoder, v *document.Value, at string) {
+func AbsolutePath(name string, to *string) Field {
+	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.WrongKind(v, at, "a string: an absolute path")
 			return
@@ -212,5 +212,5 @@ func AbsolutePath(to *string) Set {
 			return
 		}
 		*to = clean
-	}
+	}}
 }

@@ -14,22 +14,22 @@ import (
 )
 
 // Assets takes spec.assets of our own documents.
-func Assets(to *[]Asset) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func Assets(to *[]Asset) decode.Field {
+	return decode.Field{Name: "assets", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(a Asset) string { return a.Name })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			a := Asset{Arch: make(map[string]AssetFile), Origin: d.Doc.Origin(v.Pos)}
 			d.Mapping(v, item, []decode.Field{
-				{Name: "name", Set: decode.Text(&a.Name, decode.ValidName)},
-				{Name: "version", Set: decode.Text(&a.Version, nil)},
-				{Name: "members", Set: decode.Texts(&a.Members, decode.ValidMember)},
-				{Name: "arch", Set: decode.Into(func() []decode.Field {
+				decode.Text("name", &a.Name, decode.ValidName),
+				decode.Text("version", &a.Version, nil),
+				decode.Texts("members", &a.Members, decode.ValidMember),
+				decode.Into("arch", func() []decode.Field {
 					return []decode.Field{
-						{Name: "amd64", Set: assetFile(a.Arch, "amd64"), About: "of x86-64"},
-						{Name: "arm64", Set: assetFile(a.Arch, "arm64"), About: "of 64-bit ARM"},
+						assetFile(a.Arch, "amd64").About("of x86-64"),
+						assetFile(a.Arch, "arm64").About("of 64-bit ARM"),
 					}
-				})},
+				}),
 			})
 			if !d.Required(v, item, "name", "arch") ||
 				!d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
@@ -38,22 +38,22 @@ func Assets(to *[]Asset) decode.Set {
 			d.Origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
 			put(a)
 		})(d, v, at)
-	}
+	}}
 }
 
-func assetFile(to map[string]AssetFile, arch string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func assetFile(to map[string]AssetFile, arch string) decode.Field {
+	return decode.Field{Name: arch, Set: func(d *decode.Decoder, v *document.Value, at string) {
 		var f AssetFile
 		d.Mapping(v, at, []decode.Field{
-			{Name: "sha256", Set: decode.Text(&f.SHA256, decode.ValidSHA256)},
-			{Name: "sha512", Set: decode.Text(&f.SHA512, decode.ValidSHA512)},
-			{Name: "urls", Set: decode.Texts(&f.URLs, decode.ValidURL)},
+			decode.Text("sha256", &f.SHA256, decode.ValidSHA256),
+			decode.Text("sha512", &f.SHA512, decode.ValidSHA512),
+			decode.Texts("urls", &f.URLs, decode.ValidURL),
 		})
 		if hashed(d, v, at) && d.Required(v, at, "urls") && len(f.URLs) == 0 {
 			d.Bad(v.Get("urls"), at+".urls", "at least one URL", "")
 		}
 		to[arch] = f
-	}
+	}}
 }
 
 // hashed reports a file of an asset that says no hash, or two.

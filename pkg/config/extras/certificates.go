@@ -77,8 +77,8 @@ const (
 )
 
 // Certificates takes spec.certificates.
-func Certificates(to *[]Certificate) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func Certificates(to *[]Certificate) decode.Field {
+	return decode.Field{Name: "certificates", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(c Certificate) string { return c.Name })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
@@ -93,33 +93,33 @@ func Certificates(to *[]Certificate) decode.Set {
 			d.Origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
 			put(c)
 		})(d, v, at)
-	}
+	}}
 }
 
 func (c *Certificate) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "name", Set: decode.Text(&c.Name, decode.ValidName)},
-		{Name: "source", Set: decode.Choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
-		{Name: "ca", Set: decode.Text(&c.CA, decode.ValidName)},
-		{Name: "signer", Set: decode.Text(&c.Signer, validSigner)},
-		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
-		{Name: "organizations", Set: decode.Texts(&c.Organizations, decode.NotEmpty)},
-		{Name: "names", Set: decode.Texts(&c.Names, validSAN)},
-		{Name: "usages", Set: decode.Each(&c.Usages, func(s *string) decode.Set {
-			return decode.Choice(s, "client", "server")
-		})},
-		{Name: "lifetime", Set: decode.Duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
-		{Name: "keyType", Set: decode.Choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
-		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},
-		{Name: "caFile", Set: decode.Text(&c.CAFile, decode.ValidFileName)},
-		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
-		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
-		{Name: "kubeconfig", Set: decode.Into(func() []decode.Field {
-			return []decode.Field{{Name: "path", Set: decode.AbsolutePath(&c.Kubeconfig.Path)},
-				{Name: "server", Set: decode.Text(&c.Kubeconfig.Server, validAPIServer)}}
-		})},
-		{Name: "restart", Set: decode.Texts(&c.Restart, decode.ValidUnit)},
-		{Name: "reload", Set: decode.Texts(&c.Reload, decode.ValidUnit)},
+		decode.Text("name", &c.Name, decode.ValidName),
+		decode.Choice("source", &c.Source, SourceStore, SourceCA, SourceKubernetes),
+		decode.Text("ca", &c.CA, decode.ValidName),
+		decode.Text("signer", &c.Signer, validSigner),
+		decode.Text("commonName", &c.CommonName, decode.NotEmpty),
+		decode.Texts("organizations", &c.Organizations, decode.NotEmpty),
+		decode.Texts("names", &c.Names, validSAN),
+		decode.Each("usages", &c.Usages, func(s *string) decode.Set {
+			return decode.Choice("usages", s, "client", "server").Set
+		}),
+		decode.Duration("lifetime", (*time.Duration)(&c.Lifetime), minLifetime, maxLifetime),
+		decode.Choice("keyType", &c.KeyType, "ecdsa", "rsa", "ed25519"),
+		decode.AbsolutePath("dir", &c.Dir),
+		decode.Text("caFile", &c.CAFile, decode.ValidFileName),
+		decode.Text("certFile", &c.CertFile, decode.ValidFileName),
+		decode.Text("keyFile", &c.KeyFile, decode.ValidFileName),
+		decode.Into("kubeconfig", func() []decode.Field {
+			return []decode.Field{decode.AbsolutePath("path", &c.Kubeconfig.Path),
+				decode.Text("server", &c.Kubeconfig.Server, validAPIServer)}
+		}),
+		decode.Texts("restart", &c.Restart, decode.ValidUnit),
+		decode.Texts("reload", &c.Reload, decode.ValidUnit),
 	}
 }
 

@@ -32,8 +32,8 @@ type Meant func(roles, groups []string) bool
 
 // Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
 // source.
-func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Field {
+	return decode.Field{Name: "fileAssets", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(f FileAsset) string { return f.Path })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
@@ -46,7 +46,7 @@ func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Set {
 				}
 			}
 		})(d, v, at)
-	}
+	}}
 }
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
@@ -59,18 +59,17 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []blob.Na
 	var roles, groups []string
 	before := d.Doc.Errors
 	d.Mapping(v, at, []decode.Field{
-		{Name: "name", Set: decode.Text(&f.Name, decode.ValidFileName)},
-		{Name: "path", Set: decode.AbsolutePath(&f.Path)},
-		{Name: "content", Set: decode.Text(&content, nil)},
-		{Name: "source", Set: decode.Text(&source, validFileSource),
-			About: "in the place of content: a file of the store, or a directory whose files all go below path"},
-		{Name: "isBase64", Set: decode.Bool(&isBase64), About: "content is base64, for what is no text"},
+		decode.Text("name", &f.Name, decode.ValidFileName),
+		decode.AbsolutePath("path", &f.Path),
+		decode.Text("content", &content, nil),
+		decode.Text("source", &source, validFileSource).
+			About("in the place of content: a file of the store, or a directory whose files all go below path"),
+		decode.Bool("isBase64", &isBase64).About("content is base64, for what is no text"),
 		{Name: "mode", Set: fileMode(&f.Mode)},
-		{Name: "owner", Set: decode.Text(&f.Owner, validOwner)},
-		{Name: "secret", Set: decode.OptionalBool(&secret)},
-		{Name: "roles", Set: decode.Each(&roles, kops.Role), About: aboutRoles},
-		{Name: "nodeGroups", Set: decode.Texts(&groups, decode.ValidName),
-			About: "only nodes of these groups get it; without it all"},
+		decode.Text("owner", &f.Owner, validOwner),
+		decode.OptionalBool("secret", &secret),
+		decode.Each("roles", &roles, kops.Role).About(aboutRoles),
+		decode.Texts("nodeGroups", &groups, decode.ValidName).About("only nodes of these groups get it; without it all"),
 	})
 	if v.Get("source") == nil && !d.Required(v, at, "content") {
 		return nil

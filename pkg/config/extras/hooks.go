@@ -18,8 +18,8 @@ import (
 )
 
 // Hooks takes spec.hooks.
-func Hooks(to *[]Hook, meant Meant) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func Hooks(to *[]Hook, meant Meant) decode.Field {
+	return decode.Field{Name: "hooks", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		number := 0
 		put := decode.Merging(to, func(h Hook) string { return h.Name })
@@ -31,7 +31,7 @@ func Hooks(to *[]Hook, meant Meant) decode.Set {
 			d.Origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
 			put(h)
 		})(d, v, at)
-	}
+	}}
 }
 
 // hookOf reads one entry; false when it is wrong, or meant for other nodes. Number counts those for
@@ -41,15 +41,15 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant 
 	var roles []string
 	manifest, container := "", false
 	d.Mapping(v, at, []decode.Field{
-		{Name: "name", Set: decode.Text(&h.Name, decode.ValidUnit)},
-		{Name: "enabled", Set: decode.Bool(&h.Enabled)},
-		{Name: "manifest", Set: decode.Text(&manifest, nil)},
-		{Name: "useRawManifest", Set: decode.Bool(&h.UseRawManifest)},
-		{Name: "before", Set: decode.Texts(&h.Before, decode.ValidUnit)},
-		{Name: "requires", Set: decode.Texts(&h.Requires, decode.ValidUnit)},
-		{Name: "roles", Set: decode.Each(&roles, kops.Role), About: aboutRoles},
-		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true },
-			Unlisted: true},
+		decode.Text("name", &h.Name, decode.ValidUnit),
+		decode.Bool("enabled", &h.Enabled),
+		decode.Text("manifest", &manifest, nil),
+		decode.Bool("useRawManifest", &h.UseRawManifest),
+		decode.Texts("before", &h.Before, decode.ValidUnit),
+		decode.Texts("requires", &h.Requires, decode.ValidUnit),
+		decode.Each("roles", &roles, kops.Role).About(aboutRoles),
+		decode.Field{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true }}.
+			Unlisted(),
 		dialectsOwn(d, &h),
 	})
 	mine := meant(roles, nil)
@@ -113,14 +113,13 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant 
 // dialectsOwn is the field that only kOps' documents have, or only ours.
 func dialectsOwn(d *decode.Decoder, h *Hook) decode.Field {
 	if !d.Doc.Dialect.Lenient {
-		return decode.Field{Name: "timeout",
-			Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true}
+		return decode.Duration("timeout", (*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout).Newer()
 	}
 	return decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		disabled := !h.Enabled
-		decode.Bool(&disabled)(d, v, at)
+		decode.Bool("disabled", &disabled).Set(d, v, at)
 		h.Enabled = !disabled
-	}, Unlisted: true} // kOps' older spelling
+	}}.Unlisted() // kOps' older spelling
 }
 
 // How long a hook may be given to start.

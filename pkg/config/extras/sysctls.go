@@ -11,8 +11,8 @@ import (
 )
 
 // Sysctls reads kOps' form: a list of "key=value".
-func Sysctls(to *[]Sysctl) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func Sysctls(to *[]Sysctl) decode.Field {
+	return decode.Field{Name: "sysctlParameters", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(s Sysctl) string { return s.Key })
 		one := func(d *decode.Decoder, v *document.Value, item string) {
@@ -33,7 +33,7 @@ func Sysctls(to *[]Sysctl) decode.Set {
 			one = kops.EachLine(one)
 		}
 		decode.List(one)(d, v, at)
-	}
+	}}
 }
 
 func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {

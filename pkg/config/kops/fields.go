@@ -14,14 +14,14 @@ var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets"
 	"isolateControlPlane"}
 
 // Cloud reads kOps' later form of the cloud: a mapping with one key, its name.
-func Cloud(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func Cloud(to *string) decode.Field {
+	return decode.Field{Name: "cloudProvider", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindMap || len(v.Entries) != 1 {
 			d.WrongKind(v, at, "a mapping of one cloud such as aws: {}")
 			return
 		}
 		*to = v.Entries[0].Key
-	}
+	}}
 }
 
 // EachLine takes each line of an entry that sets something here. nodeup joins the entries of kOps'
@@ -76,17 +76,17 @@ func HookName(number int, inGroup bool) string {
 // NodePorts is the field in which kOps has the range of ports that ours have as
 // spec.serviceNodePortRange.
 func NodePorts(to *values.PortRange) decode.Field {
-	return decode.Field{Name: "kubeAPIServer", Set: decode.Into(func() []decode.Field {
-		return []decode.Field{{Name: "serviceNodePortRange", Set: said("spec.serviceNodePortRange", decode.Ports(to))}}
-	})}
+	return decode.Into("kubeAPIServer", func() []decode.Field {
+		return []decode.Field{said("spec.serviceNodePortRange", decode.Ports("serviceNodePortRange", to))}
+	})
 }
 
 // Mirror reads kOps' spec.assets, which says where to download from. Own is set where nothing is
 // fetched from there, as from gs:// and azureblob://: then the plugins are nodeup's.
 // https://kops.sigs.k8s.io/operations/asset-repository/
-func Mirror(to *string, own *bool, valid func(string) string) decode.Set {
-	read := said("spec.assetsMirror", decode.Text(to, valid))
-	return decode.Into(func() []decode.Field {
+func Mirror(to *string, own *bool, valid func(string) string) decode.Field {
+	read := said("spec.assetsMirror", decode.Text("fileRepository", to, valid)).Set
+	return decode.Into("assets", func() []decode.Field {
 		return []decode.Field{{Name: "fileRepository", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString || valid(v.Text) == "" {
 				read(d, v, at)
@@ -104,18 +104,20 @@ func Mirror(to *string, own *bool, valid func(string) string) decode.Set {
 // on, with those beside them that do not concern a node.
 func Nested(ranges []decode.Field) []decode.Field {
 	for i, f := range ranges {
-		ranges[i].Set, ranges[i].Unlisted = said("spec."+f.Name, f.Set), true
+		ranges[i] = said("spec."+f.Name, f).Unlisted()
 	}
 	for _, name := range nestedIgnored {
-		ranges = append(ranges, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
+		ranges = append(ranges, decode.Unread(name).Unlisted())
 	}
 	return ranges
 }
 
 // said keeps an origin where our own documents would say the field: there it is asked for.
-func said(path string, set decode.Set) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func said(path string, f decode.Field) decode.Field {
+	set := f.Set
+	f.Set = func(d *decode.Decoder, v *document.Value, at string) {
 		d.Origins[path] = d.Origins[at]
 		set(d, v, at)
 	}
+	return f
 }

@@ -27,7 +27,7 @@ func (p *Plugins) Fields() []decode.Field {
 	return []decode.Field{
 		{Name: "InstallCNIAssets", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			delete(d.Origins, at) // no field of ours
-			decode.OptionalBool(&p.install)(d, v, at)
+			decode.OptionalBool("InstallCNIAssets", &p.install).Set(d, v, at)
 		}},
 		{Name: "Assets", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			delete(d.Origins, at)

@@ -17,8 +17,8 @@ var roles = [...]struct{ written, role string }{
 func Role(to *string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var s string
-		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d,
-			v, at)
+		decode.Choice("role", &s, roles[0].written, roles[1].written, roles[2].written, roles[3].written,
+			roles[4].written).Set(d, v, at)
 		if r := RoleOf(s); r != "" {
 			*to = r
 		}

@@ -11,5 +11,5 @@ type ACI struct {
 }
 
 func (a *ACI) fields() []decode.Field {
-	return []decode.Field{{Name: "mtu", Set: decode.Number(&a.MTU, 1280, 8900)}} // acc_provision.py
+	return []decode.Field{decode.Number("mtu", &a.MTU, 1280, 8900)} // acc_provision.py
 }

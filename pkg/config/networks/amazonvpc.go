@@ -20,11 +20,11 @@ type AmazonVPC struct {
 
 func (a *AmazonVPC) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "image", Set: decode.Text(&a.Image, nil)},
-		{Name: "imageName", Set: decode.Text(&a.Image, nil), Unlisted: true}, // v1alpha2
-		{Name: "initImage", Set: decode.Text(&a.InitImage, nil)},
-		{Name: "initImageName", Set: decode.Text(&a.InitImage, nil), Unlisted: true}, // v1alpha2
-		{Name: "networkPolicyAgentImage", Set: decode.Text(&a.NetworkPolicyAgent, nil)},
+		decode.Text("image", &a.Image, nil),
+		decode.Text("imageName", &a.Image, nil).Unlisted(), // v1alpha2
+		decode.Text("initImage", &a.InitImage, nil),
+		decode.Text("initImageName", &a.InitImage, nil).Unlisted(), // v1alpha2
+		decode.Text("networkPolicyAgentImage", &a.NetworkPolicyAgent, nil),
 		{Name: "env", Set: env(&a.Env)},
 	}
 }
@@ -35,8 +35,8 @@ func env(to *map[string]string) decode.Set {
 		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 			var name, value string
 			d.Mapping(v, at, []decode.Field{
-				{Name: "name", Set: decode.Text(&name, nil), About: "of the variable"},
-				{Name: "value", Set: decode.Text(&value, nil), About: "of the variable; without it empty"},
+				decode.Text("name", &name, nil).About("of the variable"),
+				decode.Text("value", &value, nil).About("of the variable; without it empty"),
 			})
 			if !d.Required(v, at, "name") {
 				return

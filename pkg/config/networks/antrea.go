@@ -29,13 +29,12 @@ func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard
 
 func (a *Antrea) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "trafficEncapMode",
-			Set: decode.Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
-		{Name: "tunnelType", Set: decode.Choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
-		{Name: "trafficEncryptionMode", Set: decode.Choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
-		{Name: "proxyAll", Set: decode.Bool(&a.ProxyAll)},
-		{Name: "defaultMTU", Set: decode.AutoMTU(&a.DefaultMTU)},
-		{Name: "secondaryNetwork", Set: decode.Bool(&a.SecondaryNetwork)},
+		decode.Choice("trafficEncapMode", &a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly"),
+		decode.Choice("tunnelType", &a.TunnelType, "geneve", "vxlan", "gre", "stt"),
+		decode.Choice("trafficEncryptionMode", &a.TrafficEncryptionMode, "none", "wireGuard", "ipsec"),
+		decode.Bool("proxyAll", &a.ProxyAll),
+		decode.AutoMTU("defaultMTU", &a.DefaultMTU),
+		decode.Bool("secondaryNetwork", &a.SecondaryNetwork),
 	}
 }
 

@@ -21,10 +21,10 @@ type Azure struct {
 
 func (a *Azure) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "scenario", Set: decode.Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay",
-			"dualStackOverlay", "cilium", "azurecni-chained-cilium")},
-		{Name: "mode", Set: decode.Choice(&a.Mode, "transparent", "bridge")},
-		{Name: "ipsToRouteViaHost", Set: decode.Texts(&a.IPsToRouteViaHost, decode.ValidIPv4)},
+		decode.Choice("scenario", &a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay",
+			"dualStackOverlay", "cilium", "azurecni-chained-cilium"),
+		decode.Choice("mode", &a.Mode, "transparent", "bridge"),
+		decode.Texts("ipsToRouteViaHost", &a.IPsToRouteViaHost, decode.ValidIPv4),
 	}
 }
 

@@ -18,8 +18,8 @@ type Bridge struct {
 
 func (b *Bridge) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "mtu", Set: decode.MTU(&b.MTU)},
-		{Name: "hairpin", Set: decode.Bool(&b.Hairpin)},
+		decode.MTU("mtu", &b.MTU),
+		decode.Bool("hairpin", &b.Hairpin),
 		{Name: "nodes", Set: bridgeNodes(&b.Nodes)},
 	}
 }
@@ -31,9 +31,9 @@ func bridgeNodes(to *[]Peer) decode.Set {
 		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 			p := Peer{Origin: d.Doc.Origin(v.Pos)}
 			d.Mapping(v, at, []decode.Field{
-				{Name: "name", Set: decode.Text(&p.Name, decode.ValidName)},
-				{Name: "address", Set: decode.Addresses(&p.Address)},
-				{Name: "podCIDRs", Set: decode.CIDRList(&p.PodCIDRs)},
+				decode.Text("name", &p.Name, decode.ValidName),
+				decode.Addresses("address", &p.Address),
+				decode.CIDRList("podCIDRs", &p.PodCIDRs),
 			})
 			if d.Required(v, at, "name") && d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, at+".name") {
 				put(p)

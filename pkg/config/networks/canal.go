@@ -42,34 +42,32 @@ type Canal struct {
 
 func (c *Canal) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "backend", Set: decode.Choice(&c.Backend, "vxlan", "host-gw", "wireguard", "udp")},
-		{Name: "mtu", Set: decode.MTU(&c.MTU)},
-		{Name: "chainInsertMode", Set: decode.Choice(&c.ChainInsertMode, "insert", "append")},
-		{Name: "cpuRequest", Set: decode.Text(&c.CPURequest, nil)},
-		{Name: "defaultEndpointToHostAction",
-			Set: decode.Choice(&c.DefaultEndpointToHostAction, "ACCEPT", "DROP", "RETURN")},
-		{Name: "disableTxChecksumOffloading", Set: decode.Bool(&c.DisableTxChecksumOffloading)},
-		{Name: "flanneldIptablesForwardRules", Set: decode.OptionalBool(&c.FlannelForwardRules)},
-		{Name: "disableFlannelForwardRules", Set: not(&c.FlannelForwardRules), Unlisted: true}, // v1alpha2
-		{Name: "iptablesBackend", Set: decode.Choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
-		{Name: "logSeveritySys",
-			Set: decode.Choice(&c.LogSeveritySys, "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "NONE")},
-		{Name: "prometheusGoMetricsEnabled", Set: decode.Bool(&c.PrometheusGoMetricsEnabled)},
-		{Name: "prometheusMetricsEnabled", Set: decode.Bool(&c.PrometheusMetricsEnabled)},
-		{Name: "prometheusMetricsPort", Set: decode.Port(&c.PrometheusMetricsPort)},
-		{Name: "prometheusProcessMetricsEnabled", Set: decode.Bool(&c.PrometheusProcessMetricsEnabled)},
-		{Name: "typhaPrometheusMetricsEnabled", Set: decode.Bool(&c.TyphaPrometheusMetricsEnabled)},
-		{Name: "typhaPrometheusMetricsPort", Set: decode.Port(&c.TyphaPrometheusMetricsPort)},
-		{Name: "typhaReplicas", Set: decode.Number(&c.TyphaReplicas, 0, 10_000)},
+		decode.Choice("backend", &c.Backend, "vxlan", "host-gw", "wireguard", "udp"),
+		decode.MTU("mtu", &c.MTU),
+		decode.Choice("chainInsertMode", &c.ChainInsertMode, "insert", "append"),
+		decode.Text("cpuRequest", &c.CPURequest, nil),
+		decode.Choice("defaultEndpointToHostAction", &c.DefaultEndpointToHostAction, "ACCEPT", "DROP", "RETURN"),
+		decode.Bool("disableTxChecksumOffloading", &c.DisableTxChecksumOffloading),
+		decode.OptionalBool("flanneldIptablesForwardRules", &c.FlannelForwardRules),
+		not("disableFlannelForwardRules", &c.FlannelForwardRules).Unlisted(), // v1alpha2
+		decode.Choice("iptablesBackend", &c.IptablesBackend, "Auto", "Legacy", "NFT"),
+		decode.Choice("logSeveritySys", &c.LogSeveritySys, "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "NONE"),
+		decode.Bool("prometheusGoMetricsEnabled", &c.PrometheusGoMetricsEnabled),
+		decode.Bool("prometheusMetricsEnabled", &c.PrometheusMetricsEnabled),
+		decode.Port("prometheusMetricsPort", &c.PrometheusMetricsPort),
+		decode.Bool("prometheusProcessMetricsEnabled", &c.PrometheusProcessMetricsEnabled),
+		decode.Bool("typhaPrometheusMetricsEnabled", &c.TyphaPrometheusMetricsEnabled),
+		decode.Port("typhaPrometheusMetricsPort", &c.TyphaPrometheusMetricsPort),
+		decode.Number("typhaReplicas", &c.TyphaReplicas, 0, 10_000),
 	}
 }
 
 // not takes a boolean that says the opposite of what is kept.
-func not(to **bool) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
-		decode.OptionalBool(to)(d, v, at)
+func not(name string, to **bool) decode.Field {
+	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
+		decode.OptionalBool(name, to).Set(d, v, at)
 		**to = !**to
-	}
+	}}
 }
 
 func (c *Canal) fill(_ *ClusterSettings, o decode.Origins) {

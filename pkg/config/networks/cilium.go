@@ -43,22 +43,20 @@ func (c *Cilium) IPsec() bool { return c.EnableEncryption && c.EncryptionType !=
 
 func (c *Cilium) fields() []decode.Field {
 	fields := []decode.Field{
-		{Name: "version", Set: decode.Text(&c.Version, nil)},
-		{Name: "tunnel", Set: decode.Choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
-		{Name: "ipam",
-			Set: decode.Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
-		{Name: "enableEncryption", Set: decode.Bool(&c.EnableEncryption)},
-		{Name: "encryptionType", Set: decode.Choice(&c.EncryptionType, "ipsec", "wireguard")},
-		{Name: "enableNodePort", Set: decode.Bool(&c.EnableNodePort)},
-		{Name: "etcdManaged", Set: decode.Bool(&c.EtcdManaged)},
-		{Name: "identityAllocationMode", Set: decode.Choice(&c.IdentityAllocationMode, "crd", "kvstore")},
-		{Name: "chainingMode",
-			Set: decode.Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
-		{Name: "cniExclusive", Set: decode.OptionalBool(&c.CNIExclusive)},
-		{Name: "mtu", Set: decode.MTU(&c.MTU)},
+		decode.Text("version", &c.Version, nil),
+		decode.Choice("tunnel", &c.Tunnel, "vxlan", "geneve", "disabled"),
+		decode.Choice("ipam", &c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool"),
+		decode.Bool("enableEncryption", &c.EnableEncryption),
+		decode.Choice("encryptionType", &c.EncryptionType, "ipsec", "wireguard"),
+		decode.Bool("enableNodePort", &c.EnableNodePort),
+		decode.Bool("etcdManaged", &c.EtcdManaged),
+		decode.Choice("identityAllocationMode", &c.IdentityAllocationMode, "crd", "kvstore"),
+		decode.Choice("chainingMode", &c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth"),
+		decode.OptionalBool("cniExclusive", &c.CNIExclusive),
+		decode.MTU("mtu", &c.MTU),
 	}
 	for _, name := range slices.Concat(ciliumFields[:], ciliumUnused[:]) {
-		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
+		fields = append(fields, decode.Unread(name).Unlisted())
 	}
 	return fields
 }

@@ -14,8 +14,8 @@ type CNI struct {
 
 func (c *CNI) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "binDir", Set: decode.AbsolutePath(&c.BinDir)},
-		{Name: "confDir", Set: decode.AbsolutePath(&c.ConfDir)},
-		{Name: "usesSecondaryIP", Set: decode.Bool(&c.UsesSecondaryIP)},
+		decode.AbsolutePath("binDir", &c.BinDir),
+		decode.AbsolutePath("confDir", &c.ConfDir),
+		decode.Bool("usesSecondaryIP", &c.UsesSecondaryIP),
 	}
 }

@@ -15,9 +15,9 @@ type Coil struct {
 
 func (c *Coil) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "ipam", Set: decode.Bool(&c.IPAM)},
-		{Name: "egress", Set: decode.Bool(&c.Egress)},
-		{Name: "compatCalico", Set: decode.Bool(&c.CompatCalico)},
+		decode.Bool("ipam", &c.IPAM),
+		decode.Bool("egress", &c.Egress),
+		decode.Bool("compatCalico", &c.CompatCalico),
 	}
 }
 

@@ -9,5 +9,5 @@ type Contrail struct {
 }
 
 func (c *Contrail) fields() []decode.Field {
-	return []decode.Field{{Name: "operator", Set: decode.Bool(&c.Operator)}}
+	return []decode.Field{decode.Bool("operator", &c.Operator)}
 }

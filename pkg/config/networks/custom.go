@@ -53,30 +53,29 @@ type Custom struct {
 
 func (c *Custom) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "name", Set: decode.Text(&c.Name, decode.ValidName)},
-		{Name: "title", Set: decode.Text(&c.Title, decode.NotEmpty)},
-		{Name: "docs", Set: decode.Text(&c.Docs, nil)},
-		{Name: "kubernetes", Set: decode.Into(func() []decode.Field {
-			return []decode.Field{{Name: "first", Set: decode.Version(&c.First)},
-				{Name: "last", Set: decode.Version(&c.Last)}}
-		}), About: "which releases of Kubernetes it runs with"},
-		{Name: "conf", Set: decode.Into(func() []decode.Field { return c.Conf.fields() })},
-		{Name: "plugins", Set: decode.Entries(&c.Plugins, (*CustomPlugin).fields, "asset", "members")},
-		{Name: "modules", Set: decode.Entries(&c.Modules, (*CustomModule).fields, "name", "why")},
-		{Name: "sysctls", Set: decode.Entries(&c.Sysctls, (*CustomSysctl).fields, "key", "value", "why")},
-		{Name: "mounts", Set: decode.Entries(&c.Mounts, (*CustomMount).fields, "what", "where", "type")},
-		{Name: "packages", Set: decode.Entries(&c.Packages, (*CustomPackage).fields, "name", "on")},
-		{Name: "certificates", Set: decode.Entries(&c.Certificates, (*CustomCertificate).fields, "keypair", "dir")},
-		{Name: "kubeconfig", Set: decode.Text(&c.Kubeconfig, decode.NotEmpty)},
-		{Name: "ports", Set: decode.Entries(&c.Ports, (*CustomPort).fields, "proto", "port", "what")},
-		{Name: "mtu", Set: decode.MTU(&c.MTU)},
-		{Name: "overhead", Set: decode.Number(&c.Overhead, 0, 200)},
-		{Name: "ipv6", Set: decode.Bool(&c.IPv6)},
-		{Name: "requires", Set: decode.Into(func() []decode.Field { return c.Requires.fields() })},
-		{Name: "sharedHost", Set: decode.Into(func() []decode.Field { return c.SharedHost.fields() })},
-		{Name: "signs", Set: decode.Entries(&c.HealthChecks, (*CustomHealthCheck).fields, "what")},
-		{Name: "agents", Set: decode.Texts(&c.Agents, decode.NotEmpty)},
-		{Name: "leftovers", Set: decode.Into(func() []decode.Field { return c.Residue.fields() })},
+		decode.Text("name", &c.Name, decode.ValidName),
+		decode.Text("title", &c.Title, decode.NotEmpty),
+		decode.Text("docs", &c.Docs, nil),
+		decode.Into("kubernetes", func() []decode.Field {
+			return []decode.Field{decode.Version("first", &c.First), decode.Version("last", &c.Last)}
+		}).About("which releases of Kubernetes it runs with"),
+		decode.Into("conf", c.Conf.fields),
+		decode.Entries("plugins", &c.Plugins, (*CustomPlugin).fields, "asset", "members"),
+		decode.Entries("modules", &c.Modules, (*CustomModule).fields, "name", "why"),
+		decode.Entries("sysctls", &c.Sysctls, (*CustomSysctl).fields, "key", "value", "why"),
+		decode.Entries("mounts", &c.Mounts, (*CustomMount).fields, "what", "where", "type"),
+		decode.Entries("packages", &c.Packages, (*CustomPackage).fields, "name", "on"),
+		decode.Entries("certificates", &c.Certificates, (*CustomCertificate).fields, "keypair", "dir"),
+		decode.Text("kubeconfig", &c.Kubeconfig, decode.NotEmpty),
+		decode.Entries("ports", &c.Ports, (*CustomPort).fields, "proto", "port", "what"),
+		decode.MTU("mtu", &c.MTU),
+		decode.Number("overhead", &c.Overhead, 0, 200),
+		decode.Bool("ipv6", &c.IPv6),
+		decode.Into("requires", c.Requires.fields),
+		decode.Into("sharedHost", c.SharedHost.fields),
+		decode.Entries("signs", &c.HealthChecks, (*CustomHealthCheck).fields, "what"),
+		decode.Texts("agents", &c.Agents, decode.NotEmpty),
+		decode.Into("leftovers", c.Residue.fields),
 	}
 }
 

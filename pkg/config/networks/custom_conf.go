@@ -24,10 +24,10 @@ type CustomConf struct {
 
 func (c *CustomConf) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "writer", Set: decode.Choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
-		{Name: "file", Set: decode.Text(&c.File, decode.ValidConfName)},
-		{Name: "template", Set: decode.Text(&c.Template, decode.NotEmpty)},
-		{Name: "chain", Set: decode.Texts(&c.Chain, decode.ValidMember)},
+		decode.Choice("writer", &c.Writer, "netwright", "containerd", "DaemonSet", "user"),
+		decode.Text("file", &c.File, decode.ValidConfName),
+		decode.Text("template", &c.Template, decode.NotEmpty),
+		decode.Texts("chain", &c.Chain, decode.ValidMember),
 	}
 }
 

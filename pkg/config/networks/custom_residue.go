@@ -158,144 +158,144 @@ const maxTable = 1<<31 - 1
 
 func (l *CustomResidue) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "units", Set: decode.Names(&l.Units, decode.ValidUnit)},
-		{Name: "moved", Set: decode.Entries(&l.Uplinks, (*CustomUplink).fields, "link")},
-		{Name: "programs", Set: decode.Entries(&l.Programs, (*CustomProgram).fields, "hook", "name")},
-		{Name: "rules", Set: decode.Entries(&l.Rules, (*CustomRule).fields)},
-		{Name: "routes", Set: decode.Entries(&l.Routes, (*CustomRoute).fields)},
-		{Name: "ipvs", Set: decode.Entries(&l.IPVS, (*CustomIPVS).fields)},
-		{Name: "chains", Set: decode.Entries(&l.Chains, (*CustomChain).fields)},
-		{Name: "tables", Set: decode.Entries(&l.Tables, (*CustomTable).fields, "family", "name")},
-		{Name: "portmap", Set: decode.Names(&l.Portmap, validPattern), Newer: true},
-		{Name: "ipsets", Set: decode.Names(&l.IPSets, validPattern)},
-		{Name: "xfrm", Set: decode.Entries(&l.XFRM, (*CustomXFRM).fields)},
-		{Name: "ovs", Set: decode.Entries(&l.OVS, (*CustomOVS).fields)},
-		{Name: "links", Set: decode.Entries(&l.Links, (*CustomLink).fields, "name", "kind")},
-		{Name: "pins", Set: decode.Names(&l.Pins, validPathPattern)},
-		{Name: "sysctls", Set: decode.Entries(&l.Sysctls, (*CustomValue).fields, "key", "wrote", "default")},
-		{Name: "lines", Set: decode.Entries(&l.Lines, (*CustomLine).fields, "file", "line")},
-		{Name: "files", Set: decode.Names(&l.Files, validPathPattern)},
-		{Name: "localRule", Set: decode.Bool(&l.LocalRule)},
-		{Name: "others", Set: decode.Texts(&l.Others, decode.NotEmpty)},
+		decode.Names("units", &l.Units, decode.ValidUnit),
+		decode.Entries("moved", &l.Uplinks, (*CustomUplink).fields, "link"),
+		decode.Entries("programs", &l.Programs, (*CustomProgram).fields, "hook", "name"),
+		decode.Entries("rules", &l.Rules, (*CustomRule).fields),
+		decode.Entries("routes", &l.Routes, (*CustomRoute).fields),
+		decode.Entries("ipvs", &l.IPVS, (*CustomIPVS).fields),
+		decode.Entries("chains", &l.Chains, (*CustomChain).fields),
+		decode.Entries("tables", &l.Tables, (*CustomTable).fields, "family", "name"),
+		decode.Names("portmap", &l.Portmap, validPattern).Newer(),
+		decode.Names("ipsets", &l.IPSets, validPattern),
+		decode.Entries("xfrm", &l.XFRM, (*CustomXFRM).fields),
+		decode.Entries("ovs", &l.OVS, (*CustomOVS).fields),
+		decode.Entries("links", &l.Links, (*CustomLink).fields, "name", "kind"),
+		decode.Names("pins", &l.Pins, validPathPattern),
+		decode.Entries("sysctls", &l.Sysctls, (*CustomValue).fields, "key", "wrote", "default"),
+		decode.Entries("lines", &l.Lines, (*CustomLine).fields, "file", "line"),
+		decode.Names("files", &l.Files, validPathPattern),
+		decode.Bool("localRule", &l.LocalRule),
+		decode.Texts("others", &l.Others, decode.NotEmpty),
 	}
 }
 
 func (r *CustomRule) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "priority", Set: decode.Number(&r.Priority, 1, 1<<31-1)},
-		{Name: "mark", Set: mark(&r.Mark)},
-		{Name: "mask", Set: mark(&r.Mask)},
-		{Name: "table", Set: decode.Number(&r.Table, 1, maxTable)},
-		{Name: "last", Set: decode.Number(&r.Last, 1, maxTable)},
-		{Name: "iif", Set: decode.Text(&r.IIF, validPattern)},
-		{Name: "protocol", Set: decode.Number(&r.Protocol, 1, 255), Newer: true},
-		{Name: "pods", Set: decode.Bool(&r.Pods)},
+		decode.Number("priority", &r.Priority, 1, 1<<31-1),
+		mark("mark", &r.Mark),
+		mark("mask", &r.Mask),
+		decode.Number("table", &r.Table, 1, maxTable),
+		decode.Number("last", &r.Last, 1, maxTable),
+		decode.Text("iif", &r.IIF, validPattern),
+		decode.Number("protocol", &r.Protocol, 1, 255).Newer(),
+		decode.Bool("pods", &r.Pods),
 	}
 }
 
 func (r *CustomRoute) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "table", Set: decode.Number(&r.Table, 1, maxTable)},
-		{Name: "last", Set: decode.Number(&r.Last, 1, maxTable)},
-		{Name: "protocol", Set: decode.Number(&r.Protocol, 1, 255)},
-		{Name: "link", Set: decode.Text(&r.Link, validPattern)},
-		{Name: "pods", Set: decode.Bool(&r.Pods)},
-		{Name: "type", Set: decode.Choice(&r.Type, "unicast", "blackhole", "unreachable", "prohibit")},
+		decode.Number("table", &r.Table, 1, maxTable),
+		decode.Number("last", &r.Last, 1, maxTable),
+		decode.Number("protocol", &r.Protocol, 1, 255),
+		decode.Text("link", &r.Link, validPattern),
+		decode.Bool("pods", &r.Pods),
+		decode.Choice("type", &r.Type, "unicast", "blackhole", "unreachable", "prohibit"),
 	}
 }
 
 func (c *CustomChain) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "table", Set: decode.Choice(&c.Table, "filter", "nat", "mangle", "raw", "security")},
-		{Name: "chain", Set: decode.Text(&c.Chain, validPattern)},
-		{Name: "comment", Set: decode.Text(&c.Comment, validPattern)},
-		{Name: "target", Set: decode.Text(&c.Target, validPattern)},
-		{Name: "in", Set: decode.Text(&c.In, validPattern)},
-		{Name: "out", Set: decode.Text(&c.Out, validPattern)},
-		{Name: "set", Set: decode.Text(&c.Set, validPattern)},
+		decode.Choice("table", &c.Table, "filter", "nat", "mangle", "raw", "security"),
+		decode.Text("chain", &c.Chain, validPattern),
+		decode.Text("comment", &c.Comment, validPattern),
+		decode.Text("target", &c.Target, validPattern),
+		decode.Text("in", &c.In, validPattern),
+		decode.Text("out", &c.Out, validPattern),
+		decode.Text("set", &c.Set, validPattern),
 	}
 }
 
 func (t *CustomTable) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "family", Set: decode.Choice(&t.Family, "ip", "ip6", "inet", "arp", "bridge", "netdev")},
-		{Name: "name", Set: decode.Text(&t.Name, validPattern)},
+		decode.Choice("family", &t.Family, "ip", "ip6", "inet", "arp", "bridge", "netdev"),
+		decode.Text("name", &t.Name, validPattern),
 	}
 }
 
 func (l *CustomLink) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "name", Set: decode.Text(&l.Name, validPattern)},
-		{Name: "kind", Set: decode.Text(&l.Kind, validModule)},
-		{Name: "master", Set: decode.Text(&l.Master, validModule)},
-		{Name: "mac", Set: decode.Text(&l.MAC, validPattern)},
-		{Name: "alias", Set: decode.Text(&l.Alias, validPattern)},
-		{Name: "pods", Set: decode.Bool(&l.Pods)},
+		decode.Text("name", &l.Name, validPattern),
+		decode.Text("kind", &l.Kind, validModule),
+		decode.Text("master", &l.Master, validModule),
+		decode.Text("mac", &l.MAC, validPattern),
+		decode.Text("alias", &l.Alias, validPattern),
+		decode.Bool("pods", &l.Pods),
 	}
 }
 
 // mark takes a mark of packets, as iproute2 prints it or in decimal.
-func mark(to *uint32) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func mark(name string, to *uint32) decode.Field {
+	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
 		n, err := strconv.ParseUint(v.Text, 0, 32)
 		if v.Kind != document.KindInt && v.Kind != document.KindString || err != nil || n == 0 {
 			d.Bad(v, at, "a packet mark such as 0x80", "")
 			return
 		}
 		*to = uint32(n)
-	}
+	}}
 }
 
 func (m *CustomUplink) fields() []decode.Field {
-	return []decode.Field{{Name: "link", Set: decode.Text(&m.Link, validPattern)},
-		{Name: "kind", Set: decode.Text(&m.Kind, validModule)}}
+	return []decode.Field{decode.Text("link", &m.Link, validPattern),
+		decode.Text("kind", &m.Kind, validModule)}
 }
 
 func (p *CustomProgram) fields() []decode.Field {
-	return []decode.Field{{Name: "hook", Set: decode.Choice(&p.Hook, "tc", "xdp", "cgroup")},
-		{Name: "name", Set: decode.Text(&p.Name, validPattern)}}
+	return []decode.Field{decode.Choice("hook", &p.Hook, "tc", "xdp", "cgroup"),
+		decode.Text("name", &p.Name, validPattern)}
 }
 
 func (s *CustomIPVS) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "link", Set: decode.Text(&s.Link, validModule)},
-		{Name: "pods", Set: decode.Bool(&s.Pods)},
-		{Name: "unless", Set: decode.Text(&s.Unless, validModule)},
+		decode.Text("link", &s.Link, validModule),
+		decode.Bool("pods", &s.Pods),
+		decode.Text("unless", &s.Unless, validModule),
 	}
 }
 
 func (x *CustomXFRM) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "mark", Set: mark(&x.Mark)},
-		{Name: "mask", Set: mark(&x.Mask)},
-		{Name: "reqID", Set: decode.Number(&x.ReqID, 1, 1<<31-1)},
-		{Name: "ifID", Set: decode.Number(&x.IfID, 1, 1<<31-1)},
-		{Name: "priority", Set: decode.Number(&x.Priority, 1, 1<<31-1)},
-		{Name: "states", Set: decode.Bool(&x.States)},
-		{Name: "pods", Set: decode.Bool(&x.Pods), Newer: true},
+		mark("mark", &x.Mark),
+		mark("mask", &x.Mask),
+		decode.Number("reqID", &x.ReqID, 1, 1<<31-1),
+		decode.Number("ifID", &x.IfID, 1, 1<<31-1),
+		decode.Number("priority", &x.Priority, 1, 1<<31-1),
+		decode.Bool("states", &x.States),
+		decode.Bool("pods", &x.Pods).Newer(),
 	}
 }
 
 func (o *CustomOVS) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "socket", Set: decode.AbsolutePath(&o.Socket)},
-		{Name: "bridges", Set: decode.Texts(&o.Bridges, validPattern)},
-		{Name: "ports", Set: decode.Texts(&o.Ports, validPattern)},
-		{Name: "keys", Set: decode.Texts(&o.Keys, decode.NotEmpty)},
-		{Name: "tunnels", Set: decode.Texts(&o.Tunnels, validModule)},
-		{Name: "datapath", Set: decode.Text(&o.Datapath, validModule)},
+		decode.AbsolutePath("socket", &o.Socket),
+		decode.Texts("bridges", &o.Bridges, validPattern),
+		decode.Texts("ports", &o.Ports, validPattern),
+		decode.Texts("keys", &o.Keys, decode.NotEmpty),
+		decode.Texts("tunnels", &o.Tunnels, validModule),
+		decode.Text("datapath", &o.Datapath, validModule),
 	}
 }
 
 func (s *CustomValue) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "key", Set: decode.SysctlName(&s.Key)},
-		{Name: "wrote", Set: decode.SysctlValue(&s.Wrote)},
-		{Name: "default", Set: decode.SysctlValue(&s.Default)},
+		decode.SysctlName("key", &s.Key),
+		decode.SysctlValue("wrote", &s.Wrote),
+		decode.SysctlValue("default", &s.Default),
 	}
 }
 
 func (l *CustomLine) fields() []decode.Field {
-	return []decode.Field{{Name: "file", Set: decode.AbsolutePath(&l.File)},
-		{Name: "line", Set: decode.Text(&l.Line, decode.NotEmpty)}}
+	return []decode.Field{decode.AbsolutePath("file", &l.File),
+		decode.Text("line", &l.Line, decode.NotEmpty)}
 }

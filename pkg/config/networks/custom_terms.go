@@ -11,72 +11,72 @@ import (
 
 func (p *CustomPlugin) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "asset", Set: decode.Text(&p.Asset, decode.ValidName)},
-		{Name: "members", Set: decode.Texts(&p.Members, decode.ValidMember)},
-		{Name: "minimum", Set: decode.Text(&p.Minimum, validMinimum)},
+		decode.Text("asset", &p.Asset, decode.ValidName),
+		decode.Texts("members", &p.Members, decode.ValidMember),
+		decode.Text("minimum", &p.Minimum, validMinimum),
 	}
 }
 
 func (m *CustomModule) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "name", Set: decode.Text(&m.Name, validModule)},
-		{Name: "why", Set: decode.Text(&m.Why, decode.NotEmpty)},
-		{Name: "when", Set: decode.Choice(&m.When, "ipv4", "ipv6")},
-		{Name: "optional", Set: decode.Bool(&m.Optional)},
+		decode.Text("name", &m.Name, validModule),
+		decode.Text("why", &m.Why, decode.NotEmpty),
+		decode.Choice("when", &m.When, "ipv4", "ipv6"),
+		decode.Bool("optional", &m.Optional),
 	}
 }
 
 func (s *CustomSysctl) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "key", Set: decode.SysctlName(&s.Key)},
-		{Name: "value", Set: decode.SysctlValue(&s.Value)},
-		{Name: "why", Set: decode.Text(&s.Why, decode.NotEmpty)},
-		{Name: "when", Set: decode.Choice(&s.When, "ipv4", "ipv6")},
-		{Name: "required", Set: decode.Bool(&s.Required)},
-		{Name: "optional", Set: decode.Bool(&s.Optional)},
+		decode.SysctlName("key", &s.Key),
+		decode.SysctlValue("value", &s.Value),
+		decode.Text("why", &s.Why, decode.NotEmpty),
+		decode.Choice("when", &s.When, "ipv4", "ipv6"),
+		decode.Bool("required", &s.Required),
+		decode.Bool("optional", &s.Optional),
 	}
 }
 
 func (m *CustomMount) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "what", Set: decode.Text(&m.What, decode.NotEmpty)},
-		{Name: "where", Set: decode.AbsolutePath(&m.Where)},
-		{Name: "type", Set: decode.Text(&m.Type, validModule)},
+		decode.Text("what", &m.What, decode.NotEmpty),
+		decode.AbsolutePath("where", &m.Where),
+		decode.Text("type", &m.Type, validModule),
 	}
 }
 
 func (p *CustomPackage) fields() []decode.Field {
-	return []decode.Field{{Name: "name", Set: decode.Text(&p.Name, decode.NotEmpty)},
-		{Name: "on", Set: decode.Text(&p.On, decode.ValidName)}}
+	return []decode.Field{decode.Text("name", &p.Name, decode.NotEmpty),
+		decode.Text("on", &p.On, decode.ValidName)}
 }
 
 func (c *CustomCertificate) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "keypair", Set: decode.Text(&c.Keypair, decode.ValidName)},
-		{Name: "ca", Set: decode.Text(&c.CA, decode.ValidName)},
-		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},
-		{Name: "caFile", Set: decode.Text(&c.CAFile, decode.ValidFileName)},
-		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
-		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
-		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
+		decode.Text("keypair", &c.Keypair, decode.ValidName),
+		decode.Text("ca", &c.CA, decode.ValidName),
+		decode.AbsolutePath("dir", &c.Dir),
+		decode.Text("caFile", &c.CAFile, decode.ValidFileName),
+		decode.Text("certFile", &c.CertFile, decode.ValidFileName),
+		decode.Text("keyFile", &c.KeyFile, decode.ValidFileName),
+		decode.Text("commonName", &c.CommonName, decode.NotEmpty),
 	}
 }
 
 func (p *CustomPort) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "proto", Set: decode.Choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
-		{Name: "port", Set: decode.Port(&p.Port)},
-		{Name: "what", Set: decode.Text(&p.Use, decode.NotEmpty)},
+		decode.Choice("proto", &p.Proto, "tcp", "udp", "sctp", "ip"),
+		decode.Port("port", &p.Port),
+		decode.Text("what", &p.Use, decode.NotEmpty),
 	}
 }
 
 func (r *CustomRequires) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "kernel", Set: kernel(&r.Kernel)},
-		{Name: "backports", Set: decode.Texts(&r.Backports, validPattern)},
-		{Name: "clouds", Set: decode.Texts(&r.Clouds, decode.ValidName)},
-		{Name: "hugepages", Set: decode.Choice(&r.Hugepages, "2M", "1G")},
-		{Name: "why", Set: decode.Text(&r.Why, decode.NotEmpty)},
+		decode.Texts("backports", &r.Backports, validPattern),
+		decode.Texts("clouds", &r.Clouds, decode.ValidName),
+		decode.Choice("hugepages", &r.Hugepages, "2M", "1G"),
+		decode.Text("why", &r.Why, decode.NotEmpty),
 	}
 }
 
@@ -94,26 +94,26 @@ func kernel(to *values.Version) decode.Set {
 
 func (s *CustomShared) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "links", Set: decode.Texts(&s.Links, validPattern)},
-		{Name: "routes", Set: decode.Bool(&s.Routes)},
-		{Name: "mac", Set: decode.Texts(&s.MAC, validPattern)},
-		{Name: "enis", Set: decode.Bool(&s.ENIs)},
-		{Name: "firewall", Set: decode.Bool(&s.Firewall)},
-		{Name: "others", Set: decode.Entries(&s.Others, func(s *CustomService) []decode.Field {
-			return []decode.Field{{Name: "service", Set: decode.Text(&s.Service, decode.NotEmpty)},
-				{Name: "leaves", Set: decode.Text(&s.Ignores, decode.NotEmpty)}}
-		}, "service", "leaves")},
+		decode.Texts("links", &s.Links, validPattern),
+		decode.Bool("routes", &s.Routes),
+		decode.Texts("mac", &s.MAC, validPattern),
+		decode.Bool("enis", &s.ENIs),
+		decode.Bool("firewall", &s.Firewall),
+		decode.Entries("others", &s.Others, func(s *CustomService) []decode.Field {
+			return []decode.Field{decode.Text("service", &s.Service, decode.NotEmpty),
+				decode.Text("leaves", &s.Ignores, decode.NotEmpty)}
+		}, "service", "leaves"),
 	}
 }
 
 func (s *CustomHealthCheck) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "what", Set: decode.Text(&s.Text, decode.NotEmpty)},
-		{Name: "path", Set: decode.Text(&s.Path, validPathPattern)},
-		{Name: "link", Set: decode.Text(&s.Link, validPattern)},
-		{Name: "kind", Set: decode.Text(&s.Kind, validModule)},
-		{Name: "pods", Set: decode.Bool(&s.Pods)},
-		{Name: "when", Set: decode.Choice(&s.When, "ipv4", "ipv6")},
+		decode.Text("what", &s.Text, decode.NotEmpty),
+		decode.Text("path", &s.Path, validPathPattern),
+		decode.Text("link", &s.Link, validPattern),
+		decode.Text("kind", &s.Kind, validModule),
+		decode.Bool("pods", &s.Pods),
+		decode.Choice("when", &s.When, "ipv4", "ipv6"),
 	}
 }
 

@@ -22,8 +22,8 @@ type Flannel struct {
 func (f *Flannel) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "backend", Set: flannelBackend(&f.Backend)},
-		{Name: "iptablesResyncSeconds", Set: decode.Number(&f.IptablesResyncSeconds, 1, 86_400)},
-		{Name: "disableTxChecksumOffloading", Set: decode.Bool(&f.DisableTxChecksumOffloading)},
+		decode.Number("iptablesResyncSeconds", &f.IptablesResyncSeconds, 1, 86_400),
+		decode.Bool("disableTxChecksumOffloading", &f.DisableTxChecksumOffloading),
 	}
 }
 
@@ -39,7 +39,7 @@ func flannelBackend(to *string) decode.Set {
 					decode.Strict.APIVersion))
 			return
 		}
-		decode.Choice(to, flannelBackends[:]...)(d, v, at)
+		decode.Choice("backend", to, flannelBackends[:]...).Set(d, v, at)
 	}
 }
 

@@ -17,9 +17,9 @@ type Hybridnet struct {
 
 func (h *Hybridnet) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "networkType", Set: decode.Choice(&h.NetworkType, "vxlan", "vlan", "bgp")},
-		{Name: "cniConfName", Set: decode.Text(&h.ConfName, validConflist)},
-		{Name: "policy", Set: decode.Bool(&h.Policy)},
+		decode.Choice("networkType", &h.NetworkType, "vxlan", "vlan", "bgp"),
+		decode.Text("cniConfName", &h.ConfName, validConflist),
+		decode.Bool("policy", &h.Policy),
 	}
 }
 

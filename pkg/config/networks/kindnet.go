@@ -36,20 +36,20 @@ type KindnetMasquerade struct {
 
 func (k *Kindnet) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "version", Set: decode.Text(&k.Version, nil)},
-		{Name: "networkPolicies", Set: decode.OptionalBool(&k.NetworkPolicies)},
-		{Name: "adminNetworkPolicies", Set: decode.OptionalBool(&k.AdminNetworkPolicies)},
-		{Name: "baselineAdminNetworkPolicies", Set: decode.OptionalBool(&k.BaselineAdminNetworkPolicies)},
-		{Name: "dnsCaching", Set: decode.OptionalBool(&k.DNSCaching)},
-		{Name: "nat64", Set: decode.OptionalBool(&k.NAT64)},
-		{Name: "fastPathThreshold", Set: decode.Number(&k.FastPathThreshold, 0, 1<<31-1)},
-		{Name: "logLevel", Set: decode.Number(&k.LogLevel, 0, 10)},
-		{Name: "masquerade", Set: decode.Into(func() []decode.Field {
+		decode.Text("version", &k.Version, nil),
+		decode.OptionalBool("networkPolicies", &k.NetworkPolicies),
+		decode.OptionalBool("adminNetworkPolicies", &k.AdminNetworkPolicies),
+		decode.OptionalBool("baselineAdminNetworkPolicies", &k.BaselineAdminNetworkPolicies),
+		decode.OptionalBool("dnsCaching", &k.DNSCaching),
+		decode.OptionalBool("nat64", &k.NAT64),
+		decode.Number("fastPathThreshold", &k.FastPathThreshold, 0, 1<<31-1),
+		decode.Number("logLevel", &k.LogLevel, 0, 10),
+		decode.Into("masquerade", func() []decode.Field {
 			m := allocate(&k.Masquerade)
 			return []decode.Field{
-				{Name: "enabled", Set: decode.OptionalBool(&m.Enabled)},
-				{Name: "nonMasqueradeCIDRs", Set: decode.Ranges(&m.NonMasqueradeCIDRs)},
+				decode.OptionalBool("enabled", &m.Enabled),
+				decode.Ranges("nonMasqueradeCIDRs", &m.NonMasqueradeCIDRs),
 			}
-		})},
+		}),
 	}
 }

@@ -15,7 +15,7 @@ type Kubenet struct {
 }
 
 func (k *Kubenet) fields() []decode.Field {
-	return []decode.Field{{Name: "mtu", Set: decode.MTU(&k.MTU)}}
+	return []decode.Field{decode.MTU("mtu", &k.MTU)}
 }
 
 // check refuses a network whose routes between nodes a cloud makes, where there is none: each

@@ -24,12 +24,12 @@ type KubeOVN struct {
 
 func (k *KubeOVN) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "networkType", Set: decode.Choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
-		{Name: "interface", Set: decode.Text(&k.Interface, validLink)},
-		{Name: "mtu", Set: decode.AutoMTU(&k.MTU)},
-		{Name: "ipsec", Set: decode.Bool(&k.IPsec)},
-		{Name: "tproxy", Set: decode.Bool(&k.TProxy)},
-		{Name: "cniConfigPriority", Set: decode.Text(&k.ConfPriority, validPriority)},
+		decode.Choice("networkType", &k.NetworkType, "geneve", "vxlan", "stt", "vlan"),
+		decode.Text("interface", &k.Interface, validLink),
+		decode.AutoMTU("mtu", &k.MTU),
+		decode.Bool("ipsec", &k.IPsec),
+		decode.Bool("tproxy", &k.TProxy),
+		decode.Text("cniConfigPriority", &k.ConfPriority, validPriority),
 	}
 }
 

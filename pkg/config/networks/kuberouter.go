@@ -8,7 +8,7 @@ type KubeRouter struct {
 }
 
 func (k *KubeRouter) fields() []decode.Field {
-	return []decode.Field{{Name: "useNFTablesForNetpol", Set: decode.OptionalBool(&k.UseNFTablesForNetpol)}}
+	return []decode.Field{decode.OptionalBool("useNFTablesForNetpol", &k.UseNFTablesForNetpol)}
 }
 
 func (*KubeRouter) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {

@@ -11,7 +11,7 @@ type KVSwitch struct {
 }
 
 func (k *KVSwitch) fields() []decode.Field {
-	return []decode.Field{{Name: "overlay", Set: decode.Choice(&k.Overlay, "vxlan", "gre")}}
+	return []decode.Field{decode.Choice("overlay", &k.Overlay, "vxlan", "gre")}
 }
 
 func (k *KVSwitch) fill(_ *ClusterSettings, o decode.Origins) {

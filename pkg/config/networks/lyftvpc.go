@@ -24,8 +24,8 @@ type LyftVPC struct {
 func (l *LyftVPC) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "subnetTags", Set: tags(&l.SubnetTags)},
-		{Name: "secGroupIds", Set: decode.Texts(&l.SecGroupIDs, validSecurityGroup)},
-		{Name: "interfaceIndex", Set: decode.Number(&l.InterfaceIndex, 0, 14)},
+		decode.Texts("secGroupIds", &l.SecGroupIDs, validSecurityGroup),
+		decode.Number("interfaceIndex", &l.InterfaceIndex, 0, 14),
 	}
 }
 
@@ -39,7 +39,7 @@ func tags(to *map[string]string) decode.Set {
 		*to = make(map[string]string, len(v.Entries))
 		for i := range v.Entries {
 			var text string
-			decode.Text(&text, nil)(d, v.Entries[i].Value, decode.Join(at, v.Entries[i].Key))
+			decode.Text("", &text, nil).Set(d, v.Entries[i].Value, decode.Join(at, v.Entries[i].Key))
 			(*to)[v.Entries[i].Key] = text
 		}
 	}

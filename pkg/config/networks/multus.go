@@ -32,12 +32,12 @@ const multusAt = "spec.networking.multus"
 
 func (m *Multus) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "mode", Set: decode.Choice(&m.Mode, "thin", "thick")},
-		{Name: "writer", Set: decode.Choice(&m.Writer, "DaemonSet", "netwright")},
-		{Name: "delegates", Set: decode.Texts(&m.Delegates, decode.ValidMember)},
-		{Name: "namespaceIsolation", Set: decode.Bool(&m.NamespaceIsolation)},
-		{Name: "globalNamespaces", Set: decode.Text(&m.GlobalNamespaces, nil)},
-		{Name: "logLevel", Set: decode.Choice(&m.LogLevel, "debug", "verbose", "error", "panic")},
+		decode.Choice("mode", &m.Mode, "thin", "thick"),
+		decode.Choice("writer", &m.Writer, "DaemonSet", "netwright"),
+		decode.Texts("delegates", &m.Delegates, decode.ValidMember),
+		decode.Bool("namespaceIsolation", &m.NamespaceIsolation),
+		decode.Text("globalNamespaces", &m.GlobalNamespaces, nil),
+		decode.Choice("logLevel", &m.LogLevel, "debug", "verbose", "error", "panic"),
 	}
 }
 

@@ -15,6 +15,6 @@ func bridgeNetfilter(to *string) decode.Set {
 			*to = v.Text
 			return
 		}
-		decode.Choice(to, "1", "0", Unmanaged)(d, v, at)
+		decode.Choice("bridgeNetfilter", to, "1", "0", Unmanaged).Set(d, v, at)
 	}
 }

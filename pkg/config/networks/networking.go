@@ -189,10 +189,13 @@ func (n *Networking) Chosen() []string {
 func (n *Networking) Fields(cni *CNI) []decode.Field {
 	var fields []decode.Field
 	for _, c := range choices {
-		fields = append(fields, decode.Field{Name: c.name, Unlisted: slices.Contains(goneNetworks[:], c.name),
-			Set: func(d *decode.Decoder, v *document.Value, at string) {
-				d.Mapping(v, at, n.fieldsOf(c, cni))
-			}})
+		f := decode.Field{Name: c.name, Set: func(d *decode.Decoder, v *document.Value, at string) {
+			d.Mapping(v, at, n.fieldsOf(c, cni))
+		}}
+		if slices.Contains(goneNetworks[:], c.name) {
+			f = f.Unlisted()
+		}
+		fields = append(fields, f)
 	}
 	return fields
 }
@@ -206,7 +209,7 @@ func (n *Networking) fieldsOf(c choice, cni *CNI) []decode.Field {
 
 // MultusField is the field of what stands beside the network.
 func (n *Networking) MultusField() decode.Field {
-	return decode.Field{Name: "multus", Set: decode.Into(func() []decode.Field { return allocate(&n.Multus).fields() })}
+	return decode.Into("multus", func() []decode.Field { return allocate(&n.Multus).fields() })
 }
 
 // SharedFields are the fields of spec.networking that belong to no single network. kOps has no word
@@ -214,7 +217,7 @@ func (n *Networking) MultusField() decode.Field {
 func (n *Networking) SharedFields() []decode.Field {
 	return []decode.Field{
 		{Name: "bridgeNetfilter", Set: bridgeNetfilter(&n.BridgeNetfilter)},
-		{Name: "switch", Set: decode.Into(func() []decode.Field { return allocate(&n.Switch).fields() })},
+		decode.Into("switch", func() []decode.Field { return allocate(&n.Switch).fields() }),
 	}
 }
 

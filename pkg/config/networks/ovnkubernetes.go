@@ -22,12 +22,12 @@ type OVNKubernetes struct {
 
 func (o *OVNKubernetes) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "gatewayMode", Set: decode.Choice(&o.GatewayMode, "shared", "local", "disabled")},
-		{Name: "gatewayInterface", Set: decode.Text(&o.Interface, validLink)},
-		{Name: "mtu", Set: decode.MTU(&o.MTU)},
-		{Name: "encapPort", Set: decode.Port(&o.EncapPort)},
-		{Name: "hostOVS", Set: decode.Bool(&o.HostOVS)},
-		{Name: "ipsec", Set: decode.Bool(&o.IPsec)},
+		decode.Choice("gatewayMode", &o.GatewayMode, "shared", "local", "disabled"),
+		decode.Text("gatewayInterface", &o.Interface, validLink),
+		decode.MTU("mtu", &o.MTU),
+		decode.Port("encapPort", &o.EncapPort),
+		decode.Bool("hostOVS", &o.HostOVS),
+		decode.Bool("ipsec", &o.IPsec),
 	}
 }
 

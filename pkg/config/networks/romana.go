@@ -20,8 +20,8 @@ type Romana struct {
 
 func (m *Romana) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "daemonServiceIP", Set: decode.Text(&m.DaemonServiceIP, decode.ValidIPv4)},
-		{Name: "etcdServiceIP", Set: decode.Text(&m.EtcdServiceIP, decode.ValidIPv4)},
+		decode.Text("daemonServiceIP", &m.DaemonServiceIP, decode.ValidIPv4),
+		decode.Text("etcdServiceIP", &m.EtcdServiceIP, decode.ValidIPv4),
 	}
 }
 

@@ -32,9 +32,9 @@ const (
 func (s *Switch) fields() []decode.Field {
 	s.Pods = cmp.Or(s.Pods, RemovePods)
 	return []decode.Field{
-		{Name: "allow", Set: decode.Bool(&s.Allow)},
-		{Name: "from", Set: decode.Choice(&s.From, Supported()...)},
-		{Name: "pods", Set: decode.Choice(&s.Pods, RemovePods, Wait)},
+		decode.Bool("allow", &s.Allow),
+		decode.Choice("from", &s.From, Supported()...),
+		decode.Choice("pods", &s.Pods, RemovePods, Wait),
 	}
 }
 

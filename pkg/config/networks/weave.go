@@ -17,15 +17,15 @@ type Weave struct {
 
 func (w *Weave) fields() []decode.Field {
 	fields := []decode.Field{
-		{Name: "mtu", Set: decode.MTU(&w.MTU)},
-		{Name: "connLimit", Set: decode.Number(&w.ConnLimit, 0, 100_000)},
-		{Name: "noMasqLocal", Set: decode.Number(&w.NoMasqLocal, 0, 1)},
-		{Name: "netExtraArgs", Set: decode.Text(&w.NetExtra, nil)},
-		{Name: "npcExtraArgs", Set: decode.Text(&w.NPCExtra, nil)},
-		{Name: "version", Set: decode.Text(&w.Version, nil)},
+		decode.MTU("mtu", &w.MTU),
+		decode.Number("connLimit", &w.ConnLimit, 0, 100_000),
+		decode.Number("noMasqLocal", &w.NoMasqLocal, 0, 1),
+		decode.Text("netExtraArgs", &w.NetExtra, nil),
+		decode.Text("npcExtraArgs", &w.NPCExtra, nil),
+		decode.Text("version", &w.Version, nil),
 	}
 	for _, name := range weaveResources {
-		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
+		fields = append(fields, decode.Unread(name).Unlisted())
 	}
 	return fields
 }

@@ -58,63 +58,64 @@ func (d *Drift) Mode(key string) (mode, path string) {
 // the cluster's for files as it is.
 func (d *Drift) Fields(kinds []string) []decode.Field {
 	fields := []decode.Field{
-		{Name: "default", Set: driftMode(&d.Default)},
-		{Name: "keys", Set: driftKeys(&d.Keys, kinds),
-			About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
-		{Name: "contested", Set: decode.Into(func() []decode.Field {
+		driftMode("default", &d.Default),
+		driftKeys(&d.Keys, kinds).
+			About("the modes of single keys, as a plan shows them; stronger than their kind's"),
+		decode.Into("contested", func() []decode.Field {
 			return []decode.Field{
-				{Name: "after", Set: decode.Number(&d.Contested.Repairs, 2, 1000)},
-				{Name: "within",
-					Set: decode.Duration((*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour)},
+				decode.Number("after", &d.Contested.Repairs, 2, 1000),
+				decode.Duration("within", (*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour),
 			}
-		})},
+		}),
 	}
 	for _, kind := range kinds {
-		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&d.Kinds, kind),
-			About: "the mode of keys " + kind + ":NAME; without it default"})
+		fields = append(fields, modeOf(kind, &d.Kinds, kind).
+			About("the mode of keys "+kind+":NAME; without it default"))
 	}
 	return fields
 }
 
-func driftMode(to *string) decode.Set { return decode.Choice(to, Repair, Report, Ignore) }
+func driftMode(name string, to *string) decode.Field {
+	return decode.Choice(name, to, Repair, Report, Ignore)
+}
 
 const driftKeysAt = "spec.drift.keys."
 
-// modeOf puts a mode into a map.
-func modeOf(to *map[string]string, name string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+// modeOf puts a mode into a map, by key.
+func modeOf(name string, to *map[string]string, key string) decode.Field {
+	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
 		var mode string
-		if key, found := strings.CutPrefix(at, driftKeysAt); found && key != name {
-			d.Origins[driftKeysAt+name] = d.Origins[at]
+		if written, found := strings.CutPrefix(at, driftKeysAt); found && written != key {
+			d.Origins[driftKeysAt+key] = d.Origins[at]
 		}
-		if driftMode(&mode)(d, v, at); mode != "" {
+		if driftMode(name, &mode).Set(d, v, at); mode != "" {
 			if *to == nil {
 				*to = map[string]string{}
 			}
-			(*to)[name] = mode
+			(*to)[key] = mode
 		}
-	}
+	}}
 }
 
 // driftKeys reads the modes of single keys.
-func driftKeys(to *map[string]string, kinds []string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func driftKeys(to *map[string]string, kinds []string) decode.Field {
+	return decode.Field{Name: "keys", Set: func(d *decode.Decoder, v *document.Value, at string) {
 		var fields []decode.Field
 		if d.Describing() {
-			fields = append(fields, decode.Field{Name: "KIND:NAME", Set: modeOf(to, ""),
-				About: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
+			fields = append(fields, modeOf("KIND:NAME", to, "").
+				About("such as file:/etc/motd or sysctl:net.ipv4.ip_forward"))
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {
 				if e := &v.Entries[i]; driftKey(d, e, at, kinds) {
-					fields = append(fields, decode.Field{Name: e.Key, Set: modeOf(to, canonicalKey(e.Key))})
+					fields = append(fields, modeOf(e.Key, to, canonicalKey(e.Key)))
 				} else {
-					fields = append(fields, decode.Field{Name: e.Key, Set: decode.Unread})
+					fields = append(fields, decode.Unread(e.Key))
 				}
 			}
 		}
 		d.Mapping(v, at, fields)
-	}
+	}}
 }
 
 // driftKey says whether it is a key that a task may own.

@@ -20,7 +20,7 @@ const (
 
 // Fields are those of spec.prune.
 func (p *Prune) Fields() []decode.Field {
-	return []decode.Field{{Name: "changed", Set: decode.Choice(&p.Changed, Keep, Remove)}}
+	return []decode.Field{decode.Choice("changed", &p.Changed, Keep, Remove)}
 }
 
 // Fill gives the fields their defaults, where no document says them.

@@ -58,12 +58,12 @@ func (u *Update) Fill(o decode.Origins) {
 // Fields are those of spec.update.
 func (u *Update) Fields() []decode.Field {
 	return []decode.Field{
-		{Name: "auto", Set: decode.Choice(&u.Auto, "live", "reload", "restart")},
-		{Name: "splay", Set: decode.Duration((*time.Duration)(&u.Splay), 0, maxSplay)},
-		{Name: "percent", Set: decode.Number(&u.Percent, 0, 100)},
-		{Name: "freeze", Set: decode.Bool(&u.Freeze), Newer: true},
-		{Name: "watch", Set: decode.Duration((*time.Duration)(&u.Watch), 0, maxWatch), Newer: true},
-		{Name: "bootUndo", Set: decode.Choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), Newer: true},
+		decode.Choice("auto", &u.Auto, "live", "reload", "restart"),
+		decode.Duration("splay", (*time.Duration)(&u.Splay), 0, maxSplay),
+		decode.Number("percent", &u.Percent, 0, 100),
+		decode.Bool("freeze", &u.Freeze).Newer(),
+		decode.Duration("watch", (*time.Duration)(&u.Watch), 0, maxWatch).Newer(),
+		decode.Choice("bootUndo", &u.BootUndo, BootUndoFiles, BootUndoReboot).Newer(),
 		{Name: "window", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			u.Window = nil
 			decode.List(func(d *decode.Decoder, v *document.Value, item string) {

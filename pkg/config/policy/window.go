@@ -66,9 +66,9 @@ func (w *Window) next(now time.Time) (from, until time.Time) {
 func (w *Window) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "days", Set: weekDays(&w.Days)},
-		{Name: "from", Set: timeOfDay(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
-		{Name: "until", Set: timeOfDay(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
-		{Name: "timeZone", Set: decode.Text(&w.TimeZone, validTimeZone)},
+		timeOfDay("from", &w.From, 24*60-1, "a time of day from 00:00 to 23:59"),
+		timeOfDay("until", &w.Until, 24*60, "a time of day from 00:00 to 24:00"),
+		decode.Text("timeZone", &w.TimeZone, validTimeZone),
 	}
 }
 
@@ -117,8 +117,8 @@ func weekDays(to *[]Weekday) decode.Set {
 }
 
 // timeOfDay takes a time of day.
-func timeOfDay(to *Clock, most Clock, expected string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+func timeOfDay(name string, to *Clock, most Clock, expected string) decode.Field {
+	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
 		var h, m int
 		if v.Kind != document.KindString {
 			d.WrongKind(v, at, "a string: "+expected)
@@ -131,7 +131,7 @@ func timeOfDay(to *Clock, most Clock, expected string) decode.Set {
 			return
 		}
 		*to = c
-	}
+	}}
 }
 
 func validTimeZone(s string) string {
