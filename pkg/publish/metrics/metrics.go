@@ -9,6 +9,8 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -46,15 +48,16 @@ func New(version string, requests Requests) *Metrics {
 	m := &Metrics{version: version, requests: requests, scrapes: make(chan struct{}, maxScrapes),
 		pass: metrics.NewSet(), phases: metrics.NewSet(), events: metrics.NewSet(), drift: metrics.NewSet()}
 	m.pass.NewPrometheusHistogramExt(passName, bounds)
-	for _, label := range eventLabels {
-		m.event(label) // a counter that is there from the start has a rate from the first event on
+	for _, kind := range countedEvents {
+		m.event(kind) // a counter that is there from the start has a rate from the first event on
 	}
 	return m
 }
 
 const passName = prefix + "pass_duration_seconds"
 
-func (m *Metrics) event(label string) *metrics.Counter {
+func (m *Metrics) event(kind report.EventKind) *metrics.Counter {
+	label := strings.ReplaceAll(string(kind), " ", "_")
 	return m.events.GetOrCreateCounter(series(prefix+"events_total", []string{"event"}, label))
 }
 
@@ -63,15 +66,10 @@ func (m *Metrics) driftOf(kind string) *metrics.Counter {
 	return m.drift.GetOrCreateCounter(series(prefix+"drift_total", []string{"kind"}, kind))
 }
 
-// eventLabels are the events that are counted.
-var eventLabels = map[report.EventKind]string{
-	report.EventChanged: "changed", report.EventRepaired: "repaired", report.EventFailed: "failed",
-	report.EventWaiting:   "waiting",
-	report.EventContested: "contested", report.EventDrifted: "drifted", report.EventRight: "right_again",
-	report.EventRolledBack: "rolled_back",
-	report.EventPaused:     "paused", report.EventResumed: "resumed", report.EventConfigured: "configured",
-	report.EventUntrusted: "untrusted",
-}
+// countedEvents are those that are counted.
+var countedEvents = []report.EventKind{report.EventChanged, report.EventRepaired, report.EventFailed, report.EventWaiting,
+	report.EventContested, report.EventDrifted, report.EventRight, report.EventRolledBack, report.EventPaused,
+	report.EventResumed, report.EventConfigured, report.EventUntrusted}
 
 // Observe takes a status, and what happened. It does not block. One goroutine calls it.
 func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
@@ -79,8 +77,8 @@ func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
 		m.driftOf(k.Kind)
 	}
 	for _, e := range happened {
-		if label, known := eventLabels[e.Kind]; known {
-			m.event(label).Inc()
+		if slices.Contains(countedEvents, e.Kind) {
+			m.event(e.Kind).Inc()
 		}
 		if e.Kind == report.EventRepaired || e.Kind == report.EventDrifted {
 			m.driftOf(graph.Key(e.Key).Kind()).Inc()

@@ -15,12 +15,13 @@ import (
 type family struct {
 	name, help string
 	kind       kind
+	labels     []string
 	lines      []string
 }
 
 // put adds a value, with those of its labels.
-func (f *family) put(labels []string, value float64, values ...string) {
-	f.lines = append(f.lines, series(f.name, labels, values...)+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
+func (f *family) put(value float64, values ...string) {
+	f.lines = append(f.lines, series(f.name, f.labels, values...)+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
 }
 
 // series is the name of a metric with its labels and their values, as a scrape shows it.
@@ -64,10 +65,16 @@ func escaped(value string) string {
 
 // page is what a scrape is answered: the agent's metrics by name, and those of its process.
 func (m *Metrics) page() []byte {
-	families := append(m.counted(), m.read()...)
-	slices.SortFunc(families, func(a, b *family) int { return strings.Compare(a.name, b.name) })
+	var all families
+	m.counted(&all)
+	if s := m.now.Load(); s != nil {
+		all.ofTasks(s)
+		all.ofConfiguration(s)
+		all.ofCertificates(s)
+	}
+	slices.SortFunc(all, func(a, b *family) int { return strings.Compare(a.name, b.name) })
 	var page bytes.Buffer
-	for _, f := range families {
+	for _, f := range all {
 		f.writeTo(&page)
 	}
 	metrics.WriteGoMetrics(&page)
@@ -75,49 +82,25 @@ func (m *Metrics) page() []byte {
 	return page.Bytes()
 }
 
-// counted are the families of what is counted since the daemon began.
-func (m *Metrics) counted() []*family {
-	build := &family{name: prefix + "build_info", help: "Always 1: which agent this is.", kind: gauge}
-	build.put([]string{"goversion", "version"}, 1, runtime.Version(), m.version)
-	all := []*family{build}
-	for _, of := range []struct {
-		set        *metrics.Set
-		name, help string
-		kind       kind
-	}{
-		{m.pass, "pass_duration_seconds", "How long passes took.", histogram},
-		{m.phases, "pass_phase_duration_seconds", "How long the parts of passes took.", histogram},
-		{m.events, "events_total", "What happened to keys and to the node, by what it was.", counter},
-		{m.drift, "drift_total", "Keys that somebody else changed, repaired or only reported.", counter},
-	} {
+// counted shows what is counted since the daemon began, and what the store was asked.
+func (m *Metrics) counted(all *families) {
+	all.gauge("build_info", "Always 1: which agent this is.", "goversion", "version").put(1, runtime.Version(), m.version)
+	of := func(f *family, set *metrics.Set) {
 		var values strings.Builder
-		of.set.WritePrometheus(&values)
-		all = append(all, &family{name: prefix + of.name, help: of.help, kind: of.kind, lines: slices.Collect(strings.Lines(values.String()))})
+		set.WritePrometheus(&values)
+		f.lines = slices.Collect(strings.Lines(values.String()))
 	}
-	return all
-}
-
-// read are the families of the last status, and of the store.
-func (m *Metrics) read() []*family {
-	var all []*family
-	if m.requests != nil {
-		outcomes, received := m.requests()
-		asked := &family{name: prefix + "store_requests_total", help: "Requests to the store by how they ended.", kind: counter}
-		for outcome, n := range outcomes {
-			asked.put([]string{"outcome"}, float64(n), outcome)
-		}
-		came := &family{name: prefix + "store_received_bytes_total", help: "Bytes of objects that came from the store.", kind: counter}
-		came.put(nil, float64(received))
-		all = append(all, asked, came)
+	of(all.add("pass_duration_seconds", "How long passes took.", histogram), m.pass)
+	of(all.add("pass_phase_duration_seconds", "How long the parts of passes took.", histogram), m.phases)
+	of(all.counter("events_total", "What happened to keys and to the node, by what it was."), m.events)
+	of(all.counter("drift_total", "Keys that somebody else changed, repaired or only reported."), m.drift)
+	if m.requests == nil {
+		return
 	}
-	s := m.now.Load()
-	if s == nil {
-		return all
+	outcomes, received := m.requests()
+	asked := all.counter("store_requests_total", "Requests to the store by how they ended.", "outcome")
+	for outcome, n := range outcomes {
+		asked.put(float64(n), outcome)
 	}
-	for _, one := range list() {
-		f := &family{name: prefix + one.name, help: one.help, kind: one.kind}
-		one.read(s, func(value float64, values ...string) { f.put(one.labels, value, values...) })
-		all = append(all, f)
-	}
-	return all
+	all.counter("store_received_bytes_total", "Bytes of objects that came from the store.").put(float64(received))
 }
