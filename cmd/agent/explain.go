@@ -78,7 +78,7 @@ which value the field has here, and from where.`,
 
 // wantedGraph is what this node's documents want of this host, in order.
 func wantedGraph(ctx context.Context, f *cli.Flags) (
-	w *cli.Opened, d *desired.State, g *graph.Graph[tasks.Task], err error,
+	w *cli.Opened, d *desired.State, g *tasks.Graph, err error,
 ) {
 	w, d, err = f.Load(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ type neighbour struct {
 	Reason string    `json:"reason"`
 }
 
-func explain(f *cli.Flags, g *graph.Graph[tasks.Task], plan *report.Plan, key graph.Key) error {
+func explain(f *cli.Flags, g *tasks.Graph, plan *report.Plan, key graph.Key) error {
 	t, ok := g.Find(key)
 	var madeFor graph.Key
 	if !ok {
@@ -208,7 +208,7 @@ func edges(out io.Writer, title string, list []neighbour) {
 }
 
 // similar lists the keys of the same kind, or the kinds that there are.
-func similar(g *graph.Graph[tasks.Task], key graph.Key) string {
+func similar(g *tasks.Graph, key graph.Key) string {
 	kinds, same := map[string]bool{}, []string{}
 	for _, t := range g.Order() {
 		for _, k := range t.Owns() {

@@ -78,7 +78,7 @@ func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, er
 	}
 	defer view.Close() // only read from
 	return each(ctx, view.View(), parts, report.Planned,
-		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
+		func(g *tasks.Graph) (*changes.Set, tasks.Report) {
 			return execute.Plan(ctx, g, view.View(), pendingRestart(ctx, view), nil, nil)
 		})
 }
@@ -104,13 +104,13 @@ func (i Installation) apply(ctx context.Context, parts ...part) (*report.Plan, e
 	}
 	defer h.Close() // every write was synced and checked where it was made
 	return each(ctx, h.Live.View(), parts, report.Done,
-		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) { return run(ctx, h, g) })
+		func(g *tasks.Graph) (*changes.Set, tasks.Report) { return run(ctx, h, g) })
 }
 
 // each plans or makes parts, until one fails.
 func each(
 	ctx context.Context, v host.View, parts []part, state report.State,
-	do func(*graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]),
+	do func(*tasks.Graph) (*changes.Set, tasks.Report),
 ) (*report.Plan, error) {
 	out, total := &report.Plan{}, 0 // there are no documents to name in it
 	for _, part := range parts {
@@ -135,7 +135,7 @@ func each(
 }
 
 // run makes a graph so.
-func run(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
+func run(ctx context.Context, h *host.Host, g *tasks.Graph) (*changes.Set, tasks.Report) {
 	asked, done := host.NewPending(pendingRestart(ctx, h.Live)), changes.NewSet()
 	view := asked.Over(h.Live.View())
 	return done, graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -13,7 +12,7 @@ import (
 // Its user is one goroutine.
 type Converged struct {
 	desired *desired.State
-	graph   *graph.Graph[tasks.Task]
+	graph   *tasks.Graph
 	set     *desired.Records
 	facts   *host.Facts
 	cached  *ledger.Cached

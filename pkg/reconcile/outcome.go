@@ -233,7 +233,7 @@ func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 
 // options are how the plan is made so.
 func (o *outcome) options(
-	p Pass, planned graph.Report[tasks.Task], judge *drift.Judge, prefetches execute.Prefetches,
+	p Pass, planned tasks.Report, judge *drift.Judge, prefetches execute.Prefetches,
 ) execute.Options {
 	r := o.plan
 	return execute.Options{

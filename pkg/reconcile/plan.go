@@ -25,7 +25,7 @@ import (
 // target is what a pass works towards: what the documents want, or a revision that is kept.
 type target struct {
 	desired *desired.State
-	graph   *graph.Graph[tasks.Task]
+	graph   *tasks.Graph
 	notes   []model.Note
 	sw      *migrate.Switch // nil: the node has the network that is wanted
 	unbuilt error           // why it is the last revision, and not what the documents want
@@ -35,9 +35,9 @@ type target struct {
 // then what nobody wants any more.
 type steps struct {
 	changes  *changes.Set
-	rep      graph.Report[tasks.Task]
+	rep      tasks.Report
 	removals *changes.Set
-	pruneRep graph.Report[tasks.Task]
+	pruneRep tasks.Report
 }
 
 func noSteps() steps { return steps{changes: changes.NewSet(), removals: changes.NewSet()} }
@@ -172,7 +172,7 @@ func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) 
 	r.ownership.Judge.FindMissing(ctx, r.rep)
 	r.trials.Remark(ctx, v, r.graph, r.changes)
 	r.ownership.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
-	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
+	r.removals, r.pruneRep = changes.NewSet(), tasks.Report{}
 	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
 		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.lateEffects(), r.refused, nil, pendingFacts(r)...)
 		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.Graph, v, r.desired.Node)

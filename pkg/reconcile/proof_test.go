@@ -88,7 +88,7 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := ledger.Batch{Head: led.Head()}
-		custody.Undid(&graph.Result[tasks.Task]{Node: hosts, Key: e.Key, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
+		custody.Undid(&tasks.Result{Node: hosts, Key: e.Key, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
 		if err := led.Commit(t.Context(), h.Files, b); err != nil {
 			t.Fatal(err)
 		}

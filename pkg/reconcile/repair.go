@@ -99,10 +99,10 @@ func (s *Converged) Repair(
 
 // directRepair is what is to be brought back without a pass.
 type directRepair struct {
-	graph   *graph.Graph[tasks.Task]
+	graph   *tasks.Graph
 	tx      *ownership.Transaction
 	planned *changes.Set
-	rep     graph.Report[tasks.Task] // how each task's plan ended
+	rep     tasks.Report // how each task's plan ended
 }
 
 // nearby is how many tasks a repair looks at, at most.
@@ -111,7 +111,7 @@ const nearby = 64
 // around is the graph of tasks with all that may be lost with them: a link that comes back has no
 // address yet, one sysctl resets another, and a directory took what was in it along. Effects are in
 // it, since tasks name them, and not what needs those: a repair asks for none.
-func (s *Converged) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error) {
+func (s *Converged) around(owners []tasks.Task) (*tasks.Graph, error) {
 	list, seen := []tasks.Task(nil), map[graph.Key]bool{}
 	var add func(t tasks.Task)
 	add = func(t tasks.Task) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -61,7 +60,7 @@ func (o *outcome) report(changed report.State) *report.Plan {
 }
 
 // kindsOf counts tasks by the kind of their first key.
-func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
+func kindsOf(reps ...tasks.Report) map[string]int {
 	out := map[string]int{}
 	for _, rep := range reps {
 		for i := range rep.Results {
@@ -103,7 +102,7 @@ func (r *plan) raise(p *report.Plan) {
 
 // linksOnTheWay says once of each link that is not followed that it lies on the way to what the
 // documents want.
-func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note) {
+func linksOnTheWay(v host.View, g *tasks.Graph) (notes []model.Note) {
 	for _, dir := range directories(g) {
 		if err := v.Files.Way(dir); err != nil &&
 			!slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
@@ -114,7 +113,7 @@ func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note)
 }
 
 // directories are those that the tasks of graphs have files in, and the ledger's own.
-func directories(graphs ...*graph.Graph[tasks.Task]) []string {
+func directories(graphs ...*tasks.Graph) []string {
 	dirs := map[string]bool{}
 	for _, dir := range ledger.Directories() {
 		dirs[dir] = true

@@ -76,6 +76,13 @@ func EffectsOf(t Task) []graph.Key {
 	return t.Base().Effects
 }
 
+// Graph is tasks in order, Report what became of them in a run, and Result what became of one.
+type (
+	Graph  = graph.Graph[Task]
+	Report = graph.Report[Task]
+	Result = graph.Result[Task]
+)
+
 // AsNodes is what [graph.New] has to know of tasks.
 type AsNodes struct{}
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config/extras"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -14,7 +13,7 @@ import (
 
 // Ending says which certificates of a set of tasks come to their end without anybody renewing them.
 // They are never taken away: one that has expired helps nobody, and its absence helps less.
-func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []report.Note) {
+func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 	for _, t := range g.Order() {
 		set, ok := t.(tasks.CertificateSet)
 		if !ok || len(set.Cert.PEM) == 0 {

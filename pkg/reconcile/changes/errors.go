@@ -29,8 +29,8 @@ func (e *HostError) Error() string { return e.Err.Error() }
 func (e *HostError) Unwrap() error { return e.Err }
 
 // Allowed is a run without what fails alone.
-func Allowed(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
-	alone := func(res graph.Result[tasks.Task]) bool { return isolated(res.Err) }
+func Allowed(rep tasks.Report) tasks.Report {
+	alone := func(res tasks.Result) bool { return isolated(res.Err) }
 	if slices.ContainsFunc(rep.Results, alone) {
 		rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), alone)
 	}
@@ -55,7 +55,7 @@ func refusal(err error) report.Refusal {
 }
 
 // Failure is the error of a run without the noise of what it skipped.
-func Failure(rep graph.Report[tasks.Task]) error {
+func Failure(rep tasks.Report) error {
 	if err := rep.Err(); err != nil {
 		return &RunError{err}
 	}

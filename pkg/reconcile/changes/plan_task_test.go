@@ -38,7 +38,7 @@ func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 // A wait that ends by itself brings the next pass forward.
 func TestTheNextPassIsWhenAWaitIsJudgedAnew(t *testing.T) {
 	at := time.Unix(1000, 0)
-	rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{
+	rep := tasks.Report{Results: []tasks.Result{
 		{}, {Err: errors.New("failed")}, {Err: graph.Wait("a pod CIDR")}, {Err: fmt.Errorf("conf: %w", graph.WaitUntil("half a conf", at.Add(time.Minute)))},
 		{Err: graph.WaitUntil("another", at.Add(time.Hour))},
 	}}

@@ -13,7 +13,7 @@ import (
 // changed is the state of a task that has a change: Planned, or Done after apply. pods puts into a
 // step what pods lack without it; nil: nobody asks.
 func Steps(
-	rep graph.Report[tasks.Task], ch *Set, changed report.State, pods func(*report.Step, tasks.Task),
+	rep tasks.Report, ch *Set, changed report.State, pods func(*report.Step, tasks.Task),
 ) []report.Step {
 	var out []report.Step
 	for i := range rep.Results {
@@ -44,7 +44,7 @@ func Steps(
 	return out
 }
 
-func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed report.State) report.Step {
+func step(res *tasks.Result, key graph.Key, c *tasks.Change, changed report.State) report.Step {
 	meta := res.Node.Base()
 	s := report.Step{Key: string(key), Gate: GateName(meta.At), Origin: meta.From}
 	s.Why, s.Overrides, s.Because = meta.Why, meta.Overrides, string(res.Because)
@@ -84,7 +84,7 @@ func GateName(g graph.Gate) string {
 
 // Soonest is the first of a time, if there is one, and of the times at which what waits is judged
 // anew.
-func Soonest(at time.Time, rep graph.Report[tasks.Task]) time.Time {
+func Soonest(at time.Time, rep tasks.Report) time.Time {
 	for i := range rep.Results {
 		if wait, ok := errors.AsType[*graph.WaitError](rep.Results[i].Err); ok {
 			at = report.Sooner(at, wait.Until)

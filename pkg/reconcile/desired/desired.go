@@ -117,7 +117,7 @@ func Sources(snap *statestore.Snapshot) []document.Source {
 // cycles are reported here, before anything runs.
 func (d *State) Graph(
 	facts *host.Facts, found model.Discovered, assets tasks.Fetcher,
-) (*graph.Graph[tasks.Task], []model.Note, error) {
+) (*tasks.Graph, []model.Note, error) {
 	who := cmp.Or(d.Node.Name, "node group "+d.Node.NodeGroup)
 	list, notes, err := d.tasks(facts, found, assets)
 	if err != nil {

@@ -30,7 +30,7 @@ type recorded struct {
 }
 
 // Record records the tasks of a graph. It reads nothing of the host.
-func Record(g *graph.Graph[tasks.Task]) (*Records, error) {
+func Record(g *tasks.Graph) (*Records, error) {
 	r := &Records{Order: g.Order()}
 	var err error
 	if r.List, err = recordAll(r.Order); err != nil {

@@ -136,7 +136,7 @@ func (d *Judge) lost(s *report.Step, t tasks.Task) bool {
 
 // FindMissing looks at what pods stand on and was skipped, since what it needs failed: most of it
 // is right.
-func (d *Judge) FindMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
+func (d *Judge) FindMissing(ctx context.Context, rep tasks.Report) {
 	if d == nil {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 //
 // What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
 // a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
-func (d *Judge) Prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
+func (d *Judge) Prove(ctx context.Context, c *changes.Set, g *tasks.Graph, v host.View, node *config.Node) {
 	if len(c.ByKey) == 0 {
 		return
 	}

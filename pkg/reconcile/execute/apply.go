@@ -36,7 +36,7 @@ type Options struct {
 	// Fresh says that the plan was made just now: it holds until something is changed.
 	Fresh bool
 	// Planned is how each task's plan ended; without it every task is looked at again.
-	Planned graph.Report[tasks.Task]
+	Planned tasks.Report
 }
 
 // Admission hears of each change before it is made; its error keeps it from being made. waited says
@@ -72,9 +72,9 @@ type applier struct {
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs. gone is what this run removes at its end.
 func Apply(
-	ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options,
+	ctx context.Context, g *tasks.Graph, h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options,
 	gone ...host.Fact,
-) (*changes.Set, graph.Report[tasks.Task], error) {
+) (*changes.Set, tasks.Report, error) {
 	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(),
 		asked: host.NewPending(led.Effects.List())}
 	a.asked.Add(gone...)
@@ -84,7 +84,7 @@ func Apply(
 	before := led.Effects.List()
 	enqueue(led, planned)
 	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
-		return nil, graph.Report[tasks.Task]{}, err
+		return nil, tasks.Report{}, err
 	}
 	// A download needs no processor: it goes on while the checkpoint is taken, beside the rest.
 	fetches := 0

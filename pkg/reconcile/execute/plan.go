@@ -21,9 +21,9 @@ import (
 // whose change is not made, with the reason; judge, which may be nil, judges the changes; gone is
 // what this run removes at its end.
 func Plan(
-	ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string,
+	ctx context.Context, g *tasks.Graph, view host.View, owed map[string][]string,
 	refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact,
-) (*changes.Set, graph.Report[tasks.Task]) {
+) (*changes.Set, tasks.Report) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)
@@ -62,7 +62,7 @@ func Plan(
 // greetSystemd has the view connect to systemd while the rest of a graph is looked at, if the graph
 // has units: it takes longer to answer than all else, and units come last. What is wrong with it is
 // said by who asks for a unit.
-func greetSystemd(ctx context.Context, g *graph.Graph[tasks.Task], view host.View) (wait func()) {
+func greetSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
 	var greeting sync.WaitGroup
 	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }
 	if slices.ContainsFunc(g.Order(), ofUnit) {

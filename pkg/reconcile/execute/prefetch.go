@@ -16,7 +16,7 @@ type Prefetches map[graph.Key]*tasks.ArchivePrefetch
 // Prefetch begins to fetch the archives of a plan: beside what is written down before the first
 // change. It ends with ctx, and the caller ends it with [Prefetches.Discard].
 func Prefetch(
-	ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, planned *changes.Set, refused map[graph.Key]error,
+	ctx context.Context, g *tasks.Graph, h *host.Host, planned *changes.Set, refused map[graph.Key]error,
 ) Prefetches {
 	out := Prefetches{}
 	for _, t := range g.Order() {

@@ -10,7 +10,7 @@ import (
 // never set on this host, and that no change of a run touches. There are none where a change may
 // touch anything: where it is not proved, runs something, or is not known. Else a change touches
 // what the graph has after it, and what waits for whatever others do.
-func unaffected(g *graph.Graph[tasks.Task], planned *changes.Set, o *Options) map[graph.Key]bool {
+func unaffected(g *tasks.Graph, planned *changes.Set, o *Options) map[graph.Key]bool {
 	for _, c := range planned.ByKey {
 		if c.NotApplicable == "" && (c.Proof == tasks.ProofNone || len(c.Effects) > 0 || c.Unknown != "") {
 			return nil

@@ -59,7 +59,7 @@ func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
 }
 
 // Unfetched are the archives of a switch that are not here: it begins when they are.
-func Unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
+func Unfetched(ctx context.Context, v host.View, g *tasks.Graph) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	for _, t := range g.Order() {
 		if err := had(ctx, v, t); err != nil {

@@ -25,7 +25,7 @@ import (
 
 // Work is a graph of tasks, and which changes of theirs are to be made.
 type Work struct {
-	Graph   *graph.Graph[tasks.Task]
+	Graph   *tasks.Graph
 	Changes *changes.Set
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -18,7 +17,7 @@ import (
 // reach is where the residue of From are looked for, and what of them stays because somebody else
 // wants it: the next network, and who may still use what the ledger retains.
 func (s *Switch) reach(
-	d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger,
+	d *desired.State, g *tasks.Graph, had ledger.Network, led *ledger.Ledger,
 ) cleanup.Scope {
 	var out cleanup.Scope
 	for text := range strings.SplitSeq(had.PodCIDRs, ",") {

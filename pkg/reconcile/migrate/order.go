@@ -60,7 +60,7 @@ func (s *Switch) disk() tasks.Cleanup {
 }
 
 // Order puts the tasks of the switch among those of the next network.
-func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[tasks.Task], error) {
+func (s *Switch) Order(g *tasks.Graph, v host.View) (*tasks.Graph, error) {
 	late := comesLate(g, v)
 	after := map[graph.Key][]graph.Key{}
 	evict, kernel, disk := s.evict(), s.kernel(), s.disk()
@@ -96,7 +96,7 @@ func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[ta
 
 // comesLate are the tasks, by first key, that cannot be made while the old network is there: what
 // the kernel has of a network, the conf, restarts, and all that needs them.
-func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
+func comesLate(g *tasks.Graph, v host.View) map[graph.Key]bool {
 	late := map[graph.Key]bool{}
 	for _, t := range g.Order() { // what a task needs comes before it
 		key := t.Owns()[0]
@@ -120,7 +120,7 @@ func (s *Switch) Tail() []tasks.Task {
 }
 
 // Unfit says why a switch that was planned is not begun: nothing may be missing on the way.
-func (s *Switch) Unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
+func (s *Switch) Unfit(reports ...tasks.Report) (why error, waits bool) {
 	for _, rep := range reports {
 		rep = changes.Allowed(rep)
 		if err := changes.Failure(made(rep)); err != nil {
@@ -140,8 +140,8 @@ func (s *Switch) Unfit(reports ...graph.Report[tasks.Task]) (why error, waits bo
 // made is a run without what a switch does not make: the conf in force, which the network that
 // comes may bring itself. One of somebody else that is broken is in force once ours is gone, and
 // until that one is there.
-func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
-	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
+func made(rep tasks.Report) tasks.Report {
+	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res tasks.Result) bool {
 		return res.Key.Kind() == tasks.KindConf
 	})
 	return rep
@@ -151,7 +151,7 @@ func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
 var errUnfinished = errors.New("the switch of networks did not come to its end")
 
 // Unfinished says why a switch that was begun is not made; nil also where none was.
-func (s *Switch) Unfinished(reports ...graph.Report[tasks.Task]) error {
+func (s *Switch) Unfinished(reports ...tasks.Report) error {
 	if !s.Begins() {
 		return nil
 	}
@@ -186,9 +186,9 @@ func (s *Switch) Arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 }
 
 // Essential is what became of the removals that a switch cannot do without.
-func Essential(v host.View, rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
-	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(rep.Results),
-		func(res graph.Result[tasks.Task]) bool {
+func Essential(v host.View, rep tasks.Report) tasks.Report {
+	return tasks.Report{Results: slices.DeleteFunc(slices.Clone(rep.Results),
+		func(res tasks.Result) bool {
 			return !ownership.Needed(v, res.Node)
 		})}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config/networks"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -64,7 +63,7 @@ type Circumstances struct {
 // Leave says how the node leaves its network for the one that is wanted; g is what d wants. It
 // reads the host and changes nothing.
 func Leave(
-	ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger, c Circumstances,
+	ctx context.Context, d *desired.State, g *tasks.Graph, v host.View, led *ledger.Ledger, c Circumstances,
 ) (*Switch, error) {
 	if c.Sandbox { // everything there is thrown away
 		return nil, nil

@@ -254,18 +254,18 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 // What did not come to its end is undone, whatever kept it.
 func TestUnfinished(t *testing.T) {
 	s := &Switch{}
-	done := graph.Result[tasks.Task]{Node: tasks.File{Path: "/a"}, State: graph.Done}
-	skipped := graph.Result[tasks.Task]{Node: tasks.File{Path: "/b"}, State: graph.Waiting, Err: graph.Wait("the moon")}
-	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done}}); err != nil {
+	done := tasks.Result{Node: tasks.File{Path: "/a"}, State: graph.Done}
+	skipped := tasks.Result{Node: tasks.File{Path: "/b"}, State: graph.Waiting, Err: graph.Wait("the moon")}
+	if err := s.Unfinished(tasks.Report{Results: []tasks.Result{done}}); err != nil {
 		t.Errorf("finished: %v", err)
 	}
-	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
+	if err := s.Unfinished(tasks.Report{Results: []tasks.Result{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
 	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HostError{Err: host.ErrNotExist}} {
-		refused := graph.Result[tasks.Task]{Node: tasks.File{Path: "/c"}, State: graph.Failed, Err: alone}
-		needs := graph.Result[tasks.Task]{Node: tasks.File{Path: "/d"}, State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
-		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
+		refused := tasks.Result{Node: tasks.File{Path: "/c"}, State: graph.Failed, Err: alone}
+		needs := tasks.Result{Node: tasks.File{Path: "/d"}, State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
+		rep := tasks.Report{Results: []tasks.Result{done, refused, needs}}
 		if err := s.Unfinished(rep); err != nil {
 			t.Errorf("without %s: %v", name, err)
 		}
@@ -274,7 +274,7 @@ func TestUnfinished(t *testing.T) {
 		}
 	}
 	s.Stays = true
-	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{skipped}}); err != nil {
+	if err := s.Unfinished(tasks.Report{Results: []tasks.Result{skipped}}); err != nil {
 		t.Errorf("a network that is handed over: %v", err)
 	}
 }
@@ -312,7 +312,7 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 				}
 				return nil
 			})
-			i := slices.IndexFunc(rep.Results, func(res graph.Result[tasks.Task]) bool { return res.Key.Kind() == "resume" })
+			i := slices.IndexFunc(rep.Results, func(res tasks.Result) bool { return res.Key.Kind() == "resume" })
 			if starts := rep.Results[i].State == graph.Done; starts == c.needed || (s.Unfinished(Essential(v, rep)) == nil) == c.needed {
 				t.Errorf("%s meets %v: kubelet starts: %v, the switch: %v", name, met, starts, s.Unfinished(Essential(v, rep)))
 			}
@@ -325,7 +325,7 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 
 // leaving is leave on a node that lives and is held back by nothing. flag allows what is
 // disruptive.
-func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
+func leaving(t *testing.T, flag bool, d *desired.State, g *tasks.Graph, v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{
 		Live: true, Allowed: AllowedBy(d, led, flag), Suppressed: func() *checkpoint.SuppressedError {

@@ -21,10 +21,10 @@ import (
 
 // Ending is how a pass ended.
 type Ending struct {
-	Rep     graph.Report[tasks.Task]
+	Rep     tasks.Report
 	Changed *changes.Set
 	Pruned  *Removals
-	Removed []graph.Result[tasks.Task] // of the removals
+	Removed []tasks.Result // of the removals
 	By      string
 	Desired *desired.State
 	Halfway bool         // the set is not what the host has, although nothing of it failed

@@ -18,10 +18,10 @@ import (
 
 // Removals are what of the ledger nobody wants any more.
 type Removals struct {
-	switches bool                     // the pass makes a switch of networks
-	last     []tasks.Task             // what a switch does when all of this is gone
-	Graph    *graph.Graph[tasks.Task] // of tasks.Removal and tasks.Restoration; nil when there is nothing to remove
-	back     []tasks.Restoration      // what a rollback gives back
+	switches bool                // the pass makes a switch of networks
+	last     []tasks.Task        // what a switch does when all of this is gone
+	Graph    *tasks.Graph        // of tasks.Removal and tasks.Restoration; nil when there is nothing to remove
+	back     []tasks.Restoration // what a rollback gives back
 	// released stay on the host, and are no longer looked after.
 	released []ledger.Entry
 	dropped  []graph.Key // are not on the host any more

@@ -24,7 +24,7 @@ func (p *Removals) arrange(c *Transaction, v host.View, list []tasks.Removal, ef
 // last.
 func ArrangeGone(
 	v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task,
-) (*graph.Graph[tasks.Task], error) {
+) (*tasks.Graph, error) {
 	all := make([]tasks.Task, 0, len(list))
 	for i := range list {
 		all = append(all, list[i])
@@ -62,7 +62,7 @@ func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 
 // Lay makes the graph of the removals in list. The tasks in last, of a switch, come after all
 // removals that they cannot do without.
-func Lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
+func Lay(v host.View, list, last []tasks.Task) (*tasks.Graph, error) {
 	var keys []graph.Key
 	for _, t := range list {
 		if Needed(v, t) {

@@ -9,7 +9,7 @@ import (
 
 // Begin is what a pass that wants these tasks does to the ledger. It reads nothing of the
 // host.
-func Begin(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*Transaction, error) {
+func Begin(g *tasks.Graph, led *ledger.Ledger) (*Transaction, error) {
 	set, err := desired.Record(g)
 	c := &Transaction{Led: led, Set: set}
 	c.wasInStep = c.InStep()

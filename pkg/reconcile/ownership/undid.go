@@ -13,7 +13,7 @@ import (
 // Undid notes of a change that was made, and was not there any more when it was looked at, that to
 // make it again is a repair. So is the next start of a unit that did not come up, or is not known
 // to have: each waits longer.
-func (c *Transaction) Undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
+func (c *Transaction) Undid(res *tasks.Result, b *ledger.Batch) {
 	var gone *changes.NotConvergedError
 	var down *starts.StartError
 	e, known := c.Led.Entries()[res.Key]

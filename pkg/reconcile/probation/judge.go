@@ -212,7 +212,7 @@ const (
 // Suppressed says which tasks are held back on a view, by their first key: their change brought a
 // unit down, and neither they nor the unit changed since.
 func (ts *Trials) Suppressed(
-	v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time,
+	v host.View, g *tasks.Graph, set *desired.Records, now time.Time,
 ) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	if len(ts.list) == 0 {

@@ -51,7 +51,7 @@ const (
 )
 
 // askers are the tasks that ask for the restart of a unit, by unit.
-func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
+func askers(g *tasks.Graph) map[string][]tasks.Task {
 	out := map[string][]tasks.Task{}
 	for _, t := range g.Order() {
 		for _, key := range tasks.EffectsOf(t) {
@@ -66,7 +66,7 @@ func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 // Begin puts the units on trial that the pass is about to restart, with the files that ask for it
 // as they are.
 func (ts *Trials) Begin(
-	ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], planned *changes.Set, set *desired.Records,
+	ctx context.Context, h *host.Host, g *tasks.Graph, planned *changes.Set, set *desired.Records,
 	made ledger.Undone,
 ) error {
 	all := askers(g)
@@ -109,7 +109,7 @@ func runs(u systemd.UnitState) bool {
 }
 
 // Remark says which units a plan is going to restart that are down already: they are not on trial.
-func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes.Set) {
+func (ts *Trials) Remark(ctx context.Context, v host.View, g *tasks.Graph, planned *changes.Set) {
 	for unit, list := range askers(g) {
 		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
 			c := planned.Get(t.Owns()[0])
@@ -173,7 +173,7 @@ func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Prob
 }
 
 // Fail makes the tasks fail whose change was taken back.
-func Fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
+func Fail(rep tasks.Report, failed map[graph.Key]error) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		if err := failed[res.Key]; err != nil {

@@ -114,7 +114,7 @@ func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
 }
 
 // started are the units whose start this pass asked for, or found under way.
-func started(rep graph.Report[tasks.Task], done *changes.Set) (list []*graph.Result[tasks.Task]) {
+func started(rep tasks.Report, done *changes.Set) (list []*tasks.Result) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		if _, starts := StartOf(res.Node); !starts {
@@ -135,7 +135,7 @@ func started(rep graph.Report[tasks.Task], done *changes.Set) (list []*graph.Res
 // leaves out units that kubelet does not wait for, and those that may wait for the agent. Nil: no
 // unit starts.
 func (w Waiting) Starting(
-	ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set, acting Acting,
+	ctx context.Context, h *host.Host, rep tasks.Report, done *changes.Set, acting Acting,
 ) func(context.Context) bool {
 	list := started(rep, done)
 	if len(list) == 0 && len(acting) == 0 {
@@ -143,8 +143,8 @@ func (w Waiting) Starting(
 	}
 	how := w.bide(ctx, h)
 	return func(ctx context.Context) bool {
-		acts := func(res *graph.Result[tasks.Task]) bool { return how.acts(ctx, h, unitOf(res)) }
-		return slices.ContainsFunc(acting, acts) || slices.ContainsFunc(list, func(res *graph.Result[tasks.Task]) bool {
+		acts := func(res *tasks.Result) bool { return how.acts(ctx, h, unitOf(res)) }
+		return slices.ContainsFunc(acting, acts) || slices.ContainsFunc(list, func(res *tasks.Result) bool {
 			if !how.all && !how.behind && res.Node.Base().At != graph.BeforeKubelet {
 				return false
 			}
@@ -158,7 +158,7 @@ func (w Waiting) Starting(
 // Await looks at the units that were started, and puts into the report what became of each. any
 // says that there are some, again that one is coming up.
 func (w Waiting) Await(
-	ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set,
+	ctx context.Context, h *host.Host, rep tasks.Report, done *changes.Set,
 ) (any, again bool) {
 	list := started(rep, done)
 	how, begun := bide{}, time.Now()

@@ -15,10 +15,10 @@ import (
 // unit whose reload failed runs on with the settings that it had, and systemd calls it active.
 
 // Acting are the units that a run had reloaded or restarted.
-type Acting []*graph.Result[tasks.Task]
+type Acting []*tasks.Result
 
 // Acts are those of a report.
-func Acts(rep graph.Report[tasks.Task], done *changes.Set) (list Acting) {
+func Acts(rep tasks.Report, done *changes.Set) (list Acting) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		if e, is := res.Node.(tasks.Effect); !is || e.Unit == "" || res.State != graph.Done {
@@ -32,7 +32,7 @@ func Acts(rep graph.Report[tasks.Task], done *changes.Set) (list Acting) {
 }
 
 // unitOf is the unit of an effect.
-func unitOf(res *graph.Result[tasks.Task]) string { return res.Node.(tasks.Effect).Unit }
+func unitOf(res *tasks.Result) string { return res.Node.(tasks.Effect).Unit }
 
 // acts says that a unit has not done its reload or restart yet.
 func (b bide) acts(ctx context.Context, h *host.Host, unit string) bool {
@@ -77,7 +77,7 @@ func (w Waiting) AwaitReloads(ctx context.Context, h *host.Host, list Acting) (f
 
 // failedReload is the error of a unit that did not take its last reload. systemd forgets that one
 // when it starts the unit anew.
-func failedReload(ctx context.Context, h *host.Host, res *graph.Result[tasks.Task]) error {
+func failedReload(ctx context.Context, h *host.Host, res *tasks.Result) error {
 	unit := unitOf(res)
 	if now, err := h.Live.Units.Unit(ctx, unit); err != nil || now.Active != "active" {
 		return nil
