@@ -187,7 +187,7 @@ var units = []struct{ name, text, why string }{
 func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
 	facts := v.Facts
 	for _, text := range changes.LinksMet(facts, nil) {
-		notes = append(notes, report.Note{Level: "warning", Text: text})
+		notes = append(notes, report.Warning(text))
 	}
 	switch {
 	case facts.Init != "systemd":
@@ -215,16 +215,16 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	if other, err := otherAgent(v, program); err != nil {
 		return nil, nil, err
 	} else if other != "" {
-		notes = append(notes, report.Note{Level: "info",
-			Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
+		notes = append(notes, report.Info(other+
+			" is another program: there is no link of that name, use `netwright` for `agent`"))
 	} else {
 		list = append(list,
 			tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: path.Join(path.Dir(program), linkName),
 				Target: programName})
 	}
 	if dir := path.Dir(program); dir != path.Dir(systemd.Program) {
-		notes = append(notes, report.Note{Level: "info", Text: "the program is " + program + ": put " + dir +
-			" into PATH, or call it by that name"})
+		notes = append(notes, report.Info("the program is "+program+": put "+dir+
+			" into PATH, or call it by that name"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Shared)) {
 		file := path.Join(path.Dir(program), "../share", name)

@@ -115,7 +115,7 @@ func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task,
 	}
 	for _, dir := range []string{"/etc/netwright", ledger.Dir} {
 		if _, err := v.Files.Lstat(dir); err == nil {
-			notes = append(notes, report.Note{Level: "info", Text: dir + " stays: remove it by hand if nobody needs it"})
+			notes = append(notes, report.Info(dir+" stays: remove it by hand if nobody needs it"))
 		}
 	}
 	return list, notes, nil

@@ -44,11 +44,10 @@ func noteAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *re
 	}
 	switch plan.Awaits = history.Awaits(r); plan.Awaits {
 	case nil:
-		plan.Notes = append(plan.Notes, report.Note{Level: "info",
-			Text: "nothing was changed that an undo takes back: there is nothing to confirm"})
+		plan.Notes = append(plan.Notes, report.Info(
+			"nothing was changed that an undo takes back: there is nothing to confirm"))
 	default:
-		plan.Notes = append(plan.Notes, report.Note{Level: "warning",
-			Text: plan.Awaits.String() + ", and is undone then: " + session.LogInAnew})
+		plan.Warn(plan.Awaits.String() + ", and is undone then: " + session.LogInAnew)
 	}
 	return plan
 }

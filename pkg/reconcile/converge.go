@@ -43,11 +43,10 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	out.Notes = append(out.Notes, undo...)
 	for _, off := range service.Off(p.Host) {
 		out.Off = append(out.Off, off)
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
+		out.Warn("the agent is switched off: " + off)
 	}
 	if out.Paused = p.Session().PausedBy(view.Files); out.Paused != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning",
-			Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
+		out.Warn("nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that")
 	}
 	unwritable := ledger.InTheWay(view.View())
 	if unwritable != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
@@ -131,8 +130,7 @@ func (o *outcome) cordon(ctx context.Context, p Pass, h *host.Host) {
 	if err == nil {
 		return
 	}
-	o.notes = append(o.notes, report.Note{Level: string(network.Warning),
-		Text: "the node is not cordoned for the switch, which goes on: " + err.Error()})
+	o.notes = append(o.notes, report.Warning("the node is not cordoned for the switch, which goes on: "+err.Error()))
 	if p.Log != nil {
 		p.Log.Warn("the node is not cordoned for the switch of networks, which goes on", zap.Error(err))
 	}

@@ -41,8 +41,7 @@ func (p Pass) lookOnly(
 	}
 	plan.Finish(plan.Summary.Tasks)
 	plan.Paused = z
-	plan.Notes = append(plan.Notes,
-		report.Note{Level: "warning", Text: "nothing is changed here: the node is " + z.String()})
+	plan.Warn("nothing is changed here: the node is " + z.String())
 	plan.Notes = append(plan.Notes, endsInPause(p.Host, r.desired.Node.Name, z)...)
 	return plan, nil
 }
@@ -51,8 +50,7 @@ func (p Pass) lookOnly(
 func endsInPause(at host.Options, node string, z *report.Paused) (notes []report.Note) {
 	list, err := issue.List(at, node, time.Now())
 	if err != nil {
-		return []report.Note{{Level: "warning",
-			Text: fmt.Sprintf("which certificates end in the pause is not known: %v", err)}}
+		return []report.Note{report.Warning("which certificates end in the pause is not known: " + err.Error())}
 	}
 	for i := range list {
 		if c := &list[i]; !c.NotAfter.IsZero() && c.NotAfter.Before(z.Until.Add(time.Hour)) {

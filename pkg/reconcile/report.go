@@ -38,14 +38,10 @@ func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *re
 		slices.Sorted(maps.Keys(r.led.Effects.List()))
 	p.Again = changes.Soonest(r.ownership.Judge.Repairs().LookAgain(), s.rep)
 	r.raise(p)
-	p.Notes = slices.Concat(p.Notes, notes, r.expiries, r.pruning.Notes)
-	for _, n := range r.trials.Notes {
-		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
-	}
+	p.Notes = slices.Concat(p.Notes, notes, r.expiries, r.pruning.Notes, r.trials.Notes)
 	if r.pruning.Graph != nil && len(s.pruneRep.Results) == 0 {
-		p.Notes = append(p.Notes, report.Note{Level: "info",
-			Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right",
-				r.pruning.Graph.Len())})
+		p.Notes = append(p.Notes, report.Info(fmt.Sprintf("%d keys are no longer wanted; they are removed when all that "+
+			"is wanted is right", r.pruning.Graph.Len())))
 	}
 	return p
 }

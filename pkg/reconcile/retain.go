@@ -82,9 +82,9 @@ func (to target) unmade() error { return cmp.Or(to.unbuilt, to.sw.Failure()) }
 // annotate puts into a plan that is only shown why it is not that of the documents.
 func (to target) annotate(p Pass, out *report.Plan, v host.View) {
 	if to.unbuilt != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: to.unbuilt.Error()})
+		out.Warn(to.unbuilt.Error())
 	}
 	if why := suppressed(p.Rollout(), v.Files, to.desired); why != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
+		out.Warn(why.Error())
 	}
 }

@@ -184,6 +184,15 @@ type Note struct {
 	Text   string `json:"text"`
 }
 
+// Warning is a note that somebody should look at.
+func Warning(text string) Note { return Note{Level: "warning", Text: text} }
+
+// Info is a note that is good to know.
+func Info(text string) Note { return Note{Level: "info", Text: text} }
+
+// Warn adds a warning.
+func (p *Plan) Warn(text string) { p.Notes = append(p.Notes, Warning(text)) }
+
 // Summary counts keys for what changes, and tasks for everything else.
 type Summary struct {
 	Tasks int `json:"tasks"`
@@ -332,7 +341,7 @@ func (p *Plan) NotApplied(why error) *Plan {
 			s.State, s.Message = Stopped, "not applied: see the note"
 		}
 	}
-	p.Notes = append(p.Notes, Note{Level: "warning", Text: why.Error()})
+	p.Warn(why.Error())
 	total := p.Summary.Tasks
 	p.Summary = Summary{}
 	p.Finish(total)

@@ -31,15 +31,14 @@ func (d *State) Report(notes []model.Note, led *ledger.Ledger, steps []report.St
 		if d.Undone != nil { // the pass's error: who logs both says it once
 			text = d.Undone.Error()
 		}
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
+		p.Warn(text)
 	}
 	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
-		p.Notes = append(p.Notes, report.Note{Level: "warning",
-			Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; "+
-				"publish again", end.UTC().Format(time.RFC3339))})
+		p.Warn("the configuration has expired at " + end.UTC().Format(time.RFC3339) +
+			", and there is no newer one: it stays in force; publish again")
 	}
 	for _, text := range append(led.Damage(), d.Damage...) {
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
+		p.Warn(text)
 	}
 	for _, text := range d.Refused {
 		p.Notes = append(p.Notes, report.Note{Level: string(network.Error), Text: text})

@@ -105,7 +105,7 @@ func (g ground) believe(
 			refused = append(refused, fmt.Sprintf("no route to %s of Node %s: %s", c.pods, c.node, why))
 			continue
 		case why != "":
-			notes = append(notes, claimNote("peer not covered by podCIDR: the route to %s of Node %s stands from "+
+			notes = append(notes, warning("peer not covered by podCIDR: the route to %s of Node %s stands from "+
 				"before, and would be refused now: %s", c.pods, c.node, why))
 			odd = append(odd, taken{"the range of Node " + c.node, c.pods})
 		}
@@ -227,14 +227,14 @@ func conflict(c claim, ranges map[netip.Prefix]string, addresses map[netip.Addr]
 func fewOf(refused []string) (notes []model.Note) {
 	const most = 10
 	for _, text := range refused[:min(len(refused), most)] {
-		notes = append(notes, claimNote("%s", text))
+		notes = append(notes, warning("%s", text))
 	}
 	if more := len(refused) - most; more > 0 {
-		notes = append(notes, claimNote("no route to %d more ranges that Nodes claim", more))
+		notes = append(notes, warning("no route to %d more ranges that Nodes claim", more))
 	}
 	return notes
 }
 
-func claimNote(format string, args ...any) model.Note {
+func warning(format string, args ...any) model.Note {
 	return model.Note{Level: network.Warning, Text: fmt.Sprintf(format, args...)}
 }

@@ -31,7 +31,7 @@ func (s Sources) Discover(
 		return found, learnt, notes, err
 	}
 	if err != nil {
-		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
+		notes = append(notes, warning("%v", err))
 	}
 	want := d.NodesWanted()
 	if !want.Own {
@@ -44,9 +44,8 @@ func (s Sources) Discover(
 	if s.API != nil && !s.CacheOnly && s.Live && !s.Host.Sandbox {
 		if err := s.asked(ctx, d.Node.Name, v.Facts, want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
-				notes = append(notes, model.Note{Level: network.Warning,
-					Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v",
-						learnt.Since.Format(time.DateTime), err)})
+				notes = append(notes, warning("of the Kubernetes API's Nodes counts what they said on %s: %v",
+					learnt.Since.Format(time.DateTime), err))
 			}
 		}
 	}
@@ -54,7 +53,7 @@ func (s Sources) Discover(
 	if err != nil {
 		learnt.Peers, learnt.Judged = before.Peers, before.Judged
 		return desired.Discovered(found, learnt), learnt,
-			append(notes, claimNote("the Nodes of the API count as before: %v", err)), nil
+			append(notes, warning("the Nodes of the API count as before: %v", err)), nil
 	}
 	believed, refused := g.believe(learnt.Peers, before)
 	learnt.Peers, learnt.Judged = believed, true

@@ -102,7 +102,7 @@ func (g *Guard) Warnings() (notes []report.Note) {
 		return nil
 	}
 	for _, text := range g.point.Warnings() {
-		notes = append(notes, report.Note{Level: "warning", Text: text})
+		notes = append(notes, report.Warning(text))
 	}
 	return notes
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
@@ -84,7 +83,7 @@ func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (
 				}
 			}
 		default:
-			ts.Notes = append(ts.Notes, model.Note{Level: "info", Origin: t.Unit,
+			ts.Notes = append(ts.Notes, report.Note{Level: "info", Origin: t.Unit,
 				Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the "+
 					"next pass", t.Unit)})
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -36,7 +36,7 @@ type Trials struct {
 	list   []ledger.Probation
 	was    []ledger.Probation // before this pass opened any
 	opened bool
-	Notes  []model.Note
+	Notes  []report.Note
 	log    *zap.Logger
 	brief  bool // nobody is waited for: what is not known of a unit is looked at in the next pass
 }
@@ -119,7 +119,7 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, g *tasks.Graph, plann
 		}
 		if now, err := v.Units.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" &&
 			now.Active != "inactive" {
-			ts.Notes = append(ts.Notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
+			ts.Notes = append(ts.Notes, report.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
 				"%s is %s before the change: should it stay so, the change is not taken back on its account; see "+
 					"`journalctl -u %s`", unit, now.Active, unit)})
 		}
@@ -147,7 +147,7 @@ func Load(r ledger.Reader, log *zap.Logger, brief bool) *Trials {
 	ts := &Trials{log: log, brief: brief}
 	var err error
 	if ts.list, err = ledger.Trials(r); err != nil {
-		ts.Notes = append(ts.Notes, model.Note{Level: "warning", Text: err.Error()})
+		ts.Notes = append(ts.Notes, report.Warning(err.Error()))
 	}
 	return ts
 }

@@ -322,8 +322,8 @@ func (r Rollout) Preview(
 	}
 	clock := ledger.ClockOf(files, time.Now())
 	if out.Waiting = weigh(planned, d.Node, &u, was.Digest, clock); out.Waiting != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "info",
-			Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
+		out.Notes = append(out.Notes, report.Info("the daemon waits with it: "+out.Waiting.Reason+
+			"; `agent --once` takes it now"))
 	}
 }
 

@@ -64,17 +64,16 @@ func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 	}
 	j, err := due(r)
 	if errors.Is(err, fs.ErrPermission) {
-		return []report.Note{{Level: "warning", Text: err.Error()}}, nil
+		return []report.Note{report.Warning(err.Error())}, nil
 	}
 	if j == nil || err != nil {
 		return nil, err
 	}
 	if a := history.Awaits(r); a != nil {
-		return []report.Note{{Level: "warning", Text: a.String() + ": nothing is changed before"}}, nil
+		return []report.Note{report.Warning(a.String() + ": nothing is changed before")}, nil
 	}
-	return []report.Note{{Level: "warning",
-		Text: fmt.Sprintf("a change of %s was not confirmed: the next pass takes it back before anything "+
-			"else, or its own process confirms it", generation.Name(j.Generation, j.Digest))}}, nil
+	return []report.Note{report.Warning("a change of " + generation.Name(j.Generation, j.Digest) + " was not confirmed: " +
+		"the next pass takes it back before anything else, or its own process confirms it")}, nil
 }
 
 // finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
