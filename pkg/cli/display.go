@@ -141,8 +141,8 @@ func (d *Display) End() {
 
 // Waiting says once what is waited for, and a terminal hears how long that takes.
 func (d *Display) Waiting(plan *report.Plan) {
-	for _, s := range plan.Steps {
-		if s.State == report.Waits && s.Message != d.waited {
+	for s := range plan.In(report.Waits) {
+		if s.Message != d.waited {
 			d.waited, d.waitedSince = s.Message, time.Now()
 			d.say("  … waiting for %s\n", strings.TrimPrefix(s.Message, "waiting for "))
 			return

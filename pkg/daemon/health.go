@@ -90,10 +90,8 @@ func (h *health) plan(plan *report.Plan) {
 		return
 	}
 	now := map[string]bool{}
-	for i := range plan.Steps {
-		s := &plan.Steps[i]
-		if s.Because != "" || s.State != report.Failed && s.State != report.Waits && s.State != report.Contested &&
-			s.State != report.Drifted {
+	for s := range plan.In(report.Failed, report.Waits, report.Contested, report.Drifted) {
+		if s.Because != "" {
 			continue
 		}
 		now[s.Key] = true

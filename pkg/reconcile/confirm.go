@@ -40,12 +40,7 @@ func (p Pass) lookMeanwhile(ctx context.Context, d *desired.State, a *report.Awa
 		}
 		plan.Generation, plan.Digest = a.Generation, a.Digest
 	}
-	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.State == report.Planned {
-			s.State, s.Message = report.Drifted, "not changed while a change awaits its confirmation"
-		}
-	}
-	plan.Finish(plan.Summary.Tasks)
+	plan.Leave(report.Drifted, "not changed while a change awaits its confirmation")
 	return plan, err
 }
 

@@ -34,12 +34,7 @@ func (p Pass) lookOnly(
 	}
 	plan := r.report()
 	r.annotate(p, plan, h.Live.View())
-	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.State == report.Planned {
-			s.State, s.Message = report.Drifted, "not changed while the node is paused"
-		}
-	}
-	plan.Finish(plan.Summary.Tasks)
+	plan.Leave(report.Drifted, "not changed while the node is paused")
 	plan.Paused = z
 	plan.Warn("nothing is changed here: the node is " + z.String())
 	plan.Notes = append(plan.Notes, endsInPause(p.Host, r.desired.Node.Name, z)...)

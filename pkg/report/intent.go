@@ -29,11 +29,7 @@ func (p *Plan) Intent() string {
 // its JSON form.
 func (p *Plan) intended() map[string]string {
 	out := map[string]string{}
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State != Planned {
-			continue
-		}
+	for s := range p.In(Planned) {
 		text, _ := json.Marshal(Step{Key: s.Key, Items: s.Items, Effects: s.Effects, Unknown: s.Unknown, Class: s.Class})
 		var read Step // JSON keeps only what is text
 		_ = json.Unmarshal(text, &read)

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -336,14 +337,27 @@ func ran(p *Plan) bool {
 
 // NotApplied makes it a plan of which nothing was done, or nothing is left, with the reason.
 func (p *Plan) NotApplied(why error) *Plan {
-	for i := range p.Steps {
-		if s := &p.Steps[i]; s.State == Planned {
-			s.State, s.Message = Stopped, "not applied: see the note"
+	p.Warn(why.Error())
+	p.Leave(Stopped, "not applied: see the note")
+	return p
+}
+
+// Leave makes it a plan of which nothing is made: what was planned is in another state, and says
+// why.
+func (p *Plan) Leave(state State, why string) {
+	for s := range p.In(Planned) {
+		s.State, s.Message = state, why
+	}
+	p.Finish(p.Summary.Tasks)
+}
+
+// In are the steps that are in one of some states.
+func (p *Plan) In(states ...State) iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		for i := range p.Steps {
+			if s := &p.Steps[i]; slices.Contains(states, s.State) && !yield(s) {
+				return
+			}
 		}
 	}
-	p.Warn(why.Error())
-	total := p.Summary.Tasks
-	p.Summary = Summary{}
-	p.Finish(total)
-	return p
 }

@@ -30,11 +30,7 @@ type row struct {
 // changes writes a line for each changed key, in columns, with its diff.
 func (t *planText) changes(p *Plan) {
 	var rows []row
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State != Planned && s.State != Done {
-			continue
-		}
+	for s := range p.In(Planned, Done) {
 		for j, it := range s.Items {
 			r := row{item: it, fields: clean(fields(it)), step: s, last: j == len(s.Items)-1}
 			if r.last {

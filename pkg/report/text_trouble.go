@@ -30,11 +30,7 @@ func (t *planText) failures(p *Plan) {
 // that is known.
 func (t *planText) left(p *Plan) {
 	first := true
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State != Contested && s.State != Drifted {
-			continue
-		}
+	for s := range p.In(Contested, Drifted) {
 		if first {
 			t.gap()
 			first = false
@@ -54,9 +50,8 @@ func (t *planText) left(p *Plan) {
 // share its fate.
 func (t *planText) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
 	first := true
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State != state || s.Because != "" {
+	for s := range p.In(state) {
+		if s.Because != "" {
 			continue
 		}
 		if first {
@@ -68,9 +63,9 @@ func (t *planText) roots(p *Plan, state, follow State, color, mark string, what 
 			t.line("      %s", clean(strings.TrimSuffix(line, "\n")))
 		}
 		var keys []string
-		for j := range p.Steps {
-			if p.Steps[j].Because == s.Key && p.Steps[j].State == follow {
-				keys = append(keys, p.Steps[j].Key)
+		for with := range p.In(follow) {
+			if with.Because == s.Key {
+				keys = append(keys, with.Key)
 			}
 		}
 		if len(keys) > 0 {
@@ -94,11 +89,7 @@ func (t *planText) keys(keys []string) {
 // there: values are in the JSON.
 func (t *planText) groups(p *Plan, state State, color string) {
 	byMessage, order := map[string][]string{}, []string(nil)
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State != state {
-			continue
-		}
+	for s := range p.In(state) {
 		if _, ok := byMessage[s.Message]; !ok {
 			order = append(order, s.Message)
 		}
@@ -153,11 +144,7 @@ func wrap(words []string, width int) (lines []string) {
 // interruptions names once more, at the end, what the changes interrupt.
 func (t *planText) interruptions(p *Plan) {
 	var restarts, reloads, stops, cut []string
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State != Planned && s.State != Done {
-			continue
-		}
+	for s := range p.In(Planned, Done) {
 		for _, it := range s.Items {
 			if unit, ok := strings.CutPrefix(it.Key, "effect:restart "); ok {
 				restarts = append(restarts, unit)

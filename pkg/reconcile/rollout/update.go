@@ -242,9 +242,8 @@ func free(u *ledger.Update, now time.Time, clock ledger.Clock) {
 // intended is the class of what a plan changes on purpose. What it brings back would be brought
 // back without it too.
 func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
-	for i := range plan.Steps {
-		s := &plan.Steps[i]
-		if s.State != report.Planned || s.Repair {
+	for s := range plan.In(report.Planned) {
+		if s.Repair {
 			continue
 		}
 		if c := tasks.ParseClass(s.Class); !changes || c > class {
