@@ -28,7 +28,7 @@ const anyRegion = "us-east-1"
 func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := transfer.StampOf(s.settings.CA)
+	now := transfer.StampOf(s.ca)
 	if s.client != nil && s.made == now {
 		return s.client, nil
 	}
@@ -97,14 +97,14 @@ func (s *Source) endpoint() string { return cmp.Or(s.query.endpoint, os.Getenv("
 // metadata.
 func (s *Source) web() (*awshttp.BuildableClient, error) {
 	var pool *x509.CertPool
-	if s.settings.CA != "" {
-		data, err := os.ReadFile(s.settings.CA)
+	if s.ca != "" {
+		data, err := os.ReadFile(s.ca)
 		if err != nil {
 			return nil, fmt.Errorf("storeCA: %w: put it there, and let the agent's user read it", err)
 		}
 		if pool = x509.NewCertPool(); !pool.AppendCertsFromPEM(data) {
 			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the "+
-				"server's", s.settings.CA)
+				"server's", s.ca)
 		}
 	}
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {

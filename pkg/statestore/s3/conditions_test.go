@@ -39,7 +39,7 @@ func served(t *testing.T, faults map[string]toxic.Fault) (*storetest.MapStore, o
 		write(memory).ServeHTTP(w, r)
 	}), nil)
 	account(t, server.URL, "a", "b")
-	to, err := s3.New(&url.URL{Scheme: "s3", Host: "b"}, storetest.Cluster, s3.Settings{CA: trust(t, server).HTTPS.CA})
+	to, err := s3.New(&url.URL{Scheme: "s3", Host: "b"}, storetest.Cluster, trust(t, server).HTTPS.CA)
 	if err != nil {
 		t.Fatal(err)
 	}

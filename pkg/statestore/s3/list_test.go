@@ -94,7 +94,7 @@ func TestList(t *testing.T) {
 		fmt.Fprintf(w, page, at != "2", map[string]string{"": "1", "1": "2"}[at], storetest.Cluster, "o"+at)
 	}), nil)
 	account(t, server.URL, "a", "b")
-	from, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet", Path: "/p"}, storetest.Cluster, s3.Settings{CA: trust(t, server).HTTPS.CA})
+	from, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet", Path: "/p"}, storetest.Cluster, trust(t, server).HTTPS.CA)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestListThatDoesNotGoOn(t *testing.T) {
 			fmt.Fprintf(w, "<ListBucketResult><IsTruncated>true</IsTruncated>%s</ListBucketResult>", next[r.URL.Query().Get("continuation-token")])
 		}), nil)
 		account(t, server.URL, "a", "b")
-		from, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet"}, storetest.Cluster, s3.Settings{CA: trust(t, server).HTTPS.CA})
+		from, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet"}, storetest.Cluster, trust(t, server).HTTPS.CA)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestPruneNamesThePermission(t *testing.T) {
 	}
 	between := counted(t, server)
 	account(t, between.URL, s3server.Access, s3server.Secret)
-	to, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet"}, storetest.Cluster, s3.Settings{CA: trust(t, between).HTTPS.CA})
+	to, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet"}, storetest.Cluster, trust(t, between).HTTPS.CA)
 	if err != nil {
 		t.Fatal(err)
 	}

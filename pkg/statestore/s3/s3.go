@@ -21,7 +21,7 @@ import (
 // Source is the objects of one cluster in a bucket. It asks nobody anything before it is used.
 type Source struct {
 	bucket, prefix string // prefix ends with a slash
-	settings       Settings
+	ca             string // PEM file: who may vouch for the server, in the place of the machine's own CAs; "": those
 	query          settings
 
 	mu     sync.Mutex
@@ -30,11 +30,6 @@ type Source struct {
 }
 
 var _ objectstore.Destination = (*Source)(nil)
-
-// Settings are what the machine adds to a URL.
-type Settings struct {
-	CA string // PEM file: who may vouch for the server, in the place of the machine's own CAs; "": those
-}
 
 // settings are the query of a URL.
 type settings struct {
@@ -45,7 +40,7 @@ type settings struct {
 }
 
 // New returns the objects of cluster below s3://bucket/prefix. Every error is permanent.
-func New(u *url.URL, cluster string, s Settings) (*Source, error) {
+func New(u *url.URL, cluster, ca string) (*Source, error) {
 	shown := "s3://" + u.Host + u.EscapedPath()
 	switch {
 	case u.User != nil:
@@ -55,7 +50,7 @@ func New(u *url.URL, cluster string, s Settings) (*Source, error) {
 		return nil, fmt.Errorf("state store %s: it names no bucket: write s3://bucket/prefix", shown)
 	}
 	out := &Source{bucket: u.Host, prefix: strings.TrimPrefix(strings.TrimSuffix(u.Path, "/")+"/"+cluster+"/", "/"),
-		settings: s}
+		ca: ca}
 	known := map[string]*string{"region": &out.query.region, "endpoint": &out.query.endpoint,
 		"versionId": &out.query.versionID, "kmsKey": &out.query.kmsKey}
 	for name, values := range u.Query() {

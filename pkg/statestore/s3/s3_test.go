@@ -52,7 +52,7 @@ func sink(t *testing.T, location string) objectstore.Destination {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := s3.New(u, storetest.Cluster, s3.Settings{})
+	s, err := s3.New(u, storetest.Cluster, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestKMS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := s3.New(u, "c", s3.Settings{CA: trust(t, server).HTTPS.CA})
+	s, err := s3.New(u, "c", trust(t, server).HTTPS.CA)
 	if err == nil {
 		err = s.Replace(t.Context(), "manifest", []byte("x"), "")
 	}

@@ -32,7 +32,7 @@ func OpenDestination(location, cluster string, o Options) (objectstore.Prunable,
 	case "file":
 		return directory.NewWriter(u.Path, cluster)
 	case "s3":
-		return s3.New(u, cluster, s3.Settings{CA: o.HTTPS.CA})
+		return s3.New(u, cluster, o.HTTPS.CA)
 	case "k8s":
 		return namespaceOf(u, cluster, o)
 	case "https":

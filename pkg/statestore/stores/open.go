@@ -1,7 +1,8 @@
-// Package stores has the table of all kinds of store, and opens one by its location.
+// Package stores knows all kinds of store, and opens one by its location.
 package stores
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -34,17 +35,9 @@ type Options struct {
 	Meter *objectstore.Meter
 }
 
-// schemes has every kind of store there is and how one is opened.
-var schemes = map[string]func(u *url.URL, cluster string, o Options) (statestore.Store, error){
-	"file":  openFile,
-	"s3":    openS3,
-	"https": openHTTPS,
-	"k8s":   openKubernetes,
-}
-
-// Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list.
-// It reads nothing yet, so that a store which is not there at boot is an error of Fetch, which may
-// be tried again; every error of Open is permanent.
+// Open returns the store at location for one cluster: a path, or a URL. It reads nothing yet, so
+// that a store which is not there at boot is an error of Fetch, which may be tried again; every
+// error of Open is permanent.
 func Open(location, cluster string, o Options) (statestore.Store, error) {
 	switch {
 	case location == "":
@@ -57,8 +50,7 @@ func Open(location, cluster string, o Options) (statestore.Store, error) {
 		return nil, problem.StoreLocation.Errorf("cluster name %q is no directory name: name the cluster as its "+
 			"directory in the store is named, without slashes", cluster)
 	}
-	scheme, _, isURL := strings.Cut(location, "://")
-	if !isURL {
+	if !strings.Contains(location, "://") {
 		return directory.New(location, cluster, o.Trust)
 	}
 	u, err := url.Parse(location)
@@ -68,37 +60,38 @@ func Open(location, cluster string, o Options) (statestore.Store, error) {
 			"scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in " +
 			"https://[fd00::1]:8443/path")
 	}
-	open := schemes[u.Scheme]
-	if open == nil {
-		return nil, problem.StoreLocation.Errorf("state store %s: no scheme %q is known: use a path, file://, "+
-			"https://, s3:// or k8s://", u.Redacted(), scheme)
-	}
 	s, err := open(u, cluster, o)
 	return s, problem.StoreLocation.Wrap(err)
 }
 
-func openFile(u *url.URL, cluster string, o Options) (statestore.Store, error) {
-	if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
-		return nil, problem.StoreLocation.Errorf("state store %s: a file URL names a path of this machine: write "+
-			"file:///path", u.Redacted())
+// open opens each kind of store that a URL can name.
+func open(u *url.URL, cluster string, o Options) (statestore.Store, error) {
+	var source objectstore.Source
+	var err error
+	switch u.Scheme {
+	case "file":
+		if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
+			return nil, fmt.Errorf("state store %s: a file URL names a path of this machine: write file:///path", u.Redacted())
+		}
+		return directory.New(u.Path, cluster, o.Trust)
+	case "k8s":
+		namespace, err := namespaceOf(u, cluster, o)
+		if err != nil {
+			return nil, err
+		}
+		return remote.New(o.Meter.Of(namespace), cluster, o.Trust), nil
+	case "https":
+		source, err = https.New(u, cluster, o.HTTPS)
+	case "s3":
+		source, err = s3.New(u, cluster, o.HTTPS.CA)
+	default:
+		err = fmt.Errorf("state store %s: no scheme %q is known: use a path, file://, https://, s3:// or k8s://",
+			u.Redacted(), u.Scheme)
 	}
-	return directory.New(u.Path, cluster, o.Trust)
-}
-
-func openHTTPS(u *url.URL, cluster string, o Options) (statestore.Store, error) {
-	source, err := https.New(u, cluster, o.HTTPS)
 	if err != nil {
 		return nil, err
 	}
-	return o.autodetect(source, cluster), nil
-}
-
-func openKubernetes(u *url.URL, cluster string, o Options) (statestore.Store, error) {
-	namespace, err := namespaceOf(u, cluster, o)
-	if err != nil {
-		return nil, err
-	}
-	return remote.New(o.Meter.Of(namespace), cluster, o.Trust), nil
+	return remote.NewAutodetect(objectstore.NewRetrying(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust), nil
 }
 
 func namespaceOf(u *url.URL, cluster string, o Options) (*kubernetes.Namespace, error) {
@@ -111,17 +104,4 @@ func namespaceOf(u *url.URL, cluster string, o Options) (*kubernetes.Namespace, 
 		return nil, problem.StoreLocation.Errorf("state store %s: %w", u.Redacted(), err)
 	}
 	return namespace, nil
-}
-
-func openS3(u *url.URL, cluster string, o Options) (statestore.Store, error) {
-	source, err := s3.New(u, cluster, s3.Settings{CA: o.HTTPS.CA})
-	if err != nil {
-		return nil, err
-	}
-	return o.autodetect(source, cluster), nil
-}
-
-// autodetect is the store behind a source that is asked over the internet.
-func (o Options) autodetect(source objectstore.Source, cluster string) statestore.Store {
-	return remote.NewAutodetect(objectstore.NewRetrying(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust)
 }
