@@ -155,7 +155,7 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, d := range a.downloads {
-		if d.stale() {
+		if d.now().stale() {
 			a.drop(key)
 		}
 	}
@@ -172,7 +172,7 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &download{wanted: key, spool: file, more: make(chan struct{})}
+	d := &download{wanted: key, spool: file, progress: progress{more: make(chan struct{})}}
 	var check *archive.Check
 	if want.Sum != "" {
 		check = archive.NewCheck(want)
@@ -182,7 +182,7 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	a.all.Go(func() {
 		defer stop()
 		d.end(d.fetch(ctx, a.Inner, check))
-		if d.awaited() {
+		if p := d.now(); p.left && !p.dropped {
 			a.Notify()
 		}
 	})
@@ -197,7 +197,7 @@ func (a *Aside) Retry() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, d := range a.downloads {
-		if d.failed() {
+		if d.now().err != nil {
 			a.drop(key)
 		}
 	}
@@ -208,7 +208,7 @@ func (a *Aside) Retry() {
 func (a *Aside) likeliest(url string) (found *download) {
 	best := 0
 	for key, d := range a.downloads {
-		if worth := d.worth(); key.url == url && worth > best {
+		if worth := d.now().worth(); key.url == url && worth > best {
 			found, best = d, worth
 		}
 	}
@@ -234,7 +234,12 @@ type download struct {
 	spool *spool.Spool
 	stop  context.CancelFunc
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	progress
+}
+
+// progress is how far a download is.
+type progress struct {
 	open    bool          // the server has begun to answer
 	size    int64         // what is there
 	more    chan struct{} // closed when there is more
@@ -245,40 +250,30 @@ type download struct {
 	dropped bool // nobody will read it
 }
 
-// stale says that it is of no use any more.
-func (d *download) stale() bool {
+func (d *download) now() progress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.progress
+}
+
+// stale says that it is of no use any more.
+func (p progress) stale() bool {
 	keep := cacheTime
-	if d.err != nil {
+	if p.err != nil {
 		keep = fetchAgain
 	}
-	return d.over && time.Since(d.at) > keep
+	return p.over && time.Since(p.at) > keep
 }
 
 // worth is how likely it is of use to who knows no checksum.
-func (d *download) worth() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (p progress) worth() int {
 	switch {
-	case d.over && d.err == nil:
+	case p.over && p.err == nil:
 		return 3
-	case !d.over:
+	case !p.over:
 		return 2
 	}
 	return 1
-}
-
-func (d *download) failed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.err != nil
-}
-
-func (d *download) awaited() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.left && !d.dropped
 }
 
 // close gives the room back. Of a file that is gone nothing is lost.

@@ -24,16 +24,14 @@ type reading struct {
 // opened waits until the server has begun to answer.
 func (r *reading) opened() error {
 	for {
-		r.d.mu.Lock()
-		open, over, err, more := r.d.open, r.d.over, r.d.err, r.d.more
-		r.d.mu.Unlock()
+		now := r.d.now()
 		switch {
-		case open:
+		case now.open:
 			return nil
-		case over:
-			return r.fail(err)
+		case now.over:
+			return r.fail(now.err)
 		}
-		if err := r.wait(more); err != nil {
+		if err := r.wait(now.more); err != nil {
 			return err
 		}
 	}
@@ -42,20 +40,18 @@ func (r *reading) opened() error {
 // Read implements [io.Reader].
 func (r *reading) Read(p []byte) (int, error) {
 	for {
-		r.d.mu.Lock()
-		size, over, err, more := r.d.size, r.d.over, r.d.err, r.d.more
-		r.d.mu.Unlock()
+		now := r.d.now()
 		switch {
-		case r.off < size:
-			n, err := r.d.spool.ReadAt(p[:min(int64(len(p)), size-r.off)], r.off)
+		case r.off < now.size:
+			n, err := r.d.spool.ReadAt(p[:min(int64(len(p)), now.size-r.off)], r.off)
 			r.off += int64(n)
 			return n, err
-		case over && err == nil:
+		case now.over && now.err == nil:
 			return 0, io.EOF
-		case over:
-			return 0, r.fail(err)
+		case now.over:
+			return 0, r.fail(now.err)
 		}
-		if err := r.wait(more); err != nil {
+		if err := r.wait(now.more); err != nil {
 			return 0, err
 		}
 	}
