@@ -22,14 +22,6 @@ type heap struct {
 // used notes that a pass ended, or another job.
 func (h *heap) used() { h.next = time.Now().Add(restAfter) }
 
-// untilTrim is how long it is until memory is to be given back: very long where it was.
-func (h *heap) untilTrim() time.Duration {
-	if h.next.IsZero() {
-		return time.Hour
-	}
-	return max(time.Until(h.next), 0)
-}
-
 // trim gives back what is free, after two collections: some milliseconds of a processor. And the
 // pages of the program, which are two thirds of what the process has; where that fails they stay.
 func (h *heap) trim() {

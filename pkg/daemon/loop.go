@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	defer poll.Stop()
 	services := time.NewTimer(l.services.untilNext())
 	defer services.Stop()
-	rest := time.NewTimer(l.heap.untilTrim())
+	rest := time.NewTimer(until(l.heap.next))
 	defer rest.Stop()
 	for {
 		select {
@@ -166,6 +167,17 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			poll.Reset(l.drift.untilPoll())
 		}
 	}
+}
+
+// never is a wait for nothing: it outlasts every interval.
+const never = time.Duration(math.MaxInt64)
+
+// until is how long it is until a time; never until none.
+func until(at time.Time) time.Duration {
+	if at.IsZero() {
+		return never
+	}
+	return max(time.Until(at), 0)
 }
 
 // repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.

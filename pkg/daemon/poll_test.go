@@ -46,3 +46,16 @@ func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
 		}
 	}
 }
+
+// Where an interval is longer than an hour, nothing happens until it is over, whether or not the
+// host is watched. The line that keeps it: loop.go, never.
+func TestNothingHappensBeforeALongInterval(t *testing.T) {
+	b, heard := newBox(t), &listener{}
+	b.daemon.Interval, b.daemon.Observers = 4*time.Hour, []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		later(3 * time.Hour)
+		if last := heard.last(); last.Last.Cause != "start" || last.Totals.Passes != 1 {
+			t.Errorf("%d passes, the last for %q", last.Totals.Passes, last.Last.Cause)
+		}
+	})
+}

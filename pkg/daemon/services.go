@@ -75,13 +75,13 @@ func (s *services) of(f *host.Facts) {
 	s.aim = aim
 }
 
-// untilNext is how long it is until the next look: very long where there is nothing to look at, or
-// one is under way.
+// untilNext is how long it is until the next look: never where there is nothing to look at, or one
+// is under way.
 func (s *services) untilNext() time.Duration {
 	if s.now != nil || s.aim == (aimed{}) {
-		return time.Hour
+		return never
 	}
-	return max(time.Until(s.next), 0)
+	return max(time.Until(s.next), 0) // the first look is at once
 }
 
 // begin begins a look.

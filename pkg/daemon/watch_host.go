@@ -139,13 +139,12 @@ func (w *hostWatch) watchesAll() bool {
 	return w != nil && w.converged != nil && len(w.watcher.Unwatched()) == 0
 }
 
-// untilPass is how long it is until a pass is to look at what has happened: very long where nothing
-// has.
+// untilPass is how long it is until a pass is to look at what has happened.
 func (w *hostWatch) untilPass() time.Duration {
-	if w == nil || w.passAt.IsZero() {
-		return time.Hour
+	if w == nil {
+		return never
 	}
-	return max(time.Until(w.passAt), 0)
+	return until(w.passAt)
 }
 
 // takeEvents takes all events that have come. owners are the tasks of the last pass that own what
@@ -254,13 +253,13 @@ func (w *hostWatch) forget() {
 	}
 }
 
-// untilPoll is how long it is until what nothing tells of is to be looked at: very long where there
-// is nothing.
+// untilPoll is how long it is until what nothing tells of is to be looked at: never where there is
+// nothing.
 func (w *hostWatch) untilPoll() time.Duration {
 	if w == nil || len(w.list) == 0 {
-		return time.Hour
+		return never
 	}
-	return max(time.Until(w.polled.Add(w.pollPause())), 0)
+	return until(w.polled.Add(w.pollPause()))
 }
 
 // look plans what nothing tells of, and says whether any of it is not as it should be, and was at
