@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ func (l *loop) round(ctx context.Context, w trigger) {
 	pass, clock := l.observed(ctx, pass, w)
 	spend := func() {}
 	if w.event {
-		spend = l.drift.paced()
+		spend = l.drift.budget.begin()
 	}
 	var out outcome
 	began := time.Now()
@@ -114,7 +115,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
 	changed := l.watch(watched)
-	due := time.NewTimer(l.drift.untilPass())
+	due := time.NewTimer(until(l.drift.passAt))
 	defer due.Stop()
 	poll := time.NewTimer(l.drift.untilPoll())
 	defer poll.Stop()
@@ -133,7 +134,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 		case <-l.looks.late():
 			return l.looks.giveUp(), true
 		case <-l.Pass.Host.Runtime.Changed():
-			l.drift.forget()
+			l.drift.facts = nil
 			return trigger{cause: "the container runtime answers otherwise", cacheOnly: true}, l.knows(ctx)
 		case <-rest.C:
 			l.heap.trim()
@@ -157,7 +158,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			return trigger{}, false
 		case <-l.drift.events():
 			l.repair(ctx)
-			due.Reset(l.drift.untilPass())
+			due.Reset(until(l.drift.passAt))
 		case <-due.C:
 			return l.drift.take(), true
 		case <-poll.C:
@@ -198,7 +199,7 @@ func (l *loop) repair(ctx context.Context) {
 	if direct && len(owners) > 0 {
 		var steps []report.Step
 		var err error
-		spend := w.paced()
+		spend := w.budget.begin()
 		by := l.Pass
 		by.CacheOnly, by.Ready, by.OfDaemon = true, l.notify.ready.Load(), true
 		l.at("a repair of its own", func() { steps, err = w.converged.Repair(ctx, by, owners, rest) })
@@ -236,7 +237,7 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	defer func() {
 		out.plan = l.drift.withRepairs(out.plan)
 		l.status.ended(w, out, clock, passResult{desired: l.desired, ready: l.notify.ready.Load(), next: l.next,
-			wakes: l.drift.eventCounts(), away: l.away, pinned: l.pinned})
+			wakes: maps.Clone(l.drift.wakes), away: l.away, pinned: l.pinned})
 	}()
 	l.drift.ended(out.plan)
 	switch {

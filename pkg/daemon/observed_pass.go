@@ -5,56 +5,62 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// observed is a pass that tells how it goes on.
+// observed is a pass that tells how it goes on, to who asked for it, too.
 func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	clock := newPhases(w.got)
 	l.drift.subscribe(&pass)
-	built := pass.Hooks.Built
-	pass.Hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {
+	tell := func(control.Event) {}
+	if job := w.job; job != nil {
+		tell = job.Send
+		pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
+		pass.EndPause = job.EndPause
+	}
+	hooks := &pass.Hooks
+	hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {
+		l.drift.watch(list, v.Facts)
 		l.services.of(v.Facts)
 		if l.looks.node = d.Node; d.Pinned != nil {
 			l.looks.node = nil
 		}
-		if built != nil {
-			built(d, list, v)
-		}
 	}
-	enter, planned := pass.Hooks.OnPhase, pass.Hooks.OnPlan
-	pass.Hooks.OnPhase = func(name string) {
+	hooks.OnWait = func(who string) { tell(control.Event{Event: control.Queued, Text: who}) }
+	enter, planned := hooks.OnPhase, hooks.OnPlan
+	hooks.OnPhase = func(name string) {
 		clock.enter(name)
 		l.progress.enter(name)
 		if enter != nil {
 			enter(name)
 		}
 	}
-	pass.Hooks.OnPlan = func(p *report.Plan) {
+	hooks.OnPlan = func(p *report.Plan) {
 		if p.Summary.Changes() > 0 && ctx.Err() == nil {
 			l.status.working(w.cause, p)
 		}
+		tell(control.Event{Event: control.Plan, Plan: p})
 		if planned != nil {
 			planned(p)
 		}
 	}
-	start, done := pass.Hooks.OnStart, pass.Hooks.OnDone
-	pass.Hooks.OnStart = func(k graph.Key) {
+	hooks.OnStart = func(k graph.Key) {
 		l.progress.start(k)
-		if start != nil {
-			start(k)
-		}
+		tell(control.Event{Event: control.Start, Key: string(k)})
 	}
-	pass.Hooks.OnDone = func(k graph.Key, s graph.State) {
+	hooks.OnDone = func(k graph.Key, _ graph.State) {
 		l.progress.done(k)
-		if done != nil {
-			done(k, s)
-		}
+		tell(control.Event{Event: control.Done, Key: string(k)})
+	}
+	hooks.OnRetry = func(k graph.Key, why error, pause time.Duration) {
+		tell(control.Event{Event: control.Retry, Key: string(k), Text: changes.Cause(why).Error(), Pause: pause})
 	}
 	return pass, clock
 }

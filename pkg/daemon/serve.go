@@ -10,11 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
-	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -47,37 +45,8 @@ func (l *loop) serve(ctx context.Context, w trigger) {
 		switch job.Command {
 		case control.Once, control.OnceConfirmed:
 			held = l.serveOnce(ctx, w)
-		case control.Confirm:
-			pass, _ := l.reportingPass(ctx, passBy(l.Pass, job), w)
-			kept, err := pass.Confirm(ctx)
-			if err == nil {
-				l.next = time.Now() // the next pass tells everybody
-			}
-			job.End(control.Event{Text: kept, Error: failureOf(outcome{err: err})})
-		case control.Rollback:
-			pass, clock := l.reportingPass(ctx, passBy(l.Pass, job), w)
-			if l.fetch != nil {
-				pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
-			}
-			var out outcome
-			out.plan, out.err = pass.Rollback(ctx, job.Revision)
-			l.finish(ctx, w, out, clock)
-		case control.Resume:
-			pass, _ := l.reportingPass(ctx, passBy(l.Pass, job), w)
-			was, err := pass.Session().Resume(ctx)
-			if err == nil && was != "" {
-				l.next = time.Now() // it follows the store from now on
-			}
-			job.End(control.Event{Text: was, Error: failureOf(outcome{err: err})})
-		case control.Pause:
-			pass, _ := l.reportingPass(ctx, passBy(l.Pass, job), w)
-			z, err := pass.Session().Pause(ctx, job.For, job.Reason)
-			end := control.Event{Error: failureOf(outcome{err: err})}
-			if err == nil {
-				end.Text = z.String()
-				l.next = time.Now() // the next pass tells everybody
-			}
-			job.End(end)
+		case control.Confirm, control.Resume, control.Pause, control.Rollback:
+			l.serveNow(ctx, w)
 		case control.Stop:
 			l.over = true
 			job.End(control.Event{})
@@ -87,6 +56,38 @@ func (l *loop) serve(ctx context.Context, w trigger) {
 			job.End(control.Event{Error: &control.Failure{Text: why, Besides: why}})
 		}
 	})
+}
+
+// serveNow does what needs no newer documents. The pass after it tells everybody what it did.
+func (l *loop) serveNow(ctx context.Context, w trigger) {
+	job := w.job
+	pass, clock := l.observed(ctx, l.Pass, w)
+	pass.By = job.By
+	var said string
+	var err error
+	switch job.Command {
+	case control.Confirm:
+		said, err = pass.Confirm(ctx)
+	case control.Resume:
+		said, err = pass.Session().Resume(ctx)
+	case control.Pause:
+		var z *report.Paused
+		if z, err = pass.Session().Pause(ctx, job.For, job.Reason); err == nil {
+			said = z.String()
+		}
+	case control.Rollback:
+		if l.fetch != nil {
+			pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
+		}
+		var out outcome
+		out.plan, out.err = pass.Rollback(ctx, job.Revision)
+		l.finish(ctx, w, out, clock)
+		return
+	}
+	if err == nil && said != "" {
+		l.next = time.Now()
+	}
+	job.End(control.Event{Text: said, Error: failureOf(outcome{err: err})})
 }
 
 // follows says that the client means the documents that the daemon follows, and else tells it.
@@ -166,7 +167,7 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 		l.next = time.Now() // what waited for it is the daemon's own now
 		return false
 	}
-	pass, clock := l.reportingPass(ctx, w.got.pass, w)
+	pass, clock := l.observed(ctx, w.got.pass, w)
 	if pass.Agreed = job.Agreed; pass.Agreed != "" && l.fetch != nil {
 		pass.Assets = l.fetch.Inner // it waits for what it needs: no second pass follows
 	}
@@ -224,32 +225,6 @@ func (l *loop) finish(ctx context.Context, w trigger, out outcome, clock *phases
 
 // asked is the trigger of a job.
 func asked(job *control.Job) trigger { return trigger{cause: "asked: " + job.String(), job: job} }
-
-// passBy is the daemon's pass, made by who asks for it.
-func passBy(pass reconcile.Pass, job *control.Job) reconcile.Pass {
-	pass.By = job.By
-	return pass
-}
-
-// reportingPass is a pass that tells the client how it goes on.
-func (l *loop) reportingPass(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
-	job := w.job
-	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
-	pass.EndPause = job.EndPause
-	pass.Hooks = reconcile.Hooks{
-		Hooks: execute.Hooks{
-			OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },
-			OnDone:  func(k graph.Key, _ graph.State) { job.Send(control.Event{Event: control.Done, Key: string(k)}) },
-			OnRetry: func(k graph.Key, why error, pause time.Duration) {
-				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: changes.Cause(why).Error(),
-					Pause: pause})
-			},
-		},
-		OnPlan:   func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
-		Progress: session.Progress{OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) }},
-	}
-	return l.observed(ctx, pass, w)
-}
 
 // failureOf is a pass's error as a client needs it: nil where all went well.
 func failureOf(out outcome) *control.Failure {

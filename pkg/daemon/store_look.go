@@ -185,7 +185,7 @@ func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 	if !l.knows(ctx) {
 		return trigger{}, false
 	}
-	l.drift.forget()
+	l.drift.facts = nil
 	return trigger{cause: cause, cacheOnly: true}, true
 }
 

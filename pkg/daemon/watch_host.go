@@ -15,7 +15,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile"
-	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -33,9 +32,9 @@ const (
 )
 
 // hostWatch is what the daemon watches of its host between passes, and polls because it cannot
-// watch it. A nil one watches and polls nothing.
+// watch it. Without a watcher it has no list, so there is nothing to watch and to poll.
 type hostWatch struct {
-	watcher *watch.Watcher
+	watcher *watch.Watcher // nil: nothing is watched
 	log     *zap.Logger
 	budget  cpuBudget
 	said    map[watch.Source]string // why a source cannot be watched, as it was logged
@@ -64,9 +63,6 @@ type eventName struct {
 }
 
 func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *hostWatch {
-	if watcher == nil {
-		return nil
-	}
 	return &hostWatch{
 		watcher: watcher, log: log, budget: cpuBudget{burst: cpuBurst, share: cpuShare, now: time.Now, used: host.Used},
 		said: map[watch.Source]string{}, wakes: map[string]int64{},
@@ -78,7 +74,7 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 // of the pass before. From then on, before the pass looks, what changes comes as an event: nothing
 // lies between.
 func (w *hostWatch) subscribe(pass *reconcile.Pass) {
-	if w == nil {
+	if w.watcher == nil {
 		return
 	}
 	if pass.CacheOnly {
@@ -91,11 +87,16 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 			w.indexOwners() // no event has to wait for it
 		}
 	}
-	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
-		w.list, w.facts = list, v.Facts
-		w.watcher.Set(w.interest())
-		w.logUnwatched()
+}
+
+// watch hears from now on what happens to what a pass works towards.
+func (w *hostWatch) watch(list []tasks.Task, facts *host.Facts) {
+	if w.watcher == nil {
+		return
 	}
+	w.list, w.facts = list, facts
+	w.watcher.Set(w.interest())
+	w.logUnwatched()
 }
 
 // interest is what the tasks own, and the services that have a say in the host's network: that one
@@ -128,7 +129,7 @@ func (w *hostWatch) logUnwatched() {
 
 // events has something to receive after an event, unless a pass looks soon.
 func (w *hostWatch) events() <-chan struct{} {
-	if w == nil || w.awaited {
+	if w.watcher == nil || w.awaited {
 		return nil
 	}
 	return w.watcher.Events()
@@ -136,15 +137,7 @@ func (w *hostWatch) events() <-chan struct{} {
 
 // watchesAll says that whatever can be watched is watched, and that a pass left everything right.
 func (w *hostWatch) watchesAll() bool {
-	return w != nil && w.converged != nil && len(w.watcher.Unwatched()) == 0
-}
-
-// untilPass is how long it is until a pass is to look at what has happened.
-func (w *hostWatch) untilPass() time.Duration {
-	if w == nil {
-		return never
-	}
-	return until(w.passAt)
+	return w.converged != nil && len(w.watcher.Unwatched()) == 0
 }
 
 // takeEvents takes all events that have come. owners are the tasks of the last pass that own what
@@ -213,7 +206,7 @@ func (w *hostWatch) repairedSome(steps []report.Step) {
 // withRepairs puts into the plan of a pass what was repaired since the one before, for those who
 // are told of it.
 func (w *hostWatch) withRepairs(p *report.Plan) *report.Plan {
-	if w == nil || p == nil || len(w.repaired) == 0 {
+	if p == nil || len(w.repaired) == 0 {
 		return p
 	}
 	with := *p
@@ -246,17 +239,10 @@ func drifted(sources []string) trigger {
 	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", cacheOnly: true, event: true}
 }
 
-// forget has the next pass gather the facts anew.
-func (w *hostWatch) forget() {
-	if w != nil {
-		w.facts = nil
-	}
-}
-
 // untilPoll is how long it is until what nothing tells of is to be looked at: never where there is
 // nothing.
 func (w *hostWatch) untilPoll() time.Duration {
-	if w == nil || len(w.list) == 0 {
+	if len(w.list) == 0 {
 		return never
 	}
 	return until(w.polled.Add(w.pollPause()))
@@ -266,9 +252,6 @@ func (w *hostWatch) untilPoll() time.Duration {
 // the last look or has been made right since: what a pass leaves as it is, is no news. What cannot
 // be planned is left to the next pass, which says why.
 func (w *hostWatch) look(ctx context.Context) (news bool) {
-	if w == nil {
-		return false
-	}
 	w.polled = time.Now()
 	lost := w.watcher.Unwatched()
 	if len(lost) > 0 { // another try
@@ -321,18 +304,9 @@ func (w *hostWatch) pollPause() time.Duration {
 	return pollEvery
 }
 
-// paced notes that a pass begins that an event asked for. What it returns notes, when it ends, what
-// it cost.
-func (w *hostWatch) paced() (spend func()) {
-	if w == nil {
-		return func() {}
-	}
-	return w.budget.begin()
-}
-
 // ended notes what a pass has made right.
 func (w *hostWatch) ended(p *report.Plan) {
-	if w == nil || p == nil {
+	if p == nil {
 		return
 	}
 	w.others = nil
@@ -347,16 +321,8 @@ func (w *hostWatch) ended(p *report.Plan) {
 	}
 }
 
-// eventCounts is how often each source has woken.
-func (w *hostWatch) eventCounts() map[string]int64 {
-	if w == nil {
-		return nil
-	}
-	return maps.Clone(w.wakes)
-}
-
 func (w *hostWatch) close() {
-	if w == nil {
+	if w.watcher == nil {
 		return
 	}
 	if err := w.watcher.Close(); err != nil {
