@@ -46,8 +46,8 @@ type ruleRef struct {
 }
 
 // mendChains compares the chains of one table, before and now. What Kubernetes' own programs added
-// meanwhile stays, at the head of its chain; what lets packets of a link of theirs through, at its
-// end, behind what keeps networks apart.
+// meanwhile stays where it is. Where others of the chain went or moved, it comes to the head; what
+// lets packets of a link of theirs through, to the end, behind what keeps networks apart.
 func mendChains(was, now []guardedChain) (out []chainMend) {
 	have := map[string]guardedChain{}
 	for _, c := range now {
@@ -118,40 +118,37 @@ func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend
 
 // back are the rules that a chain gets back, and whether they differ from those of now.
 func (c guardedChain) back(now guardedChain) (refs []ruleRef, differs bool) {
-	var texts []string
+	was := func(r guardedRule) bool {
+		return slices.ContainsFunc(c.rules, func(o guardedRule) bool { return o.text == r.text })
+	}
+	there := 0 // of those that were, in their order
+	for i, r := range now.rules {
+		switch {
+		case there < len(c.rules) && r.text == c.rules[there].text:
+			refs = append(refs, ruleRef{index: there})
+			there++
+		case !was(r) && r.own():
+			refs = append(refs, ruleRef{now: true, index: i})
+		}
+	}
+	switch {
+	case there == len(c.rules) && len(refs) == len(now.rules):
+		return nil, false
+	case there == len(c.rules):
+		return refs, true
+	}
+	refs = nil
 	came := func(atHead bool) {
 		for i, r := range now.rules {
-			was := slices.ContainsFunc(c.rules, func(o guardedRule) bool { return o.text == r.text })
-			if !was && r.own() && sys.OfKubernetes(r.leads) == atHead {
-				refs, texts = append(refs, ruleRef{now: true, index: i}), append(texts, r.text)
+			if !was(r) && r.own() && sys.OfKubernetes(r.leads) == atHead {
+				refs = append(refs, ruleRef{now: true, index: i})
 			}
 		}
 	}
 	came(true)
-	for i, r := range c.rules {
-		refs, texts = append(refs, ruleRef{index: i}), append(texts, r.text)
+	for i := range c.rules {
+		refs = append(refs, ruleRef{index: i})
 	}
 	came(false)
-	if len(refs) > len(c.rules) && c.among(now) {
-		return nil, false
-	}
-	if slices.EqualFunc(texts, now.rules, func(text string, r guardedRule) bool { return text == r.text }) {
-		return nil, false
-	}
 	return refs, true
-}
-
-// among says that a chain has what it had, in that order, and besides only what Kubernetes' own
-// programs added, wherever they did.
-func (c guardedChain) among(now guardedChain) bool {
-	i := 0
-	for _, r := range now.rules {
-		switch {
-		case i < len(c.rules) && r.text == c.rules[i].text:
-			i++
-		case !r.own():
-			return false
-		}
-	}
-	return i == len(c.rules)
 }

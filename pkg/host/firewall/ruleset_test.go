@@ -126,7 +126,7 @@ func TestRestoreRuleSet(t *testing.T) {
 iptables-nft -N KUBE-FIREWALL; iptables-nft -I INPUT -j KUBE-FIREWALL; iptables-nft -A KUBE-SERVICES -d 10.96.0.2/32 -j ACCEPT; iptables-nft -D KUBE-SERVICES 1
 iptables-nft -N f2b-web; iptables-nft -A f2b-web -s 198.51.100.3 -j REJECT; iptables-nft -I INPUT -p tcp -m multiport --dports 80 -j f2b-web
 nft 'add element inet f2b-table addr-set-sshd { 198.51.100.2 }; add set inet f2b-table addr-set-web { type ipv4_addr; elements = { 198.51.100.4 }; }; add rule inet f2b-table f2b-chain tcp dport 80 ip saddr @addr-set-web reject'
-iptables-nft -A FORWARD -o br-0123456789ab -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT; iptables-nft -A FORWARD -i br-0123456789ab ! -o br-0123456789ab -j ACCEPT
+iptables-nft -I FORWARD -o br-0123456789ab -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT; iptables-nft -A FORWARD -i br-0123456789ab ! -o br-0123456789ab -j ACCEPT
 iptables-nft -t nat -A POSTROUTING -s 172.31.0.0/24 ! -o br-0123456789ab -j MASQUERADE`)
 		theirs := rulesNow(ns)
 		_, err = h.RestoreRuleSet(ctx, was)
