@@ -65,18 +65,19 @@ func (b *builder) podRanges() (out []netip.Prefix) {
 	return out
 }
 
-// trustPods are the commands by which firewalld lets pods through.
+// trustPods are the commands by which firewalld lets pods through, now and after a reload. A reload
+// of ours would take away what others have it do for now, such as the bans of fail2ban.
 func trustPods(pods []netip.Prefix) string {
 	if len(pods) == 0 {
-		return "Let pods through with `firewall-cmd --permanent --zone=trusted --add-source=` and the pod CIDR of the " +
-			"cluster, and `firewall-cmd --reload`" + nodesToo
+		return "Let pods through with `firewall-cmd --zone=trusted --add-source=` and the pod CIDR of the cluster, and " +
+			"the same again with `--permanent`" + nodesToo
 	}
 	var sources strings.Builder
 	for _, p := range pods {
 		fmt.Fprintf(&sources, " --add-source=%s", p)
 	}
-	return "Let pods through: `firewall-cmd --permanent --zone=trusted" + sources.String() +
-		" && firewall-cmd --reload`" + nodesToo
+	return fmt.Sprintf("Let pods through: `firewall-cmd --zone=trusted%[1]s && firewall-cmd --permanent "+
+		"--zone=trusted%[1]s`", sources.String()) + nodesToo
 }
 
 // allowPods are the commands by which ufw lets pods through.

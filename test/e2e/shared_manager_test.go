@@ -85,8 +85,8 @@ func TestNetworkManagerIsTakenBack(t *testing.T) {
 }
 
 // firewalld rejects what pods send to each other, also those of other nodes. The plan says so, with
-// commands, and with these it does not. The line that keeps it: pkg/model/host_warnings.go,
-// podRanges.
+// commands, and with these it does not, nor after a reload; what somebody bans for now stays
+// banned. The lines that keep it: pkg/model/host_warnings.go, podRanges and trustPods.
 func TestFirewalldAdvice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -119,7 +119,13 @@ ip -n far route add default dev eth0`)
 	if command == "" {
 		t.Fatalf("nothing is said of firewalld: %q", advice)
 	}
+	const ban = "rule family=ipv4 source address=198.51.100.9 reject"
+	n.Must(ctx, "firewall-cmd", "--add-rich-rule="+ban) // until the next reload, as fail2ban does
 	n.Shell(ctx, command)
+	n.Shell(ctx, ping)
+	n.Shell(ctx, pingFromFar)
+	n.Must(ctx, "firewall-cmd", "--query-rich-rule="+ban)
+	n.Must(ctx, "firewall-cmd", "--reload")
 	n.Shell(ctx, ping)
 	n.Shell(ctx, pingFromFar)
 
