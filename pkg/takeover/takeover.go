@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
@@ -81,8 +82,12 @@ var made = []struct{ path, purpose string }{
 const sysctlFile = "/etc/sysctl.d/99-k8s-general.conf"
 
 // Nodeup compares what nodeup made on a node with what the documents want there, and with the plan
-// of a dry run. Where nodeup made nothing it is an error.
+// of a dry run. Where nodeup never was it is an error: others have a configuration of containerd
+// and CNI plugins too.
 func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (*Takeover, error) {
+	if !slices.Contains(facts.Peers(files), "nodeup") {
+		return nil, errors.New("nodeup made nothing on this host: this is for a node of kOps")
+	}
 	c := &comparing{out: Takeover{Peer: "nodeup", Stays: []Resource{}, ChangesHands: []Resource{}, Differs: []Resource{}, New: []Resource{}},
 		items: map[string]report.Item{}, seen: map[string]bool{}}
 	for _, step := range plan.Steps {
@@ -113,9 +118,6 @@ func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (
 			}
 			c.handed(key, m.purpose)
 		}
-	}
-	if len(c.out.Stays)+len(c.out.ChangesHands)+len(c.out.Differs) == 0 {
-		return nil, errors.New("nodeup made nothing on this host: this is for a node of kOps")
 	}
 	if err := c.sysctls(files, g); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		g.peers()
+		g.facts.Peers = Peers(g.from.files)
 		g.services()
 		g.lateSysctls()
 		g.resolvConf()

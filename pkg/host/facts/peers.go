@@ -1,5 +1,11 @@
 package facts
 
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
 // peerFiles are files that another agent of Kubernetes nodes leaves.
 // nodeup: nodeup/pkg/bootstrap/install.go of kOps. nodeadm: awslabs/amazon-eks-ami,
 // nodeadm/internal. kubeadm: cmd/kubeadm/app/constants.
@@ -15,16 +21,15 @@ var peerFiles = []struct{ name, file string }{
 	{"kubeadm", "/etc/kubernetes/admin.conf"},
 }
 
-// peers lists the other agents, whose files are theirs.
-func (g gatherer) peers() {
-	last := ""
+// Peers lists the other agents, whose files are theirs.
+func Peers(files hostfs.Files) (out []string) {
 	for _, sign := range peerFiles {
-		if sign.name == last {
+		if slices.Contains(out, sign.name) {
 			continue
 		}
-		if _, err := g.from.files.Lstat(sign.file); err == nil {
-			g.facts.Peers = append(g.facts.Peers, sign.name)
-			last = sign.name
+		if _, err := files.Lstat(sign.file); err == nil {
+			out = append(out, sign.name)
 		}
 	}
+	return out
 }
