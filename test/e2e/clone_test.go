@@ -11,11 +11,11 @@ import (
 func anotherMachine(t *testing.T, f *node.Fabric, n *node.Node) *node.Node {
 	t.Helper()
 	const uplink = "/etc/systemd/network/10-host0.network"
+	n.Must(t.Context(), "sed", "-i", "/^node:/d", "/etc/netwright/agent.yaml") // as docs/images.md says: its host's name counts
 	files := map[string]string{
-		"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-2\n",
-		"/etc/lab-network":          "", // networkd has the addresses, as on the first
-		"/etc/machine-id":           "", // truncated, as docs/images.md says: systemd makes another
-		uplink:                      strings.NewReplacer("10.77.0.11", "10.77.0.12", "fd00:77::11", "fd00:77::12").Replace(n.Read(uplink)),
+		"/etc/lab-network": "", // networkd has the addresses, as on the first
+		"/etc/machine-id":  "", // truncated, as docs/images.md says: systemd makes another
+		uplink:             strings.NewReplacer("10.77.0.11", "10.77.0.12", "fd00:77::11", "fd00:77::12").Replace(n.Read(uplink)),
 	}
 	return f.Node(t, node.Options{Name: "node-2", Address: "10.77.0.12", Layers: []string{n.Layer(t.Context())}, Files: files})
 }
