@@ -15,10 +15,10 @@ import (
 	"github.com/netwright/netwright/test/terminal"
 )
 
-// What docs/quick-start.md and docs/kops.md have a reader type is typed, in order, on a node that
-// has the program of a release and nothing else of ours; what it prints is what the pages show. The
-// node has no route to the internet: the plugins are copies that `agent store vendor` made
-// elsewhere, as docs/air-gapped.md has it.
+// What docs/quick-start.md, docs/rollout.md and docs/kops.md have a reader type is typed, in order,
+// on a node that has the program of a release and nothing else of ours; what it prints is what the
+// pages show. The node has no route to the internet: the plugins are copies that `agent store
+// vendor` made elsewhere, as docs/air-gapped.md has it.
 func TestPagesAreTrue(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -31,6 +31,8 @@ func TestPagesAreTrue(t *testing.T) {
 			n.Write(doc, n.Read(doc)+plugins, 0o644)
 		}
 	})
+	n.Must(ctx, "ln", "-s", "/srv/netwright", "/root/store")
+	rehearse(ctx, t, n, "rollout.md", func(string) {})
 	takeOverAndBack(t, n)
 }
 
