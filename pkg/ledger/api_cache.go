@@ -24,6 +24,8 @@ type APICache struct {
 	// Cordoned says that we made the node unschedulable, or may have, and that it is to be made
 	// schedulable again.
 	Cordoned bool `json:"cordoned,omitempty"`
+	// Machine is the one that owes it; "": an earlier release did not say.
+	Machine string `json:"machine,omitempty"`
 }
 
 // CachedPeer is another node.
@@ -48,6 +50,9 @@ func LoadAPICache(r Reader) (APICache, error) {
 	if err != nil {
 		return APICache{},
 			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", apiCacheFile, err)
+	}
+	if host.IsOtherMachine(r, out.Machine) {
+		out.Cordoned = false
 	}
 	return out, nil
 }

@@ -38,7 +38,7 @@ func (s Sources) Discover(
 		return found, learnt, notes, nil
 	}
 	if learnt.Node != d.Node.Name {
-		learnt = ledger.APICache{Node: d.Node.Name, Cordoned: learnt.Cordoned}
+		learnt = ledger.APICache{Node: d.Node.Name, Cordoned: learnt.Cordoned, Machine: learnt.Machine}
 	}
 	before := learnt
 	if s.API != nil && !s.CacheOnly && s.Live && !s.Host.Sandbox {

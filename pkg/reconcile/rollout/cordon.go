@@ -34,7 +34,7 @@ func (r Rollout) Cordon(
 	if now.Node != node {
 		now = ledger.APICache{Node: node}
 	}
-	now.Cordoned = true
+	now.Cordoned, now.Machine = true, host.MachineID(h.Live.Files)
 	if err := ledger.SaveAPICache(ctx, h.Files, now); err != nil {
 		return learnt, err
 	}

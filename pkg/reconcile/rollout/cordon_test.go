@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A node stays cordoned between the tries of a switch, and no longer than it is tried.
@@ -40,7 +41,7 @@ func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 
 // A node that was cordoned is owed an uncordon until the server has taken it, or says that the Node
 // is gone. That the agent has no kubeconfig of its own, as on most nodes, says nothing of that. Who
-// could ask nobody owes nothing.
+// could ask nobody owes nothing, nor does a machine whose disk was another's.
 func TestACordonIsOwedUntilItIsTakenBack(t *testing.T) {
 	code, cordoned := http.StatusOK, false
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +64,9 @@ func TestACordonIsOwedUntilItIsTakenBack(t *testing.T) {
 	defer s.Close()
 	dir := t.TempDir()
 	kubelets := filepath.Join(dir, "kubelet.conf")
-	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+	root := t.TempDir()
+	hostroot.Put(t, root, "/etc/machine-id", "one\n")
+	h, err := host.Open(t.Context(), host.Options{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +117,11 @@ func TestACordonIsOwedUntilItIsTakenBack(t *testing.T) {
 	if err := cordon(); err != nil || !owed() {
 		t.Fatalf("cordoned again: owed %t: %v", owed(), err)
 	}
+	hostroot.Put(t, root, "/etc/machine-id", "another\n") // whose disk is a copy
+	if r.Uncordon(t.Context(), h); owed() || !cordoned {
+		t.Errorf("another machine: owed %t, cordoned %t", owed(), cordoned)
+	}
+	hostroot.Put(t, root, "/etc/machine-id", "one\n")
 	code = http.StatusNotFound
 	if r.Uncordon(t.Context(), h); owed() {
 		t.Error("the Node is gone, and it is to be uncordoned still")
