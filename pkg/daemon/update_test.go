@@ -289,6 +289,11 @@ func TestPercent(t *testing.T) {
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" {
 			t.Errorf("it was not taken as its place came: %q", got)
 		}
+		publish(t, "{percent: 0,         splay: 0s}", "three")
+		later(11 * time.Minute)
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" || b.waits(t) != nil {
+			t.Errorf("who has taken it does not stay in: %q, %+v", got, b.waits(t))
+		}
 	})
 }
 
