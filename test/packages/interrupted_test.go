@@ -93,7 +93,8 @@ func unconfirmed(ctx context.Context, t testing.TB, n *node.Node) {
 }
 
 // A package that goes takes back what nobody has confirmed: its unit for the next boot goes with
-// it.
+// it. Where that fails it stays, and a daemon that ran runs again. The line that keeps it:
+// packaging/scripts/common.sh, halt (start).
 func TestAPackageGoesBeforeAChangeIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for kind, remove := range map[string]string{"deb": "dpkg --purge netwright", "rpm": "rpm -e --nodeps netwright"} {
@@ -107,6 +108,12 @@ func TestAPackageGoesBeforeAChangeIsConfirmed(t *testing.T) {
 			ctx, n := t.Context(), fresh(t, kind, copies)
 			n.Shell(ctx, install+`; echo 'store: /srv/netwright' >>/etc/netwright/agent.yaml`)
 			unconfirmed(ctx, t, n)
+			const pid = "$(systemctl show -P MainPID netwright-agent)"
+			n.Shell(ctx, `cd /var/lib/netwright/checkpoint; cp journal.json /root; systemctl start --no-block netwright-agent
+until [ `+pid+` != 0 ]; do sleep .1; done; echo damaged >journal.json; ran=`+pid+`
+if `+remove+`; then exit 1; fi
+for i in $(seq 100); do now=`+pid+`; if [ $now != 0 ] && [ $now != $ran ]; then break; fi; sleep .1; done
+[ $now != 0 ]; [ $now != $ran ]; systemctl stop netwright-agent; cp /root/journal.json .`)
 			if said := n.Shell(ctx, remove+" 2>&1"); !strings.Contains(said, "a change of this host is not confirmed: it is taken back") {
 				t.Errorf("it says: %s", said)
 			}
