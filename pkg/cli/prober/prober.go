@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
-	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
 // wholeAnswer is how much of an answer has to come through where there is as much, in bytes: more
@@ -44,7 +44,7 @@ func askStore(ctx context.Context, location, cluster string, by *stores.Options)
 	}
 	remote := strings.Contains(location, "://")
 	answered := func(err error) error {
-		var file *https.LocalError
+		var file *objectstore.LocalError
 		var belief *tls.CertificateVerificationError
 		lost := by != nil && (errors.As(err, &file) || errors.As(err, &belief))
 		if remote && !lost && ctx.Err() == nil && !graph.IsTransient(err) {

@@ -117,11 +117,11 @@ func (s *Source) ask(ctx context.Context, name string, header http.Header) (*htt
 	}
 	client, err := s.client.get(s.settings)
 	if err != nil {
-		return nil, &LocalError{err}
+		return nil, &objectstore.LocalError{Err: err}
 	}
 	token, err := s.settings.token()
 	if err != nil {
-		return nil, &LocalError{err}
+		return nil, &objectstore.LocalError{Err: err}
 	}
 	if !token.IsZero() {
 		header.Set("Authorization", "Bearer "+token.Reveal())

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -211,6 +212,9 @@ func TestFilesThatAreWrong(t *testing.T) {
 		_, err := open(t, "https://127.0.0.1:1", "c", files).Fetch(t.Context(), statestore.Revision{})
 		if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v; want %q", err, want)
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%v: reads as an answer of the store, which nobody asked", err)
 		}
 	}
 }

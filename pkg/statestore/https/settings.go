@@ -23,14 +23,6 @@ type Settings struct {
 	TokenFile string // a bearer token
 }
 
-// LocalError is a file of [Settings] that cannot be used: no server was asked.
-type LocalError struct{ Err error }
-
-func (e *LocalError) Error() string { return e.Err.Error() }
-
-// Unwrap is what is wrong with the file.
-func (e *LocalError) Unwrap() error { return e.Err }
-
 // maxFile is in bytes; all CAs of a machine are a quarter of it.
 const maxFile = 1 << 20
 

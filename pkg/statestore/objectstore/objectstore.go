@@ -94,3 +94,9 @@ func Denied(err error) error { return denied{err} }
 type denied struct{ error }
 
 func (d denied) Unwrap() []error { return []error{d.error, fs.ErrPermission} }
+
+// LocalError is a file of this machine that a [Source] needs and cannot use: no server was asked.
+// It does not unwrap, so that a file that is missing is not taken for an absent object.
+type LocalError struct{ Err error }
+
+func (e *LocalError) Error() string { return e.Err.Error() }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
@@ -46,7 +47,7 @@ func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	web, err := s.web()
 	if err != nil {
-		return nil, err
+		return nil, &objectstore.LocalError{Err: err}
 	}
 	endpoint := s.endpoint()
 	options := []func(*config.LoadOptions) error{

@@ -3,6 +3,7 @@ package s3_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/s3"
@@ -292,6 +294,12 @@ func TestRefusedURLs(t *testing.T) {
 		_, err := stores.Open(location, "c", stores.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %q", location, err, want)
+		}
+	}
+	for want, ca := range map[string]string{"storeCA: open /none: no such file": "/none", "storeCA: read /: is a directory": "/"} {
+		_, err := open(t, "s3://b", "c", stores.Options{HTTPS: https.Settings{CA: ca}}).Fetch(t.Context(), statestore.Revision{})
+		if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q, and nothing of a store that nobody asked", err, want)
 		}
 	}
 	s := open(t, "s3://b/x/y/?region=eu-west-1&kmsKey=k", "c", stores.Options{})
