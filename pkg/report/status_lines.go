@@ -97,5 +97,6 @@ type statusText struct {
 	text
 	width  int
 	now    time.Time
-	served bool // a daemon runs
+	served bool   // a daemon runs
+	why    string // why the node is as it is, as the first lines have it
 }

@@ -119,6 +119,28 @@ func TestStatusGolden(t *testing.T) {
 	}
 }
 
+// A long reason stands in the first lines, and what has the same reason refers to it.
+func TestReasonIsSaidOnce(t *testing.T) {
+	s, why := rightStatus(), "ping:10.77.0.1 ("+strings.Repeat("no answer; ", 20)+")"
+	s.State, s.Reason = report.NodeFailing, "generation 8 is bad: probe "+why+" failed after the change; undone"
+	s.Waiting = &report.Waiting{Generation: 8, Digest: "0123", Reason: s.Reason}
+	s.Notes = []report.Note{{Level: "warning", Text: s.Reason}}
+	s.Undone = []report.Undone{{At: before(time.Minute), Generation: 8, Why: why}}
+	s.Last.Error = s.Reason
+	var out bytes.Buffer
+	if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), why); n != 1 {
+		t.Errorf("the reason stands there %d times:\n%s", n, out.String())
+	}
+	for _, want := range []string{"generation 8, 0123, waits: as said above\n", "undone         60s ago, generation 8: as said above\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
 // A program gets the fields of the status itself, and who told it.
 func TestStatusViewJSON(t *testing.T) {
 	var out bytes.Buffer

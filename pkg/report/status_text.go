@@ -73,8 +73,8 @@ func (t *statusText) head(s *Status) {
 	}
 	t.line("%s", who)
 	state := string(s.State)
-	if why := headline(s); why != "" {
-		state += ": " + why
+	if t.why = headline(s); t.why != "" {
+		state += ": " + t.why
 	}
 	t.say("", stateColor[s.State], state)
 	t.services(s.Services)
@@ -95,6 +95,14 @@ func headline(s *Status) string {
 		}
 	}
 	return s.Reason
+}
+
+// above is a text, or that it is said above: a long one that the first lines have.
+func (t *statusText) above(why string) string {
+	if len(why) > headText && strings.Contains(t.why, why) {
+		return "as said above"
+	}
+	return why
 }
 
 func (t *statusText) configuration(c Configuration) {
@@ -159,7 +167,7 @@ func (t *statusText) pinned(s *Status) {
 			until = ", until " + stamp(w.Until)
 		}
 		t.say("", yellow,
-			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), w.Reason, until))
+			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), t.above(w.Reason), until))
 		if w.Class != "" { // of one that was undone its reason says what to do
 			t.do("  ", "`agent resume --apply` lets it go on this node now")
 		}
