@@ -43,7 +43,7 @@ func (t *statusText) certificates(list []Certificate) {
 		return
 	}
 	var next time.Time
-	well := 0
+	well, how := 0, ""
 	for i := range list {
 		c := &list[i]
 		name := c.Name
@@ -58,13 +58,18 @@ func (t *statusText) certificates(list []Certificate) {
 			t.say("", yellow, fmt.Sprintf("… certificate %s is %s", name, c.State))
 		default:
 			well++
-			next = Sooner(next, Sooner(c.RenewAt, c.NotAfter))
+			if at := Sooner(c.RenewAt, c.NotAfter); Sooner(next, at).Equal(at) {
+				next, how = at, "to renew"
+				if c.RenewAt.IsZero() {
+					how = "ends"
+				}
+			}
 		}
 	}
 	if well > 0 {
 		line := fmt.Sprintf("certificates   %d of %d well", well, len(list))
 		if !next.IsZero() {
-			line += ", the next one to renew on " + stamp(next)
+			line += ", the next one " + how + " on " + stamp(next)
 		}
 		t.say("", "", line)
 	}

@@ -141,6 +141,26 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
+// The day that is told of certificates is that on which one is renewed, or on which one ends that
+// nobody renews.
+func TestNextCertificate(t *testing.T) {
+	week, year := noon.AddDate(0, 0, 7), noon.AddDate(1, 0, 0)
+	for want, list := range map[string][]report.Certificate{
+		"certificates   2 of 2 well, the next one to renew on 2026-03-08T12:00:00Z\n": {{Name: "a", NotAfter: year, RenewAt: week}, {Name: "a", CA: true, NotAfter: year}},
+		"certificates   2 of 2 well, the next one ends on 2026-03-08T12:00:00Z\n":     {{Name: "a", NotAfter: year, RenewAt: year.AddDate(0, -1, 0)}, {Name: "b", NotAfter: week}},
+	} {
+		s := rightStatus()
+		s.Certificates = list
+		var out bytes.Buffer
+		if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
 // A program gets the fields of the status itself, and who told it.
 func TestStatusViewJSON(t *testing.T) {
 	var out bytes.Buffer
