@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
@@ -43,6 +46,7 @@ func publishCommand(f *cli.Flags) *cobra.Command {
 		Short: "Validate a store's directory, sign it, and publish it as one generation",
 		Long: `publish does what check does, and then uploads every object under its hash and moves
 the manifest, which names them, last: nodes see the state of before or of after.
+Assets it does not upload: copy them, and it warns of those that DEST lacks.
 DEST is a directory, an s3:// URL, or k8s://NAMESPACE by the kubeconfig of kubectl. Of two publishers at once one loses, and
 is told; nothing of its work is seen. Where DEST has it all, nothing is moved, until half of
 its time is over.`,
@@ -120,6 +124,9 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 		if err != nil {
 			return err
 		}
+		if err := o.assetsAt(ctx, to, c); err != nil {
+			return err
+		}
 		done, err := publisher.Publish(ctx, to, publisher.Publication{
 			Cluster: cluster, Objects: objects, ControlPlane: c.ControlPlaneKeys(objects),
 			Withheld: slices.Collect(maps.Keys(all)),
@@ -139,6 +146,30 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 			fmt.Fprintf(o.Err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
 				"insecureUnsigned; sign with --key\n", cluster, done.Digest)
 		}
+	}
+	return nil
+}
+
+// assetsAt warns of archives that nodes will ask the destination for and that are not there.
+func (o *publishOptions) assetsAt(ctx context.Context, to objectstore.Destination, checked *check.Checked) error {
+	for _, name := range checked.Assets {
+		body, _, err := to.Open(ctx, name)
+		if err == nil {
+			body.Close()
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			continue // who publishes need not be able to read it
+		}
+		how := "copy it there, publish uploads no assets"
+		if strings.HasPrefix(to.String(), "k8s://") {
+			how = "a namespace keeps no assets, give them https:// or s3:// URLs"
+		}
+		lacks := fmt.Sprintf("%s has no %s, which nodes ask it for: %s", to, name, how)
+		if o.strict {
+			return problem.AssetMissing.Errorf("%s: nothing was published", lacks)
+		}
+		fmt.Fprintf(o.Err, "agent: warning: %s\n", lacks)
 	}
 	return nil
 }

@@ -41,6 +41,8 @@ type Checked struct {
 	Exposed []string `json:"exposed,omitempty"`
 	// Revision is what was checked.
 	Revision statestore.Revision `json:"-"`
+	// Assets are the archives that nodes ask the store for, by path relative to the cluster.
+	Assets []string `json:"-"`
 }
 
 // CheckedNode is one node group, or one node of it, whose tasks were built and ordered.
@@ -149,6 +151,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 		c.assetsUnused()
 	}
 	out.Findings = append(out.Findings, sorted(c.all)...)
+	out.Assets = c.stored
 	out.Exposed, err = exposed(ctx, snap)
 	return out, err
 }

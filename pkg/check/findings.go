@@ -76,6 +76,7 @@ type findings struct {
 	all     []Finding
 	unused  []extras.Asset // of documents, that no node's network asked for so far
 	used    []string       // origins of those that one did
+	stored  []string       // relative URLs of archives, each once
 }
 
 // assetsAsked notes which of a node's assets its tasks ask for.
@@ -187,6 +188,9 @@ func (f *findings) assets(ctx context.Context, who string, store statestore.Stor
 		stored := slices.DeleteFunc(slices.Clone(archive.URLs),
 			func(url string) bool { return strings.Contains(url, "://") })
 		for _, url := range stored {
+			if !slices.Contains(f.stored, url) {
+				f.stored = append(f.stored, url)
+			}
 			err := inspect(ctx, store, archive, url)
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && len(stored) < len(archive.URLs):
