@@ -148,7 +148,14 @@ var cases = []struct {
 		says: "etcd-client on node-1 expires in 5d", quiet: map[string]string{
 			"renewed":       `netwright_certificate_expiry_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 500000x30 9000000x100`,
 			"in two months": `netwright_certificate_expiry_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 5000000x100`,
+			"renewed before": `netwright_certificate_expiry_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 500000x100
+				netwright_certificate_renewal_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 300000x100`,
 		}},
+	{alert: "NetwrightCertificateExpires", at: 3 * time.Hour, fires: `netwright_certificate_expiry_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 500000x200
+		netwright_certificate_renewal_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 3600x200`, says: "etcd-client on node-1 expires in 5d", quiet: map[string]string{
+		"renewed at last": `netwright_certificate_expiry_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 500000x200
+			netwright_certificate_renewal_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 3600x100 300000x100`,
+	}},
 	{alert: "NetwrightCertificateRenewalLate", at: 8 * time.Hour, fires: `netwright_certificate_renewal_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 60x600`, says: "etcd-client on node-1 should have been renewed 7h", quiet: map[string]string{
 		"renewed after an hour": `netwright_certificate_renewal_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 60x60 9000000x600`,
 		"nobody renews it":      `netwright_certificate_expiry_timestamp_seconds{instance="node-1", name="etcd-client", ca="false"} 5000000x600`,
