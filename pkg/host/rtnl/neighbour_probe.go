@@ -72,7 +72,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 			return fmt.Errorf("neighbour %s on link %s does not answer", addr, link)
 		}
 		if !sys.Sleep(ctx, pause) {
-			return fmt.Errorf("neighbour %s on link %s: no answer: %w", addr, link, context.Cause(ctx))
+			return fmt.Errorf("neighbour %s on link %s: %w", addr, link, context.Cause(ctx))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package rtnl
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -24,5 +25,24 @@ func TestNobodyIsAskedWhereNobodyIsResolved(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // longer than the kernel asks
 		defer cancel()
 		ok(t, openNet(t).ProbeNeighbour(ctx, "quiet0", netip.MustParseAddr("198.51.100.2")))
+	})
+}
+
+// A neighbour that stays silent is said with the caller's reason, once.
+func TestSilentNeighbourIsSaidOnce(t *testing.T) {
+	here := netns.New(t)
+	for _, args := range []string{
+		"link add silent0 type veth peer name silent1", "addr add 198.51.100.1/24 dev silent0",
+		"link set silent0 up", "link set silent1 up",
+	} {
+		here.Run("ip", strings.Fields(args)...)
+	}
+	here.Do(func() {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("no answer"))
+		defer cancel()
+		const want = "neighbour 198.51.100.2 on link silent0: no answer"
+		if err := openNet(t).ProbeNeighbour(ctx, "silent0", netip.MustParseAddr("198.51.100.2")); err == nil || err.Error() != want {
+			t.Errorf("%v; want %s", err, want)
+		}
 	})
 }
