@@ -79,7 +79,7 @@ func printResources(out io.Writer, title string, list []takeover.Resource) {
 		what := t.Purpose
 		var fields []string
 		for _, f := range t.Fields {
-			text := f.Before + " → " + f.After
+			text := orNone(f.Before) + " → " + f.After
 			if f.Name != "" && f.Name != "value" {
 				text = f.Name + " " + text
 			}
