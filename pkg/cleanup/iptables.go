@@ -16,14 +16,13 @@ func (m ChainSelector) ofRules() bool {
 }
 
 func (m ChainSelector) inChain(c firewall.IPTChain) bool {
-	return (m.Table == "" || m.Table == c.Table) && (m.Chain == "" || match(m.Chain, c.Name))
+	return asked(m.Table, c.Table) && askedLike(m.Chain, c.Name)
 }
 
 func (m ChainSelector) ofRule(r firewall.IPTRule) bool {
 	return (m.Comment == "" || slices.ContainsFunc(r.Comments,
 		func(comment string) bool { return match(m.Comment, comment) })) &&
-		(m.Target == "" || match(m.Target, r.Target)) &&
-		(m.In == "" || match(m.In, r.In)) && (m.Out == "" || match(m.Out, r.Out)) &&
+		askedLike(m.Target, r.Target) && askedLike(m.In, r.In) && askedLike(m.Out, r.Out) &&
 		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -14,9 +13,8 @@ import (
 )
 
 func (m LinkSelector) matches(l rtnl.Link, pods bool) bool {
-	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) &&
-		(!m.Pods || pods) &&
-		(m.MAC == "" || match(m.MAC, l.MAC)) && (m.Alias == "" || match(m.Alias, l.Alias))
+	return match(m.Name, l.Name) && asked(m.Kind, l.Kind) && asked(m.Master, l.Master) && (!m.Pods || pods) &&
+		askedLike(m.MAC, l.MAC) && askedLike(m.Alias, l.Alias)
 }
 
 func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
@@ -38,11 +36,11 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	pods := map[string]bool{}    // links with a pod behind
 	uplinks := map[string]bool{} // links with a default route
 	for _, r := range routes {
-		pods[r.Link] = pods[r.Link] || rtnl.Within(s.PodCIDRs, r.Dst)
+		pods[r.Link] = pods[r.Link] || s.ofPods(r.Dst)
 		uplinks[r.Link] = uplinks[r.Link] || r.Dst.Bits() == 0
 	}
 	for _, a := range addresses {
-		pods[a.Link] = pods[a.Link] || rtnl.Within(s.PodCIDRs, netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()))
+		pods[a.Link] = pods[a.Link] || s.ofPod(a.Prefix.Addr())
 	}
 	moved, err := findUplinks(ctx, v, l, s)
 	if err != nil {
@@ -92,8 +90,7 @@ var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
-		if prefix := a.Prefix; a.Link == name &&
-			rtnl.Within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
+		if prefix := a.Prefix; a.Link == name && s.ofPod(prefix.Addr()) {
 			out = append(out, item{Key: tasks.AddressKey(name, prefix), Detail: "of the pods' range",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}
@@ -108,8 +105,8 @@ func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 func (m RouteSelector) matches(r rtnl.Route, s Scope) bool {
 	table := cmp.Or(m.Table, rtnl.MainTable)
 	switch {
-	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link),
-		m.Type != "" && m.Type != r.Type, m.Pods && !rtnl.Within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
+	case !asked(m.Protocol, r.Protocol), !askedLike(m.Link, r.Link), !asked(m.Type, r.Type),
+		m.Pods && !s.ofPods(r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
 		return false
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last

@@ -57,6 +57,15 @@ func match(pattern, name string) bool {
 	return err == nil && is
 }
 
+// asked says that a field of a selector, which asks for nothing where it is zero, takes a value.
+func asked[T comparable](field, value T) bool {
+	var nothing T
+	return field == nothing || field == value
+}
+
+// askedLike is [asked] for a pattern.
+func askedLike(pattern, name string) bool { return pattern == "" || match(pattern, name) }
+
 // nowhere says that a view has no such live state, which is no error for a search.
 func nowhere(err error) bool {
 	return errors.Is(err, host.ErrNoLiveState) || errors.Is(err, host.ErrNotExist)

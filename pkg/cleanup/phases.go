@@ -21,7 +21,6 @@ var _ tasks.FindRemover = Selection{}
 
 // phase finds one kind of thing.
 type phase struct {
-	name string
 	find func(context.Context, host.View, Residue, Scope) ([]item, error)
 	// early says that what such a thing is known by may go before it: it is looked for before
 	// anything goes as well.
@@ -36,24 +35,24 @@ type phase struct {
 // Kube-OVN).
 func phases() []phase {
 	return []phase{
-		{name: "units", find: findUnits},
-		{name: "addresses", find: findUplinks},
-		{name: "local rule", find: findLocalRule},
-		{name: "eBPF programs", find: findPrograms},
-		{name: "policy rules", find: findRules},
-		{name: "routes", find: findRoutes},
-		{name: "IPVS", find: findIPVS},
-		{name: "iptables", find: findChains},
-		{name: "nft tables", find: findTables},
-		{name: "ipsets", find: findIPSets},
-		{name: "IPsec", find: findXFRM},
-		{name: "Open vSwitch", find: findOVS},
-		{name: "links", find: findLinks, early: true}, // by a master, or by routes of pods,
-		{name: "pins", find: findPins},
-		{name: "sysctls", find: findSysctls},
-		{name: "lines", find: findLines},
-		{name: "renamed", find: findRenamed},
-		{name: "files", find: findFiles},
+		{find: findUnits},
+		{find: findUplinks},
+		{find: findLocalRule},
+		{find: findPrograms},
+		{find: findRules},
+		{find: findRoutes},
+		{find: findIPVS},
+		{find: findChains},
+		{find: findTables},
+		{find: findIPSets},
+		{find: findXFRM},
+		{find: findOVS},
+		{find: findLinks, early: true}, // by a master, or by routes of pods,
+		{find: findPins},
+		{find: findSysctls},
+		{find: findLines},
+		{find: findRenamed},
+		{find: findFiles},
 	}
 }
 
@@ -96,15 +95,16 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 		}
 		return found
 	}
-	all, early := phases(), map[string][]item{}
-	for _, phase := range all {
+	all := phases()
+	early := make([][]item, len(all))
+	for i, phase := range all {
 		if phase.early {
-			early[phase.name] = find(phase)
+			early[i] = find(phase)
 		}
 	}
 	reload := false
-	for _, phase := range all {
-		for _, f := range united(early[phase.name], find(phase)) {
+	for i, phase := range all {
+		for _, f := range united(early[i], find(phase)) {
 			if f.remove == nil || s.retains(f.Key) {
 				continue
 			}

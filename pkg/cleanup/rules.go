@@ -13,17 +13,16 @@ import (
 
 func (m RuleSelector) matches(r rtnl.Rule, s Scope) bool {
 	switch {
-	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,
-		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(),
-		m.Marked && r.Mark == 0,
-		m.Protocol != 0 && m.Protocol != r.Protocol, m.All && !r.ForAll(), m.Bare():
+	case !asked(m.Priority, r.Priority), !asked(m.Mark, r.Mark), !asked(m.Mask, r.Mask), !askedLike(m.IIF, r.IIF),
+		!asked(m.Protocol, r.Protocol), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(),
+		m.Marked && r.Mark == 0, m.All && !r.ForAll(), m.Bare():
 		return false
-	case m.Pods && !(r.Src.IsValid() && rtnl.Within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && rtnl.Within(s.PodCIDRs, r.Dst)):
+	case m.Pods && !(r.Src.IsValid() && s.ofPods(r.Src)) && !(r.Dst.IsValid() && s.ofPods(r.Dst)):
 		return false
 	case m.Last != 0:
 		return r.Table >= m.Table && r.Table <= m.Last
 	}
-	return m.Table == 0 || m.Table == r.Table
+	return asked(m.Table, r.Table)
 }
 
 func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {

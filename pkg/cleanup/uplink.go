@@ -64,7 +64,7 @@ func findUplinks(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, 
 // takes says that a link of that name is one that the network moves addresses to.
 func (l Residue) takes(name, kind string) bool {
 	return slices.ContainsFunc(l.Uplinks,
-		func(m UplinkSelector) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
+		func(m UplinkSelector) bool { return match(m.Link, name) && asked(m.Kind, kind) })
 }
 
 // bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's

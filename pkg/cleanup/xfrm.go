@@ -7,7 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
-	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
@@ -15,12 +14,12 @@ const KindXFRM = "xfrm"
 
 func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
 	switch {
-	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID,
-		m.IfID != 0 && x.IfID != m.IfID:
+	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), !asked(m.ReqID, x.ReqID),
+		!asked(m.IfID, x.IfID):
 		return false
 	case m.States && !x.Policy: // by its policy
 		return false
-	case m.Pods && !(x.Policy && rtnl.Within(s.PodCIDRs, x.Src) && rtnl.Within(s.PodCIDRs, x.Dst)):
+	case m.Pods && !(x.Policy && s.ofPods(x.Src) && s.ofPods(x.Dst)):
 		return false
 	}
 	return m.Priority == 0 || x.Policy && x.Priority == m.Priority
