@@ -12,12 +12,10 @@ const (
 // pkg/hostagent) and https://github.com/noironetworks/acc-provision.
 func aci() Network {
 	return Network{
-		Name:      "aci",
 		Title:     "Cisco ACI: the leaf switches route for pods, by VXLAN and OpFlex; policy in the APIC",
 		Docs:      "https://github.com/noironetworks/acc-provision/tree/master/doc",
 		Lifecycle: Lifecycle{First: version(1, 10)},
 		Conf:      byDaemonSet(aciConf, "opflex-agent-cni"),
-		Kubelet:   "cni",
 		// its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a
 		// marker, no program
 		Plugins: nil,

@@ -1,13 +1,14 @@
 package network
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// rows are the networks, by name. To add one is one file and one line.
+// rows are the networks, by the names that they get here. To add one is one file and one line.
 var rows = [...]struct {
 	name string
 	row  func() Network
@@ -62,6 +63,7 @@ var made [len(rows)]struct {
 func rowAt(i int) Network {
 	made[i].once.Do(func() {
 		row := rows[i].row()
+		row.Name, row.Kubelet = rows[i].name, cmp.Or(row.Kubelet, "cni")
 		row.Lifecycle.Disagreements = disagreementsOn(row.Name)
 		row = row.withModes()
 		row.Residue.Types = slices.Concat(row.Residue.Types, row.Conf.Chain)

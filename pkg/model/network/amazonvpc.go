@@ -14,7 +14,6 @@ const amazonVPCConf = "10-aws.conflist"
 // v1.23 (README.md, misc/10-aws.conflist, pkg/networkutils).
 func amazonVPC() Network {
 	return Network{
-		Name:  "amazonVPC",
 		Title: "pods have addresses of the VPC, on the instance's interfaces; by the DaemonSet aws-node",
 		Docs:  "https://github.com/aws/amazon-vpc-cni-k8s",
 		Lifecycle: Lifecycle{
@@ -22,7 +21,6 @@ func amazonVPC() Network {
 			First:  version(1, 9),
 		},
 		Conf:    byDaemonSet(amazonVPCConf, "aws-cni", "egress-cni", "portmap"),
-		Kubelet: "cni",
 		Plugins: nil, // its init container copies the reference plugins; aws-cni must be of the daemon's own release
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(),

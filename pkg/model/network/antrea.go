@@ -13,13 +13,11 @@ const (
 // pkg/agent/types).
 func antrea() Network {
 	return Network{
-		Name: "antrea",
 		Title: "Open vSwitch with policy, by a DaemonSet; tunnels (geneve, vxlan, gre, stt), routes, WireGuard, " +
 			"or policy only beside a cloud's network",
 		Docs:      "https://antrea.io/docs/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "a release supports the four latest Kubernetes of its day"},
 		Conf:      byDaemonSet(antreaConf, "antrea", "portmap", "bandwidth"),
-		Kubelet:   "cni",
 		// its init container brings antrea
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "host-local", "loopback", "portmap")},
 		Modules: []Module{

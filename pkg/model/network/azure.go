@@ -20,13 +20,11 @@ const azureConf = "10-azure.conflist"
 // cns/cniconflist, network, platform/os_linux.go).
 func azure() Network {
 	return Network{
-		Name: "azure",
 		Title: "pods have addresses of an Azure virtual network, or of an overlay that Azure routes; no " +
 			"encapsulation",
 		Docs:      "https://learn.microsoft.com/azure/aks/azure-cni-overview",
 		Lifecycle: Lifecycle{First: version(1, 10)},
 		Conf:      Conf{Writer: WriterNetwright, File: azureConf, Chain: []string{"azure-vnet", "portmap"}},
-		Kubelet:   "cni",
 		Plugins: []Plugin{
 			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
 				Condition: Condition{"scenario nodeSubnet; else CNS brings them", azureOurs},

@@ -22,14 +22,12 @@ const bridgeConf = "05-netwright-bridge.conflist"
 // all of it, alone. No pod of it runs anywhere, so that it has no agents.
 func bridge() Network {
 	return Network{
-		Name:  "bridge",
 		Title: "Linux bridge cbr0, host-local addresses, static routes between nodes; no DaemonSet, no controller",
 		Docs:  "https://www.cni.dev/plugins/current/main/bridge/",
 		Lifecycle: Lifecycle{
 			First: version(1, 2),
 		},
 		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap", "bandwidth"}},
-		Kubelet: "cni",
 		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap"), bandwidthPlugin()},
 		Modules: []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
 		Sysctls: append(append(forwarding(), bridgeNetfilter()...),

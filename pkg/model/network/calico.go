@@ -11,7 +11,6 @@ const calicoConf = "10-calico.conflist"
 // node installs the client certificates that Calico's parts show to etcd.
 func calico() Network {
 	return Network{
-		Name:  "calico",
 		Title: "routed or overlay network with policy, by a DaemonSet; datastore Kubernetes or etcd (mTLS)",
 		Docs:  "https://docs.tigera.io/calico/latest/about/",
 		Lifecycle: Lifecycle{
@@ -19,8 +18,7 @@ func calico() Network {
 			First:  version(1, 2),
 			Note:   "kOps chose the etcd datastore up to 1.19",
 		},
-		Conf:    byDaemonSet(calicoConf, "calico", "portmap"),
-		Kubelet: "cni",
+		Conf: byDaemonSet(calicoConf, "calico", "portmap"),
 		// the image calico/cni brings calico, calico-ipam, host-local, loopback, portmap; as kOps,
 		// we bring none
 		Plugins: nil,

@@ -10,7 +10,6 @@ const canalConf = "10-canal.conflist"
 // (upup/models/cloudup/resources/addons/networking.projectcalico.org.canal).
 func canal() Network {
 	return Network{
-		Name:  "canal",
 		Title: "Flannel's network with Calico's policy, by one DaemonSet; backend vxlan, host-gw, wireguard or udp",
 		Docs:  "https://docs.tigera.io/calico/latest/getting-started/kubernetes/flannel/install-for-flannel",
 		Lifecycle: Lifecycle{
@@ -20,7 +19,6 @@ func canal() Network {
 			Note:    "upstream still has its manifest: with a newer Kubernetes bring it as cni: {}",
 		},
 		Conf:    byDaemonSet(canalConf, "calico", "portmap", "bandwidth"),
-		Kubelet: "cni",
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it

@@ -20,7 +20,6 @@ const (
 // pkg/mtu, pkg/datapath/linux, pkg/datapath/iptables).
 func cilium() Network {
 	return Network{
-		Name: "cilium",
 		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace " +
 			"kube-proxy",
 		Docs: "https://docs.cilium.io/en/stable/",
@@ -31,8 +30,7 @@ func cilium() Network {
 			First: version(1, 12),
 			Note:  "the default of kOps since 1.26",
 		},
-		Conf:    byDaemonSet(ciliumConf, "cilium-cni"),
-		Kubelet: "cni",
+		Conf: byDaemonSet(ciliumConf, "cilium-cni"),
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0",
 			Condition: Condition{"chainingMode portmap",
 				func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" }},

@@ -23,7 +23,6 @@ func basePlugins() []string {
 // are whoever's.
 func cni() Network {
 	return Network{
-		Name:  "cni",
 		Title: "bring your own: base plugins, modules and sysctls; whoever brings the network writes the conf",
 		Docs:  docsBYO,
 		Lifecycle: Lifecycle{

@@ -10,7 +10,6 @@ const genieConf = "00-genie.conf"
 // releases/v3.0).
 func cniGenie() Network {
 	return Network{
-		Name:  "cniGenie",
 		Title: "hands each pod to the networks that its annotation names; those must be there besides",
 		Docs:  "https://github.com/cni-genie/CNI-Genie",
 		Lifecycle: Lifecycle{
@@ -21,7 +20,6 @@ func cniGenie() Network {
 				"that does",
 		},
 		Conf:    byDaemonSet(genieConf, "genie"),
-		Kubelet: "cni",
 		Plugins: nil, // genie comes with its DaemonSet, the others' with theirs
 		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which " +
 			"is a secret",

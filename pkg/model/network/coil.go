@@ -12,13 +12,11 @@ const (
 // v2/pkg/{constants,fou,nodenet}, v2/cmd/coil-installer).
 func coil() Network {
 	return Network{
-		Name: "coil",
 		Title: "pods have addresses of pools, in blocks a node; routes of its own or by a routing daemon of " +
 			"yours; egress by NAT servers",
 		Docs:      "https://github.com/cybozu-go/coil/tree/v2.15.0/docs",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "2.15 supports Kubernetes 1.33 to 1.35"},
 		Conf:      byDaemonSet(coilConf, "coil", "portmap"),
-		Kubelet:   "cni",
 		// its installer brings coil, and none of these
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback", "portmap", "tuning")},
 		Modules: []Module{

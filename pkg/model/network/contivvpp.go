@@ -9,7 +9,6 @@ const contivConf = "10-contiv-vpp.conflist"
 // v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml, docs/setup).
 func contivVPP() Network {
 	return Network{
-		Name:  "contivVPP",
 		Title: "packets through VPP in user space, on a network card of its own; VXLAN or SRv6 between nodes",
 		Docs:  "https://github.com/contiv/vpp/tree/master/docs/setup",
 		Lifecycle: Lifecycle{
@@ -18,7 +17,6 @@ func contivVPP() Network {
 			Instead:  "calico (which has a VPP data plane) or cilium",
 		},
 		Conf:    byDaemonSet(contivConf, "contiv-cni", "portmap"),
-		Kubelet: "cni",
 		Plugins: nil, // contiv-cni, loopback, and a patched portmap 0.7 over the one that is there
 		Modules: []Module{
 			{Name: "uio_pci_generic", Why: "VPP drives the card by it; vfio-pci does as well", Optional: true},

@@ -15,7 +15,6 @@ const (
 // containers/vrouter, containers/node-init).
 func contrail() Network {
 	return Network{
-		Name: "contrail",
 		Title: "Contrail, Tungsten Fabric or OpenSDN: vRouter in the kernel, MPLS or VXLAN between nodes, BGP to " +
 			"routers",
 		Docs: "https://github.com/OpenSDN-io/tf-container-builder",
@@ -24,7 +23,6 @@ func contrail() Network {
 			Instead:  "ovnKubernetes, kubeOVN or cilium, if OpenSDN is not meant",
 		},
 		Conf:    byDaemonSet(contrailConf, "contrail-k8s-cni"),
-		Kubelet: "cni",
 		Plugins: nil, // its init container unpacks reference plugins of 0.3.0 over those that are there
 		Modules: []Module{{Name: "vrouter",
 			Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},

@@ -9,7 +9,6 @@ const danmConf = "00-danm.conf"
 // (integration/cni_config, integration/install, pkg/netcontrol, pkg/cnidel).
 func danm() Network {
 	return Network{
-		Name:  "danm",
 		Title: "several interfaces a pod, by other plugins; VLAN and VXLAN links on the host",
 		Docs:  "https://github.com/nokia/danm/blob/master/user-guide.md",
 		Lifecycle: Lifecycle{
@@ -17,7 +16,6 @@ func danm() Network {
 			Instead:  "multus",
 		},
 		Conf:    byDaemonSet(danmConf, "danm"),
-		Kubelet: "cni",
 		Plugins: nil, // its installer brings danm and fakeipam; the plugins behind it are a document's own list
 		Modules: []Module{
 			{Name: "ipvlan", Why: "its own kind of network", Optional: true},

@@ -7,8 +7,7 @@ import "fmt"
 // the controller manager to allocate pod CIDRs and to make no routes.
 func external() Network {
 	n := kubenet()
-	n.Name, n.Title = "external",
-		"containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"
+	n.Title = "containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"
 	n.Docs = "https://github.com/kubernetes/kops/blob/v1.25.0/docs/networking.md"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}, {Level: Removed, Kubernetes: "1.26"}},
 		First: version(1, 4), Instead: "cni, kubenet or bridge"}
@@ -32,9 +31,5 @@ func buildExternal(in Input) (Built, error) {
 	b.note(Info, in.NetworkOrigin(),
 		"whoever brings the DaemonSet makes a route to every other node's pod CIDR: `ip route get` to a pod of "+
 			"another node shows whether it has")
-	if in.DockerKubelet() {
-		b.KubeletPlugin = "kubenet"
-		return b, nil
-	}
 	return b, b.addTemplate(in, 0)
 }

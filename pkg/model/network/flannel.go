@@ -10,7 +10,6 @@ const flannelConf = "10-flannel.conflist"
 // flannel is prepared for and waited for: its DaemonSet writes the conf.
 func flannel() Network {
 	return Network{
-		Name:  "flannel",
 		Title: "by a DaemonSet: an overlay (vxlan, wireguard, udp) or plain routes (host-gw); no network policy",
 		Docs:  "https://github.com/flannel-io/flannel",
 		Lifecycle: Lifecycle{
@@ -20,8 +19,7 @@ func flannel() Network {
 			Note: "kOps deploys the backends udp and vxlan; wireguard (flannel 0.17) and host-gw are for who deploys " +
 				"it otherwise",
 		},
-		Conf:    byDaemonSet(flannelConf, "flannel", "portmap"),
-		Kubelet: "cni",
+		Conf: byDaemonSet(flannelConf, "flannel", "portmap"),
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/flannel-io/cni-plugin"},

@@ -4,9 +4,8 @@ package network
 // kOps' docs/networking/gcp.md.
 func gcp() Network {
 	n := kubenet()
-	n.Name, n.Title, n.Docs = "gcp",
-		"containerd's conf_template; pods have alias addresses that Google's network routes",
-		"https://kops.sigs.k8s.io/networking/#kubenet-default"
+	n.Title = "containerd's conf_template; pods have alias addresses that Google's network routes"
+	n.Docs = "https://kops.sigs.k8s.io/networking/#kubenet-default"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}}, First: version(1, 2)}
 	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 " +
 		"and depend on path MTU discovery"
@@ -26,9 +25,5 @@ func gcp() Network {
 
 func buildGCP(in Input) (Built, error) {
 	var b Built
-	if in.DockerKubelet() {
-		b.KubeletPlugin = "kubenet"
-		return b, nil
-	}
 	return b, b.addTemplate(in, 0)
 }

@@ -7,14 +7,12 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // charts/hybridnet).
 func hybridnet() Network {
 	return Network{
-		Name: "hybridnet",
 		Title: "VXLAN overlay beside VLANs or BGP of the data centre, pods keep their addresses; by a DaemonSet, " +
 			"policy by Felix",
 		Docs: "https://github.com/alibaba/hybridnet/wiki",
 		Lifecycle: Lifecycle{First: version(1, 16), Upstream: "asleep (last commit in July 2024)",
 			Instead: "kubeOVN or calico"},
 		Conf:    byDaemonSet("06-hybridnet.conflist", "hybridnet", "bandwidth"),
-		Kubelet: "cni",
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback")}, // its init container brings hybridnet
 		Modules: []Module{
 			{Name: "vxlan", Why: "the overlay, which nodes of a VLAN reach too"},

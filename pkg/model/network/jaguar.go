@@ -8,15 +8,13 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // is none of a pod's.
 func jaguar() Network {
 	return Network{
-		Name:  "jaguar",
 		Title: "OpenDaylight's controller drives the node's Open vSwitch; VXLAN between nodes",
 		Docs:  "https://gitlab.com/sdnlab/jaguar",
 		Lifecycle: Lifecycle{
 			Gone:    "its source of 2018 is no longer published, and no release ever was",
 			Instead: "ovnKubernetes or kubeOVN, which drive Open vSwitch too",
 		},
-		Conf:    Conf{Writer: WriterUser},
-		Kubelet: "cni",
+		Conf: Conf{Writer: WriterUser},
 		Ports: []Port{{"tcp", 6641, "OVSDB, from the controller"},
 			{"udp", 4789, "VXLAN"}},
 		MTU: "not known; VXLAN adds 50",

@@ -10,12 +10,10 @@ const kindnetConf = "10-kindnet.conflist"
 // pkg/network).
 func kindnet() Network {
 	return Network{
-		Name:      "kindnet",
 		Title:     "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
 		Docs:      "https://kindnet.sigs.k8s.io/",
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
 		Conf:      byDaemonSet(kindnetConf, "cni-kindnet"),
-		Kubelet:   "cni",
 		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls
 		// loopback for each pod.
 		Plugins: []Plugin{reference("v0.8.0", "loopback")},

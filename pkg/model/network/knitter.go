@@ -9,7 +9,6 @@ const knitterConf = "10-knitter.conf"
 // https://github.com/ZTE/Knitter (docs/configuration.md, deploy, knitter-agent/domain).
 func knitter() Network {
 	return Network{
-		Name:  "knitter",
 		Title: "several networks a pod on the host's Open vSwitch, VXLAN or VLAN; by an agent under systemd",
 		Docs:  "https://github.com/ZTE/Knitter",
 		Lifecycle: Lifecycle{
@@ -20,7 +19,6 @@ func knitter() Network {
 				"https://github.com/kubernetes/kubernetes/blob/master/CHANGELOG/CHANGELOG-1.20.md",
 		},
 		Conf:       Conf{Writer: WriterUser, File: knitterConf, Chain: []string{"knitter"}},
-		Kubelet:    "cni",
 		Plugins:    nil, // /opt/cni/bin/knitter is the program that its documents call knitter-plugin
 		Modules:    []Module{openvswitch(), Module{Name: "vxlan", Why: "overlay"}},
 		Sysctls:    forwarding(),

@@ -11,8 +11,7 @@ import (
 // https://github.com/kopeio/networking (pkg/routing), kOps' template (networking.kope.io).
 func kopeio() Network {
 	n := kubenet()
-	n.Name, n.Title = "kopeio",
-		"containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
+	n.Title = "containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
 	n.Docs = "https://github.com/kopeio/networking"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.5"}}, First: version(1, 4),
 		Upstream: "asleep (its image is of 2018, its last commit of March 2024)", Instead: "kindnet, flannel or cilium"}

@@ -7,7 +7,6 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // anything. https://github.com/kubernetes/kubernetes/blob/v1.3.0/pkg/kubelet/container_bridge.go
 func classic() Network {
 	return Network{
-		Name:  "classic",
 		Title: "docker's bridge, made by kubelet itself; the cloud routes between nodes (Kubernetes up to 1.4)",
 		Docs:  "https://github.com/kubernetes/kops/blob/release-1.5/docs/networking.md",
 		Lifecycle: Lifecycle{

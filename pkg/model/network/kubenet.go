@@ -29,7 +29,6 @@ const awsJumbo = 9001
 // knows.
 func kubenet() Network {
 	return Network{
-		Name: "kubenet",
 		Title: "kubelet's own plugin below 1.24 (docker), containerd's conf_template from there on; the cloud routes " +
 			"between nodes",
 		Docs: "https://kops.sigs.k8s.io/networking/#kubenet-default",
@@ -122,21 +121,17 @@ func buildKubenet(in Input) (Built, error) {
 		return b, err
 	}
 	b.checkRoutes(in)
+	mtu := in.Node.Networking.Kubenet.MTU
 	if in.DockerKubelet() {
-		b.KubeletPlugin = "kubenet"
-		b.KubeletMTU = in.Node.Networking.Kubenet.MTU
-		if b.KubeletMTU == 0 && in.Node.CloudProvider == "aws" {
-			b.KubeletMTU = awsJumbo
+		if mtu == 0 && in.Node.CloudProvider == "aws" {
+			mtu = awsJumbo
 		}
-		if err := b.fitMTU(in, "spec.networking.kubenet.mtu", b.KubeletMTU, encapsulation{}); err != nil {
-			return b, err
-		}
-		return b, nil // the conf is in kubelet's memory, and it masquerades by itself
+		b.KubeletMTU = mtu
 	}
-	if err := b.fitMTU(in, "spec.networking.kubenet.mtu", in.Node.Networking.Kubenet.MTU, encapsulation{}); err != nil {
+	if err := b.fitMTU(in, "spec.networking.kubenet.mtu", mtu, encapsulation{}); err != nil {
 		return b, err
 	}
-	return b, b.addTemplate(in, in.Node.Networking.Kubenet.MTU)
+	return b, b.addTemplate(in, mtu)
 }
 
 // templateShapes tells that plugin bandwidth is in the template. In a cluster of kOps it says what
@@ -151,8 +146,13 @@ func templateShaping() Plugin {
 }
 
 // addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR.
-// An MTU of 0 is that of the links.
+// An MTU of 0 is that of the links. A kubelet that calls the plugins itself has the conf in its
+// memory, and masquerades by itself.
 func (b *Built) addTemplate(in Input, mtu int) error {
+	if in.DockerKubelet() {
+		b.KubeletPlugin = "kubenet"
+		return nil
+	}
 	if mtu == 0 {
 		rule, err := LinkMTU(in.Facts.Links, podLinks(in)...)
 		if err != nil {

@@ -12,13 +12,11 @@ import (
 // https://github.com/kubeovn/docs.
 func kubeOVN() Network {
 	return Network{
-		Name: "kubeOVN",
 		Title: "OVN with subnets, VPCs and underlay VLANs, by DaemonSets; geneve, vxlan, stt between nodes, or " +
 			"none",
 		Docs:      "https://kubeovn.github.io/docs/stable/en/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "1.16 supports Kubernetes 1.29 and up"},
 		Conf:      byDaemonSet("01-kube-ovn.conflist", "kube-ovn", "portmap"),
-		Kubelet:   "cni",
 		Plugins: []Plugin{
 			// its init container brings kube-ovn, of the daemon's own release
 			reference("v0.8.0", "ipvlan", "loopback", "macvlan", "portmap")},

@@ -12,7 +12,6 @@ const kubeRouterConf = "10-kuberouter.conflist"
 // (pkg/controllers/routing, pkg/controllers/proxy, pkg/utils/sysctl.go).
 func kubeRouter() Network {
 	return Network{
-		Name:  "kubeRouter",
 		Title: "BGP between nodes, services by IPVS in place of kube-proxy, policy, by one DaemonSet",
 		Docs:  "https://www.kube-router.io/docs/",
 		Lifecycle: Lifecycle{
@@ -20,7 +19,6 @@ func kubeRouter() Network {
 			First:  version(1, 2),
 		},
 		Conf:    byDaemonSet(kubeRouterConf, "bridge", "portmap"),
-		Kubelet: "cni",
 		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false),

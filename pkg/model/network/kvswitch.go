@@ -9,7 +9,6 @@ const kVSwitchConf = "10-k-vswitch.json"
 // https://github.com/k-vswitch/k-vswitch v0.0.2 (cmd/k-vswitchd, cmd/k-vswitch-cni).
 func kVSwitch() Network {
 	return Network{
-		Name:  "kVSwitch",
 		Title: "the host's Open vSwitch, VXLAN or GRE between nodes, policy in its flows; by a DaemonSet",
 		Docs:  "https://github.com/k-vswitch/k-vswitch",
 		Lifecycle: Lifecycle{
@@ -17,8 +16,7 @@ func kVSwitch() Network {
 			Upstream: "abandoned in June 2019, never meant for production",
 			Instead:  "ovnKubernetes, kubeOVN or antrea",
 		},
-		Conf:    byDaemonSet(kVSwitchConf, "k-vswitch-cni"),
-		Kubelet: "cni",
+		Conf: byDaemonSet(kVSwitchConf, "k-vswitch-cni"),
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"host-local", "loopback"}, Minimum: "v0.6.0",
 			Source: "https://github.com/k-vswitch/k-vswitch"}},
 		Modules: []Module{openvswitch(), brNetfilter(false),

@@ -24,7 +24,6 @@ const (
 // plugin/unnumbered-ptp, nl) and kOps up to 1.22 (nodeup/pkg/model/networking/lyft.go).
 func lyftVPC() Network {
 	return Network{
-		Name: "lyftvpc",
 		Title: "pods have addresses of the VPC by ipvlan on further interfaces, and the node's own address to the " +
 			"rest by a veth; no daemon",
 		Docs: "https://github.com/lyft/cni-ipvlan-vpc-k8s",
@@ -37,7 +36,6 @@ func lyftVPC() Network {
 		},
 		Conf: Conf{Writer: WriterNetwright, File: lyftConf,
 			Chain: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-unnumbered-ptp"}},
-		Kubelet: "cni",
 		Plugins: []Plugin{
 			{Asset: LyftPlugins, Members: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-tool",
 				lyftName + "-unnumbered-ptp"}, Minimum: "v0.5.0",

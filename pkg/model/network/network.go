@@ -17,7 +17,8 @@ type Network struct {
 
 	Lifecycle Lifecycle `json:"lifecycle"`
 	Conf      Conf      `json:"conf"`
-	// --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
+	// --network-plugin, where kubelet itself calls the plugins (docker, below 1.24); cni, where a
+	// row does not say it
 	Kubelet      string          `json:"kubelet,omitempty"`
 	Plugins      []Plugin        `json:"plugins,omitempty"`
 	Modules      []Module        `json:"modules,omitempty"`

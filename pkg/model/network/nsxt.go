@@ -10,13 +10,11 @@ const nsxConf = "10-nsx.conflist"
 // (NCP 3.1, "Clean Up Kubernetes Nodes").
 func nsxT() Network {
 	return Network{
-		Name:  "nsxT",
 		Title: "VMware NSX: the hypervisor's switch carries each pod in a VLAN of the node; policy in NSX",
 		Docs:  "https://github.com/vmware/nsx-container-plugin-operator",
 		Lifecycle: Lifecycle{Note: "which release of NCP takes which Kubernetes is in the vendor's release notes " +
 			"only"},
 		Conf:       byDaemonSet(nsxConf, "nsx", "portmap"),
-		Kubelet:    "cni",
 		Plugins:    nil, // its bootstrap brings nsx and, on RHEL, loopback
 		Modules:    []Module{openvswitch()},
 		Sysctls:    forwarding(),

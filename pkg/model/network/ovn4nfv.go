@@ -9,7 +9,6 @@ const ovn4nfvConf = "20-network.conf"
 // internal/pkg/config, internal/pkg/network/iptables.go).
 func ovn4nfv() Network {
 	return Network{
-		Name:  "ovn4nfv",
 		Title: "Nodus: OVN with several networks and service chains, Geneve between nodes; Open vSwitch in its pods",
 		Docs:  "https://github.com/akraino-edge-stack/icn-nodus/tree/master/doc",
 		Lifecycle: Lifecycle{
@@ -17,7 +16,6 @@ func ovn4nfv() Network {
 			Instead:  "ovnKubernetes or kubeOVN, with multus for further networks",
 		},
 		Conf:       byDaemonSet(ovn4nfvConf, "ovn4nfvk8s-cni"),
-		Kubelet:    "cni",
 		Plugins:    nil, // its image brings ovn4nfvk8s-cni and all reference plugins of 1.0.1
 		Modules:    []Module{openvswitch(), Module{Name: "geneve", Why: "between nodes"}},
 		Sysctls:    forwarding(),

@@ -15,14 +15,12 @@ const ovnKubernetesConf = "10-ovn-kubernetes.conf"
 // (go-controller/pkg/{config,node,types}, docs/features/requirements.md, helm).
 func ovnKubernetes() Network {
 	return Network{
-		Name: "ovnKubernetes",
 		Title: "OVN with policy, egress and user-defined networks, by DaemonSets; Geneve between nodes, services " +
 			"in place of kube-proxy",
 		Docs: "https://ovn-kubernetes.io/",
 		Lifecycle: Lifecycle{First: version(1, 16),
 			Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
 		Conf:    byDaemonSet(ovnKubernetesConf, "ovn-k8s-cni-overlay"),
-		Kubelet: "cni",
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet brings ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
 			{Name: "esp4", Why: "IPsec",

@@ -9,7 +9,6 @@ const romanaConf = "10-romana.conf"
 // https://github.com/romana/core (cmd/romana_agent, cni, agent/enforcer).
 func romana() Network {
 	return Network{
-		Name:  "romana",
 		Title: "routes between blocks of addresses with policy, by a DaemonSet and an etcd of its own; no overlay",
 		Docs:  "https://github.com/romana/romana",
 		Lifecycle: Lifecycle{
@@ -21,7 +20,6 @@ func romana() Network {
 		},
 		// its ipam type romana-ipam is no program
 		Conf:    byDaemonSet(romanaConf, "romana"),
-		Kubelet: "cni",
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its agent brings romana, and not loopback
 		Modules: []Module{
 			{Name: "dummy", Why: "romana-lo, the pods' gateway 172.142.0.1"},

@@ -9,7 +9,6 @@ const weaveConf = "10-weave.conflist"
 // prog/weave-kube).
 func weave() Network {
 	return Network{
-		Name: "weave",
 		Title: "mesh of tunnels over Open vSwitch's kernel datapath, plain or encrypted, with its own addresses and " +
 			"policy, by a DaemonSet",
 		Docs: "https://github.com/weaveworks/weave/blob/v2.8.1/site/kubernetes/kube-addon.md",
@@ -20,8 +19,7 @@ func weave() Network {
 			Upstream: "ended (last release 2.8.1 in January 2021)",
 			Instead:  "calico or cilium",
 		},
-		Conf:    byDaemonSet(weaveConf, "weave-net", "portmap"),
-		Kubelet: "cni",
+		Conf: byDaemonSet(weaveConf, "weave-net", "portmap"),
 		Plugins: []Plugin{
 			// its init container brings weave-net and weave-ipam, links to one program
 			reference("v0.8.0", "loopback", "portmap")},
