@@ -67,20 +67,20 @@ func (t Archive) needs() []graph.Key {
 
 // Plan implements [Task]. It lists each member that is absent or differs.
 func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
-	want, states, err := t.look(v)
+	have, err := t.look(v)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", t.Name, err)
 	}
 	var items []Item
 	var facts []host.Fact
 	reason := ""
-	for _, s := range states {
+	for _, s := range have.members {
 		if s.reason == "" {
 			continue
 		}
 		reason = cmp.Or(reason, s.reason)
 		items = append(items, s.item)
-		facts = append(facts, fileFact(s.path, want.info(hostfs.Regular, 0)))
+		facts = append(facts, fileFact(s.path, have.want.info(hostfs.Regular, 0)))
 	}
 	if len(items) == 0 {
 		return nil, nil
@@ -98,27 +98,23 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 }
 
 func (t Archive) apply(ctx context.Context, h *host.Host, prefetched *ArchivePrefetch) error {
-	want, states, err := t.look(h.Live.View())
+	have, err := t.look(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("install %s: %w", t.Name, err)
 	}
-	var members []string
-	for _, s := range states {
-		switch {
-		case s.install:
-			members = append(members, s.name)
-		case s.reason != "":
-			if err := h.Files.SetMeta(s.path, s.is, want.spec()); err != nil {
+	for _, s := range have.members {
+		if !s.install && s.reason != "" {
+			if err := h.Files.SetMeta(s.path, s.is, have.want.spec()); err != nil {
 				return fmt.Errorf("install %s: %w", t.Name, err)
 			}
 		}
 	}
-	rest, damaged, err := t.restore(ctx, h, members, want)
+	rest, damaged, err := t.restore(ctx, h, have)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", t.Name, err)
 	}
 	return t.fromAnywhere(ctx, rest, damaged, func(from string) error {
-		return t.install(ctx, h, from, rest, want, prefetched)
+		return t.install(ctx, h, from, rest, have.want, prefetched)
 	})
 }
 
@@ -126,19 +122,13 @@ func (t Archive) apply(ctx context.Context, h *host.Host, prefetched *ArchivePre
 // unpacked and held against its hash, and nothing of that stays. For a rollback, which asks before
 // it changes anything.
 func (t Archive) Available(ctx context.Context, h *host.Host) error {
-	_, states, err := t.look(h.Live.View())
+	have, err := t.look(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", t.Name, err)
 	}
-	var members []string
-	for _, s := range states {
-		if s.install {
-			members = append(members, s.name)
-		}
-	}
 	kept := h.Files.Batch()
 	defer kept.Discard()
-	rest, damaged, err := t.fromCache(h, kept, members, receiptDir, memberCacheSpec)
+	rest, damaged, err := t.fromCache(h, kept, have, receiptDir, memberCacheSpec)
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", t.Name, err)
 	}
@@ -161,25 +151,41 @@ type memberState struct {
 	is      hostfs.FileInfo
 }
 
+// archiveState is what there is of an archive.
+type archiveState struct {
+	want    access
+	known   map[string]hostfs.Member // by the receipt
+	members []memberState
+}
+
+// missing are the members that are to be installed.
+func (s archiveState) missing() (names []string) {
+	for _, m := range s.members {
+		if m.install {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
 // look compares all members with the receipt. Those that must be read are read on all processors.
-func (t Archive) look(v host.View) (want access, states []memberState, err error) {
-	if want, err = resolveAccess(v, t.Mode, t.Owner); err != nil {
-		return want, nil, err
+func (t Archive) look(v host.View) (have archiveState, err error) {
+	if have.want, err = resolveAccess(v, t.Mode, t.Owner); err != nil {
+		return have, err
 	}
-	known, err := t.readReceipt(v)
-	if err != nil {
-		return want, nil, err
+	if have.known, err = t.readReceipt(v); err != nil {
+		return have, err
 	}
-	states = make([]memberState, len(t.Members))
+	have.members = make([]memberState, len(t.Members))
 	var each errgroup.Group
 	each.SetLimit(runtime.GOMAXPROCS(0))
 	for _, i := range t.largestFirst(v) {
 		each.Go(func() (err error) {
-			states[i], err = t.lookAt(v, t.Members[i], want, known)
+			have.members[i], err = t.lookAt(v, t.Members[i], have.want, have.known)
 			return err
 		})
 	}
-	return want, states, each.Wait()
+	return have, each.Wait()
 }
 
 // largestFirst is an order of the members in which no processor is left with a big one at the end.

@@ -98,50 +98,35 @@ func (t Archive) Had(ctx context.Context, v host.View, have func(url string) err
 
 // lacks says that something of the archive has to be fetched.
 func (t Archive) lacks(v host.View) bool {
-	_, states, err := t.look(v)
+	have, err := t.look(v)
 	if err != nil {
 		return false // the plan says it
 	}
-	known, err := t.readReceipt(v)
-	if err != nil {
-		return false
-	}
-	for _, s := range states {
-		is, recorded := known[s.name]
-		if !s.install {
-			continue
-		}
-		if _, there, err := lstat(v, memberCachePath(is)); !recorded || !there || err != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(have.missing(), func(name string) bool {
+		is, recorded := have.known[name]
+		_, there, err := lstat(v, memberCachePath(is))
+		return !recorded || !there || err != nil
+	})
 }
 
-// restore puts those of the members in place that are kept, as one batch. It returns the others,
-// and what was kept and is damaged, which is thrown away.
-func (t Archive) restore(
-	ctx context.Context, h *host.Host, members []string, want access,
-) (rest, damaged []string, err error) {
+// restore puts those of the missing members in place that are kept, as one batch. It returns the
+// others, and what was kept and is damaged, which is thrown away.
+func (t Archive) restore(ctx context.Context, h *host.Host, have archiveState) (rest, damaged []string, err error) {
 	b := h.Files.Batch()
 	defer b.Discard()
-	rest, damaged, err = t.fromCache(h, b, members, t.Dir, want.spec())
+	rest, damaged, err = t.fromCache(h, b, have, t.Dir, have.want.spec())
 	if err != nil {
 		return nil, nil, err
 	}
 	return rest, damaged, b.Commit(ctx)
 }
 
-// fromCache stages those of the members that are kept.
+// fromCache stages those of the missing members that are kept.
 func (t Archive) fromCache(
-	h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec,
+	h *host.Host, b *hostfs.Batch, have archiveState, dir string, spec hostfs.FileSpec,
 ) (rest, damaged []string, err error) {
-	known, err := t.readReceipt(h.Live.View())
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, name := range members {
-		is, recorded := known[name]
+	for _, name := range have.missing() {
+		is, recorded := have.known[name]
 		if !recorded {
 			rest = append(rest, name)
 			continue

@@ -30,20 +30,15 @@ type ArchivePrefetch struct {
 // then [ArchivePrefetch.Apply] applies the task in the place of Apply. The caller ends it with
 // [ArchivePrefetch.Discard].
 func (t Archive) Prefetch(ctx context.Context, h *host.Host) *ArchivePrefetch {
-	want, states, err := t.look(h.Live.View())
+	have, err := t.look(h.Live.View())
 	if err != nil || len(t.URLs) == 0 || t.Fetch == nil {
 		return nil // Apply says it
 	}
-	var members []string
-	for _, s := range states {
-		if s.install {
-			members = append(members, s.name)
-		}
-	}
-	if known, err := t.readReceipt(h.Live.View()); len(members) == 0 || len(known) > 0 || err != nil {
+	members := have.missing()
+	if len(members) == 0 || len(have.known) > 0 {
 		return nil // it may be kept: see [Archive.Cache]
 	}
-	f := &ArchivePrefetch{archive: t, from: t.URLs[0], of: t.unpacking(members, want), batch: h.Files.Batch(),
+	f := &ArchivePrefetch{archive: t, from: t.URLs[0], of: t.unpacking(members, have.want), batch: h.Files.Batch(),
 		done: make(chan struct{})}
 	f.batch.Unnamed()
 	ctx, f.stop = context.WithCancelCause(ctx)
