@@ -168,7 +168,7 @@ func (g ConfRemoval) check(v host.View) error {
 	if left || g.Replaced {
 		return nil
 	}
-	pod, err := podSign(v)
+	pod, err := podSign(v, "/var/lib/cni/results", netnsDir)
 	if err != nil || pod == "" {
 		return err
 	}
@@ -176,10 +176,11 @@ func (g ConfRemoval) check(v host.View) error {
 		"not even remove them", g.Dir, pod))
 }
 
-// podSign is a trace of a living pod, or "": what a runtime keeps of the pods
-// that it attached. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
-func podSign(v host.View) (string, error) {
-	for _, dir := range []string{"/var/lib/cni/results", "/run/netns"} {
+// podSign is a trace of a living pod in one of the directories, or "": what a runtime keeps of the
+// pods that it attached, or their namespaces.
+// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
+func podSign(v host.View, dirs ...string) (string, error) {
+	for _, dir := range dirs {
 		names, err := v.Files.ReadDir(dir)
 		if errors.Is(err, host.ErrNotExist) {
 			continue
@@ -188,7 +189,7 @@ func podSign(v host.View) (string, error) {
 			return "", fmt.Errorf("look for living pods: %w", err)
 		}
 		for _, name := range names {
-			if dir != "/run/netns" || strings.HasPrefix(name, "cni-") {
+			if dir != netnsDir || strings.HasPrefix(name, "cni-") {
 				return path.Join(dir, name), nil
 			}
 		}

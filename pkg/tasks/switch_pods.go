@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -70,19 +70,17 @@ func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		return err
 	}
 	errs := make([]error, len(pods))
-	var all sync.WaitGroup
-	free := make(chan struct{}, abreast)
+	var all errgroup.Group
+	all.SetLimit(abreast)
 	for i, p := range pods {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
+		all.Go(func() error {
 			if err := h.RemovePod(ctx, p.ID); err != nil {
 				errs[i] = graph.Transient(fmt.Errorf("remove pod %s: %w", p, err))
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, all.Wait())...)
 }
 
 // PodsWithAddress are the pods that are not on the node's own network, those included whose
@@ -92,7 +90,7 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	if err == nil {
 		return slices.DeleteFunc(pods, func(p cri.Pod) bool { return p.HostNetwork }), nil
 	}
-	sign, signErr := livingPod(v)
+	sign, signErr := podSign(v, netnsDir)
 	if signErr != nil || sign == "" {
 		return nil, signErr
 	}
@@ -103,20 +101,8 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	return nil, graph.Transient(fmt.Errorf("pods live here (%s): %w: start the runtime", sign, err))
 }
 
-// livingPod is the network namespace of a pod: it is gone after a boot, when no pod lives.
-func livingPod(v host.View) (string, error) {
-	const dir = "/run/netns"
-	names, err := v.Files.ReadDir(dir)
-	if err != nil && !errors.Is(err, host.ErrNotExist) {
-		return "", fmt.Errorf("look for living pods: %w", err)
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, "cni-") {
-			return dir + "/" + name, nil
-		}
-	}
-	return "", nil
-}
+// netnsDir has the network namespaces of pods: they are gone after a boot, when no pod lives.
+const netnsDir = "/run/netns"
 
 // AgentRunsError is a network's own agent that still runs on the node.
 type AgentRunsError struct {
