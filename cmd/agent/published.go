@@ -13,7 +13,7 @@ import (
 )
 
 // eachPublished calls do for each cluster that is published at a location.
-func eachPublished(f *cli.Flags, location string, do func(at objectstore.Prunable, cluster string) error) error {
+func eachPublished(f *cli.Flags, location string, do func(at objectstore.Destination, cluster string) error) error {
 	options, err := publisherOptions(f)
 	if err != nil {
 		return err

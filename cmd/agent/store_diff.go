@@ -42,7 +42,7 @@ Exit code: 0 they are the same, 2 they differ, 1 error.`,
 
 func diff(ctx context.Context, f *cli.Flags, location, from, to string) error {
 	differ := false
-	err := eachPublished(f, location, func(store objectstore.Prunable, cluster string) error {
+	err := eachPublished(f, location, func(store objectstore.Destination, cluster string) error {
 		c, err := publisher.Compare(ctx, store, cluster, from, to)
 		if err != nil {
 			return problem.Store.Wrap(err)

@@ -27,7 +27,7 @@ is part of what was signed.`,
 			if last < 1 {
 				return problem.Usage.Errorf("--last %d: expected a number from 1", last)
 			}
-			return eachPublished(f, args[0], func(from objectstore.Prunable, cluster string) error {
+			return eachPublished(f, args[0], func(from objectstore.Destination, cluster string) error {
 				list, err := publisher.History(cmd.Context(), from, cluster, last)
 				if err != nil {
 					return problem.Store.Wrap(err)

@@ -39,7 +39,7 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 					"just replaced", p.Older)
 			}
 			something := false
-			err := eachPublished(f, args[0], func(at objectstore.Prunable, cluster string) error {
+			err := eachPublished(f, args[0], func(at objectstore.Destination, cluster string) error {
 				p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
 				done, err := publisher.Prune(cmd.Context(), at, p)
 				if err != nil {

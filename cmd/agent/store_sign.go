@@ -36,7 +36,7 @@ first: you vouch for it.`,
 			if key == nil {
 				return problem.Usage.Errorf("sign needs a key: give --key; `agent store keygen` makes one")
 			}
-			return eachPublished(f, args[0], func(at objectstore.Prunable, cluster string) error {
+			return eachPublished(f, args[0], func(at objectstore.Destination, cluster string) error {
 				done, err := publisher.Sign(cmd.Context(), at, cluster, *key)
 				if err != nil {
 					return err

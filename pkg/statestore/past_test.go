@@ -41,10 +41,7 @@ func TestWhoPublished(t *testing.T) {
 			}
 			publish("two", "dave", 41*time.Minute)
 
-			records, can := c.sink().(objectstore.Prunable)
-			if !can {
-				return
-			}
+			records := c.sink()
 			list, err := publisher.History(t.Context(), records, storetest.Cluster, 2)
 			if err != nil || len(list) != 2 || list[0].Publisher != "dave" || !list[0].Current || list[1].Publisher != "carol" || list[1].Current || list[1].Objects != 4 {
 				t.Errorf("the last two are %+v, %v", list, err)
@@ -70,7 +67,7 @@ func TestWhoPublished(t *testing.T) {
 // A store of an agent that wrote no notes is published to as ever, and has a history.
 func TestAStoreWithoutNotes(t *testing.T) {
 	dir := t.TempDir()
-	sink := func() objectstore.Prunable {
+	sink := func() objectstore.Destination {
 		s, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ type prunable struct {
 	dir string
 }
 
-func (p prunable) sink() objectstore.Prunable {
+func (p prunable) sink() objectstore.Destination {
 	p.t.Helper()
 	s, err := stores.OpenDestination(p.dir, storetest.Cluster, stores.Options{})
 	if err != nil {
@@ -250,7 +250,7 @@ func TestPruneIsAlone(t *testing.T) {
 	p.publish("one")
 	p.publish("two")
 	p.age(9 * day)
-	interrupted := beside{Prunable: p.sink(), once: func() {
+	interrupted := beside{Destination: p.sink(), once: func() {
 		if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), "a person on a machine prunes it since ") {
 			t.Errorf("a second one: %v", err)
 		}
@@ -272,7 +272,7 @@ func TestPruneIsAlone(t *testing.T) {
 	p.publish("three")
 
 	// a prune between the two looks of a publisher
-	late := &pruneBefore{Prunable: p.sink(), run: func() {
+	late := &pruneBefore{Destination: p.sink(), run: func() {
 		if _, err := p.prune(nil); err != nil {
 			t.Error(err)
 		}
@@ -285,13 +285,13 @@ func TestPruneIsAlone(t *testing.T) {
 
 // beside is a sink on which something happens while the objects are listed.
 type beside struct {
-	objectstore.Prunable
+	objectstore.Destination
 	once func()
 }
 
 // pruneBefore is one on which something happens while a publisher puts its objects.
 type pruneBefore struct {
-	objectstore.Prunable
+	objectstore.Destination
 	once sync.Once
 	run  func()
 }
@@ -302,7 +302,7 @@ func TestPruneBesidePublishers(t *testing.T) {
 }
 
 func (b *beside) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
-	err := b.Prunable.List(ctx, prefix, each)
+	err := b.Destination.List(ctx, prefix, each)
 	if strings.HasPrefix(prefix, "objects") && b.once != nil {
 		b.once()
 		b.once = nil
@@ -314,7 +314,7 @@ func (b *pruneBefore) Put(ctx context.Context, name string, data []byte) error {
 	if strings.HasPrefix(name, "objects") {
 		b.once.Do(b.run)
 	}
-	return b.Prunable.Put(ctx, name, data)
+	return b.Destination.Put(ctx, name, data)
 }
 
 // A key that only control plane nodes read is not among the objects that every node reads. One that

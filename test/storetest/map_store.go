@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -20,7 +21,8 @@ import (
 type MapStore struct {
 	mu      sync.Mutex
 	objects map[string][]byte
-	gets    []string // the names that were asked for, with "=" before one that was not modified
+	put     map[string]time.Time // when each was written
+	gets    []string             // the names that were asked for, with "=" before one that was not modified
 }
 
 var _ objectstore.Destination = (*MapStore)(nil)
@@ -37,8 +39,9 @@ func (m *MapStore) Set(name string, data []byte) {
 
 func (m *MapStore) set(name string, data []byte) {
 	if m.objects == nil {
-		m.objects = map[string][]byte{}
+		m.objects, m.put = map[string][]byte{}, map[string]time.Time{}
 	}
+	m.put[name] = time.Now()
 	if m.objects[name] = data; data == nil {
 		delete(m.objects, name)
 	}
@@ -112,6 +115,36 @@ func (m *MapStore) Replace(ctx context.Context, name string, data []byte, known 
 		return objectstore.ErrConflict
 	}
 	m.set(name, bytes.Clone(data))
+	return nil
+}
+
+// List implements [objectstore.Destination].
+func (m *MapStore) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	m.mu.Lock()
+	var list []objectstore.Listed
+	for name, data := range m.objects {
+		if strings.HasPrefix(name, prefix) {
+			list = append(list, objectstore.Listed{Name: name, Size: int64(len(data)), Put: m.put[name]})
+		}
+	}
+	m.mu.Unlock()
+	for _, one := range list {
+		if err := each(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove implements [objectstore.Destination].
+func (m *MapStore) Remove(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	m.Set(name, nil)
 	return nil
 }
 

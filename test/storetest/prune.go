@@ -25,7 +25,7 @@ func Contents(content string) publisher.Publication {
 // contents, while others prune all that they may: each publication that was told of success must be
 // there with all that it names, and each that was not must say why. Of prunes at once one loses, or
 // they come one after the other.
-func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Prunable, read func() statestore.Store) {
+func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Destination, read func() statestore.Store) {
 	t.Helper()
 	told := func(err error) bool { // by one that was beside
 		return strings.Contains(err.Error(), "prune") || strings.Contains(err.Error(), "somebody else began")

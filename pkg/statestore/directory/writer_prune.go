@@ -13,10 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-var _ objectstore.Prunable = (*Writer)(nil)
-
-// List implements [objectstore.Prunable]. What a writer that was killed left lies under names with
-// a dot, and is listed by nobody.
+// List implements [objectstore.Destination]. What a writer that was killed left lies under names
+// with a dot, and is listed by nobody.
 func (d *Writer) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	dir, begins := d.path(path.Dir(prefix)), path.Base(prefix)
 	if strings.HasSuffix(prefix, "/") {
@@ -61,7 +59,7 @@ func skip(e fs.DirEntry) error {
 	return nil
 }
 
-// Remove implements [objectstore.Prunable].
+// Remove implements [objectstore.Destination].
 func (d *Writer) Remove(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

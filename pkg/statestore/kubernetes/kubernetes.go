@@ -45,7 +45,7 @@ type Options struct {
 }
 
 var (
-	_ objectstore.Prunable     = (*Namespace)(nil)
+	_ objectstore.Destination  = (*Namespace)(nil)
 	_ objectstore.Watcher      = (*Namespace)(nil)
 	_ objectstore.Confidential = (*Namespace)(nil)
 )

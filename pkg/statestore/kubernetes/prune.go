@@ -18,7 +18,7 @@ import (
 // sha256, a record of a generation, and the parts of either.
 var objectNames = lazyregexp.New(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
 
-// List implements [objectstore.Prunable]. An object of several parts is listed once.
+// List implements [objectstore.Destination]. An object of several parts is listed once.
 func (n *Namespace) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	api, err := n.api()
 	if err != nil {
@@ -72,8 +72,8 @@ func (n *Namespace) storeName(at, dir string) string {
 	return dir + first
 }
 
-// Remove implements [objectstore.Prunable]. The first part goes last: while it is there, who prunes
-// next finds the rest.
+// Remove implements [objectstore.Destination]. The first part goes last: while it is there, who
+// prunes next finds the rest.
 func (n *Namespace) Remove(ctx context.Context, name string) error {
 	api, namespace, at, err := n.find(name)
 	if err != nil {

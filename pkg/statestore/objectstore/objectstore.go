@@ -38,7 +38,7 @@ type Object struct {
 }
 
 // Destination is where a cluster is published: objects first, which are never changed, and the
-// manifest last.
+// manifest last. What nobody needs any more can be listed and removed.
 type Destination interface {
 	Source
 	// Put writes an object unless one of its name is there, which is success: names are hashes of
@@ -47,11 +47,6 @@ type Destination interface {
 	// Replace writes an object if it still has the ETag known, or, with "", if there is none. Else
 	// it is [ErrConflict], and nothing is changed.
 	Replace(ctx context.Context, name string, data []byte, known string) error
-}
-
-// Prunable is a Sink of which can be listed and removed what nobody needs any more.
-type Prunable interface {
-	Destination
 	// List calls each with every object whose name begins with prefix, in no order.
 	List(ctx context.Context, prefix string, each func(Listed) error) error
 	// Remove removes an object. One that is not there is success.

@@ -29,7 +29,7 @@ type generation struct {
 type generations []generation
 
 // listGenerations lists the records. Other names below their directory are not ours.
-func listGenerations(ctx context.Context, from objectstore.Prunable) (out generations, err error) {
+func listGenerations(ctx context.Context, from objectstore.Destination) (out generations, err error) {
 	err = from.List(ctx, manifest.GenerationsDir+"/", func(o objectstore.Listed) error {
 		digits, digest, ok := parsed(o.Name)
 		if n, err := strconv.ParseInt(digits, 10, 64); ok && err == nil && n > 0 {

@@ -39,7 +39,7 @@ type Past struct {
 // History lists the last generations of a cluster that the store has a record of, the newest first.
 // Generation 0 has none: nothing is published there.
 func History(
-	ctx context.Context, from objectstore.Prunable, cluster string, last int,
+	ctx context.Context, from objectstore.Destination, cluster string, last int,
 ) (list []Past, err error) {
 	defer within(&err, "list the generations of", from)
 	now, records, err := recorded(ctx, from, cluster)
@@ -60,7 +60,7 @@ func History(
 // recorded are the records of a cluster by number, the published one among them, and the digest of
 // that one.
 func recorded(
-	ctx context.Context, from objectstore.Prunable, cluster string,
+	ctx context.Context, from objectstore.Destination, cluster string,
 ) (now string, records generations, err error) {
 	raw, m, err := current(ctx, from, cluster)
 	switch {
@@ -133,7 +133,7 @@ type Difference struct {
 // Compare reads what differs between two generations, each named by its number or the beginning of
 // its sha256; "" is the published one.
 func Compare(
-	ctx context.Context, store objectstore.Prunable, cluster, from, to string,
+	ctx context.Context, store objectstore.Destination, cluster, from, to string,
 ) (out *Compared, err error) {
 	defer within(&err, "compare generations of", store)
 	now, records, err := recorded(ctx, store, cluster)

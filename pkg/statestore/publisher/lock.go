@@ -25,20 +25,15 @@ type pruning struct {
 // maxPruning is in bytes.
 const maxPruning = 4 << 10
 
-// fence keeps a publication and a prune of the same cluster apart: see [Prune]. In a store that
-// cannot be pruned it does nothing.
+// fence keeps a publication and a prune of the same cluster apart: see [Prune].
 type fence struct {
-	to   objectstore.Prunable
+	to   objectstore.Destination
 	etag string // of the object at pruneName; "" where there is none
 }
 
 // newFence looks whether somebody prunes, which a publication has to wait for.
 func newFence(ctx context.Context, to objectstore.Destination) (*fence, error) {
-	p, ok := to.(objectstore.Prunable)
-	if !ok {
-		return &fence{}, nil
-	}
-	etag, now, err := pruned(ctx, p)
+	etag, now, err := pruned(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -46,13 +41,13 @@ func newFence(ctx context.Context, to objectstore.Destination) (*fence, error) {
 		return nil, fmt.Errorf("%s: publish when that has ended; if it was killed, `agent store prune --take-over` "+
 			"ends it", now)
 	}
-	return &fence{p, etag}, nil
+	return &fence{to, etag}, nil
 }
 
 // record keeps what a manifest says as a record of its generation: what it names is not pruned from
 // then on. Several may be of one generation, of which one was published.
 func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []byte) error {
-	if g.to == nil || m.Generation == 0 {
+	if m.Generation == 0 {
 		return nil
 	}
 	return g.to.Put(ctx, recordName(m.Generation, trust.Digest(statement)), statement)
@@ -62,9 +57,6 @@ func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []by
 // condition on which the manifest will be moved: known, its ETag, which that record has not. It
 // asks for the record to be replaced on it. A store that does so has the bytes that it had.
 func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byte, known string) error {
-	if g.to == nil {
-		return nil
-	}
 	if err := g.record(ctx, m, statement); err != nil {
 		return err
 	}
@@ -81,9 +73,6 @@ func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byt
 
 // check is an error if somebody has pruned, or begun to, since newFence.
 func (g *fence) check(ctx context.Context) error {
-	if g.to == nil {
-		return nil
-	}
 	switch etag, now, err := pruned(ctx, g.to); {
 	case err != nil:
 		return err
@@ -134,14 +123,14 @@ func (p pruning) String() string {
 
 // pruneLock is a mark that is ours.
 type pruneLock struct {
-	to   objectstore.Prunable
+	to   objectstore.Destination
 	etag string
 	mark pruning
 	at   time.Time // by the store's clock
 }
 
 // lockPrune marks the cluster as being pruned.
-func lockPrune(ctx context.Context, to objectstore.Prunable, p Pruning) (*pruneLock, error) {
+func lockPrune(ctx context.Context, to objectstore.Destination, p Pruning) (*pruneLock, error) {
 	etag, now, err := pruned(ctx, to)
 	if err != nil {
 		return nil, err

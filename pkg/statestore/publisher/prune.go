@@ -68,7 +68,7 @@ const pruneBatchLimit = 2 * time.Minute
 // only seemed killed, it finds the mark changed before it removes the next few.
 //
 // Times are those of the store's own clock: when the mark was put there is now.
-func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned, err error) {
+func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pruned, err error) {
 	defer within(&err, "prune", to)
 	now, stillMine := p.Now, func(context.Context) error { return nil }
 	if !p.DryRun {
@@ -157,7 +157,7 @@ func twice(to map[string]bool, m *manifest.Manifest) map[string]bool {
 
 // removeAll removes a few at a time.
 func removeAll(
-	ctx context.Context, from objectstore.Prunable, names []string, stillMine func(context.Context) error,
+	ctx context.Context, from objectstore.Destination, names []string, stillMine func(context.Context) error,
 ) error {
 	for few := range slices.Chunk(names, pruneBatch) {
 		if err := stillMine(ctx); err != nil {

@@ -22,7 +22,7 @@ import (
 const match, none = "If-Match", "If-None-Match"
 
 // served is an empty bucket whose server has a fault where a PUT has the header of a condition.
-func served(t *testing.T, faults map[string]toxic.Fault) (*storetest.MapStore, objectstore.Prunable) {
+func served(t *testing.T, faults map[string]toxic.Fault) (*storetest.MapStore, objectstore.Destination) {
 	t.Helper()
 	memory := new(storetest.MapStore)
 	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,9 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-var _ objectstore.Prunable = (*Source)(nil)
-
-// List implements [objectstore.Prunable]. A list that does not go on is an error.
+// List implements [objectstore.Destination]. A list that does not go on is an error.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	in := &awss3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)}
@@ -48,8 +46,8 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 	}
 }
 
-// Remove implements [objectstore.Prunable]. In a bucket that keeps versions the object is hidden,
-// until a rule for its lifecycle ends it.
+// Remove implements [objectstore.Destination]. In a bucket that keeps versions the object is
+// hidden, until a rule for its lifecycle ends it.
 func (s *Source) Remove(ctx context.Context, name string) error {
 	return s.do(ctx, request{"remove", name, actionDelete}, func(c *awss3.Client) error {
 		_, err := c.DeleteObject(ctx, &awss3.DeleteObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name)})

@@ -23,15 +23,6 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-func prunable(t *testing.T, location string) objectstore.Prunable {
-	t.Helper()
-	p, ok := sink(t, location).(objectstore.Prunable)
-	if !ok {
-		t.Fatal("S3 cannot be pruned")
-	}
-	return p
-}
-
 // Before a real server: what was replaced goes when it is old enough, by the server's clock, and
 // nothing else of the bucket does.
 func TestPrune(t *testing.T) {
@@ -42,14 +33,14 @@ func TestPrune(t *testing.T) {
 	other := "some/prefix/" + storetest.Cluster + ".org/objects/sha256/" + strings.Repeat("0", 64)
 	server.Put("fleet", other, []byte("another cluster's"))
 	for i := range 3 {
-		if _, err := publisher.Publish(t.Context(), prunable(t, location), storetest.Contents(fmt.Sprint(i))); err != nil {
+		if _, err := publisher.Publish(t.Context(), sink(t, location), storetest.Contents(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	past := time.Unix(1, 0) // this machine's clock, which nobody asks
 	prune := func(older time.Duration, dry bool) *publisher.Pruned {
 		t.Helper()
-		done, err := publisher.Prune(t.Context(), prunable(t, location), publisher.Pruning{Cluster: storetest.Cluster, Older: older, DryRun: dry, By: "somebody", Now: past})
+		done, err := publisher.Prune(t.Context(), sink(t, location), publisher.Pruning{Cluster: storetest.Cluster, Older: older, DryRun: dry, By: "somebody", Now: past})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +134,7 @@ func TestPruneBesidePublishers(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
-	storetest.PruneConcurrently(t, 20, 1, func() objectstore.Prunable { return prunable(t, "s3://fleet") },
+	storetest.PruneConcurrently(t, 20, 1, func() objectstore.Destination { return sink(t, "s3://fleet") },
 		func() statestore.Store { return open(t, "s3://fleet", storetest.Cluster, stores.Options{}) })
 }
 
@@ -153,7 +144,7 @@ func TestPruneNamesThePermission(t *testing.T) {
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
 	for i := range 2 {
-		if _, err := publisher.Publish(t.Context(), prunable(t, "s3://fleet"), storetest.Contents(fmt.Sprint(i))); err != nil {
+		if _, err := publisher.Publish(t.Context(), sink(t, "s3://fleet"), storetest.Contents(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // OpenDestination returns where a cluster is published: a directory, or a URL of those stores that
 // can be written. It writes nothing yet.
-func OpenDestination(location, cluster string, o Options) (objectstore.Prunable, error) {
+func OpenDestination(location, cluster string, o Options) (objectstore.Destination, error) {
 	if !manifest.ValidCluster(cluster) {
 		return nil, fmt.Errorf("cluster name %q is no directory name: name it without slashes", cluster)
 	}
