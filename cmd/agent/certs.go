@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 func certsCommand(f *cli.Flags) *cobra.Command {
@@ -98,5 +99,5 @@ func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format(time.RFC3339)
+	return report.Stamp(t)
 }

@@ -42,15 +42,14 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 			if !h.WatchedUntil.IsZero() {
 				fmt.Fprintf(f.Out, "%s is watched until %s: it started or stopped a hook, and is undone if "+
 					"that costs the node its gateway and its store\n",
-					generation.Name(h.Watched, h.WatchedDigest), h.WatchedUntil.Format(time.RFC3339))
+					generation.Name(h.Watched, h.WatchedDigest), report.Stamp(h.WatchedUntil))
 			}
 			if h.Applied != nil && h.Applied.Number > 0 { // else the last revision says it
-				fmt.Fprintf(f.Out, "generation %d is applied, since %s\n", h.Applied.Number,
-					h.Applied.At.Format(time.RFC3339))
+				fmt.Fprintf(f.Out, "generation %d is applied, since %s\n", h.Applied.Number, report.Stamp(h.Applied.At))
 			}
 			if h.Pin != nil {
 				fmt.Fprintf(f.Out, "held at revision %d by %s since %s: the store is not followed before `agent "+
-					"resume`\n", h.Pin.Revision, h.Pin.By, h.Pin.Since.Format(time.RFC3339))
+					"resume`\n", h.Pin.Revision, h.Pin.By, report.Stamp(h.Pin.Since))
 			}
 			return nil
 		},
@@ -72,7 +71,7 @@ func historyText(w io.Writer, h *history.History) {
 		return
 	}
 	row := func(mark, number string, at time.Time, generation int64, digest, network string, tasks int, by string) {
-		fmt.Fprintf(w, "%s %-9s%-22s%-14s%-12s%-8d%s\n", mark, number, at.UTC().Format(time.RFC3339),
+		fmt.Fprintf(w, "%s %-9s%-22s%-14s%-12s%-8d%s\n", mark, number, report.Stamp(at),
 			fmt.Sprintf("%d %.8s", generation, digest), network, tasks, by)
 	}
 	fmt.Fprintf(w, "  %-9s%-22s%-14s%-12s%-8s%s\n", "REVISION", "TIME", "GENERATION", "NETWORK", "TASKS", "BY")
@@ -150,7 +149,7 @@ func operatorActionsText(w io.Writer, list []ledger.OperatorAction) {
 		if d.Text != "" {
 			by += "; " + d.Text
 		}
-		fmt.Fprintf(w, "  %-14s%-22s%-10s%-12s%s\n", d.Act, d.Time.UTC().Format(time.RFC3339),
+		fmt.Fprintf(w, "  %-14s%-22s%-10s%-12s%s\n", d.Act, report.Stamp(d.Time),
 			number(int64(d.Revision)), number(d.Generation), by)
 	}
 }
@@ -168,7 +167,7 @@ func bootsText(w io.Writer, h *history.History) {
 		if b.Why != "" {
 			with += ": " + b.Why
 		}
-		fmt.Fprintf(w, "  %-11s%-22s%s\n", b.Outcome, b.Time.UTC().Format(time.RFC3339), with)
+		fmt.Fprintf(w, "  %-11s%-22s%s\n", b.Outcome, report.Stamp(b.Time), with)
 	}
 	if len(h.AwaitingBoot) > 0 {
 		fmt.Fprintf(w, "\nawaiting boot: %s\n", report.Listed(h.AwaitingBoot))
@@ -184,13 +183,13 @@ func repairedText(w io.Writer, list []history.Repaired) {
 	for _, r := range list {
 		last := "-"
 		if at := r.Last(); !at.IsZero() {
-			last = at.UTC().Format(time.RFC3339)
+			last = report.Stamp(at)
 		}
 		who := ""
 		if r.Writer != "" {
 			who = " (" + r.Writer + " writes it too)"
 		}
-		fmt.Fprintf(w, "  %-9d%-22s%-22s%s%s\n", r.Repairs, r.First.UTC().Format(time.RFC3339), last, r.Key, who)
+		fmt.Fprintf(w, "  %-9d%-22s%-22s%s%s\n", r.Repairs, report.Stamp(r.First), last, r.Key, who)
 	}
 }
 

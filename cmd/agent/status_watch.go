@@ -102,7 +102,7 @@ func (st statusReader) showChange(before *report.Status, now report.StatusView, 
 	case before == nil:
 		return report.StatusText(st.Out, now, st.options())
 	case !now.Daemon.Running:
-		fmt.Fprintf(st.Out, "%s no daemon: %s\n", time.Now().UTC().Format(time.RFC3339), now.Daemon.Why)
+		fmt.Fprintf(st.Out, "%s no daemon: %s\n", report.Stamp(time.Now()), now.Daemon.Why)
 		return nil
 	}
 	return report.StatusChange(st.Out, before, now.Status, news.Events, news.Missed, st.options())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 
@@ -77,7 +76,7 @@ func comparedText(out io.Writer, c *publisher.Compared) {
 		publisher.Past
 	}{{"---", c.From}, {"+++", c.To}} {
 		fmt.Fprintf(out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest,
-			p.Published.UTC().Format(time.RFC3339))
+			report.Stamp(p.Published))
 		if by := p.Note.String(); by != "" {
 			fmt.Fprintf(out, " by %s", by)
 		}

@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 )
@@ -64,7 +64,6 @@ func pastText(out io.Writer, cluster string, list []publisher.Past) {
 		if p.Several && !p.Current {
 			by += " (one of several records of this number: it may never have been published)"
 		}
-		fmt.Fprintf(out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),
-			p.Digest, by)
+		fmt.Fprintf(out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, report.Stamp(p.Published), p.Digest, by)
 	}
 }

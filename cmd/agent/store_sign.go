@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 
 	"aead.dev/minisign"
@@ -77,7 +77,7 @@ func printPublished(f *cli.Flags, p *publisher.Published, done string) error {
 	}
 	if !p.Expires.IsZero() {
 		fmt.Fprintf(f.Out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
-			"it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
+			"it keep it, and no other takes it then\n", report.Stamp(p.Expires))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/stores"
@@ -150,7 +151,7 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 		at   time.Time
 	}{{"published at", v.Published}, {"expires at", v.Expires}} {
 		if !t.at.IsZero() {
-			fmt.Fprintf(f.Out, "  %s %s\n", t.what, t.at.Format(time.RFC3339))
+			fmt.Fprintf(f.Out, "  %s %s\n", t.what, report.Stamp(t.at))
 		}
 	}
 	if by := v.Note.String(); by != "" {

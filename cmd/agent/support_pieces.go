@@ -188,7 +188,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 				continue
 			}
 			fmt.Fprintf(&out, "  %s %v %d:%d %10d %s %s\n", info.Type, info.Mode, info.UID, info.GID, info.Size,
-				time.Unix(0, info.Mtime).UTC().Format(time.RFC3339), name)
+				report.Stamp(time.Unix(0, info.Mtime)), name)
 		}
 	}
 	return out.Bytes(), nil

@@ -84,8 +84,7 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) 
 	}
 	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
 		next.State, next.Reason = report.NodeSilent,
-			fmt.Sprintf("the store was not read since %s: %s", silent.UTC().Format(time.RFC3339),
-				next.Configuration.Error)
+			fmt.Sprintf("the store was not read since %s: %s", report.Stamp(silent), next.Configuration.Error)
 	}
 	if why != "" && next.State != report.NodeCritical &&
 		(next.State != report.NodeFailing || next.Reason == "" || blameless) {

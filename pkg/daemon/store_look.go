@@ -65,7 +65,7 @@ func (l *loop) beginLook(ctx context.Context) (answer trigger, at bool) {
 	s.wanted = s.wanted[1:]
 	if s.now != nil {
 		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs",
-			s.now.began.UTC().Format(time.RFC3339), l.Store))
+			report.Stamp(s.now.began), l.Store))
 		return trigger{cause: w.cause, job: w.job, got: &looked{err: err, pass: passOf(l.Pass, w.job), lost: true}}, true
 	}
 	ctx, stop := context.WithCancelCause(ctx)

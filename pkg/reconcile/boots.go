@@ -56,7 +56,7 @@ func (e *BootFailedError) Error() string {
 	text := fmt.Sprintf("the first boot with it failed (%s), and it was brought back", e.Why)
 	if e.Outcome == string(firstboot.Unsure) {
 		return fmt.Sprintf("%s; the node was not reached without it either, so it may not have been the change; "+
-			"it is made again after %s", text, e.retry().UTC().Format(time.RFC3339))
+			"it is made again after %s", text, report.Stamp(e.retry()))
 	}
 	return text + "; it is made again when the documents want something else of what that boot had: " +
 		report.Listed(e.Names)

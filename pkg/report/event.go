@@ -128,7 +128,7 @@ func (e *events) node(before, after *Status) {
 		e.add(EventWaiting, "", generation.Name(w.Generation, w.Digest)+w.class()+": "+w.Reason)
 	}
 	if p := after.Paused; p != nil && before.Paused == nil {
-		e.add(EventPaused, "", fmt.Sprintf("until %s by %s: %s", p.Until.UTC().Format(time.RFC3339), p.By, p.Reason))
+		e.add(EventPaused, "", fmt.Sprintf("until %s by %s: %s", Stamp(p.Until), p.By, p.Reason))
 	}
 	if after.Paused == nil && before.Paused != nil {
 		e.add(EventResumed, "", "it was paused: "+before.Paused.Reason)

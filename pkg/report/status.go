@@ -186,7 +186,7 @@ type Paused struct {
 
 // String is "paused until 2026-11-22T06:00:00Z by alice: why".
 func (p *Paused) String() string {
-	return fmt.Sprintf("paused until %s by %s: %s", p.Until.UTC().Format(time.RFC3339), p.By, p.Reason)
+	return fmt.Sprintf("paused until %s by %s: %s", Stamp(p.Until), p.By, p.Reason)
 }
 
 // Awaits is a change that is made, and is undone unless somebody confirms it.
@@ -201,7 +201,7 @@ type Awaits struct {
 // String is "generation 5, made by alice, awaits its confirmation until 2026-11-22T06:00:00Z".
 func (a *Awaits) String() string {
 	return fmt.Sprintf("%s, made by %s, awaits its confirmation until %s", generation.Name(a.Generation, a.Digest), a.By,
-		a.Until.UTC().Format(time.RFC3339))
+		Stamp(a.Until))
 }
 
 // Working is what a daemon is at.

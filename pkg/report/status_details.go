@@ -69,7 +69,7 @@ func (t *statusText) certificates(list []Certificate) {
 	if well > 0 {
 		line := fmt.Sprintf("certificates   %d of %d well", well, len(list))
 		if !next.IsZero() {
-			line += ", the next one " + how + " on " + stamp(next)
+			line += ", the next one " + how + " on " + Stamp(next)
 		}
 		t.say("", "", line)
 	}

@@ -82,8 +82,8 @@ func took(s Seconds) string {
 	}
 }
 
-// stamp is a moment as everything else here writes it.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// Stamp is a moment as all that is told writes it.
+func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // plural is "1 pass", "2 passes".
 func plural(n int64, one, many string) string {

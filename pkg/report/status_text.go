@@ -139,7 +139,7 @@ func (t *statusText) configuration(c Configuration) {
 		t.do("    ", "set pin in the agent's file to that one, or take pin out, to go on")
 	}
 	if !c.Expires.IsZero() && c.Expires.Sub(t.now) < expiresSoon {
-		t.say("  ", yellow, fmt.Sprintf("it expires at %s: publish it again (agent store publish)", stamp(c.Expires)))
+		t.say("  ", yellow, fmt.Sprintf("it expires at %s: publish it again (agent store publish)", Stamp(c.Expires)))
 	}
 }
 
@@ -164,7 +164,7 @@ func (t *statusText) pinned(s *Status) {
 	if w := s.Waiting; w != nil {
 		until := ""
 		if !w.Until.IsZero() {
-			until = ", until " + stamp(w.Until)
+			until = ", until " + Stamp(w.Until)
 		}
 		t.say("", yellow,
 			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), t.above(w.Reason), until))
@@ -185,7 +185,7 @@ func (t *statusText) pinned(s *Status) {
 		if p.By != "" {
 			by = " by " + p.By
 		}
-		t.say("", yellow, strings.TrimSuffix(fmt.Sprintf("! paused%s until %s, %s from now: %s", by, stamp(p.Until),
+		t.say("", yellow, strings.TrimSuffix(fmt.Sprintf("! paused%s until %s, %s from now: %s", by, Stamp(p.Until),
 			span(p.Until.Sub(t.now)), p.Reason), ": "))
 		t.do("  ", "`agent resume` ends it before")
 	}

@@ -27,11 +27,10 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 	}
 	switch {
 	case before == nil || before.State != now.State || before.Reason != now.Reason:
-		t.line("%s %s", stamp(now.At), t.paint(stateColor[now.State], now.Line()))
+		t.line("%s %s", Stamp(now.At), t.paint(stateColor[now.State], now.Line()))
 	case now.Working != nil && now.Working.Changes > 0:
-		t.line("%s %s", stamp(now.At),
-			t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.Activity,
-				plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
+		t.line("%s %s", Stamp(now.At), t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.Activity,
+			plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write a change of the status: %w", err)
@@ -41,7 +40,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 
 // Line is an event on one line.
 func (e Event) Line() string {
-	words := []string{stamp(e.At), string(e.Kind)}
+	words := []string{Stamp(e.At), string(e.Kind)}
 	if e.Key != "" {
 		words = append(words, e.Key+":")
 	}

@@ -76,7 +76,7 @@ func judge(s *report.Status) verdict {
 	case !s.Configuration.Silent.IsZero():
 		return verdict{kube.True, "StoreSilent",
 			fmt.Sprintf("all is as wanted; the store was not read since %s: %s",
-				s.Configuration.Silent.UTC().Format(time.RFC3339), s.Configuration.Error)}
+				report.Stamp(s.Configuration.Silent), s.Configuration.Error)}
 	case s.Configuration.Error != "":
 		return verdict{kube.True, "ConfigurationError",
 			"all is as wanted, and the store, or what it has, cannot be used: " + s.Configuration.Error}

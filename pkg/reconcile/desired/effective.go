@@ -3,9 +3,9 @@ package desired
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/netwright/netwright/pkg/generation"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // Because notes why it is the last good configuration that is worked towards. What is the store's
@@ -27,5 +27,5 @@ func (d *State) Effective() string {
 		return generation.Full(d.Snapshot.Generation, d.Snapshot.Digest)
 	}
 	return fmt.Sprintf("the last good configuration, %s, taken at %s",
-		generation.Name(d.Snapshot.Generation, d.Snapshot.Digest), d.Taken.UTC().Format(time.RFC3339))
+		generation.Name(d.Snapshot.Generation, d.Snapshot.Digest), report.Stamp(d.Taken))
 }

@@ -34,7 +34,7 @@ func (d *State) Report(notes []model.Note, led *ledger.Ledger, steps []report.St
 		p.Warn(text)
 	}
 	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
-		p.Warn("the configuration has expired at " + end.UTC().Format(time.RFC3339) +
+		p.Warn("the configuration has expired at " + report.Stamp(end) +
 			", and there is no newer one: it stays in force; publish again")
 	}
 	for _, text := range append(led.Damage(), d.Damage...) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/graph"
@@ -37,7 +36,7 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	if err := starts.Stays(ctx, d.view, t, e.Pending); err != nil {
 		l.State, l.Failed = report.Failed, err
 		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks "+
-			"(agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
+			"(agent --once)", err, len(was.Recent), report.Stamp(was.Recent[0]), report.Stamp(rule.until))
 	}
 	return l
 }
@@ -45,7 +44,7 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 // deferral says how a key stands about which somebody fights.
 func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
-	since, when := clock(was.Recent[0]), clock(rule.until)
+	since, when := report.Stamp(was.Recent[0]), report.Stamp(rule.until)
 	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again "+
 		"at %s", len(was.Recent), since, when)
 	if !rule.contested {
@@ -60,8 +59,6 @@ func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule 
 	}
 	return l
 }
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 // rule is that of the conflict about a key.
 func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {

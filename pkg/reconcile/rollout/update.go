@@ -342,13 +342,11 @@ func when(u policy.Update, node string, free, now time.Time) (time.Time, string)
 	at := begin.Add(time.Duration(float64(span) * UnitHash(node))).Truncate(time.Second)
 	if from.After(now) {
 		return at, fmt.Sprintf("it is outside of spec.update.window: the next one begins at %s, and in it this node's "+
-			"turn is at %s", stamp(from), stamp(at))
+			"turn is at %s", report.Stamp(from), report.Stamp(at))
 	}
-	return at,
-		fmt.Sprintf("the fleet is spread over spec.update.splay (%s): this node's turn is at %s", u.Splay, stamp(at))
+	return at, fmt.Sprintf("the fleet is spread over spec.update.splay (%s): this node's turn is at %s", u.Splay,
+		report.Stamp(at))
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Bucket is a node's among a hundred for one change: other changes have other first nodes. print
 // names what the change makes of the node, and not the generation: raising the percent is one more

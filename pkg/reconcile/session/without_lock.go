@@ -82,5 +82,5 @@ func (s Session) MayConfirm(ctx context.Context) error {
 	before := (j.Awaits.Up - login.Began).Round(time.Second)
 	return fmt.Errorf("this login (%s) began %s before the change was made, so it does not prove "+
 		"that one can still log in: open a new ssh session, or one at the console, and run "+
-		"`agent confirm` there before %s", login.Name, before, j.Awaits.Until().UTC().Format(time.RFC3339))
+		"`agent confirm` there before %s", login.Name, before, report.Stamp(j.Awaits.Until()))
 }
