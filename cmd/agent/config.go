@@ -68,12 +68,8 @@ func printConfig(out io.Writer, n *config.Node) error {
 		return fmt.Errorf("decode the configuration: %w", err)
 	}
 	for _, path := range n.Paths() {
-		value, leaf := lookup(doc, jsonPath(path))
-		if !leaf {
-			continue
-		}
-		if _, err := fmt.Fprintf(out, "%-48s %-32s %s\n", path, value, n.Origin(path)); err != nil {
-			return fmt.Errorf("write the configuration: %w", err)
+		if value, leaf := lookup(doc, jsonPath(path)); leaf {
+			fmt.Fprintf(out, "%-48s %-32s %s\n", path, value, n.Origin(path))
 		}
 	}
 	return nil

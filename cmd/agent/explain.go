@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -77,10 +76,8 @@ which value the field has here, and from where.`,
 }
 
 // wantedGraph is what this node's documents want of this host, in order.
-func wantedGraph(ctx context.Context, f *cli.Flags) (
-	w *cli.Opened, d *desired.State, g *tasks.Graph, err error,
-) {
-	w, d, err = f.Load(ctx)
+func wantedGraph(ctx context.Context, f *cli.Flags) (*cli.Opened, *desired.State, *tasks.Graph, error) {
+	w, d, err := f.Load(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -88,8 +85,8 @@ func wantedGraph(ctx context.Context, f *cli.Flags) (
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
-	defer func() { err = errors.Join(err, view.Close()) }()
-	g, _, err = d.Graph(view.Facts, d.Cached(view.Files), w.Pass.Assets)
+	defer view.Close() // only read from
+	g, _, err := d.Graph(view.Facts, d.Cached(view.Files), w.Pass.Assets)
 	return w, d, g, err
 }
 

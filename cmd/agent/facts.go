@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -27,23 +26,24 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
 		Example: `  agent facts
   agent facts -o json > node.json        for: agent store check ./store --facts node.json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			view, err := host.OpenView(cmd.Context(), f.Host)
 			if err != nil {
 				return fmt.Errorf("look at the host: %w", err)
 			}
-			defer func() { err = errors.Join(err, view.Close()) }()
+			defer view.Close() // only read from
 			view.LearnInstance(cmd.Context(), true)
 			if !f.Text() {
 				return f.Data(view.Facts)
 			}
-			return writeFacts(f.Out, view.Facts)
+			writeFacts(f.Out, view.Facts)
+			return nil
 		},
 	}
 }
 
 // writeFacts is the text form: what a person on call wants to see first.
-func writeFacts(w io.Writer, f *host.Facts) error {
+func writeFacts(w io.Writer, f *host.Facts) {
 	lines := [][2]string{
 		{"hostname", f.Hostname},
 		{"system", fmt.Sprintf("%s, %s", orNone(f.OS.Pretty), f.Arch)},
@@ -77,11 +77,8 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 		lines = append(lines, [2]string{"not read", p})
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintf(w, "%-16s %s\n", l[0], l[1]); err != nil {
-			return fmt.Errorf("write the facts: %w", err)
-		}
+		fmt.Fprintf(w, "%-16s %s\n", l[0], l[1])
 	}
-	return nil
 }
 
 // instanceLines are what AWS says of the instance.

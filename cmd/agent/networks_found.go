@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -21,7 +20,7 @@ import (
 )
 
 // networksFound says what the networks of the list, or the one named, left on this host.
-func networksFound(ctx context.Context, f *cli.Flags, args []string) (err error) {
+func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 	all := network.All()
 	if len(args) == 1 {
 		one, known := networkCalled(ctx, f, args[0])
@@ -34,7 +33,7 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) (err error)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
-	defer func() { err = errors.Join(err, view.Close()) }()
+	defer view.Close() // only read from
 	// Links and routes that are everybody's by name are a network's when a pod's address says so.
 	var scope cleanup.Scope
 	if _, d, err := f.Load(ctx); err == nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -85,11 +84,12 @@ func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 			support.Manifest
 		}{file, m})
 	}
-	return supportText(f.Out, file, dir, m, len(archive))
+	supportText(f.Out, file, dir, m, len(archive))
+	return nil
 }
 
 // supportText says where the archive is, what is not in it, and what to look at before it is sent.
-func supportText(out io.Writer, file, dir string, m support.Manifest, size int) error {
+func supportText(out io.Writer, file, dir string, m support.Manifest, size int) {
 	made, taken, failed := 0, 0, []string(nil)
 	for _, e := range m.Pieces {
 		taken += e.Redacted
@@ -107,14 +107,13 @@ func supportText(out io.Writer, file, dir string, m support.Manifest, size int) 
 	if len(failed) > 0 {
 		fmt.Fprintf(out, "Not there, or not whole:\n%s\n", strings.Join(failed, "\n"))
 	}
-	_, err := fmt.Fprintf(out,
+	fmt.Fprintf(out,
 		`Before you send it, look at what it holds: names and addresses of your nodes are in it.
   tar xzf %s && less %s/manifest.json
   agent/config.json    the documents, as the agent reads them
   host/journal.txt     what the agent logged since the boot
   host/                addresses, routes and firewall
 `, file, dir)
-	return errors.Join(err)
 }
 
 // plainly keeps of a name what can be in that of a file.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -54,8 +53,8 @@ secret belongs there. Clouds take 16 KiB.`,
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(f.Out, text)
-			return err
+			fmt.Fprint(f.Out, text)
+			return nil
 		},
 	}
 	l := cmd.Flags()

@@ -22,8 +22,8 @@ func versionCommand(f *cli.Flags) *cobra.Command {
 				return f.Data(map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH,
 					"go": runtime.Version()})
 			}
-			_, err := fmt.Fprintln(f.Out, versionLine())
-			return err
+			fmt.Fprintln(f.Out, versionLine())
+			return nil
 		},
 	}
 }
@@ -54,8 +54,8 @@ func addVersion(cmd *cobra.Command, f *cli.Flags) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		if *asked {
-			_, err := fmt.Fprintln(f.Out, versionLine())
-			return err
+			fmt.Fprintln(f.Out, versionLine())
+			return nil
 		}
 		return run(cmd, given)
 	}
