@@ -110,24 +110,14 @@ func (l *loop) wait(ctx context.Context) trigger {
 
 // await waits until there is something to do; false: it is a look to begin.
 func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
-	t := time.NewTimer(time.Until(l.next))
-	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
 	changed := l.watch(watched)
-	due := time.NewTimer(until(l.drift.passAt))
-	defer due.Stop()
-	poll := time.NewTimer(l.drift.untilPoll())
-	defer poll.Stop()
-	services := time.NewTimer(l.services.untilNext())
-	defer services.Stop()
-	rest := time.NewTimer(until(l.heap.next))
-	defer rest.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return trigger{cause: "the end"}, true
-		case <-t.C:
+		case <-time.After(time.Until(l.next)):
 			return l.scheduled(ctx)
 		case got := <-l.looks.result():
 			return l.lookEnded(got)
@@ -136,13 +126,12 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.facts = nil
 			return trigger{cause: "the container runtime answers otherwise", cacheOnly: true}, l.knows(ctx)
-		case <-rest.C:
+		case <-time.After(until(l.heap.next)):
 			l.heap.trim()
-		case <-services.C:
+		case <-time.After(l.services.untilNext()):
 			l.services.begin(ctx, l.Pass.Host, l.notify.ready.Load())
 		case got := <-l.services.result():
 			l.seen(got)
-			services.Reset(l.services.untilNext())
 		case <-l.fetch.Ended():
 			return l.fetched(ctx)
 		case what := <-changed:
@@ -158,14 +147,12 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			return trigger{}, false
 		case <-l.drift.events():
 			l.repair(ctx)
-			due.Reset(until(l.drift.passAt))
-		case <-due.C:
+		case <-time.After(until(l.drift.passAt)):
 			return l.drift.take(), true
-		case <-poll.C:
+		case <-time.After(l.drift.untilPoll()):
 			if l.drift.look(ctx) {
 				return l.drift.take(), true
 			}
-			poll.Reset(l.drift.untilPoll())
 		}
 	}
 }

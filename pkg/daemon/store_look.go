@@ -217,11 +217,9 @@ func (s *looks) end(held []trigger) {
 	}
 	now.refuse(why)
 	now.stop(why)
-	t := time.NewTimer(time.Second)
-	defer t.Stop()
 	select {
 	case <-now.result:
 		now.late.Stop()
-	case <-t.C:
+	case <-time.After(time.Second):
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 )
 
@@ -102,18 +103,8 @@ func awaitAnswer(ctx context.Context, api API, peer, own, nonce string) (answer,
 			err = api.Changed(ctx, peer, n.Version)
 		}
 		if err != nil {
-			wait(ctx, askAgain)
+			host.Sleep(ctx, askAgain)
 		}
 	}
 	return answer{}, false
-}
-
-// wait pauses, no longer than until the context ends.
-func wait(ctx context.Context, pause time.Duration) {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

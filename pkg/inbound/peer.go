@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/publish"
 )
@@ -60,7 +61,7 @@ func (p *Peer) Run(ctx context.Context) {
 		if err != nil {
 			failures++
 			p.Log.Debug("nobody is knocked for until Nodes can be read", zap.Error(err))
-			wait(ctx, later(failures))
+			host.Sleep(ctx, later(failures))
 			continue
 		}
 		failures = 0
@@ -120,7 +121,7 @@ func (p *Peer) attend(ctx context.Context, asker string) {
 		}
 		if err != nil {
 			failures++
-			wait(ctx, later(failures))
+			host.Sleep(ctx, later(failures))
 		}
 	}
 }
@@ -138,7 +139,7 @@ func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
 	case "":
 		return p.forget(ctx, func(name string) bool { return name == n.Name })
 	}
-	defer wait(ctx, knockEach)
+	defer host.Sleep(ctx, knockEach)
 	a := answer{Nonce: q.Nonce, Busy: p.Busy()}
 	if !a.Busy {
 		a.Open = knock(ctx, targets(n.Addresses), q.Ports[:min(len(q.Ports), MaxPorts)])

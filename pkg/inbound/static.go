@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -80,7 +81,7 @@ func (s Static) ask(ctx context.Context, key secret.Text, peer netip.Addr, ports
 		if err == nil {
 			return a, !a.Busy
 		}
-		wait(ctx, askAgain-time.Since(begun))
+		host.Sleep(ctx, askAgain-time.Since(begun))
 	}
 	return answer{}, false
 }

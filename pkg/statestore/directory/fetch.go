@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
@@ -31,12 +32,10 @@ func (d *Directory) Fetch(ctx context.Context, last statestore.Revision) (*state
 		case attempt == attempts:
 			return nil, graph.Transient(d.wrap(err))
 		}
-		select {
-		case <-ctx.Done():
+		if !host.Sleep(ctx, pause) {
 			return nil, d.wrap(context.Cause(ctx))
-		case <-time.After(pause):
-			pause *= 2
 		}
+		pause *= 2
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Watch calls changed for each change of the cluster's files, once they are the same at two looks
@@ -12,12 +14,7 @@ import (
 // where the file system does. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
 	told := d.glance(ctx, nil)
-	for last, pause := told, every; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+	for last, pause := told, every; host.Sleep(ctx, pause); {
 		began := time.Now()
 		now := d.glance(ctx, last.listing)
 		pause = max(every, glanceShare*time.Since(began))
