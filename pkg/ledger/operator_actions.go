@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -40,8 +39,14 @@ const (
 // ReadOperatorActions reads what was done to this machine, oldest first. A damaged file is said,
 // and is none.
 func ReadOperatorActions(r Reader) (list []OperatorAction, err error) {
-	err = readState(r, operatorActionsFile, &list)
-	return slices.DeleteFunc(list, func(d OperatorAction) bool { return host.IsOtherMachine(r, d.Machine) }), err
+	var all []OperatorAction
+	err = readState(r, operatorActionsFile, &all)
+	for _, d := range all {
+		if !host.IsOtherMachine(r, d.Machine) {
+			list = append(list, d)
+		}
+	}
+	return list, err
 }
 
 // NoteOperatorAction saves an action, durably. One that was done last already leads to nothing new,

@@ -30,7 +30,8 @@ type Capture struct {
 	Twin   func(path string) string // the name that a large file may have besides: where it awaits a boot
 	Own    []string                 // as [netstate.State.Own]
 
-	contents int64 // bytes of Log.Files
+	contents int64           // bytes of Log.Files
+	seen     map[string]bool // directories whose mount point is written down
 }
 
 // Take writes down how everything is that keys name, which of look after, and the network as a
@@ -121,15 +122,12 @@ func (c *Capture) file(name string) error {
 	if slices.ContainsFunc(l.Files, func(f File) bool { return f.Path == name }) {
 		return nil
 	}
-	for dir := name; dir != "/"; dir = path.Dir(dir) {
-		if isMount(c.Host.Live.Files, dir) {
-			if !slices.Contains(l.Mounts, dir) {
-				l.Mounts = append(l.Mounts, dir)
-			}
-			break
-		}
-	}
 	was, err := c.Host.Live.Files.Capture(name, maxContents-c.contents, c.Twin(name))
+	if was.Type == hostfs.Directory {
+		c.mount(name)
+	} else {
+		c.mount(path.Dir(name))
+	}
 	if errors.Is(err, host.ErrNotExist) {
 		l.Files = append(l.Files, File{Path: name})
 		return nil
@@ -149,6 +147,20 @@ func (c *Capture) file(name string) error {
 	c.contents += int64(len(f.Content))
 	l.Files = append(l.Files, f)
 	return nil
+}
+
+// mount writes down the mount point that a directory is, or is below.
+func (c *Capture) mount(dir string) {
+	for ; dir != "/" && !c.seen[dir]; dir = path.Dir(dir) {
+		if c.seen == nil {
+			c.seen = map[string]bool{}
+		}
+		c.seen[dir] = true
+		if isMount(c.Host.Live.Files, dir) {
+			c.Log.Mounts = append(c.Log.Mounts, dir)
+			return
+		}
+	}
 }
 
 // The bounds of what an undo holds. What is above is refused before anything is changed, or, of
