@@ -107,10 +107,7 @@ func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string
 		diag.Summary = name + " is " + v.Kind.String()
 	default:
 		diag.Summary = fmt.Sprintf("%s is %q", name, document.Clip(v.Text))
-		if near := document.Nearest(v.Text, allowed); near != "" {
-			diag.Hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		diag.Hint = decode.Also(diag.Hint, v.Text)
+		diag.Hint = decode.Also(document.DidYouMean(v.Text, allowed), v.Text)
 	}
 	d.ErrorAt(kindPos(d.Root, v), diag)
 }

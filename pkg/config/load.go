@@ -241,13 +241,11 @@ func (l *loader) noGroup(wanted string) document.Diagnostic {
 		names = append(names, name)
 	}
 	diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup",
-		Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: decode.OneOf(names)}
+		Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: decode.OneOf(names),
+		Hint: document.DidYouMean(wanted, names)}
 	if len(names) == 0 {
 		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all",
 			document.Clip(wanted))
-	}
-	if near := document.Nearest(wanted, names); near != "" {
-		diag.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return diag
 }

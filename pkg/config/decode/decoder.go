@@ -182,10 +182,8 @@ func (d *Decoder) unknownField(e *document.Entry, at string, fields []Field) {
 	}
 	diag := document.Diagnostic{ID: problem.FieldUnknown,
 		Summary: fmt.Sprintf("unknown field %q", document.Clip(e.Key)), Field: Join(at, document.Clip(e.Key)),
-		Expected: OneOf(listed)}
-	if near := document.Nearest(e.Key, names); near != "" {
-		diag.Hint = fmt.Sprintf("did you mean %q?", near)
-	} else if at != "" && d.Hints != nil {
+		Expected: OneOf(listed), Hint: document.DidYouMean(e.Key, names)}
+	if diag.Hint == "" && at != "" && d.Hints != nil {
 		diag.Hint = d.Hints.Home(e.Key)
 	}
 	diag.Hint = Also(diag.Hint, e.Key)

@@ -48,11 +48,7 @@ func Choice(name string, to *string, allowed ...string) Field {
 				return
 			}
 		}
-		hint := ""
-		if near := document.Nearest(v.Text, allowed); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		d.Bad(v, at, OneOf(allowed), hint)
+		d.Bad(v, at, OneOf(allowed), document.DidYouMean(v.Text, allowed))
 	}}
 }
 

@@ -1,6 +1,9 @@
 package document
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Nearest is the candidate most like word, or "" when none is like it: about a third of the letters
 // may differ, never all.
@@ -12,6 +15,15 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean asks for the [Nearest] candidate; "" when none is like word.
+func DidYouMean(word string, candidates []string) string {
+	near := Nearest(word, candidates)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", near)
 }
 
 // Distance counts the letters to insert, delete, replace or swap with their neighbour to get from a

@@ -207,15 +207,12 @@ func storedFiles(
 		all[i].Path, all[i].Content = f.Path+"/"+stored.Name[len(dir):], stored.Content
 	}
 	if len(all) == 0 {
-		hint := ""
 		names := make([]string, len(files))
 		for i := range names {
 			names[i] = files[i].Name
 		}
-		if near := document.Nearest(source, names); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+FilesDir, hint)
+		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+FilesDir,
+			document.DidYouMean(source, names))
 	}
 	return all
 }

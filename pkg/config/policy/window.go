@@ -91,8 +91,8 @@ func weekDays(to *[]Weekday) decode.Set {
 			from, to := slices.Index(weekdays[:], first), slices.Index(weekdays[:], last)
 			if from < 0 || to < 0 {
 				hint := ""
-				if near := document.Nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
-					hint = fmt.Sprintf("did you mean %q?", near)
+				if from < 0 && !isRange {
+					hint = document.DidYouMean(first, weekdays[:])
 				}
 				d.Bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
 				return
