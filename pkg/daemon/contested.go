@@ -44,8 +44,6 @@ func (q contestedKeys) update(p *report.Plan, now time.Time) {
 			p.Summary.Contested++
 			p.Summary.Right = max(p.Summary.Right-1, 0)
 		}
-		if p.Again.IsZero() || over.Before(p.Again) {
-			p.Again = over
-		}
+		p.Again = report.Sooner(p.Again, over)
 	}
 }

@@ -254,15 +254,30 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 	if probation.Open(pass.Host) || pass.API != nil && awaitsNode(p) {
 		at = now.Add(reconcile.ProbationPoll)
 	}
-	list := moments(p)
-	if d != nil && !d.LookAgain.IsZero() {
-		list = append(list, d.LookAgain)
-	}
-	for _, one := range list {
-		if one.Before(now.Add(time.Second)) {
-			one = now.Add(time.Second)
+	again := func(due time.Time) {
+		if soon := now.Add(time.Second); !due.IsZero() && due.Before(soon) {
+			due = soon
 		}
-		at = report.Sooner(one, at)
+		at = report.Sooner(at, due)
+	}
+	if d != nil {
+		again(d.LookAgain)
+	}
+	if p == nil {
+		return at
+	}
+	again(p.Again)
+	if p.Waiting != nil {
+		again(p.Waiting.Until)
+	}
+	if p.Paused != nil {
+		again(p.Paused.Until)
+	}
+	if p.Awaits != nil {
+		again(p.Awaits.Until)
+	}
+	if w := p.Watched; w != nil && now.Before(w.Until) {
+		again(w.Until)
 	}
 	return at
 }

@@ -18,29 +18,6 @@ type outcome struct {
 	err  error        // of the pass
 }
 
-// moments are when a plan asks for another pass: something that waits comes, or is tried again.
-func moments(p *report.Plan) (list []time.Time) {
-	if p == nil {
-		return nil
-	}
-	if p.Waiting != nil && !p.Waiting.Until.IsZero() {
-		list = append(list, p.Waiting.Until)
-	}
-	if p.Paused != nil {
-		list = append(list, p.Paused.Until)
-	}
-	if p.Awaits != nil {
-		list = append(list, p.Awaits.Until)
-	}
-	if w := p.Watched; w != nil && time.Now().Before(w.Until) {
-		list = append(list, w.Until)
-	}
-	if !p.Again.IsZero() {
-		list = append(list, p.Again)
-	}
-	return list
-}
-
 // status is the outcome in one line, for `systemctl status`: what is wrong comes first.
 func (o outcome) status(desired *desired.State) string {
 	var parts []string

@@ -191,20 +191,17 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
 		why = fmt.Sprintf("%s is started again and again, %d times by now", g.unit, g.restarts)
 	}
-	if why == "" {
+	works, text := why == "", ""
+	if works {
 		s.bad = 0
-		if !s.judged || !s.reported.Works {
-			s.reported.Works, s.reported.Since, s.reported.Text = true, now, ""
+	} else {
+		if s.bad++; s.bad < 2 {
+			return true
 		}
-		s.judged = true
-		return false
+		text = why + ": " + g.means
 	}
-	if s.bad++; s.bad < 2 {
-		return true
-	}
-	if !s.judged || s.reported.Works {
-		s.reported.Works, s.reported.Since = false, now
-		s.reported.Text = why + ": " + g.means
+	if !s.judged || s.reported.Works != works {
+		s.reported.Works, s.reported.Since, s.reported.Text = works, now, text
 	}
 	s.judged = true
 	return false

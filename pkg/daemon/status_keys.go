@@ -68,7 +68,7 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 	for _, k := range before {
 		since[k.Key] = k
 	}
-	out, places := []report.KeyStatus{}, map[string]int{}
+	told := map[string]report.KeyStatus{}
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		state, tell := keyStates[step.State]
@@ -86,14 +86,10 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
 			k.Since = was.Since
 		}
-		if at, told := places[k.Key]; told {
-			out[at] = k
-			continue
-		}
-		places[k.Key] = len(out)
-		out = append(out, k)
+		told[k.Key] = k
 	}
-	slices.SortStableFunc(out, func(a, b report.KeyStatus) int { return cmp.Compare(a.Key, b.Key) })
+	out := slices.AppendSeq([]report.KeyStatus{}, maps.Values(told)) // in JSON a list, also where it is empty
+	slices.SortFunc(out, func(a, b report.KeyStatus) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }
 
