@@ -13,15 +13,15 @@ import (
 // started. An error is of the looking itself, and may be retried.
 func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Result, error) {
 	c := &checker{view: v, run: run, want: want}
-	c.conf()
+	c.note("conf", c.conf())
 	c.plugins(ctx)
-	c.runtime()
-	c.kubelet(ctx)
-	c.directories()
-	c.kubeProxy(ctx, proxyHealth)
-	c.proxyMode(ctx, network.KubeProxy().ModeURL)
+	c.note("runtime", c.runtime())
+	c.note("kubelet", c.kubelet(ctx))
+	c.note("directories", c.directories())
+	c.note("kube-proxy", c.kubeProxy(ctx, proxyHealth))
+	c.note("kube-proxy mode", c.proxyMode(ctx, network.KubeProxy().ModeURL))
 	c.clusterDNS(ctx)
-	c.podsLogged(ctx)
+	c.note("pods in the log", c.podsLogged(ctx))
 	if err := c.healthChecks(ctx); err != nil {
 		return nil, err
 	}

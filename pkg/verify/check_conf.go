@@ -9,21 +9,17 @@ import (
 )
 
 // conf looks for the conf in force: first in name order, and the one wanted.
-func (c *checker) conf() {
-	const check = "conf"
+func (c *checker) conf() Result {
 	if c.want.Conf == nil {
-		c.add(check, NotApplicable,
-			"kubelet itself calls the plugins of "+c.want.Network.Name+": there is no conf in a directory", "")
-		return
+		return notApplicable(
+			"kubelet itself calls the plugins of " + c.want.Network.Name + ": there is no conf in a directory")
 	}
 	confs, err := c.want.Conf.Effective(c.view)
 	switch {
 	case graph.IsWait(err):
-		c.add(check, Waiting, err.Error(), c.wrote())
-		return
+		return waiting(err.Error(), c.wrote())
 	case err != nil:
-		c.add(check, Failed, err.Error(), "")
-		return
+		return failed(err.Error(), "")
 	}
 	c.confs = confs
 	var words []string
@@ -34,7 +30,7 @@ func (c *checker) conf() {
 	if same := c.want.Conf.SameNetwork(c.view, confs[len(confs)-1]); len(same) > 0 {
 		seen += "; of the same network, and not read: " + strings.Join(same, ", ")
 	}
-	c.add(check, OK, seen, "")
+	return well(seen)
 }
 
 // wrote says what to do about a conf or a plugin that is not there, by who brings it.

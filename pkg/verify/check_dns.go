@@ -22,23 +22,23 @@ func (c *checker) clusterDNS(ctx context.Context) {
 	}
 	servers := c.view.Facts.Kubelet.ClusterDNS
 	if len(servers) == 0 {
-		c.add(check, NotApplicable, "kubelet on this node names no cluster DNS", "")
+		c.note(check, notApplicable("kubelet on this node names no cluster DNS"))
 		return
 	}
 	for _, server := range servers {
 		seen, err := probe.Resolve(ctx, "", server, ClusterName)
 		if err == nil {
-			c.add(check, OK, fmt.Sprintf("%s answers: %s", server, seen), "")
+			c.note(check, well(fmt.Sprintf("%s answers: %s", server, seen)))
 			continue
 		}
-		state := Failed
+		result := failed
 		if pods, err := c.view.Runtime.Pods(ctx); errors.Is(err, host.ErrNoLiveState) || err == nil &&
 			!slices.ContainsFunc(pods, addressed) {
-			state = Waiting
+			result = waiting
 		}
-		c.add(check, state, err.Error(),
+		c.note(check, result(err.Error(),
 			Unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+
-				"; is its node reached: `agent verify --traffic --peer` tells")
+				"; is its node reached: `agent verify --traffic --peer` tells"))
 	}
 }
 

@@ -23,21 +23,22 @@ import (
 // healthChecks looks for the network's own signs of life. One that is missing is waited for until
 // the conf is in force, which says that the network is ready; from then on it is a failure.
 func (c *checker) healthChecks(ctx context.Context) error {
+	const check = "sign of life"
 	for _, s := range c.want.HealthChecks {
 		seen, there, err := c.sign(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrNoLiveState):
-			c.add("sign of life", NotApplicable, s.Text+": nothing on this host can tell", "")
+			c.note(check, notApplicable(s.Text+": nothing on this host can tell"))
 		case err != nil:
 			return fmt.Errorf("look whether %s: %w", s.Text, err)
 		case there:
-			c.add("sign of life", OK, s.Text+": "+seen, "")
+			c.note(check, well(s.Text+": "+seen))
 		default:
-			state := Waiting
+			result := waiting
 			if len(c.confs) > 0 {
-				state = Failed
+				result = failed
 			}
-			c.add("sign of life", state, s.Text+": "+seen, cmp.Or(s.Missing, c.wrote()))
+			c.note(check, result(s.Text+": "+seen, cmp.Or(s.Missing, c.wrote())))
 		}
 	}
 	return nil

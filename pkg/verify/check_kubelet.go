@@ -4,14 +4,15 @@ import "context"
 
 // kubelet fails where kubelet does not stay up. It gives no result where kubelet is up, is not
 // here, or was never started.
-func (c *checker) kubelet(ctx context.Context) {
+func (c *checker) kubelet(ctx context.Context) Result {
 	unit := c.view.Facts.Kubelet.Unit
 	if unit == "" {
-		return
+		return Result{}
 	}
 	state, err := c.view.Units.Unit(ctx, unit)
 	if err == nil && (state.Active == "failed" || state.Sub == "auto-restart") {
-		c.add("kubelet", Failed, unit+" does not stay up: its last run ended with "+state.Result,
+		return failed(unit+" does not stay up: its last run ended with "+state.Result,
 			"no pod is started or stopped until it does: `systemctl status "+unit+"`, `journalctl -u "+unit+"`")
 	}
+	return Result{}
 }

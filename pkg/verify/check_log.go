@@ -8,29 +8,25 @@ import (
 
 // podsLogged looks in the log of the runtime, for CRI-O in kubelet's besides, whether pods come and
 // go. A failure that is older than the conf in force is of the time before it.
-func (c *checker) podsLogged(ctx context.Context) {
-	const check = "pods in the log"
+func (c *checker) podsLogged(ctx context.Context) Result {
 	rt := c.view.Facts.Runtime.Name
 	if c.run == nil || rt != "containerd" && rt != "cri-o" {
-		return
+		return Result{}
 	}
 	log, err := c.run.Live.PodLog(ctx)
 	switch {
 	case err != nil:
-		c.add(check, NotApplicable, err.Error(), "")
-		return
+		return notApplicable(err.Error())
 	case log.Made+log.Removed+log.Failed == 0:
-		c.add(check, NotApplicable, fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt), "")
-		return
+		return notApplicable(fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt))
 	}
 	seen := fmt.Sprintf("%s has made %d pods and taken away %d in this boot, of what the journal has; %d attempts "+
 		"failed", rt, log.Made, log.Removed, log.Failed)
 	if log.LastFailed && log.FailedAt.After(c.confSince()) {
-		c.add(check, Failed, fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339),
+		return failed(fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339),
 			log.Failure), "what the plugin says is at the end; `agent verify --traffic` tries it now")
-		return
 	}
-	c.add(check, OK, seen, "")
+	return well(seen)
 }
 
 // confSince is when the conf in force was written.

@@ -33,7 +33,7 @@ func (c *checker) plugins(ctx context.Context) {
 	for _, p := range programs {
 		if key := p.Name + " " + p.Version; !seen[key] {
 			seen[key] = true
-			c.plugin(ctx, p)
+			c.note("plugin "+p.Name, c.plugin(ctx, p))
 		}
 	}
 }
@@ -42,8 +42,7 @@ func (c *checker) plugins(ctx context.Context) {
 // away, or never comes.
 const versionLimit = 5 * time.Second
 
-func (c *checker) plugin(ctx context.Context, p tasks.Program) {
-	check := "plugin " + p.Name
+func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 	by := ""
 	if p.CalledBy != "" {
 		by = ", which " + p.CalledBy + " calls,"
@@ -52,48 +51,41 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 	file, info := tasks.FindPlugin(c.view, dirs, p.Name)
 	switch {
 	case file == "":
-		c.add(check, Failed, fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by,
+		return failed(fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by,
 			strings.Join(dirs, ", ")), c.installs(p.Name))
-		return
 	case info.Type != hostfs.Regular:
-		c.add(check, Failed, fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type),
+		return failed(fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type),
 			"remove it; then "+c.installs(p.Name))
-		return
 	case info.Mode&0o111 == 0:
-		c.add(check, Failed, fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode),
+		return failed(fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode),
 			fmt.Sprintf("`chmod 0755 %s`", file))
-		return
 	case c.run == nil:
-		c.add(check, OK, file+" is there; not started here", "")
-		return
+		return well(file + " is there; not started here")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("no answer within %s", versionLimit))
 	defer cancel()
 	answer, err := invoke.GetVersionInfo(ctx, file, testpod.Exec{Host: c.run})
 	if err != nil {
-		c.add(check, Failed, fmt.Sprintf("%s does not answer VERSION: %s", file, err),
+		return failed(fmt.Sprintf("%s does not answer VERSION: %s", file, err),
 			"it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))
-		return
 	}
-	c.judge(check, file, p, answer.SupportedVersions())
+	return c.judge(file, p, answer.SupportedVersions())
 }
 
 // judge holds what a plugin supports to what it is called with, and to the minimum.
-func (c *checker) judge(check, file string, p tasks.Program, supports []string) {
+func (c *checker) judge(file string, p tasks.Program, supports []string) Result {
 	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
 	if !slices.Contains(supports, p.Version) {
-		c.add(check, Failed, fmt.Sprintf("%s, and is called with %s", says, p.Version),
+		return failed(fmt.Sprintf("%s, and is called with %s", says, p.Version),
 			"a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
-		return
 	}
 	if least := c.want.Minimums[p.Name]; least != "" &&
 		!slices.ContainsFunc(supports,
 			func(v string) bool { ok, err := version.GreaterThanOrEqualTo(v, least); return err == nil && ok }) {
-		c.add(check, Failed, fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least),
+		return failed(fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least),
 			"it is too old: "+c.installs(p.Name))
-		return
 	}
-	c.add(check, OK, fmt.Sprintf("%s, called with %s", says, p.Version), "")
+	return well(fmt.Sprintf("%s, called with %s", says, p.Version))
 }
 
 // installs says who installs a plugin.

@@ -7,12 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// The checks of what makes the services of a node.
-const (
-	checkKubeProxy = "kube-proxy"
-	checkProxyMode = "kube-proxy mode"
-)
-
 // proxyHealth is where kube-proxy says by default whether its rules follow the API
 // (--healthz-bind-address): 503 while they are old.
 // https://kubernetes.io/docs/reference/networking/virtual-ips/
@@ -20,56 +14,57 @@ const proxyHealth = "http://localhost:10256/healthz"
 
 // kubeProxy asks kube-proxy for its health. No answer is a failure only where a document says that
 // it runs: another program may serve the services.
-func (c *checker) kubeProxy(ctx context.Context, at string) {
+func (c *checker) kubeProxy(ctx context.Context, at string) Result {
 	on := c.want.KubeProxy
 	if c.run == nil || on != nil && !*on {
-		return
+		return Result{}
 	}
 	status, seen, err := askHealth(ctx, at)
 	switch {
 	case err == nil && status/100 == 2:
 		c.proxy = "kube-proxy is well here"
-		c.add(checkKubeProxy, OK, seen, "")
+		return well(seen)
 	case err == nil:
 		c.proxy = "kube-proxy is not well here"
-		c.add(checkKubeProxy, Failed, seen,
+		return failed(seen,
 			"services do not follow what is behind them: its log says why (`kubectl -n kube-system logs -l "+
 				"k8s-app=kube-proxy`, on this node)")
 	case on != nil:
 		c.proxy = "kube-proxy does not run here"
-		c.add(checkKubeProxy, Failed, seen,
+		return failed(seen,
 			"the documents say that it runs (kubeProxy.enabled): does it (`kubectl -n kube-system get pods -l "+
 				"k8s-app=kube-proxy -o wide`)?")
 	default:
 		c.proxy = "kube-proxy does not answer here, and without what stands for it no service does"
-		c.add(checkKubeProxy, NotApplicable,
-			fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen), "")
+		return notApplicable(
+			fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen))
 	}
 }
 
 // proxyMode holds the mode that kube-proxy runs in to the one that the documents say, by what it
 // says itself. Where it is not to run it must not: it and what stands for it overwrite each other's
 // rules.
-func (c *checker) proxyMode(ctx context.Context, at string) {
+func (c *checker) proxyMode(ctx context.Context, at string) Result {
 	off := c.want.KubeProxy != nil && !*c.want.KubeProxy
 	if c.run == nil || !off && c.want.ProxyMode == "" {
-		return
+		return Result{}
 	}
 	mode, err := cleanup.Ask(ctx, at)
 	switch {
 	case err == nil && off:
-		c.add(checkProxyMode, Failed, fmt.Sprintf("%s says %s: it runs here", at, mode),
+		return failed(fmt.Sprintf("%s says %s: it runs here", at, mode),
 			"the documents say that it does not (kubeProxy.enabled): delete its DaemonSet, or its static pod; then what "+
 				"it left goes")
 	case err != nil && !off:
-		c.add(checkProxyMode, NotApplicable,
-			fmt.Sprintf("whether it runs in mode %s is not known: %v (--metrics-bind-address)", c.want.ProxyMode, err), "")
+		return notApplicable(
+			fmt.Sprintf("whether it runs in mode %s is not known: %v (--metrics-bind-address)", c.want.ProxyMode, err))
 	case err != nil:
+		return Result{}
 	case mode != c.want.ProxyMode:
-		c.add(checkProxyMode, Failed, fmt.Sprintf("%s says %s, and the documents say %s", at, mode, c.want.ProxyMode),
+		return failed(fmt.Sprintf("%s says %s, and the documents say %s", at, mode, c.want.ProxyMode),
 			"what the other modes left stays until it runs in this one: set --proxy-mode, or mode in its ConfigMap, and "+
 				"let it start anew; or correct kubeProxy.proxyMode")
 	default:
-		c.add(checkProxyMode, OK, fmt.Sprintf("it runs in mode %s", mode), "")
+		return well(fmt.Sprintf("it runs in mode %s", mode))
 	}
 }

@@ -9,23 +9,19 @@ import (
 )
 
 // runtime holds what the container runtime says of its network (CRI's Status) to the conf in force.
-func (c *checker) runtime() {
-	const check = "runtime"
+func (c *checker) runtime() Result {
 	rt := c.view.Facts.Runtime
 	switch {
 	case c.want.Conf == nil || rt.Name == "docker":
-		return
+		return Result{}
 	case rt.Name == "":
-		c.add(check, NotApplicable, "there is no container runtime on this host", "")
-		return
+		return notApplicable("there is no container runtime on this host")
 	case rt.CRIDisabled:
-		c.add(check, Failed, fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
+		return failed(fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
 			rt.ConfigFile), "take cri out there, and restart "+rt.Name)
-		return
 	case rt.Socket == "" || rt.NetworkReady == nil:
-		c.add(check, Waiting, rt.Name+" does not answer over CRI",
+		return waiting(rt.Name+" does not answer over CRI",
 			"does it run, and did its CRI plugin start? `systemctl status containerd crio`, `journalctl -u containerd`")
-		return
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
 	inForce := ""
@@ -37,33 +33,31 @@ func (c *checker) runtime() {
 		"sees only what is renamed within it"
 	switch {
 	case !*rt.NetworkReady && len(c.confs) == 0:
-		c.add(check, Waiting, rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when it is there")
+		return waiting(rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when it is there")
 	case !*rt.NetworkReady:
-		c.add(check, Failed, rt.Name+" has no network: "+cmp.Or(rt.LoadError, rt.NetworkReason), restart)
+		return failed(rt.Name+" has no network: "+cmp.Or(rt.LoadError, rt.NetworkReason), restart)
 	case rt.LoadError != "":
-		c.add(check, Failed, fmt.Sprintf("%s %s, and could not load what is there now: %s", rt.Name, has, rt.LoadError),
+		return failed(fmt.Sprintf("%s %s, and could not load what is there now: %s", rt.Name, has, rt.LoadError),
 			"repair the conf that it names")
 	case rt.Name != "containerd" || rt.LoadedNetwork == "":
-		c.add(check, OK, rt.Name+" says that its network is ready; it does not say which conf it has loaded", "")
+		return well(rt.Name + " says that its network is ready; it does not say which conf it has loaded")
 	case rt.LoadedConf == "":
-		c.add(check, Failed, fmt.Sprintf("%s %s, which no file in %s has any more", rt.Name, has, rt.ConfDir), restart)
+		return failed(fmt.Sprintf("%s %s, which no file in %s has any more", rt.Name, has, rt.ConfDir), restart)
 	case inForce != "" && rt.LoadedConf != inForce:
-		c.add(check, Failed, fmt.Sprintf("%s %s of %s, and %s is in force", rt.Name, has, rt.LoadedConf, inForce),
-			restart)
+		return failed(fmt.Sprintf("%s %s of %s, and %s is in force", rt.Name, has, rt.LoadedConf, inForce), restart)
 	case rt.LoadedOld:
-		c.add(check, Failed, fmt.Sprintf("%s %s of %s as it was before its last change", rt.Name, has, rt.LoadedConf),
+		return failed(fmt.Sprintf("%s %s of %s as it was before its last change", rt.Name, has, rt.LoadedConf),
 			restart)
 	default:
-		c.add(check, OK, fmt.Sprintf("%s %s of %s", rt.Name, has, rt.LoadedConf), "")
+		return well(fmt.Sprintf("%s %s of %s", rt.Name, has, rt.LoadedConf))
 	}
 }
 
 // directories holds where the runtime, or a kubelet that calls the plugins itself, looks to where
 // the network's conf and plugins are.
-func (c *checker) directories() {
-	const check = "directories"
+func (c *checker) directories() Result {
 	if c.want.Conf == nil {
-		return
+		return Result{}
 	}
 	rt, ours := c.view.Facts.Runtime, c.want.Conf
 	who, from, confDir, binDirs := rt.Name, rt.From, rt.ConfDir, rt.BinDirs
@@ -71,19 +65,16 @@ func (c *checker) directories() {
 		k := c.view.Facts.Kubelet
 		who, from, confDir, binDirs = "kubelet", k.Unit, k.CNI.ConfDir, k.CNI.BinDirs
 		if k.CNI.Plugin == "" {
-			c.add(check, NotApplicable,
-				"kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods "+
-					"no network, later cri-dockerd has the flag", "")
-			return
+			return notApplicable("kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods " +
+				"no network, later cri-dockerd has the flag")
 		}
 		if k.CNI.Plugin != c.want.Network.Kubelet {
-			c.add(check, Failed, fmt.Sprintf("kubelet has --network-plugin=%q, and %s needs %q", k.CNI.Plugin,
+			return failed(fmt.Sprintf("kubelet has --network-plugin=%q, and %s needs %q", k.CNI.Plugin,
 				c.want.Network.Name, c.want.Network.Kubelet), "run `agent --once`: it gives kubelet the flag")
-			return
 		}
 	}
 	if who == "" || confDir == "" {
-		return // said by the check of the runtime
+		return Result{} // said by the check of the runtime
 	}
 	seen := fmt.Sprintf("%s looks for confs in %s and for plugins in %s (%s)", who, confDir,
 		strings.Join(binDirs, ", "), from)
@@ -91,11 +82,11 @@ func (c *checker) directories() {
 		"networking.cni of the documents must be the same", who)
 	switch {
 	case path.Clean(confDir) != path.Clean(ours.Dir):
-		c.add(check, Failed, fmt.Sprintf("%s, and the network's conf belongs in %s", seen, ours.Dir), next)
+		return failed(fmt.Sprintf("%s, and the network's conf belongs in %s", seen, ours.Dir), next)
 	case !slices.ContainsFunc(ours.BinDirs, func(dir string) bool { return slices.Contains(binDirs, dir) }):
-		c.add(check, Failed,
-			fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")), next)
+		return failed(fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")),
+			next)
 	default:
-		c.add(check, OK, seen, "")
+		return well(seen)
 	}
 }

@@ -16,9 +16,19 @@ type checker struct {
 	results []Result
 }
 
-func (c *checker) add(check string, state State, seen, next string) {
-	c.results = append(c.results, Result{Check: check, State: state, Seen: seen, Next: next})
+// note keeps what a check has shown; one that does not apply has shown nothing.
+func (c *checker) note(check string, r Result) {
+	if r.Check = check; r.State != "" {
+		c.results = append(c.results, r)
+	}
 }
+
+// What a check has shown, by its state; its name comes with [checker.note].
+
+func well(seen string) Result          { return Result{State: OK, Seen: seen} }
+func notApplicable(seen string) Result { return Result{State: NotApplicable, Seen: seen} }
+func waiting(seen, next string) Result { return Result{State: Waiting, Seen: seen, Next: next} }
+func failed(seen, next string) Result  { return Result{State: Failed, Seen: seen, Next: next} }
 
 // Expect is what a node must show.
 type Expect struct {
