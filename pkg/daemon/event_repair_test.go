@@ -39,12 +39,12 @@ func watchedLoop(t *testing.T) (*box, *loop) {
 	return b, l
 }
 
-// listened is false if nothing more is reported soon.
-func listened(l *loop) bool {
+// listened is false if nothing is reported within a time.
+func listened(l *loop, within time.Duration) bool {
 	select {
 	case <-l.drift.events():
 		return true
-	case <-time.After(time.Second):
+	case <-time.After(within):
 		return false
 	}
 }
@@ -63,7 +63,7 @@ func TestAnEventIsRepairedByItself(t *testing.T) {
 	if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for listened(l) { // of the write, and of the repair
+	for within := time.Minute; listened(l, within); within = time.Second { // of the write, and of the repair
 		l.repair(t.Context())
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != string(want) {
@@ -83,7 +83,7 @@ func TestAnEventIsRepairedByItself(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(b.root, "etc/cni")); err != nil {
 		t.Fatal(err)
 	}
-	for !l.drift.awaited && listened(l) {
+	for !l.drift.awaited && listened(l, time.Minute) {
 		l.repair(t.Context())
 	}
 	if !l.drift.awaited {

@@ -34,7 +34,7 @@ ip link add up0 type veth peer name up1; echo 0 > /proc/sys/net/ipv6/conf/up1/ac
 	ns.Do(func() {
 		// until it has been acted on: links take a moment to come up
 		advertise := func(lifetime float64) bool {
-			for range 50 {
+			for range 600 { // only so that a broken test ends
 				sendAdvertisement(t, "up1", uint16(lifetime))
 				time.Sleep(100 * time.Millisecond)
 				if left := life(); left > lifetime-60 {
