@@ -134,7 +134,11 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	if n := strings.Count(out.String(), why); n != 1 {
 		t.Errorf("the reason stands there %d times:\n%s", n, out.String())
 	}
-	for _, want := range []string{"generation 8, 0123, waits: as said above\n", "undone         60s ago, generation 8: as said above\n"} {
+	s.Waiting.Until, s.Waiting.Reason = noon, "its turn is at 2026-03-01T12:00:00Z"
+	if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"generation 8, 0123, waits: its turn is at 2026-03-01T12:00:00Z\n", "generation 8, 0123, waits: as said above\n", "undone         60s ago, generation 8: as said above\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

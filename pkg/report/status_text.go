@@ -163,7 +163,7 @@ func (t *statusText) checked(c Configuration) string {
 func (t *statusText) pinned(s *Status) {
 	if w := s.Waiting; w != nil {
 		until := ""
-		if !w.Until.IsZero() {
+		if !w.Until.IsZero() && !strings.Contains(w.Reason, Stamp(w.Until)) {
 			until = ", until " + Stamp(w.Until)
 		}
 		t.say("", yellow,
