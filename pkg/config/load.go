@@ -139,10 +139,7 @@ func (l *loader) diagnostics() document.Diagnostics {
 			continue
 		}
 		slices.SortStableFunc(doc.Diags, func(a, b document.Diagnostic) int {
-			if a.Origin.Line != b.Origin.Line {
-				return a.Origin.Line - b.Origin.Line
-			}
-			return a.Origin.Column - b.Origin.Column
+			return cmp.Or(a.Origin.Line-b.Origin.Line, a.Origin.Column-b.Origin.Column)
 		})
 		all = append(all, doc.Diags...)
 	}

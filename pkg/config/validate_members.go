@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/networks"
@@ -29,13 +31,8 @@ func (v *validator) members(all []networks.Peer) {
 		}
 	}
 	slices.SortStableFunc(claims, func(a, b claim) int {
-		if c := a.prefix.Addr().Compare(b.prefix.Addr()); c != 0 {
-			return c
-		}
-		if a.prefix.Bits() != b.prefix.Bits() {
-			return a.prefix.Bits() - b.prefix.Bits()
-		}
-		return cmpOrigin(a.node.Origin, b.node.Origin)
+		return cmp.Or(a.prefix.Addr().Compare(b.prefix.Addr()), a.prefix.Bits()-b.prefix.Bits(),
+			strings.Compare(a.node.Origin.File, b.node.Origin.File), a.node.Origin.Line-b.node.Origin.Line)
 	})
 	disjoint := claims[:0:0]
 	for _, c := range claims {
@@ -49,13 +46,6 @@ func (v *validator) members(all []networks.Peer) {
 		disjoint = append(disjoint, c)
 	}
 	v.addresses(all, disjoint)
-}
-
-func cmpOrigin(a, b document.Origin) int {
-	if a.File != b.File {
-		return slices.Compare([]byte(a.File), []byte(b.File))
-	}
-	return a.Line - b.Line
 }
 
 // memberRange checks one range by itself.
