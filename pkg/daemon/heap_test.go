@@ -13,7 +13,7 @@ import (
 )
 
 // Memory is given back once, five seconds after the last of passes in a row. The lines that keep
-// it: heap.go; loop.go, await and until.
+// it: heap.go; loop.go, await.
 func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"strings"
 	"time"
 
@@ -155,17 +154,6 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			}
 		}
 	}
-}
-
-// never is a wait for nothing: it outlasts every interval.
-const never = time.Duration(math.MaxInt64)
-
-// until is how long it is until a time; never until none.
-func until(at time.Time) time.Duration {
-	if at.IsZero() {
-		return never
-	}
-	return max(time.Until(at), 0)
 }
 
 // repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.

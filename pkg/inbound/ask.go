@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 )
 
@@ -103,8 +102,16 @@ func awaitAnswer(ctx context.Context, api API, peer, own, nonce string) (answer,
 			err = api.Changed(ctx, peer, n.Version)
 		}
 		if err != nil {
-			host.Sleep(ctx, askAgain)
+			wait(ctx, askAgain)
 		}
 	}
 	return answer{}, false
+}
+
+// wait pauses, no longer than until the context ends.
+func wait(ctx context.Context, pause time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
 }

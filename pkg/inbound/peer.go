@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/publish"
 )
@@ -61,7 +60,7 @@ func (p *Peer) Run(ctx context.Context) {
 		if err != nil {
 			failures++
 			p.Log.Debug("nobody is knocked for until Nodes can be read", zap.Error(err))
-			host.Sleep(ctx, later(failures))
+			wait(ctx, later(failures))
 			continue
 		}
 		failures = 0
@@ -121,7 +120,7 @@ func (p *Peer) attend(ctx context.Context, asker string) {
 		}
 		if err != nil {
 			failures++
-			host.Sleep(ctx, later(failures))
+			wait(ctx, later(failures))
 		}
 	}
 }
@@ -139,7 +138,7 @@ func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
 	case "":
 		return p.forget(ctx, func(name string) bool { return name == n.Name })
 	}
-	defer host.Sleep(ctx, knockEach)
+	defer wait(ctx, knockEach)
 	a := answer{Nonce: q.Nonce, Busy: p.Busy()}
 	if !a.Busy {
 		a.Open = knock(ctx, targets(n.Addresses), q.Ports[:min(len(q.Ports), MaxPorts)])

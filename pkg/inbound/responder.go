@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -44,7 +43,7 @@ func (r *Responder) Run(ctx context.Context) {
 	for failures := 1; ctx.Err() == nil; failures++ {
 		if err := r.serve(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Warn("stated peers are not answered", zap.Error(err))
-			host.Sleep(ctx, later(failures))
+			wait(ctx, later(failures))
 		}
 	}
 }

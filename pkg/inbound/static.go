@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -81,7 +80,7 @@ func (s Static) ask(ctx context.Context, key secret.Text, peer netip.Addr, ports
 		if err == nil {
 			return a, !a.Busy
 		}
-		host.Sleep(ctx, askAgain-time.Since(begun))
+		wait(ctx, askAgain-time.Since(begun))
 	}
 	return answer{}, false
 }
