@@ -116,11 +116,8 @@ type condition struct {
 	generation  int64
 	published   *kube.Condition // nil: nothing by us
 	publishedOf int64           // generation
-	at          time.Time       // when to publish the wanted one, unless it is published
+	at          time.Time       // when to publish something; zero: there is nothing
 }
-
-// isPublished reports whether the API has a condition of ours.
-func (c *condition) isPublished() bool { return c.published != nil }
 
 // want takes note of what to publish, and decides when.
 func (c *condition) want(s *report.Status, now time.Time) {
@@ -159,9 +156,6 @@ func later(a, b time.Time) time.Time {
 func (c *condition) alive() time.Time {
 	return c.published.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
 }
-
-// publishAt is when to publish something; zero: there is nothing.
-func (c *condition) publishAt() time.Time { return c.at }
 
 // put publishes it. The time of the last change goes on from what the API has: the daemon may have
 // begun anew.

@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/publish"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // Client is what is asked of the API; [kube.Client] is one.
@@ -102,12 +103,9 @@ func (n *Node) take(news publish.News, now time.Time) {
 // publishAt is when there is something to do.
 func (n *Node) publishAt(now time.Time) time.Time {
 	at := now.Add(2 * heartbeat) // there may be nothing
-	for _, one := range []time.Time{n.condition.publishAt(), n.applied.publishAt(&n.condition),
-		n.node.checkAt(&n.condition),
-		n.events.publishAt(n.condition.isPublished())} {
-		if !one.IsZero() && one.Before(at) {
-			at = one
-		}
+	for _, one := range []time.Time{n.condition.at, n.applied.publishAt(&n.condition), n.node.checkAt(&n.condition),
+		n.events.publishAt(n.condition.published != nil)} {
+		at = report.Sooner(at, one)
 	}
 	if at.Before(n.notBefore) {
 		return n.notBefore
@@ -154,7 +152,7 @@ func (n *Node) put(ctx context.Context, to Client, now time.Time) error {
 			n.again(now)
 		}
 		return err
-	case is(n.condition.publishAt()):
+	case is(n.condition.at):
 		if n.condition.published == nil { // what is read later may be another one already
 			if _, err := n.node.look(ctx, to, n.name, now); err != nil {
 				return err
@@ -184,7 +182,7 @@ func pause(err error, failures int) time.Duration {
 // part publishes that the daemon ends, if it published before and nothing keeps it from doing so
 // now.
 func (n *Node) part(ctx context.Context) {
-	if !n.condition.isPublished() || n.failures > 0 {
+	if n.condition.published == nil || n.failures > 0 {
 		return
 	}
 	now := time.Now()
