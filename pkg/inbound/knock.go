@@ -26,6 +26,17 @@ func targets(addresses []netip.Addr) (out []netip.Addr) {
 	return out
 }
 
+// answerTo is what a node says that knocks on the addresses of another one, unless it is in the
+// middle of a change.
+func answerTo(ctx context.Context, nonce string, busy func() bool, addresses []netip.Addr, ports []uint16) answer {
+	a := answer{Nonce: nonce, Busy: busy()}
+	if !a.Busy {
+		a.Open = knock(ctx, targets(addresses), ports)
+		a.Busy = busy() // it may have begun meanwhile
+	}
+	return a
+}
+
 // knock connects to each port once and sends nothing. It returns those that accept, sorted.
 func knock(ctx context.Context, addresses []netip.Addr, ports []uint16) (open []string) {
 	ctx, stop := context.WithTimeoutCause(ctx, knockTime, errors.New("nobody opens"))

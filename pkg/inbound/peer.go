@@ -139,11 +139,7 @@ func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
 		return p.forget(ctx, func(name string) bool { return name == n.Name })
 	}
 	defer wait(ctx, knockEach)
-	a := answer{Nonce: q.Nonce, Busy: p.Busy()}
-	if !a.Busy {
-		a.Open = knock(ctx, targets(n.Addresses), q.Ports[:min(len(q.Ports), MaxPorts)])
-		a.Busy = p.Busy() // it may have begun meanwhile
-	}
+	a := answerTo(ctx, q.Nonce, p.Busy, n.Addresses, q.Ports[:min(len(q.Ports), MaxPorts)])
 	return p.say(ctx, func() { p.answers[n.Name] = a })
 }
 

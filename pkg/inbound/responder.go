@@ -11,8 +11,6 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
-
-	"github.com/netwright/netwright/pkg/secret"
 )
 
 // Responder knocks for the nodes that [Static.Answer] has, as long as the daemon runs. To whoever
@@ -86,7 +84,9 @@ func (r *Responder) serve(ctx context.Context) error {
 		}
 		target := slices.Clone(oob[:extra]) // the address that was asked is the one that answers
 		tell := func(answer []byte) { _, _, _ = conn.WriteMsgUDPAddrPort(answer, target, from) }
-		r.take(&all, q, asker.Addr(), tell, func() []byte { return r.answer(ctx, key, asker.Addr(), q) })
+		r.take(&all, q, asker.Addr(), tell, func() []byte {
+			return q.answered(key, asker.Addr(), answerTo(ctx, "", r.Busy, []netip.Addr{asker.Addr()}, q.ports))
+		})
 	}
 }
 
@@ -132,16 +132,6 @@ func (r *Responder) room(now time.Time) bool {
 		}
 	}
 	return len(r.last) < maxAnswered
-}
-
-// answer knocks for a question, unless the node is in the middle of a change.
-func (r *Responder) answer(ctx context.Context, key secret.Text, asker netip.Addr, q datagramQuestion) []byte {
-	a := answer{Busy: r.Busy()}
-	if !a.Busy {
-		a.Open = knock(ctx, targets([]netip.Addr{asker}), q.ports)
-		a.Busy = r.Busy() // it may have begun meanwhile
-	}
-	return q.answered(key, asker, a)
 }
 
 // requestTarget has a socket say to which of the host's addresses a datagram came, in a form that
