@@ -26,8 +26,8 @@ type guardedRule struct {
 	link        string // that a rule is for which lets packets through
 }
 
-// own says that Kubernetes' own programs write the rule.
-func (r guardedRule) own() bool { return sys.OfKubernetes(r.leads) || sys.OfKubernetes(r.link) }
+// hasWriter says that a program which runs on the node writes the rule: see [sys.HasWriter].
+func (r guardedRule) hasWriter() bool { return sys.HasWriter(r.leads) || sys.HasWriter(r.link) }
 
 // chainMend is what is to be done to one chain.
 type chainMend struct {
@@ -73,7 +73,7 @@ func mendChains(was, now []guardedChain) (out []chainMend) {
 		}
 		m := chainMend{name: c.name}
 		m.rules, m.write = guardedChain{}.back(c)
-		kept := slices.ContainsFunc(c.rules, guardedRule.own)
+		kept := slices.ContainsFunc(c.rules, guardedRule.hasWriter)
 		switch {
 		case !kept:
 			m.drop, m.write = true, false
@@ -92,7 +92,7 @@ func mendChains(was, now []guardedChain) (out []chainMend) {
 func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend) (out []chainMend) {
 	gone := map[string]bool{}
 	for name, c := range came {
-		gone[name] = !c.base && !sys.OfKubernetes(name)
+		gone[name] = !c.base && !sys.HasWriter(name)
 	}
 	stays := func(c guardedChain, rule int) bool {
 		i := slices.IndexFunc(mends, func(m chainMend) bool { return m.name == c.name && (m.write || m.drop) })
@@ -127,7 +127,7 @@ func (c guardedChain) back(now guardedChain) (refs []ruleRef, differs bool) {
 		case there < len(c.rules) && r.text == c.rules[there].text:
 			refs = append(refs, ruleRef{index: there})
 			there++
-		case !was(r) && r.own():
+		case !was(r) && r.hasWriter():
 			refs = append(refs, ruleRef{now: true, index: i})
 		}
 	}
@@ -140,7 +140,7 @@ func (c guardedChain) back(now guardedChain) (refs []ruleRef, differs bool) {
 	refs = nil
 	came := func(atHead bool) {
 		for i, r := range now.rules {
-			if !was(r) && r.own() && sys.OfKubernetes(r.leads) == atHead {
+			if !was(r) && r.hasWriter() && sys.HasWriter(r.leads) == atHead {
 				refs = append(refs, ruleRef{now: true, index: i})
 			}
 		}

@@ -64,7 +64,7 @@ func tableChanges(was, now RuleSet) (out []tableChange) {
 	for _, is := range now.Tables {
 		b := nftBatch{family: is.Family}
 		switch {
-		case find(was, is) != nil || sys.OfKubernetes(is.Name):
+		case find(was, is) != nil || sys.HasWriter(is.Name):
 			continue
 		case is.iptables() && is.shared():
 			b.mend(SetTable{Family: is.Family, Name: is.Name}, is)
@@ -96,7 +96,7 @@ func (t SetTable) iptables() bool {
 
 // shared says that Kubernetes' own programs write the table.
 func (t SetTable) shared() bool {
-	return slices.ContainsFunc(t.guarded(), func(c guardedChain) bool { return sys.OfKubernetes(c.name) })
+	return slices.ContainsFunc(t.guarded(), func(c guardedChain) bool { return sys.HasWriter(c.name) })
 }
 
 // nftBatch is a list of messages that nf_tables takes as one transaction.

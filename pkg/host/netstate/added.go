@@ -72,7 +72,7 @@ func (s State) addedSince(now State) (out addedSince) {
 	pods := map[int]bool{}
 	for _, l := range now.Links {
 		switch {
-		case s.ofKubernetes(l.Name), l.Kind == "veth" && !before[l.Index]:
+		case s.hasWriter(l.Name), l.Kind == "veth" && !before[l.Index]:
 			pods[l.Index] = true
 		case before[l.Index]:
 			nodes[l.Index] = true
@@ -119,7 +119,7 @@ func (s State) addedSince(now State) (out addedSince) {
 	}
 	alone := now.routedOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {
-		if r := readRule(m); byHand(r.protocol) && !s.ofKubernetes(r.iif) && !s.ofKubernetes(r.oif) &&
+		if r := readRule(m); byHand(r.protocol) && !s.hasWriter(r.iif) && !s.hasWriter(r.oif) &&
 			!alone[r.src] && !alone[r.dst] {
 			out.rules = append(out.rules, m)
 		}
@@ -180,7 +180,7 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 	for _, l := range was.Links {
 		have := settings(now.Settings, l.Index) // each link has some
 		switch {
-		case was.ofKubernetes(l.Name):
+		case was.hasWriter(l.Name):
 		case have == nil && l.Kind != "veth":
 			out = append(out, "link "+l.Name)
 		case have != nil:

@@ -62,7 +62,7 @@ func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.Li
 	off, on := reorder(ofIPv6(was.Addresses, before), ofIPv6(now, before), order{
 		id:    addressID,
 		key:   func(m []byte) string { return string(m[3:8]) }, // a scope of a link
-		fixed: func(m []byte) bool { return !lasting(m) || was.ofKubernetes(names[linkOf(m)]) },
+		fixed: func(m []byte) bool { return !lasting(m) || was.hasWriter(names[linkOf(m)]) },
 	})
 	off4, on4 := was.moves(now, inOrder)
 	cost, err = moveAddresses(ctx, was, append(off, off4...), append(on, on4...))
@@ -92,7 +92,7 @@ func (s State) moves(now [][]byte, how func(wanted, have [][]byte) (off, on [][]
 	for link, list := range ofLinks(s.Addresses) {
 		away, back := how(list, have[link])
 		on = append(on, back...)
-		if !s.ofKubernetes(names[int(link)]) { // services go on
+		if !s.hasWriter(names[int(link)]) { // services go on
 			off = append(off, away...)
 		}
 	}

@@ -196,7 +196,7 @@ func (w *Writer) restoreSettings(ctx context.Context, was State, now map[string]
 	}
 	for _, l := range was.Links {
 		have, there := now[l.Name]
-		if !there || have.Index != l.Index && was.ofKubernetes(l.Name) {
+		if !there || have.Index != l.Index && was.hasWriter(l.Name) {
 			continue
 		}
 		wanted, is := settings(was.Settings, l.Index), settings(list, have.Index)

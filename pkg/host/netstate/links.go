@@ -30,7 +30,7 @@ func (w *Writer) restoreNames(ctx context.Context, was State) error {
 	var list []renamed
 	for _, l := range now {
 		at := slices.IndexFunc(was.Links, func(o rtnl.Link) bool { return o.Index == l.Index && o.Name != l.Name })
-		if at >= 0 && !was.ofKubernetes(l.Name) && !was.ofKubernetes(was.Links[at].Name) {
+		if at >= 0 && !was.hasWriter(l.Name) && !was.hasWriter(was.Links[at].Name) {
 			list = append(list, renamed{l, was.Links[at]})
 		}
 	}

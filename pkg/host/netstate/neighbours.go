@@ -33,7 +33,7 @@ func writtenDown(ctx context.Context, of State) ([][]byte, error) {
 	names, out := rtnl.NamesOf(of.Links), [][]byte{}
 	for _, m := range list {
 		permanent := binary.NativeEndian.Uint16(m[8:])&unix.NUD_PERMANENT != 0 && m[10]&unix.NTF_EXT_LEARNED == 0
-		if permanent && !of.ofKubernetes(names[int(binary.NativeEndian.Uint32(m[4:]))]) {
+		if permanent && !of.hasWriter(names[int(binary.NativeEndian.Uint32(m[4:]))]) {
 			out = append(out, without(m, neighbourCache, neighbourProbes)) // its head is as long as a route's
 		}
 	}
@@ -66,7 +66,7 @@ func listEntries(ctx context.Context, of State) ([][]byte, error) {
 	}
 	names, out := rtnl.NamesOf(of.Links), [][]byte{}
 	for _, m := range list {
-		if !of.ofKubernetes(names[linkOf(m)]) {
+		if !of.hasWriter(names[linkOf(m)]) {
 			out = append(out, m)
 		}
 	}

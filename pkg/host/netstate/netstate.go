@@ -47,9 +47,10 @@ type State struct {
 	Expires []uint32 `json:"expires"`
 }
 
-// ofKubernetes says that Kubernetes' own programs, or those of the node's network, make a link.
-func (s State) ofKubernetes(link string) bool {
-	return sys.OfKubernetes(link) ||
+// hasWriter says that a program which runs on the node makes a link: see [sys.HasWriter]. Those of
+// the node's network are among them.
+func (s State) hasWriter(link string) bool {
+	return sys.HasWriter(link) ||
 		slices.ContainsFunc(s.Own, func(p string) bool { is, _ := path.Match(p, link); return is })
 }
 

@@ -34,7 +34,7 @@ func restoreQdiscs(ctx context.Context, was State) error {
 	names := rtnl.NamesOf(was.Links)
 	const links, parent = 8, 12 // where the number of the link ends, and that of the parent
 	for _, q := range missing(was.Qdiscs, now) {
-		if was.ofKubernetes(names[linkOf(q)]) || binary.NativeEndian.Uint32(q[links:]) != netlink.HANDLE_ROOT ||
+		if was.hasWriter(names[linkOf(q)]) || binary.NativeEndian.Uint32(q[links:]) != netlink.HANDLE_ROOT ||
 			!slices.Contains(classless, sys.AttributeText(q[parent:], qdiscKind)) {
 			continue
 		}

@@ -40,7 +40,7 @@ func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 		}
 		out[t.command] = slices.DeleteFunc(list, func(m []byte) bool {
 			link, _ := t.of(m)
-			return of.ofKubernetes(names[link])
+			return of.hasWriter(names[link])
 		})
 	}
 	return out, nil

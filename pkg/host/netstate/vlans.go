@@ -78,7 +78,7 @@ func (w *Writer) restoreVLANs(ctx context.Context, was State, now map[string]rtn
 	for _, m := range was.VLANs {
 		have := now[names[linkOf(m)]]
 		port, there := ports[have.Index]
-		if !there || have.Index != linkOf(m) && was.ofKubernetes(have.Name) {
+		if !there || have.Index != linkOf(m) && was.hasWriter(have.Name) {
 			continue
 		}
 		bridge, wanted := vlansOf(m)

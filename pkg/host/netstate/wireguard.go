@@ -21,7 +21,7 @@ import (
 func listWireGuard(ctx context.Context, of State) ([][]byte, error) {
 	out := [][]byte{}
 	for _, l := range of.Links {
-		if l.Kind != "wireguard" || of.ofKubernetes(l.Name) {
+		if l.Kind != "wireguard" || of.hasWriter(l.Name) {
 			continue
 		}
 		list, err := wireGuard(ctx, l.Index)

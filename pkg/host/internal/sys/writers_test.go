@@ -10,7 +10,7 @@ import (
 )
 
 // What an undo leaves alone has each link that a network's row names as its own. The line that
-// keeps it: kubernetes.go, OfKubernetes.
+// keeps it: writers.go, HasWriter.
 func TestLinksOfNetworksAreKnown(t *testing.T) {
 	others := strings.Fields("" +
 		// The ends of pods' links, which an undo knows by their kind.
@@ -35,13 +35,13 @@ func TestLinksOfNetworksAreKnown(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			if !sys.OfKubernetes(example.Replace(name)) && !slices.Contains(others, name) && !slices.Contains(others, short.Replace(name)) {
+			if !sys.HasWriter(example.Replace(name)) && !slices.Contains(others, name) && !slices.Contains(others, short.Replace(name)) {
 				t.Errorf("%s: link %s is not known", n.Name, name)
 			}
 		}
 	}
 	for _, name := range []string{"tun-office", "tun0", "eth0", "eth0.100", "k8s-uplink", "mp0", "wg0", "br-lan", "vlan.100", "vxlan-100"} {
-		if sys.OfKubernetes(name) {
+		if sys.HasWriter(name) {
 			t.Errorf("link %s may be anybody's", name)
 		}
 	}
