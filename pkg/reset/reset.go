@@ -192,7 +192,6 @@ func (r *resetting) decide(
 	if m, ok := t.(tasks.Mount); ok && e.Key.Kind() == tasks.KindMount {
 		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
 	}
-	restorer, restorable := k.(tasks.Restorer)
 	changed := r.ownership.Altered(ctx, v, e, live)
 	ours := !changed || r.ownership.Changed != ""
 	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
@@ -200,11 +199,9 @@ func (r *resetting) decide(
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
 	}
-	restored := e.Baseline == nil || !restorable
-	if !restored {
-		if restored, err = restorer.Restored(ctx, v, *e.Baseline); err != nil {
-			return fmt.Errorf("look whether %s is as it was: %w", e.Key, err)
-		}
+	restored, served, err := r.before(ctx, v, e, k)
+	if err != nil {
+		return fmt.Errorf("look whether %s is as it was: %w", e.Key, err)
 	}
 	switch {
 	case e.Mode != ledger.Found && removable &&
@@ -238,8 +235,10 @@ func (r *resetting) decide(
 		stays("somebody changed it since netwright did; reset with --changed=remove brings back what was there before")
 	case e.Baseline.Lost != "":
 		stays(e.Baseline.Lost)
+	case served != "":
+		stays(served)
 	default:
-		task, err := ownership.RestorationOf(v.Files, e, restorer)
+		task, err := ownership.RestorationOf(v.Files, e, k.(tasks.Restorer))
 		if err != nil {
 			stays(err.Error())
 			return nil
