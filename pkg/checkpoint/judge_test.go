@@ -205,7 +205,7 @@ func TestAPassEndsAnUndoWhoseMountIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlocked := func(context.Context) (func(), error) { return func() {}, nil }
-	if _, err := Undo(t.Context(), h, Settings{Lock: unlocked}); err == nil || !strings.Contains(err.Error(), "nothing is mounted on /srv") {
+	if _, err := Undo(t.Context(), h, Settings{Lock: unlocked}); err == nil || !strings.Contains(err.Error(), "/srv: what was mounted there before the change is missing") {
 		t.Errorf("at the boot: %v", err)
 	}
 	if j, err := Pending(h.Live.Files); j == nil || err != nil {

@@ -28,7 +28,8 @@ type Reversal struct {
 	// Waits says that another undo follows: a file whose mount is missing is an error and waits.
 	Waits bool
 
-	around *surroundings
+	around  *surroundings
+	missing []string // of the log's mounts
 }
 
 // Restore begins a restoration.
@@ -85,12 +86,14 @@ func (r *Reversal) PutOthersBehind(ctx context.Context) error {
 // try again would hold the node up for as long as they like.
 func (r *Reversal) Files(ctx context.Context) error {
 	var errs []error
-	h := r.Host
+	h, files := r.Host, r.Log.Files
 	note := func(name string, err error) {
 		var link *hostpath.LinkError
 		var other *hostpath.InTheWayError
 		switch {
 		case err == nil:
+		case errors.Is(err, errUnmounted) && !r.Waits:
+			r.Left = append(r.Left, name+": "+err.Error())
 		case errors.As(err, &link): // with all that is below it
 			if !slices.Contains(r.Left, link.Error()) {
 				r.Left = append(r.Left, link.Error())
@@ -104,8 +107,11 @@ func (r *Reversal) Files(ctx context.Context) error {
 		}
 	}
 	r.awaitReaders(ctx)
-	files, err := r.mounted()
-	errs = append(errs, err)
+	for _, dir := range r.Log.Mounts {
+		if r.Booted && !isMount(h.Live.Files, dir) {
+			r.missing = append(r.missing, dir)
+		}
+	}
 	var dirs []string
 	for _, f := range files {
 		dirs = append(dirs, path.Dir(f.Path))
@@ -114,7 +120,10 @@ func (r *Reversal) Files(ctx context.Context) error {
 	b := h.Files.Batch()
 	defer b.Discard()
 	for _, f := range files {
-		err := f.restore(ctx, h, b)
+		err := r.mounted(f.Path)
+		if err == nil {
+			err = f.restore(ctx, h, b)
+		}
 		if less, privileged := f.unprivileged(); privileged && errors.Is(err, unix.EPERM) && less.restore(ctx, h, b) == nil {
 			r.Left = append(r.Left, "file capabilities or set-ID bits of "+f.Path+" (setcap, chmod)")
 			err = nil
@@ -124,7 +133,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 	errs = append(errs, b.Commit(ctx))
 	at := h.Live.Files.Strict()
 	for _, f := range slices.Backward(files) {
-		if f.Type != "" {
+		if f.Type != "" || r.mounted(f.Path) != nil {
 			continue
 		}
 		info, err := at.Lstat(f.Path)
@@ -139,29 +148,18 @@ func (r *Reversal) Files(ctx context.Context) error {
 	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
 }
 
-// mounted are the files whose mounts are there after a boot: what is written to the others would be
-// below their mount. That of a server comes after the network, and so after an undo at the boot.
-func (r *Reversal) mounted() (files []File, err error) {
-	if !r.Booted {
-		return r.Log.Files, nil
-	}
-	var errs []error
-	missing := slices.DeleteFunc(slices.Clone(r.Log.Mounts),
-		func(dir string) bool { return isMount(r.Host.Live.Files, dir) })
-	for _, f := range r.Log.Files {
-		at := slices.IndexFunc(missing, func(dir string) bool { return strings.HasPrefix(f.Path+"/", dir+"/") })
-		if at < 0 {
-			files = append(files, f)
-			continue
-		}
-		err := fmt.Errorf("bring %s back: nothing is mounted on %s, as there was before the change", f.Path, missing[at])
-		if r.Waits {
-			errs = append(errs, err)
-		} else {
-			r.Left = append(r.Left, err.Error())
+// errUnmounted says that after a boot the mount is missing that a file was on: what is written
+// would be below it. That of a server comes after the network, and so after an undo at the boot.
+var errUnmounted = errors.New("what was mounted there before the change is missing")
+
+// mounted is an error where the mount of a path is missing.
+func (r *Reversal) mounted(name string) error {
+	for _, dir := range r.missing {
+		if strings.HasPrefix(name+"/", dir+"/") {
+			return fmt.Errorf("%s: %w", dir, errUnmounted)
 		}
 	}
-	return files, errors.Join(errs...)
+	return nil
 }
 
 // isMount says that another file system begins at a directory. A mount of the same one is of this
