@@ -31,14 +31,24 @@ func servedBridge(ctx context.Context, v host.View, led *ledger.Ledger) (string,
 	if err != nil {
 		return "", err
 	}
-	ends, bridged := map[string]bool{}, map[string]bool{}
-	for _, l := range links {
-		ends[l.Master] = ends[l.Master] || l.Kind == "veth" || l.Kind == "tun"
-		bridged[l.Master] = bridged[l.Master] || l.Physical
-	}
-	for _, l := range links {
-		if _, ours := led.Entries()[tasks.LinkKey(l.Name)]; l.Kind == "bridge" && !ours && ends[l.Name] && !bridged[l.Name] {
-			return l.Name + " is not netwright's, and what has its links there sends through this host: it may rely on it", nil
+	for i := range links {
+		bridge, serves := &links[i], false
+		if _, ours := led.Entries()[tasks.LinkKey(bridge.Name)]; ours || bridge.Kind != "bridge" {
+			continue
+		}
+		for j := range links {
+			if port := &links[j]; port.Master != bridge.Name {
+				continue
+			} else if port.Physical {
+				serves = false
+				break
+			} else if port.Kind == "veth" || port.Kind == "tun" {
+				serves = true
+			}
+		}
+		if serves {
+			return bridge.Name + " is not netwright's, and what has its links there sends through this host: it may " +
+				"rely on it", nil
 		}
 	}
 	return "", nil
