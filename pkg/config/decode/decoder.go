@@ -139,6 +139,8 @@ func (d *Decoder) Newer(p document.Pos, path, what string) {
 }
 
 // Into is a nested mapping.
+//
+//go:noinline
 func Into(name string, fields func() []Field) Field {
 	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) { d.Mapping(v, at, fields()) }}
 }

@@ -74,6 +74,8 @@ func Merging[T any](list *[]T, key func(T) string) func(T) {
 
 // Entries reads a list of mappings in the place of what an earlier document listed, and keeps where
 // each entry stands: the origin of "spec.networking.custom.ports[0]".
+//
+//go:noinline
 func Entries[T any](name string, to *[]T, fields func(*T) []Field, required ...string) Field {
 	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
 		d.fresh(at, len(*to))
