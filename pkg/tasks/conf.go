@@ -283,6 +283,10 @@ func (t WaitConf) missing(v host.View, programs []Program) (missing, wrong []str
 			wrong = append(wrong, fmt.Sprintf("%s is a %s, no program", file, info.Type))
 		case info.Mode&0o111 == 0:
 			wrong = append(wrong, fmt.Sprintf("%s is not executable (mode %04o)", file, info.Mode))
+		default:
+			if err := v.Files.Runnable(file); err != nil {
+				wrong = append(wrong, err.Error())
+			}
 		}
 	}
 	return missing, wrong

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
 )
 
 const (
@@ -225,6 +228,39 @@ func TestConfThatIsNoFile(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
+	}
+}
+
+// On a file system that is mounted noexec no plugin can be started: the conf is not in force.
+func TestConfWithPluginsThatCannotRun(t *testing.T) {
+	needs.Root(t)
+	dir := t.TempDir()
+	mounted := func(flags uintptr) {
+		t.Helper()
+		if err := unix.Mount("tmpfs", dir, "tmpfs", flags, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		for _, name := range []string{"bridge", "host-local", "50-mine.conf"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(otherConf), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	view, err := host.OpenView(t.Context(), host.Options{Root: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = view.Close() })
+	task := tasks.WaitConf{Network: "mine", Dir: dir, BinDirs: []string{dir}}
+	mounted(0)
+	if _, err := task.Plan(t.Context(), view.View()); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	mounted(unix.MS_NOEXEC)
+	_, err = task.Plan(t.Context(), view.View())
+	if want := "no pod is added by " + dir + "/50-mine.conf: run " + dir + "/bridge: its file system is mounted noexec"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

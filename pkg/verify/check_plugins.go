@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,9 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 	case info.Mode&0o111 == 0:
 		return failed(fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode),
 			fmt.Sprintf("`chmod 0755 %s`", file))
+	case c.view.Files.Runnable(file) != nil:
+		return failed(c.view.Files.Runnable(file).Error(),
+			fmt.Sprintf("`findmnt -T %s` says which: mount it without noexec", path.Dir(file)))
 	case c.run == nil:
 		return well(file + " is there; not started here")
 	}

@@ -12,11 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -117,6 +120,13 @@ func TestCheck(t *testing.T) {
 		{"no plugin", func(l *lab) { ok(l.t, os.Remove(l.bin+"/portmap")) }, []string{"plugin portmap failed: portmap is not in /nowhere, "}},
 		{"no IPAM plugin", func(l *lab) { ok(l.t, os.Remove(l.bin+"/host-local")) }, []string{"plugin host-local failed: host-local, which bridge calls, is not in"}},
 		{"not executable", func(l *lab) { ok(l.t, os.Chmod(l.bin+"/bridge", 0o644)) }, []string{"is not executable (mode 0644) → `chmod 0755 "}},
+		{"not executable by its mount", func(l *lab) {
+			needs.Root(l.t)
+			ok(l.t, unix.Mount(l.bin, l.bin, "", unix.MS_BIND, ""))
+			l.t.Cleanup(func() { ok(l.t, unix.Unmount(l.bin, unix.MNT_DETACH)) })
+			ok(l.t, unix.Mount("", l.bin, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOEXEC, ""))
+		}, []string{"plugin bridge failed: run DIR/bridge: its file system is mounted noexec → `findmnt -T DIR`",
+			"plugin host-local failed", "plugin portmap failed"}},
 		{"a directory", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Mkdir(l.bin+"/bridge", 0o755)) }, []string{"is a directory, no program"}},
 		{"a link to one", func(l *lab) {
 			ok(l.t, os.Rename(l.bin+"/bridge", l.bin+"/b"))

@@ -11,19 +11,22 @@ import (
 )
 
 // A program cannot be run below a mount with noexec, whether its directory is there or not, and can
-// be run beside it.
+// be run beside it. How an image is mounted here says nothing of a host that boots from it.
 func TestRunnable(t *testing.T) {
 	needs.Root(t)
-	h, root := image(t)
-	must(t, os.Mkdir(root+"/sealed", 0o755))
-	mount(t, "tmpfs", root+"/sealed", "tmpfs", unix.MS_NOEXEC, "")
-	for _, name := range []string{"/sealed/agent", "/sealed/not/there/agent"} {
-		if err := h.Runnable(name); err == nil || !strings.Contains(err.Error(), "run "+name+": its file system is mounted noexec") {
+	at, live := t.TempDir(), openImage(t, Options{Root: "/"})
+	must(t, os.Mkdir(at+"/sealed", 0o755))
+	mount(t, "tmpfs", at+"/sealed", "tmpfs", unix.MS_NOEXEC, "")
+	for _, name := range []string{at + "/sealed/agent", at + "/sealed/not/there/agent"} {
+		if err := live.Runnable(name); err == nil || !strings.Contains(err.Error(), "run "+name+": its file system is mounted noexec") {
 			t.Errorf("Runnable(%s): %v", name, err)
 		}
 	}
-	if err := h.Runnable("/beside/agent"); err != nil {
+	if err := live.Runnable(at + "/beside/agent"); err != nil {
 		t.Errorf("Runnable beside the mount: %v", err)
+	}
+	if err := openImage(t, Options{Root: at + "/sealed"}).Runnable("/usr/bin/agent"); err != nil {
+		t.Errorf("Runnable in an image: %v", err)
 	}
 }
 

@@ -45,7 +45,8 @@ type Files interface {
 	// owner or mode.
 	Writable(path string, size int64) error
 	// Runnable says why no program can be run at a path, for as long as its file system is mounted
-	// as it is: noexec. Of a path that is not there it tells of the nearest directory that is.
+	// as it is: noexec. Of a path that is not there it tells of the nearest directory that is. How
+	// an image is mounted says nothing of the host that boots from it: nil.
 	Runnable(path string) error
 	// Strict is the same files for what must not be led astray: no symlink is followed but those
 	// that the operating system ships and those of [Options.FollowLinks], any other is a

@@ -61,7 +61,7 @@ func (f *Reader) Writable(name string, size int64) error {
 // Runnable implements [Files].
 func (f *Reader) Runnable(name string) error {
 	name, err := hostpath.Clean("run", name)
-	if err != nil {
+	if err != nil || f.Paths.IsImage() {
 		return err
 	}
 	dir, base, err := openNearestParent(f.Paths, name)
