@@ -119,5 +119,6 @@ const (
 	// wholeEvery is how often a pass looks at all of a host of which every source is heard. At each
 	// interval it does where that is longer, where a source cannot be heard, and after a failure.
 	wholeEvery = 10 * time.Minute
+	passLate   = 5 * time.Minute  // a pass that takes longer is told of: it may hang
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
 )

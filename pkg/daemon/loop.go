@@ -198,7 +198,9 @@ func (l *loop) repair(ctx context.Context) {
 func (l *loop) at(what string, do func()) {
 	defer l.Control.Working(what)()
 	l.progress.enter("")
-	defer l.progress.begin(func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") })()
+	where := func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") }
+	defer l.progress.begin(where)()
+	defer time.AfterFunc(passLate, func() { l.notify.hangs(where()) }).Stop()
 	l.turn.begin()
 	defer l.turn.end()
 	do()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -49,6 +50,43 @@ func TestASlowStartIsTold(t *testing.T) {
 		later(time.Hour)
 		if again := b.logged("working"); again != n || b.manager.count("ready") != 1 {
 			t.Errorf("after READY: %d more lines", again-n)
+		}
+	})
+}
+
+// A pass that does not end, as where a file system gives no answer, is told of while it hangs, once,
+// with what it is at: the status and the Node have what was before it. One that ends in time is not.
+// The lines that keep it: loop.go, at (AfterFunc).
+func TestAPassThatHangsIsTold(t *testing.T) {
+	b := newBox(t)
+	var hangs atomic.Bool
+	b.daemon.Pass.Hooks.OnPhase = func(phase string) {
+		if phase == "plan" && hangs.Swap(false) {
+			time.Sleep(20 * time.Minute)
+		}
+	}
+	const said = "it has not ended: see whether a file system or a service of this host hangs"
+	b.live(t, func(t *testing.T) {
+		later(time.Hour)
+		if n := b.logged(said); n != 0 {
+			t.Errorf("told %d times of passes that end", n)
+		}
+		hangs.Store(true)
+		later(15 * time.Minute)
+		if n := b.logged(said); n != 1 {
+			t.Errorf("told %d times of a pass that hangs", n)
+		}
+		for _, entry := range b.log.FilterMessage(said).All() {
+			if at := entry.ContextMap()["at"]; at != "a pass of its own: plan" {
+				t.Errorf("it is at %v", at)
+			}
+		}
+		if last := b.manager.last(t); last.what != "status" || !strings.HasPrefix(last.text, said) {
+			t.Errorf("systemd heard %+v", last)
+		}
+		later(time.Hour)
+		if n := b.logged(said); n != 1 || strings.HasPrefix(b.manager.last(t).text, said) {
+			t.Errorf("afterwards: told %d times, systemd has %q", n, b.manager.last(t).text)
 		}
 	})
 }

@@ -79,6 +79,13 @@ func (n *notifier) passEnded(status string, plan *report.Plan) {
 	n.logged(tell(status))
 }
 
+// hangs tells of work that has not ended, and at what it is. The status has what was before it.
+func (n *notifier) hangs(where string) {
+	const why = "it has not ended: see whether a file system or a service of this host hangs"
+	n.log.Warn(why, zap.String("at", where), zap.Duration("after", passLate))
+	n.logged(n.manager.Status(why + " (" + where + ")"))
+}
+
 // late lets kubelet start on a node that is not prepared, and says why.
 func (n *notifier) late() {
 	why := "no pass has ended yet"
