@@ -25,7 +25,7 @@ func (m IPVSSelector) matches(svc residue.IPVSService, here []rtnl.Address, s Sc
 		return false
 	}
 	return !m.Pods || len(svc.Servers) > 0 && !slices.ContainsFunc(svc.Servers, func(to netip.Addr) bool {
-		return !s.ofPod(to)
+		return !isPods(s.PodCIDRs, to)
 	})
 }
 

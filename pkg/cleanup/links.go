@@ -36,11 +36,11 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	pods := map[string]bool{}    // links with a pod behind
 	uplinks := map[string]bool{} // links with a default route
 	for _, r := range routes {
-		pods[r.Link] = pods[r.Link] || s.ofPods(r.Dst)
+		pods[r.Link] = pods[r.Link] || rtnl.Within(s.PodCIDRs, r.Dst)
 		uplinks[r.Link] = uplinks[r.Link] || r.Dst.Bits() == 0
 	}
 	for _, a := range addresses {
-		pods[a.Link] = pods[a.Link] || s.ofPod(a.Prefix.Addr())
+		pods[a.Link] = pods[a.Link] || isPods(s.PodCIDRs, a.Prefix.Addr())
 	}
 	moved, err := findUplinks(ctx, v, l, s)
 	if err != nil {
@@ -90,7 +90,7 @@ var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
-		if prefix := a.Prefix; a.Link == name && s.ofPod(prefix.Addr()) {
+		if prefix := a.Prefix; a.Link == name && isPods(s.PodCIDRs, prefix.Addr()) {
 			out = append(out, item{Key: tasks.AddressKey(name, prefix), Detail: "of the pods' range",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}
@@ -106,7 +106,7 @@ func (m RouteSelector) matches(r rtnl.Route, s Scope) bool {
 	table := cmp.Or(m.Table, rtnl.MainTable)
 	switch {
 	case !asked(m.Protocol, r.Protocol), !askedLike(m.Link, r.Link), !asked(m.Type, r.Type),
-		m.Pods && !s.ofPods(r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
+		m.Pods && !rtnl.Within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
 		return false
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last

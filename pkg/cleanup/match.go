@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // item is one thing that a selector names on this host.
@@ -65,6 +67,11 @@ func asked[T comparable](field, value T) bool {
 
 // askedLike is [asked] for a pattern.
 func askedLike(pattern, name string) bool { return pattern == "" || match(pattern, name) }
+
+// isPods says that an address is within the pods' ranges.
+func isPods(ranges []netip.Prefix, a netip.Addr) bool {
+	return rtnl.Within(ranges, netip.PrefixFrom(a, a.BitLen()))
+}
 
 // nowhere says that a view has no such live state, which is no error for a search.
 func nowhere(err error) bool {

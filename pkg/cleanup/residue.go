@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -68,11 +67,6 @@ func (s Scope) retains(key graph.Key) bool {
 			strings.HasPrefix(k.Name(), key.Name()+"/")
 	})
 }
-
-// ofPods says that all of a range is pods'.
-func (s *Scope) ofPods(p netip.Prefix) bool { return rtnl.Within(s.PodCIDRs, p) }
-
-func (s *Scope) ofPod(a netip.Addr) bool { return s.ofPods(netip.PrefixFrom(a, a.BitLen())) }
 
 // RenamedSelector names files that have a suffix after their own name.
 type RenamedSelector struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
@@ -19,7 +20,7 @@ func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
 		return false
 	case m.States && !x.Policy: // by its policy
 		return false
-	case m.Pods && !(x.Policy && s.ofPods(x.Src) && s.ofPods(x.Dst)):
+	case m.Pods && !(x.Policy && rtnl.Within(s.PodCIDRs, x.Src) && rtnl.Within(s.PodCIDRs, x.Dst)):
 		return false
 	}
 	return m.Priority == 0 || x.Policy && x.Priority == m.Priority

@@ -62,7 +62,7 @@ func (b *builder) againstBridgePolicy(u extras.Sysctl) string {
 // load it.
 func (b *builder) bridgeModule() []network.Module {
 	loads := slices.ContainsFunc(b.net.Modules,
-		func(m network.Module) bool { return m.Name == "br_netfilter" && m.Holds(b.view) })
+		func(m network.Module) bool { return m.Name == "br_netfilter" && m.Applies(b.view) })
 	if b.in.Node.Networking.BridgeNetfilter != "1" || loads {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 func Untestable(net network.Network, n *config.Node, f *host.Facts) *network.Untestable {
 	v := view(Input{Node: n, Facts: f})
 	for _, u := range net.Untestable {
-		if u.Holds(v) {
+		if u.Applies(v) {
 			return &u
 		}
 	}
@@ -23,5 +23,5 @@ func Untestable(net network.Network, n *config.Node, f *host.Facts) *network.Unt
 func HealthChecks(net network.Network, n *config.Node, f *host.Facts) []network.HealthCheck {
 	v := view(Input{Node: n, Facts: f})
 	return slices.DeleteFunc(slices.Clone(net.HealthChecks),
-		func(s network.HealthCheck) bool { return !s.Holds(v) })
+		func(s network.HealthCheck) bool { return !s.Applies(v) })
 }

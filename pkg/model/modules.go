@@ -31,7 +31,7 @@ func (b *builder) modules() error {
 	var text strings.Builder
 	text.WriteString(header)
 	add := func(m network.Module, meta tasks.Meta) {
-		if !m.Holds(b.view) {
+		if !m.Applies(b.view) {
 			return
 		}
 		meta.Why = m.Why

@@ -6,7 +6,7 @@ import "github.com/netwright/netwright/pkg/tasks"
 // it is; that is for the kind to see, for the facts would change by our own doing.
 func (b *builder) mounts() error {
 	for _, m := range b.net.Mounts {
-		if m.Holds(b.view) {
+		if m.Applies(b.view) {
 			b.add(tasks.Mount{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "pods of " + b.net.Name + " use it"},
 				What: m.What, Where: m.Where, Type: m.Type, Description: m.Type + " for " + b.net.Name})
 		}

@@ -24,7 +24,7 @@ func (b *builder) plugins() error {
 	wanted := map[string]want{}
 	var names []string
 	for _, p := range b.net.Plugins {
-		if !p.Holds(b.view) {
+		if !p.Applies(b.view) {
 			continue
 		}
 		if p.Asset == network.CNIPlugins && b.in.Node.OwnPlugins() {

@@ -21,7 +21,7 @@ import (
 func (b *builder) requires() error {
 	var errs []error
 	for _, r := range append([]network.Requires{b.net.Requires}, b.net.Requires.Variants...) {
-		if !r.Holds(b.view) {
+		if !r.Applies(b.view) {
 			continue
 		}
 		errs = append(errs, b.kernelOldEnough(r), b.rightCloud(r), b.hasHugepages(r))
@@ -110,7 +110,7 @@ func (b *builder) hasModules() error {
 	}
 	var errs []error
 	for _, m := range b.net.Modules {
-		if m.Optional || !m.Holds(b.view) || k.ModuleStates[moduleFact(m.Name)] != kernel.ModuleMissing {
+		if m.Optional || !m.Applies(b.view) || k.ModuleStates[moduleFact(m.Name)] != kernel.ModuleMissing {
 			continue
 		}
 		errs = append(errs, b.refuse("it needs kernel module %s (%s), and kernel %s of this node has no such module, "+

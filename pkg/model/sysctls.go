@@ -144,7 +144,7 @@ func (b *builder) decide() ([]sysctl, error) {
 
 func (b *builder) networkSysctls() []network.Sysctl {
 	return slices.DeleteFunc(slices.Clone(b.net.Sysctls),
-		func(s network.Sysctl) bool { return !s.Holds(b.view) || b.leftToOthers(s.Key) })
+		func(s network.Sysctl) bool { return !s.Applies(b.view) || b.leftToOthers(s.Key) })
 }
 
 // routerAdvertisements keeps the default route of a node that has it from router advertisements: a

@@ -154,7 +154,7 @@ type memberState struct {
 // archiveState is what there is of an archive.
 type archiveState struct {
 	want    access
-	known   map[string]hostfs.Member // by the receipt
+	receipt map[string]hostfs.Member // the members that are known
 	members []memberState
 }
 
@@ -173,7 +173,7 @@ func (t Archive) look(v host.View) (have archiveState, err error) {
 	if have.want, err = resolveAccess(v, t.Mode, t.Owner); err != nil {
 		return have, err
 	}
-	if have.known, err = t.readReceipt(v); err != nil {
+	if have.receipt, err = t.readReceipt(v); err != nil {
 		return have, err
 	}
 	have.members = make([]memberState, len(t.Members))
@@ -181,7 +181,7 @@ func (t Archive) look(v host.View) (have archiveState, err error) {
 	each.SetLimit(runtime.GOMAXPROCS(0))
 	for _, i := range t.largestFirst(v) {
 		each.Go(func() (err error) {
-			have.members[i], err = t.lookAt(v, t.Members[i], have.want, have.known)
+			have.members[i], err = t.lookAt(v, t.Members[i], have.want, have.receipt)
 			return err
 		})
 	}

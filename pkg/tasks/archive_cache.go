@@ -103,7 +103,7 @@ func (t Archive) lacks(v host.View) bool {
 		return false // the plan says it
 	}
 	return slices.ContainsFunc(have.missing(), func(name string) bool {
-		is, recorded := have.known[name]
+		is, recorded := have.receipt[name]
 		_, there, err := lstat(v, memberCachePath(is))
 		return !recorded || !there || err != nil
 	})
@@ -126,7 +126,7 @@ func (t Archive) fromCache(
 	h *host.Host, b *hostfs.Batch, have archiveState, dir string, spec hostfs.FileSpec,
 ) (rest, damaged []string, err error) {
 	for _, name := range have.missing() {
-		is, recorded := have.known[name]
+		is, recorded := have.receipt[name]
 		if !recorded {
 			rest = append(rest, name)
 			continue

@@ -35,7 +35,7 @@ func (t Archive) Prefetch(ctx context.Context, h *host.Host) *ArchivePrefetch {
 		return nil // Apply says it
 	}
 	members := have.missing()
-	if len(members) == 0 || len(have.known) > 0 {
+	if len(members) == 0 || len(have.receipt) > 0 {
 		return nil // it may be kept: see [Archive.Cache]
 	}
 	f := &ArchivePrefetch{archive: t, from: t.URLs[0], of: t.unpacking(members, have.want), batch: h.Files.Batch(),

@@ -46,7 +46,7 @@ func (a *Antrea) fill(_ *ClusterSettings, o decode.Origins) {
 }
 
 // check refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
-func (a *Antrea) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (a *Antrea) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.antrea.defaultMTU", a.DefaultMTU, 0)
 	const at = "spec.networking.antrea."
 	switch encrypts := a.TrafficEncryptionMode != "none"; {

@@ -33,7 +33,7 @@ func (a *Azure) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 }
 
-func (a *Azure) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
+func (a *Azure) check(_ *ClusterSettings, r *decode.Reporter) {
 	if a.Scenario == "nodeSubnet" {
 		return
 	}

@@ -54,6 +54,6 @@ func (b *Bridge) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.bridge.hairpin", document.NodeDefault, &b.Hairpin, true)
 }
 
-func (b *Bridge) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (b *Bridge) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.bridge.mtu", b.MTU, 0)
 }

@@ -203,7 +203,7 @@ func (c *Calico) fill(s *ClusterSettings, o decode.Origins) {
 	}
 }
 
-func (c *Calico) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (c *Calico) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.calico.mtu", c.MTU, 0)
 	c.checkEtcd(r)
 	if c.BPFEnabled {

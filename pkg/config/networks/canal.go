@@ -75,7 +75,7 @@ func (c *Canal) fill(_ *ClusterSettings, o decode.Origins) {
 }
 
 // check: Typha's port and Felix' are two servers' on one host.
-func (c *Canal) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
+func (c *Canal) check(_ *ClusterSettings, r *decode.Reporter) {
 	if c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return
 	}

@@ -32,7 +32,13 @@ func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
 func (n *Networking) Check(s *ClusterSettings, r *decode.Reporter) {
 	n.each(func(p part) {
 		if c, ok := p.(checker); ok {
-			c.check(n, s, r)
+			c.check(s, r)
 		}
 	})
+	if n.Multus != nil {
+		n.Multus.check(n, s, r)
+	}
+	if n.Switch != nil {
+		n.Switch.check(n, r)
+	}
 }

@@ -106,7 +106,7 @@ func (c *Cilium) fill(s *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, at+"chainingMode", document.KopsDefault, &c.ChainingMode, "none")
 }
 
-func (c *Cilium) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (c *Cilium) check(s *ClusterSettings, r *decode.Reporter) {
 	c.checkRelease(s, r)
 	inside := 0
 	if c.Tunnel != "disabled" {

@@ -27,7 +27,7 @@ func (c *Coil) fill(_ *ClusterSettings, o decode.Origins) {
 }
 
 // check without its two halves is nothing.
-func (c *Coil) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
+func (c *Coil) check(_ *ClusterSettings, r *decode.Reporter) {
 	if !c.IPAM && !c.Egress {
 		r.ErrorAt("spec.networking.coil.egress",
 			document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both " +

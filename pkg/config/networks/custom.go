@@ -90,7 +90,7 @@ func (c *Custom) fill(*ClusterSettings, decode.Origins) {
 }
 
 // check holds what its fields ask of each other, and reads the chain from the template.
-func (c *Custom) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (c *Custom) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, customAt+".mtu", c.MTU, 0)
 	if c.Title == "" {
 		r.ErrorAt(customAt, document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing",

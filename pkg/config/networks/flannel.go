@@ -51,7 +51,7 @@ func (f *Flannel) fill(_ *ClusterSettings, o decode.Origins) {
 // resyncSeconds is what kOps fills in.
 const resyncSeconds = 5
 
-func (f *Flannel) check(_ *Networking, _ *ClusterSettings, r *decode.Reporter) {
+func (f *Flannel) check(_ *ClusterSettings, r *decode.Reporter) {
 	if f.Backend == "" {
 		r.ErrorAt("spec.networking.flannel",
 			document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing",

@@ -20,7 +20,7 @@ func (k *Kubenet) fields() []decode.Field {
 
 // check refuses a network whose routes between nodes a cloud makes, where there is none: each
 // node's pods would be by themselves.
-func (*Kubenet) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (*Kubenet) check(s *ClusterSettings, r *decode.Reporter) {
 	if !s.Kops && (s.Cloud == "" || s.Cloud == "metal") && r.Checks {
 		said := "no cloudProvider is set"
 		if s.Cloud != "" {

@@ -53,7 +53,7 @@ func (k *KubeOVN) fill(_ *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 }
 
-func (k *KubeOVN) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (k *KubeOVN) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.kubeOVN.mtu", k.MTU, 0)
 	switch {
 	case k.NetworkType == "vlan" && k.Interface == "":

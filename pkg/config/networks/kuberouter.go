@@ -11,6 +11,6 @@ func (k *KubeRouter) fields() []decode.Field {
 	return []decode.Field{decode.OptionalBool("useNFTablesForNetpol", &k.UseNFTablesForNetpol)}
 }
 
-func (*KubeRouter) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (*KubeRouter) check(s *ClusterSettings, r *decode.Reporter) {
 	s.noKubeProxy(r, "spec.networking.kubeRouter", "kube-router")
 }

@@ -141,7 +141,7 @@ type filler interface {
 
 // checker is a part that refuses values which do not work, and warns of those without effect.
 type checker interface {
-	check(w *Networking, s *ClusterSettings, r *decode.Reporter)
+	check(s *ClusterSettings, r *decode.Reporter)
 }
 
 // network is the choice of what a field of [Networking] holds.

@@ -37,7 +37,7 @@ func (o *OVNKubernetes) fill(_ *ClusterSettings, origins decode.Origins) {
 	decode.Fill(origins, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
 }
 
-func (o *OVNKubernetes) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (o *OVNKubernetes) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.ovnKubernetes.mtu", o.MTU, 0)
 	if o.GatewayMode == "disabled" && o.Interface != "" {
 		r.ErrorAt("spec.networking.ovnKubernetes.gatewayInterface",

@@ -42,7 +42,7 @@ func (m *Romana) fill(s *ClusterSettings, o decode.Origins) {
 }
 
 // check: its services are two, and services' addresses.
-func (m *Romana) check(_ *Networking, s *ClusterSettings, r *decode.Reporter) {
+func (m *Romana) check(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.romana."
 	services := s.Services.V4()
 	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", m.DaemonServiceIP},

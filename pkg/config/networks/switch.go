@@ -39,7 +39,7 @@ func (s *Switch) fields() []decode.Field {
 }
 
 // check refuses an expectation that can never be met.
-func (s *Switch) check(w *Networking, _ *ClusterSettings, r *decode.Reporter) {
+func (s *Switch) check(w *Networking, r *decode.Reporter) {
 	name := w.Name()
 	if s.From == name {
 		r.ErrorAt("spec.networking.switch.from",

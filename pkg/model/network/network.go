@@ -95,8 +95,8 @@ type Condition struct {
 	If func(Input) bool `json:"-"` // nil where it counts always
 }
 
-// Holds says that the part counts.
-func (c Condition) Holds(in Input) bool { return c.If == nil || c.If(in) }
+// Applies says that the part counts.
+func (c Condition) Applies(in Input) bool { return c.If == nil || c.If(in) }
 
 // and is a condition with another one besides.
 func (c Condition) and(o Condition) Condition {

@@ -21,19 +21,19 @@ func (n Network) Prepares(in Input) *Preparation {
 	p := &Preparation{Of: n.Name, SharedHost: n.SharedHost}
 	p.SharedHost.ENIs, p.SharedHost.ENIsWhen, p.SharedHost.ENIsIf = n.SharedHost.TakesENIs(in), "", nil
 	for _, m := range n.Modules {
-		if m.Holds(in) {
+		if m.Applies(in) {
 			m.Condition = Condition{}
 			p.Modules = append(p.Modules, m)
 		}
 	}
 	for _, s := range n.Sysctls {
-		if s.Holds(in) {
+		if s.Applies(in) {
 			s.Condition = Condition{}
 			p.Sysctls = append(p.Sysctls, s)
 		}
 	}
 	for _, m := range n.Mounts {
-		if m.Holds(in) {
+		if m.Applies(in) {
 			m.Condition = Condition{}
 			p.Mounts = append(p.Mounts, m)
 		}
