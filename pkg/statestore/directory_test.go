@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // plain makes a plain directory store with cluster "c".
@@ -107,6 +108,26 @@ func TestFetchUnreadable(t *testing.T) {
 	_, err := fetch(t, dir)
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), `"nodes/n.yaml"`) || !strings.Contains(err.Error(), "let the agent's user read it") {
 		t.Errorf("unreadable document: %v", err)
+	}
+}
+
+// A store on a file system whose server is gone is away, as one behind a URL is: it may come back.
+func TestFetchFromADeadFileServer(t *testing.T) {
+	needs.Root(t)
+	dir, _ := plain(t)
+	server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := fmt.Sprintf("fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other", server.Fd())
+	if err := syscall.Mount("gone", dir, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	server.Close()
+	_, err = fetch(t, dir)
+	if !graph.IsTransient(err) || !errors.Is(err, syscall.ENOTCONN) || !strings.Contains(err.Error(), "look at the disk or the file server") {
+		t.Errorf("transient %v: %v", graph.IsTransient(err), err)
 	}
 }
 

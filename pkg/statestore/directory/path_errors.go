@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/problem"
 )
+
+// notServed is what a disk, a file server or a FUSE daemon that is gone answers.
+var notServed = []syscall.Errno{syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.ENOTCONN}
 
 // explain says of a failed access to a name below the cluster what to do next.
 func explain(verb, name string, err error) error {
@@ -28,7 +32,7 @@ func explain(verb, name string, err error) error {
 	case escapes(err):
 		return fmt.Errorf("%s %q: it is a symbolic link that leads out of the store, which is not followed: copy the "+
 			"file into the store", verb, name)
-	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ESTALE), errors.Is(err, syscall.ETIMEDOUT):
+	case slices.ContainsFunc(notServed, func(of syscall.Errno) bool { return errors.Is(err, of) }):
 		return graph.Transient(fmt.Errorf("%s %q: %w: look at the disk or the file server", verb, name, err))
 	}
 	return fmt.Errorf("%s %q: %w", verb, name, err)
@@ -48,7 +52,7 @@ func explainDir(dir string, err error) error {
 		return problem.StoreLocation.Errorf("%s is no directory: set store to the directory that has the cluster's "+
 			"directory: %w", dir, err)
 	}
-	return problem.StoreAccess.Errorf("open the directory %s: %w: let the agent's user read it", dir, err)
+	return explain("open", dir, err)
 }
 
 // escapes reports whether os.Root refused to leave its directory. The error has no exported name.
