@@ -27,7 +27,7 @@ func amazonVPC() Network {
 			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0",
 				Why: "an address of the VPC is soon another pod's: no stale neighbour"}),
 		Mounts: []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf",
-			Condition: Condition{When: "network policy pins its programs there"}}},
+			Case: Case{When: "network policy pins its programs there"}}},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account, and AWS' credentials of the instance",
 		MTU: "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own " +
 			"interface too",

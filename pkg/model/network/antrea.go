@@ -22,11 +22,11 @@ func antrea() Network {
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			openvswitch(),
-			{Name: "geneve", Why: "antrea-tun0", Condition: antreaTunnel("geneve")},
-			{Name: "vxlan", Why: "antrea-tun0", Condition: antreaTunnel("vxlan")},
-			{Name: "ip_gre", Why: "antrea-tun0", Condition: antreaGRE},
-			{Name: "wireguard", Why: "antrea-wg0", Condition: antreaWireGuard},
-			{Name: "esp4", Why: "IPsec", Condition: antreaIPsec},
+			{Name: "geneve", Why: "antrea-tun0", Case: antreaTunnel("geneve")},
+			{Name: "vxlan", Why: "antrea-tun0", Case: antreaTunnel("vxlan")},
+			{Name: "ip_gre", Why: "antrea-tun0", Case: antreaGRE},
+			{Name: "wireguard", Why: "antrea-wg0", Case: antreaWireGuard},
+			{Name: "esp4", Why: "IPsec", Case: antreaIPsec},
 			{Name: "ifb", Why: "plugin bandwidth", Optional: true},
 			{Name: "sch_tbf", Why: "plugin bandwidth", Optional: true},
 			{Name: "sch_ingress", Why: "plugin bandwidth", Optional: true},
@@ -53,7 +53,7 @@ func antrea() Network {
 				Missing: "look whether the kernel has openvswitch, then at the pod antrea-agent; a restart of " +
 					"systemd-networkd takes its address away"},
 			{Text: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard",
-				Condition: antreaWireGuard},
+				Case: antreaWireGuard},
 			{Text: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},
 		},
 		Residue:  antreaResidue(),
@@ -63,19 +63,19 @@ func antrea() Network {
 	}
 }
 
-func antreaTunnel(kind string) Condition {
-	return Condition{"tunnelType " + kind, func(in Input) bool {
+func antreaTunnel(kind string) Case {
+	return Case{"tunnelType " + kind, func(in Input) bool {
 		a := in.Node.Networking.Antrea
 		return a.Tunnels() && a.TunnelType == kind && !antreaIPsec.If(in)
 	}}
 }
 
 var (
-	antreaGRE = Condition{"tunnelType gre, or ipsec",
+	antreaGRE = Case{"tunnelType gre, or ipsec",
 		func(in Input) bool { return antreaTunnel("gre").If(in) || antreaIPsec.If(in) }}
-	antreaWireGuard = Condition{"trafficEncryptionMode wireGuard",
+	antreaWireGuard = Case{"trafficEncryptionMode wireGuard",
 		func(in Input) bool { return in.Node.Networking.Antrea.WireGuard() }}
-	antreaIPsec = Condition{"trafficEncryptionMode ipsec",
+	antreaIPsec = Case{"trafficEncryptionMode ipsec",
 		func(in Input) bool { return in.Node.Networking.Antrea.TrafficEncryptionMode == "ipsec" }}
 )
 

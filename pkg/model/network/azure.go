@@ -27,21 +27,21 @@ func azure() Network {
 		Conf:      Conf{Writer: WriterNetwright, File: azureConf, Chain: []string{"azure-vnet", "portmap"}},
 		Plugins: []Plugin{
 			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
-				Condition: Condition{"scenario nodeSubnet; else CNS brings them", azureOurs},
-				Source:    "https://github.com/Azure/azure-container-networking/releases",
-				Archive:   "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
+				Case:    Case{"scenario nodeSubnet; else CNS brings them", azureOurs},
+				Source:  "https://github.com/Azure/azure-container-networking/releases",
+				Archive: "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
 			reference("v0.8.0", "loopback", "portmap"),
 		},
 		Modules: []Module{
 			brNetfilter(false),
 			{Name: "ebtable_nat", Why: "mode bridge rewrites MAC addresses", Optional: true,
-				Condition: azureBridge},
-			{Name: "bridge", Why: "azure0", Condition: azureBridge},
+				Case: azureBridge},
+			{Name: "bridge", Why: "azure0", Case: azureBridge},
 		},
 		Sysctls: forwarding(),
-		Mounts:  []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", Condition: azureCilium}},
-		Packages: []Package{{Name: "ebtables", On: "ubuntu", Condition: azureBridge},
-			{Name: "ebtables", On: "debian", Condition: azureBridge}},
+		Mounts:  []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", Case: azureCilium}},
+		Packages: []Package{{Name: "ebtables", On: "ubuntu", Case: azureBridge},
+			{Name: "ebtables", On: "debian", Case: azureBridge}},
 		Kubeconfig: "none on the host: CNS asks Azure's 168.63.129.16 and 169.254.169.254, which must stay reachable",
 		MTU:        "that of the node's own interface, in every scenario",
 		IPv6:       true, // in scenario dualStackOverlay
@@ -52,11 +52,11 @@ func azure() Network {
 				"(apply_network_config: false for its Azure datasource)"}),
 		HealthChecks: []HealthCheck{
 			{Text: "its plugin gave an address on this node", Path: "/run/azure-vnet.json",
-				Condition: Condition{"scenario nodeSubnet", azureOurs}, Pods: true,
+				Case: Case{"scenario nodeSubnet", azureOurs}, Pods: true,
 				Missing: "see /var/log/azure-vnet.log: `No available addresses` " +
 					"means secondary addresses of the interface"},
 			{Text: "CNS keeps its state", Path: "/run/azure-cns",
-				Condition: Condition{"another scenario", func(in Input) bool { return !azureOurs(in) }}},
+				Case: Case{"another scenario", func(in Input) bool { return !azureOurs(in) }}},
 		},
 		Residue:  azureResidue(),
 		TestedBy: []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
@@ -72,9 +72,9 @@ func azure() Network {
 func azureOurs(in Input) bool { return in.Node.Networking.Azure.Scenario == "nodeSubnet" }
 
 var (
-	azureBridge = Condition{"mode bridge",
+	azureBridge = Case{"mode bridge",
 		func(in Input) bool { return azureOurs(in) && in.Node.Networking.Azure.Mode == "bridge" }}
-	azureCilium = Condition{"scenario cilium",
+	azureCilium = Case{"scenario cilium",
 		func(in Input) bool { return in.Node.Networking.Azure.Scenario == "cilium" }}
 )
 

@@ -34,7 +34,7 @@ func bridge() Network {
 			// A host's default may be none (1): then the bridge has no fe80::, with which it asks
 			// for the pods. Documentation/networking/ip-sysctl.rst
 			Sysctl{Key: "net.ipv6.conf." + BridgeLink + ".addr_gen_mode", Value: "0", Optional: true,
-				Why: "the bridge finds its pods by a link-local address", Condition: withIPv6}),
+				Why: "the bridge finds its pods by a link-local address", Case: withIPv6}),
 		MTU: "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; " +
 			"below 576 is an error",
 		IPv6:       true,

@@ -27,23 +27,23 @@ func calico() Network {
 			{Name: "ip_set", Why: "policy", Optional: true},
 			{Name: "xt_set", Why: "rules that ask sets", Optional: true},
 			{Name: "ipt_rpfilter", Why: "pods may not send with others' addresses", Optional: true,
-				Condition: withIPv4},
+				Case: withIPv4},
 			{Name: "ip6t_rpfilter", Why: "pods may not send with others' addresses", Optional: true,
-				Condition: withIPv6},
-			{Name: "ipip", Why: "tunl0", Condition: calicoIPIP},
+				Case: withIPv6},
+			{Name: "ipip", Why: "tunl0", Case: calicoIPIP},
 			{Name: "vxlan", Why: "vxlan.calico",
-				Condition: Condition{"encapsulation vxlan",
+				Case: Case{"encapsulation vxlan",
 					func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }}},
-			{Name: "wireguard", Why: "wireguard.cali", Condition: calicoWireGuard},
+			{Name: "wireguard", Why: "wireguard.cali", Case: calicoWireGuard},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
 				Why:      "packets come from bpfout.cali; BPF checks the reverse path itself",
-				Required: true, Condition: calicoBPF},
+				Required: true, Case: calicoBPF},
 			Sysctl{Key: "net.ipv4.conf.all.src_valid_mark", Value: "1", Why: "WireGuard between hosts",
-				Condition: calicoWireGuard}),
-		Mounts:   []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", Condition: calicoBPF}},
-		Packages: []Package{{Name: "wireguard", On: "ubuntu", Condition: calicoWireGuard}},
+				Case: calicoWireGuard}),
+		Mounts:   []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", Case: calicoBPF}},
+		Packages: []Package{{Name: "wireguard", On: "ubuntu", Case: calicoWireGuard}},
 		Certificates: []Certificate{{Keypair: "calico-client", Dir: "/srv/kubernetes/calico",
 			Files: []string{"ca.pem", "calico-client.pem", "calico-client-key.pem"},
 			Mode:  "0600", When: "datastore etcd over https"}},
@@ -83,14 +83,14 @@ func calico() Network {
 }
 
 var (
-	calicoBPF = Condition{"bpfEnabled",
+	calicoBPF = Case{"bpfEnabled",
 		func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }}
-	calicoWireGuard = Condition{"wireguardEnabled", func(in Input) bool {
+	calicoWireGuard = Case{"wireguardEnabled", func(in Input) bool {
 		on := in.Node.Networking.Calico.WireguardEnabled
 		return on != nil && *on
 	}}
 	// calicoIPIP: ipip is kOps' default on IPv4.
-	calicoIPIP = Condition{"encapsulation ipip", func(in Input) bool {
+	calicoIPIP = Case{"encapsulation ipip", func(in Input) bool {
 		c := in.Node.Networking.Calico
 		return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
 	}}
@@ -106,14 +106,14 @@ func calicoHealth() []HealthCheck {
 				"pods until then"},
 		{Text: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig",
 			Missing: "its init container install-cni has not run to its end"},
-		{Text: "the IPIP device is up", Link: "tunl0", Kind: "ipip", Condition: calicoIPIP,
+		{Text: "the IPIP device is up", Link: "tunl0", Kind: "ipip", Case: calicoIPIP,
 			Missing: "Felix has not programmed the overlay: is module ipip there, and does calico-node run?"},
 		{Text: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan",
-			Condition: Condition{"encapsulation vxlan", vxlan},
-			Missing:   "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
-		{Text: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", Condition: calicoWireGuard,
+			Case:    Case{"encapsulation vxlan", vxlan},
+			Missing: "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
+		{Text: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", Case: calicoWireGuard,
 			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
-		{Text: "its eBPF device is up", Link: "bpfin.cali", Condition: calicoBPF,
+		{Text: "its eBPF device is up", Link: "bpfin.cali", Case: calicoBPF,
 			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, " +
 				"and kube-proxy is off"},
 		felixReady(),
@@ -133,11 +133,11 @@ func calicoRequires() Requires {
 	}
 	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements",
 		Variants: []Requires{
-			Requires{Kernel: version(5, 3), Condition: calicoBPF}.orRedHat("8.2"),
+			Requires{Kernel: version(5, 3), Case: calicoBPF}.orRedHat("8.2"),
 			Requires{Kernel: version(5, 10),
-				Condition: Condition{"bpfEnabled of version 3.32 and newer", newest}}.orRedHat("8.4"),
+				Case: Case{"bpfEnabled of version 3.32 and newer", newest}}.orRedHat("8.4"),
 			{Kernel: version(5, 13),
-				Condition: Condition{"nftablesMode Enabled",
+				Case: Case{"nftablesMode Enabled",
 					func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }}},
 		}}
 }

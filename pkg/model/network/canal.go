@@ -23,9 +23,9 @@ func canal() Network {
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
 			{Name: "ip_set", Why: "policy", Optional: true},
-			{Name: "vxlan", Why: "flannel.1", Condition: canalBackend("vxlan")},
-			{Name: "wireguard", Why: "flannel-wg", Condition: canalBackend("wireguard")},
-			{Name: "tun", Why: "flannel0", Condition: canalBackend("udp")},
+			{Name: "vxlan", Why: "flannel.1", Case: canalBackend("vxlan")},
+			{Name: "wireguard", Why: "flannel-wg", Case: canalBackend("wireguard")},
+			{Name: "tun", Why: "flannel0", Case: canalBackend("udp")},
 		},
 		Sysctls:    append(forwarding(), bridgeNetfilter()...),
 		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
@@ -40,7 +40,7 @@ func canal() Network {
 		SharedHost: ownLinks("cali*", "flannel*").macs("flannel.1"),
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env"},
-			{Text: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", Condition: canalBackend("vxlan")},
+			{Text: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", Case: canalBackend("vxlan")},
 			{Text: "Calico knows its node", Path: "/var/lib/calico/nodename"},
 			felixReady(),
 			podSign("cali*", "veth"),
@@ -58,8 +58,8 @@ func canal() Network {
 	}
 }
 
-func canalBackend(name string) Condition {
-	return Condition{"backend " + name,
+func canalBackend(name string) Case {
+	return Case{"backend " + name,
 		func(in Input) bool { return in.Node.Networking.Canal.Backend == name }}
 }
 

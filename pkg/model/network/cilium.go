@@ -32,7 +32,7 @@ func cilium() Network {
 		},
 		Conf: byDaemonSet(ciliumConf, "cilium-cni"),
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0",
-			Condition: Condition{"chainingMode portmap",
+			Case: Case{"chainingMode portmap",
 				func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" }},
 			Source: "https://github.com/containernetworking/plugins"}},
 		Modules: ciliumModules(),
@@ -72,11 +72,11 @@ func cilium() Network {
 }
 
 var (
-	ciliumENI = Condition{"ipam eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }}
+	ciliumENI = Case{"ipam eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }}
 	// ciliumWireGuard and ciliumIPsec are how packets between nodes are encrypted.
-	ciliumWireGuard = Condition{"encryptionType wireguard",
+	ciliumWireGuard = Case{"encryptionType wireguard",
 		func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }}
-	ciliumIPsec = Condition{"encryptionType ipsec",
+	ciliumIPsec = Case{"encryptionType ipsec",
 		func(in Input) bool { return in.Node.Networking.Cilium.IPsec() }}
 )
 
@@ -85,8 +85,8 @@ var (
 // to kOps: then only the oldest is held to. https://github.com/cilium/cilium/pull/23951 (1.13),
 // pull/36386 (1.16), pull/38308 (1.18)
 func ciliumRequires() Requires {
-	from := func(minor int) Condition {
-		return Condition{fmt.Sprintf("version 1.%d and newer", minor), func(in Input) bool {
+	from := func(minor int) Case {
+		return Case{fmt.Sprintf("version 1.%d and newer", minor), func(in Input) bool {
 			v, err := values.ParseVersion(in.Node.Networking.Cilium.Version)
 			return err == nil && v.AtLeast(1, minor)
 		}}
@@ -94,12 +94,12 @@ func ciliumRequires() Requires {
 	return Requires{Kernel: values.Version{Major: 4, Minor: 9, Patch: 17},
 		Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
 		Variants: []Requires{
-			Requires{Condition: from(13), Kernel: values.Version{Major: 4, Minor: 19, Patch: 57}}.orRedHat("8.0"),
-			Requires{Condition: from(16), Kernel: version(5, 4)}.orRedHat("8.6"),
-			Requires{Condition: from(18), Kernel: version(5, 10)}.orRedHat("8.6"),
-			Requires{Condition: from(20), Kernel: version(5, 10)}.orRedHat("8.10"),
+			Requires{Case: from(13), Kernel: values.Version{Major: 4, Minor: 19, Patch: 57}}.orRedHat("8.0"),
+			Requires{Case: from(16), Kernel: version(5, 4)}.orRedHat("8.6"),
+			Requires{Case: from(18), Kernel: version(5, 10)}.orRedHat("8.6"),
+			Requires{Case: from(20), Kernel: version(5, 10)}.orRedHat("8.10"),
 			{Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces",
-				Condition: ciliumENI},
+				Case: ciliumENI},
 		}}
 }
 
@@ -113,10 +113,10 @@ func ciliumHealth() []HealthCheck {
 		{Text: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",
 			Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
 		{Text: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan",
-			Condition: ciliumTunnel("vxlan"), Missing: "pods of other nodes are not reached"},
+			Case: ciliumTunnel("vxlan"), Missing: "pods of other nodes are not reached"},
 		{Text: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve",
-			Condition: ciliumTunnel("geneve"), Missing: "pods of other nodes are not reached"},
-		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", Condition: ciliumWireGuard,
+			Case: ciliumTunnel("geneve"), Missing: "pods of other nodes are not reached"},
+		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", Case: ciliumWireGuard,
 			Missing: "traffic between nodes is not encrypted"},
 		// agent-health-port; its own probes ask there.
 		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
@@ -127,30 +127,30 @@ func ciliumHealth() []HealthCheck {
 }
 
 // ciliumTunnel says that packets are carried by a kind of tunnel.
-func ciliumTunnel(kind string) Condition {
-	return Condition{"tunnel " + kind,
+func ciliumTunnel(kind string) Case {
+	return Case{"tunnel " + kind,
 		func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }}
 }
 
 func ciliumModules() []Module {
 	return []Module{
 		brNetfilter(true),
-		{Name: "vxlan", Why: "cilium_vxlan", Condition: ciliumTunnel("vxlan")},
-		{Name: "geneve", Why: "cilium_geneve", Condition: ciliumTunnel("geneve")},
-		{Name: "wireguard", Why: "cilium_wg0", Condition: ciliumWireGuard},
-		{Name: "esp4", Why: "IPsec", Condition: ciliumIPsec},
+		{Name: "vxlan", Why: "cilium_vxlan", Case: ciliumTunnel("vxlan")},
+		{Name: "geneve", Why: "cilium_geneve", Case: ciliumTunnel("geneve")},
+		{Name: "wireguard", Why: "cilium_wg0", Case: ciliumWireGuard},
+		{Name: "esp4", Why: "IPsec", Case: ciliumIPsec},
 		{Name: "esp6", Why: "IPsec",
-			Condition: Condition{"encryptionType ipsec, and pods have IPv6",
+			Case: Case{"encryptionType ipsec, and pods have IPv6",
 				func(in Input) bool { return ciliumIPsec.If(in) && in.V6 }}},
-		{Name: "xfrm_algo", Why: "IPsec", Optional: true, Condition: ciliumIPsec},
-		{Name: "xfrm_user", Why: "IPsec", Condition: ciliumIPsec},
+		{Name: "xfrm_algo", Why: "IPsec", Optional: true, Case: ciliumIPsec},
+		{Name: "xfrm_user", Why: "IPsec", Case: ciliumIPsec},
 		{Name: "sch_fq", Why: "its bandwidth manager", Optional: true},
 		{Name: "xt_socket", Why: "the L7 proxy; without it early demux is switched off", Optional: true},
 		// With IPv6 their absence is fatal for the agent (pkg/datapath/iptables/iptables.go).
-		{Name: "ip6_tables", Why: "its agent ends without", Condition: withIPv6, Optional: true},
-		{Name: "ip6table_mangle", Why: "its agent ends without", Condition: withIPv6, Optional: true},
-		{Name: "ip6table_raw", Why: "its agent ends without", Condition: withIPv6, Optional: true},
-		{Name: "ip6table_filter", Why: "its agent ends without", Condition: withIPv6, Optional: true},
+		{Name: "ip6_tables", Why: "its agent ends without", Case: withIPv6, Optional: true},
+		{Name: "ip6table_mangle", Why: "its agent ends without", Case: withIPv6, Optional: true},
+		{Name: "ip6table_raw", Why: "its agent ends without", Case: withIPv6, Optional: true},
+		{Name: "ip6table_filter", Why: "its agent ends without", Case: withIPv6, Optional: true},
 	}
 }
 
@@ -159,13 +159,13 @@ func ciliumSysctls() []Sysctl {
 		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all
 		// and the link's.
 		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
-			Why: "pods' packets come by another link than the route back", Required: true, Condition: withIPv4},
+			Why: "pods' packets come by another link than the route back", Required: true, Case: withIPv4},
 		// As kOps (nodeup/pkg/model/sysctls.go): Cilium's own file is there only when its pod has
 		// run.
 		Sysctl{Key: "net.ipv4.conf.lxc*.rp_filter", Value: "0", Why: "the same of its links when they appear",
-			Condition: withIPv4},
+			Case: withIPv4},
 		Sysctl{Key: "net.ipv4.conf.cilium_*.rp_filter", Value: "0", Why: "the same of its links when they appear",
-			Condition: withIPv4},
+			Case: withIPv4},
 		Sysctl{Key: "net.core.bpf_jit_enable", Value: "1", Why: "its programs run on every packet", Optional: true},
 		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops",
 			Optional: true})

@@ -20,14 +20,14 @@ func coil() Network {
 		// its installer brings coil, and none of these
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback", "portmap", "tuning")},
 		Modules: []Module{
-			{Name: "fou", Why: "egress: UDP around IPIP", Condition: coilEgress4},
-			{Name: "ipip", Why: "egress: the tunnel", Condition: coilEgress4},
-			{Name: "fou6", Why: "egress: UDP around IPv6", Condition: coilEgress6},
-			{Name: "ip6_tunnel", Why: "egress: the tunnel", Condition: coilEgress6},
+			{Name: "fou", Why: "egress: UDP around IPIP", Case: coilEgress4},
+			{Name: "ipip", Why: "egress: the tunnel", Case: coilEgress4},
+			{Name: "fou6", Why: "egress: UDP around IPv6", Case: coilEgress6},
+			{Name: "ip6_tunnel", Why: "egress: the tunnel", Case: coilEgress6},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.core.fb_tunnels_only_for_init_net", Value: "2",
-				Why: "no fallback tunnels in pods, which coil else renames", Optional: true, Condition: coilEgress}),
+				Why: "no fallback tunnels in pods, which coil else renames", Optional: true, Case: coilEgress}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
 			{"udp", 5555, "egress, between pods' addresses"},
@@ -59,7 +59,7 @@ func coil() Network {
 }
 
 var (
-	coilEgress  = Condition{"egress", func(in Input) bool { return in.Node.Networking.Coil.Egress }}
+	coilEgress  = Case{"egress", func(in Input) bool { return in.Node.Networking.Coil.Egress }}
 	coilEgress4 = coilEgress.and(withIPv4)
 	coilEgress6 = coilEgress.and(withIPv6)
 )

@@ -86,7 +86,7 @@ func (in Input) shapes() bool {
 
 // bandwidthPlugin is what a chain with shaping needs.
 func bandwidthPlugin() Plugin {
-	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, Condition: Condition{
+	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, Case: Case{
 		"unless spec.assets names the archive and does not list it among its members", Input.shapes},
 		Source: "https://www.cni.dev/plugins/current/meta/bandwidth/"}
 }

@@ -37,7 +37,7 @@ func custom(c *networks.Custom) Network {
 	}
 	for _, m := range c.Modules {
 		n.Modules = append(n.Modules,
-			Module{Name: m.Name, Why: m.Why, Optional: m.Optional, Condition: whenFamily(m.When)})
+			Module{Name: m.Name, Why: m.Why, Optional: m.Optional, Case: whenFamily(m.When)})
 	}
 	n.Sysctls = slices.DeleteFunc(n.Sysctls, func(s Sysctl) bool {
 		return slices.ContainsFunc(c.Sysctls,
@@ -45,7 +45,7 @@ func custom(c *networks.Custom) Network {
 	})
 	for _, s := range c.Sysctls {
 		n.Sysctls = append(n.Sysctls, Sysctl{Key: s.Key, Value: s.Value, Why: s.Why, Required: s.Required,
-			Optional: s.Optional, Condition: whenFamily(s.When)})
+			Optional: s.Optional, Case: whenFamily(s.When)})
 	}
 	for _, m := range c.Mounts {
 		n.Mounts = append(n.Mounts, Mount{What: m.What, Where: m.Where, Type: m.Type})
@@ -66,8 +66,8 @@ func custom(c *networks.Custom) Network {
 	n.SharedHost = customShared(c.SharedHost)
 	for _, s := range c.HealthChecks {
 		n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: s.Text, Path: s.Path, Link: s.Link, Kind: s.Kind,
-			Pods:      s.Pods,
-			Condition: whenFamily(s.When)})
+			Pods: s.Pods,
+			Case: whenFamily(s.When)})
 	}
 	n.Agents, n.Residue = c.Agents, customResidue(c.Residue)
 	return n
@@ -114,6 +114,6 @@ func each[A, B any](from []A, to func(A) B) []B {
 }
 
 // whenFamily is the condition that a document may put: only where pods have that family.
-func whenFamily(when string) Condition {
-	return map[string]Condition{"ipv4": withIPv4, "ipv6": withIPv6}[when]
+func whenFamily(when string) Case {
+	return map[string]Case{"ipv4": withIPv4, "ipv6": withIPv6}[when]
 }

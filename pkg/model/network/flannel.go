@@ -24,13 +24,13 @@ func flannel() Network {
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/flannel-io/cni-plugin"},
 			{Asset: CNIPlugins, Members: []string{"flannel"},
-				Condition: Condition{"plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", oldPlugins}},
+				Case: Case{"plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", oldPlugins}},
 		},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
-			{Name: "vxlan", Why: "flannel.1", Condition: flannelBackend("vxlan")},
-			{Name: "tun", Why: "flannel0", Condition: flannelBackend("udp")},
-			{Name: "wireguard", Why: "flannel-wg", Condition: flannelBackend("wireguard")},
+			{Name: "vxlan", Why: "flannel.1", Case: flannelBackend("vxlan")},
+			{Name: "tun", Why: "flannel0", Case: flannelBackend("udp")},
+			{Name: "wireguard", Why: "flannel-wg", Case: flannelBackend("wireguard")},
 		},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		Ports: []Port{
@@ -48,17 +48,17 @@ func flannel() Network {
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
 				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
 			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan",
-				Condition: flannelBackend("vxlan").and(withIPv4),
-				Missing:   "pods of other nodes are not reached: flanneld makes it at its start"},
+				Case:    flannelBackend("vxlan").and(withIPv4),
+				Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
 			{Text: "the VXLAN device of IPv6 is up", Link: "flannel-v6.1", Kind: "vxlan",
-				Condition: flannelBackend("vxlan").and(withIPv6),
+				Case: flannelBackend("vxlan").and(withIPv6),
 				Missing: "pods of other nodes are not reached over IPv6: flanneld makes it where its net-conf.json has " +
 					"EnableIPv6, and the node an IPv6 default route"},
 			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun",
-				Condition: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+				Case: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
 			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard",
-				Condition: flannelBackend("wireguard"),
-				Missing:   "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
+				Case:    flannelBackend("wireguard"),
+				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
 			podSign("veth*", "veth"),
 		},
 		SharedHost: ownLinks("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
@@ -76,8 +76,8 @@ func flannel() Network {
 	}
 }
 
-func flannelBackend(name string) Condition {
-	return Condition{"backend " + name,
+func flannelBackend(name string) Case {
+	return Case{"backend " + name,
 		func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }}
 }
 
@@ -110,7 +110,7 @@ func flannelResidue() cleanup.Residue {
 
 // flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
 // flanneld takes none of it away when it starts with another (pkg/backend).
-func flannelModes(backend func(string) Condition) []DataplaneMode {
+func flannelModes(backend func(string) Case) []DataplaneMode {
 	byLinks := func(name, kind string, links ...string) DataplaneMode {
 		m := DataplaneMode{Of: "backend", Name: name, If: backend(name).If}
 		for _, link := range links {

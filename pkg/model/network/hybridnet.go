@@ -16,7 +16,7 @@ func hybridnet() Network {
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback")}, // its init container brings hybridnet
 		Modules: []Module{
 			{Name: "vxlan", Why: "the overlay, which nodes of a VLAN reach too"},
-			{Name: "8021q", Why: "pods in VLANs", Condition: hybridnetType("vlan")},
+			{Name: "8021q", Why: "pods in VLANs", Case: hybridnetType("vlan")},
 			{Name: "ip_set", Why: "its rules and policy"}, {Name: "xt_set", Why: "its rules and policy"},
 			{Name: "sch_prio", Why: "its filter on the VXLAN link", Optional: true},
 			{Name: "cls_u32", Why: "its filter", Optional: true},
@@ -24,9 +24,9 @@ func hybridnet() Network {
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
-				Why: "answers leave by another table than questions come", Condition: withIPv4},
+				Why: "answers leave by another table than questions come", Case: withIPv4},
 			Sysctl{Key: "net.ipv4.conf.default.rp_filter", Value: "0", Why: "the same for links to come",
-				Condition: withIPv4},
+				Case: withIPv4},
 			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh3", Value: "4096",
 				Why: "a neighbour for every pod of the overlay", Optional: true},
 			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh2", Value: "2048",
@@ -45,7 +45,7 @@ func hybridnet() Network {
 			// --health-probe-addr; its DaemonSet asks it the same (charts/hybridnet)
 			{Text: "its daemon is alive", URL: "http://localhost:11021/live",
 				Missing: "its daemon does not run here: its log says why"},
-			{Text: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", Condition: hybridnetType("vxlan"),
+			{Text: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", Case: hybridnetType("vxlan"),
 				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of " +
 					"this node"},
 			podSign("hybr*", "veth"),
@@ -65,8 +65,8 @@ func hybridnet() Network {
 	}
 }
 
-func hybridnetType(kind string) Condition {
-	return Condition{"networkType " + kind,
+func hybridnetType(kind string) Case {
+	return Case{"networkType " + kind,
 		func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == kind }}
 }
 

@@ -41,11 +41,11 @@ func kubenet() Network {
 		Kubelet: "kubenet",
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback"}, Minimum: "v0.2.0",
-				Condition: Condition{"kubelet calls them", Input.DockerKubelet},
-				Source:    "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/"},
+				Case:   Case{"kubelet calls them", Input.DockerKubelet},
+				Source: "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/"},
 			{Asset: CNIPlugins, Members: []string{"host-local", "loopback", "portmap", "ptp"}, Minimum: "v0.8.0",
-				Condition: Condition{"containerd calls them", notDockerKubelet},
-				Source:    "https://github.com/containernetworking/plugins"},
+				Case:   Case{"containerd calls them", notDockerKubelet},
+				Source: "https://github.com/containernetworking/plugins"},
 			templateShaping(),
 		},
 		Modules: []Module{brNetfilter(false)},
@@ -92,23 +92,23 @@ func kubenet() Network {
 // kubenetHealth: what the runtime knows before the first pod, and what the plugins make for each.
 func kubenetHealth() []HealthCheck {
 	each := podSign("veth*", "veth")
-	each.Condition = containerdCalls
+	each.Case = containerdCalls
 	return []HealthCheck{
 		{Text: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf,
-			Condition: containerdCalls,
+			Case: containerdCalls,
 			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get node -o " +
 				"jsonpath={.spec.podCIDR}`; who gives them out is the controller manager (--allocate-node-cidrs) or " +
 				"the cloud's"},
 		{Text: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge",
-			Condition: Condition{"kubelet calls the plugins", Input.DockerKubelet},
-			Missing:   "normal before the first pod; else the node has no pod CIDR"},
+			Case:    Case{"kubelet calls the plugins", Input.DockerKubelet},
+			Missing: "normal before the first pod; else the node has no pod CIDR"},
 		each,
 	}
 }
 
 func notDockerKubelet(in Input) bool { return !in.DockerKubelet() }
 
-var containerdCalls = Condition{"containerd calls the plugins", notDockerKubelet}
+var containerdCalls = Case{"containerd calls the plugins", notDockerKubelet}
 
 func buildKubenet(in Input) (Built, error) {
 	var b Built
@@ -140,7 +140,7 @@ func templateShapes(in Input) bool { return notDockerKubelet(in) && !in.Node.OfK
 
 func templateShaping() Plugin {
 	p := bandwidthPlugin()
-	p.Condition = Condition{"containerd calls the plugins, unless spec.assets names the archive and does not list it, " +
+	p.Case = Case{"containerd calls the plugins, unless spec.assets names the archive and does not list it, " +
 		"or kOps made the cluster", templateShapes}
 	return p
 }

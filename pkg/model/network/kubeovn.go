@@ -22,20 +22,20 @@ func kubeOVN() Network {
 			reference("v0.8.0", "ipvlan", "loopback", "macvlan", "portmap")},
 		Modules: []Module{
 			openvswitch(),
-			{Name: "geneve", Why: "between nodes", Condition: kubeOVNType("geneve")},
-			{Name: "vxlan", Why: "between nodes", Condition: kubeOVNType("vxlan")},
-			{Name: "8021q", Why: "VLANs of the provider's network", Condition: kubeOVNType("vlan")},
+			{Name: "geneve", Why: "between nodes", Case: kubeOVNType("geneve")},
+			{Name: "vxlan", Why: "between nodes", Case: kubeOVNType("vxlan")},
+			{Name: "8021q", Why: "VLANs of the provider's network", Case: kubeOVNType("vlan")},
 			{Name: "esp4", Why: "IPsec",
-				Condition: Condition{"ipsec", func(in Input) bool { return in.Node.Networking.KubeOVN.IPsec }}},
+				Case: Case{"ipsec", func(in Input) bool { return in.Node.Networking.KubeOVN.IPsec }}},
 			{Name: "ip_tables", Why: "ovs-ctl load-kmod loads it too", Optional: true},
 			{Name: "iptable_nat", Why: "ovs-ctl load-kmod loads it too", Optional: true},
 			{Name: "xt_TPROXY", Why: "probes of pods in VPCs",
-				Condition: Condition{"tproxy",
+				Case: Case{"tproxy",
 					func(in Input) bool { return in.Node.Networking.KubeOVN.TProxy }}, Optional: true},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
-				Why: "answers come by ovn0; its init container writes it too", Condition: withIPv4}),
+				Why: "answers come by ovn0; its init container writes it too", Case: withIPv4}),
 		Kubeconfig: "none on the host: its DaemonSets use the service account; with IPsec /etc/ovs_ipsec_keys, signed " +
 			"by kubeovn.io/signer",
 		Ports: []Port{
@@ -73,8 +73,8 @@ func kubeOVN() Network {
 	}
 }
 
-func kubeOVNType(kind string) Condition {
-	return Condition{"networkType " + kind,
+func kubeOVNType(kind string) Case {
+	return Case{"networkType " + kind,
 		func(in Input) bool { return in.Node.Networking.KubeOVN.NetworkType == kind }}
 }
 

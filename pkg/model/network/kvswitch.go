@@ -21,9 +21,9 @@ func kVSwitch() Network {
 			Source: "https://github.com/k-vswitch/k-vswitch"}},
 		Modules: []Module{openvswitch(), brNetfilter(false),
 			Module{Name: "vport_vxlan", Why: "overlay0", Optional: true,
-				Condition: kVSwitchOverlay("vxlan")},
+				Case: kVSwitchOverlay("vxlan")},
 			Module{Name: "vport_gre", Why: "overlay0", Optional: true,
-				Condition: kVSwitchOverlay("gre")}},
+				Case: kVSwitchOverlay("gre")}},
 		Sysctls:    append(forwarding(), bridgeNetfilter()...),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{{"udp", 4789, "overlay vxlan"},
@@ -52,7 +52,7 @@ func kVSwitch() Network {
 	}
 }
 
-func kVSwitchOverlay(kind string) Condition {
-	return Condition{"overlay " + kind,
+func kVSwitchOverlay(kind string) Case {
+	return Case{"overlay " + kind,
 		func(in Input) bool { return in.Node.Networking.KVSwitch.Overlay == kind }}
 }

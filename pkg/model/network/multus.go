@@ -47,15 +47,15 @@ func multus(m *networks.Multus) Network {
 		MTU:  "that of the networks that it calls",
 		IPv6: true,
 		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"},
-			Condition: Condition{"the documents have an asset multus; else its DaemonSet brings them",
+			Case: Case{"the documents have an asset multus; else its DaemonSet brings them",
 				func(in Input) bool {
 					return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
 				}}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
 		HealthChecks: []HealthCheck{
 			{Text: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig,
-				Condition: Condition{"mode thin", func(in Input) bool { return in.Node.Networking.Multus.Thin() }}},
+				Case: Case{"mode thin", func(in Input) bool { return in.Node.Networking.Multus.Thin() }}},
 			{Text: "the daemon answers", Path: multusSocket,
-				Condition: Condition{"mode thick",
+				Case: Case{"mode thick",
 					func(in Input) bool { return !in.Node.Networking.Multus.Thin() }}},
 		},
 		Untestable: []Untestable{multusUntestable()},
@@ -88,8 +88,8 @@ func multus(m *networks.Multus) Network {
 	}
 	if len(m.Delegates) > 0 {
 		n.Plugins = append(n.Plugins, Plugin{Asset: CNIPlugins, Members: m.Delegates,
-			Condition: Condition{When: "multus.delegates"},
-			Source:    "https://github.com/containernetworking/plugins"})
+			Case:   Case{When: "multus.delegates"},
+			Source: "https://github.com/containernetworking/plugins"})
 	}
 	return n
 }

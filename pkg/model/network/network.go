@@ -87,20 +87,20 @@ type Conf struct {
 	Chain  []string `json:"chain,omitempty"` // plugin types in order
 }
 
-// Condition says when a part of a network counts, in words and by the input. The zero value is:
+// Case says when a part of a network counts, in words and by the input. The zero value is:
 // always.
-type Condition struct {
+type Case struct {
 	When string `json:"when,omitempty"`
 
 	If func(Input) bool `json:"-"` // nil where it counts always
 }
 
 // Applies says that the part counts.
-func (c Condition) Applies(in Input) bool { return c.If == nil || c.If(in) }
+func (c Case) Applies(in Input) bool { return c.If == nil || c.If(in) }
 
 // and is a condition with another one besides.
-func (c Condition) and(o Condition) Condition {
-	return Condition{c.When + ", " + o.When, func(in Input) bool { return c.If(in) && o.If(in) }}
+func (c Case) and(o Case) Case {
+	return Case{c.When + ", " + o.When, func(in Input) bool { return c.If(in) && o.If(in) }}
 }
 
 // Plugin names members of an asset that a network needs in the CNI binary directory.
@@ -109,7 +109,7 @@ type Plugin struct {
 	Members []string `json:"members"`
 	Minimum string   `json:"minimum,omitempty"` // oldest version of the asset that will do
 	Default bool     `json:"default,omitempty"` // members that a document's own list replaces; else they must be in it
-	Condition
+	Case
 	Source string `json:"source,omitempty"`
 	// the file at Source that has the members, where no release of it is known here
 	Archive string `json:"archive,omitempty"`
@@ -119,7 +119,7 @@ type Plugin struct {
 type Module struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
-	Condition
+	Case
 	Optional bool `json:"optional,omitempty"` // its absence is a warning
 }
 
@@ -128,7 +128,7 @@ type Sysctl struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 	Why   string `json:"why"`
-	Condition
+	Case
 	// a user's other value is an error; else it is a default that a user's value overrides
 	Required bool `json:"required"`
 	Optional bool `json:"optional,omitempty"` // a kernel without the key is fine
@@ -139,14 +139,14 @@ type Mount struct {
 	What  string `json:"what"`
 	Where string `json:"where"`
 	Type  string `json:"type"`
-	Condition
+	Case
 }
 
 // Package is a distribution's package. Nothing installs it yet: a note names it.
 type Package struct {
 	Name string `json:"name"`
 	On   string `json:"on"` // ID of os-release
-	Condition
+	Case
 }
 
 // Certificate is a client certificate set that the node installs.
@@ -175,7 +175,7 @@ type Requires struct {
 	Backported string   `json:"backported,omitempty"`
 	Clouds     []string `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
 	Hugepages  string   `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
-	Condition           // which variant or release of the network asks for it
+	Case                // which variant or release of the network asks for it
 	Why        string   `json:"why,omitempty"`
 	Source     string   `json:"source,omitempty"`
 
@@ -222,5 +222,5 @@ type HealthCheck struct {
 	Pods bool `json:"pods,omitempty"`
 	// what its absence means, and what to do; "": look at the network's pod on this node
 	Missing string `json:"missing,omitempty"`
-	Condition
+	Case
 }

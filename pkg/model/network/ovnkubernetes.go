@@ -24,11 +24,11 @@ func ovnKubernetes() Network {
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet brings ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
 			{Name: "esp4", Why: "IPsec",
-				Condition: Condition{"ipsec",
+				Case: Case{"ipsec",
 					func(in Input) bool { return in.Node.Networking.OVNKubernetes.IPsec }}}},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
-		Packages: []Package{{Name: "openvswitch-switch", On: "debian", Condition: ovnHostOVS},
-			{Name: "openvswitch-switch", On: "ubuntu", Condition: ovnHostOVS}},
+		Packages: []Package{{Name: "openvswitch-switch", On: "debian", Case: ovnHostOVS},
+			{Name: "openvswitch-switch", On: "ubuntu", Case: ovnHostOVS}},
 		Kubeconfig: "kubelet's own, /etc/kubernetes/kubelet.conf, to ask for a certificate of the node's; then " +
 			"/run/ovn-kubernetes/certs",
 		Ports: []Port{
@@ -68,7 +68,7 @@ const (
 	ovnOverhead6 = 78
 )
 
-var ovnHostOVS = Condition{"hostOVS",
+var ovnHostOVS = Case{"hostOVS",
 	func(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS }}
 
 // ovnKubernetesResidue: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0,

@@ -22,19 +22,19 @@ func (n Network) Prepares(in Input) *Preparation {
 	p.SharedHost.ENIs, p.SharedHost.ENIsWhen, p.SharedHost.ENIsIf = n.SharedHost.TakesENIs(in), "", nil
 	for _, m := range n.Modules {
 		if m.Applies(in) {
-			m.Condition = Condition{}
+			m.Case = Case{}
 			p.Modules = append(p.Modules, m)
 		}
 	}
 	for _, s := range n.Sysctls {
 		if s.Applies(in) {
-			s.Condition = Condition{}
+			s.Case = Case{}
 			p.Sysctls = append(p.Sysctls, s)
 		}
 	}
 	for _, m := range n.Mounts {
 		if m.Applies(in) {
-			m.Condition = Condition{}
+			m.Case = Case{}
 			p.Mounts = append(p.Mounts, m)
 		}
 	}

@@ -24,8 +24,8 @@ func version(major, minor int) values.Version { return values.Version{Major: maj
 
 // The families of pods.
 var (
-	withIPv4 = Condition{"pods have IPv4", func(in Input) bool { return in.V4 }}
-	withIPv6 = Condition{"pods have IPv6", func(in Input) bool { return in.V6 }}
+	withIPv4 = Case{"pods have IPv4", func(in Input) bool { return in.V4 }}
+	withIPv6 = Case{"pods have IPv6", func(in Input) bool { return in.V6 }}
 )
 
 // forwarding are the switches that make a node a router between its pods and the rest. Upstream:
@@ -33,9 +33,9 @@ var (
 func forwarding() []Sysctl {
 	return []Sysctl{
 		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", Required: true,
-			Condition: withIPv4},
+			Case: withIPv4},
 		{Key: "net.ipv6.conf.all.forwarding", Value: "1", Why: "the node routes for its pods", Required: true,
-			Condition: withIPv6},
+			Case: withIPv6},
 	}
 }
 

@@ -6,7 +6,7 @@ package network
 type Untestable struct {
 	Why     string `json:"why"`
 	Instead string `json:"instead"` // what tells
-	Condition
+	Case
 	Source string `json:"source"`
 }
 
@@ -32,18 +32,18 @@ func calicoUntestable() []Untestable {
 	return []Untestable{
 		{Why: "Calico keeps its endpoints at the API's Pods: its plugin refuses a pod that the API does not know",
 			Instead: apiPods, Source: source,
-			Condition: Condition{"datastore Kubernetes, without eBPF",
+			Case: Case{"datastore Kubernetes, without eBPF",
 				func(in Input) bool { return in.Node.Networking.Calico.Etcd == nil && !calicoBPF.If(in) }}},
 		{Why: "Calico's programs go by the endpoints that it keeps at the API's Pods, and serve the services before " +
 			"any rule of this host", Source: "https://docs.tigera.io/calico/latest/operations/ebpf/troubleshoot-ebpf",
 			Instead: apiPods + "; `calico-node -bpf nat dump` and `-bpf conntrack dump` in calico-node's pod here " +
-				"show what its programs know", Condition: calicoBPF},
+				"show what its programs know", Case: calicoBPF},
 	}
 }
 
 func canalUntestable() []Untestable {
 	all := calicoUntestable()[:1]
-	all[0].Condition = Condition{}
+	all[0].Case = Case{}
 	return all
 }
 
