@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -124,7 +125,7 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 		if err != nil {
 			return err
 		}
-		if err := o.assetsAt(ctx, to, c); err != nil {
+		if err := assetsAt(ctx, o.Err, to, c, o.strict); err != nil {
 			return err
 		}
 		done, err := publisher.Publish(ctx, to, publisher.Publication{
@@ -150,8 +151,11 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 	return nil
 }
 
-// assetsAt warns of archives that nodes will ask the destination for and that are not there.
-func (o *publishOptions) assetsAt(ctx context.Context, to objectstore.Destination, checked *check.Checked) error {
+// assetsAt warns of archives that nodes will ask the destination for and that are not there; strict
+// makes one an error.
+func assetsAt(
+	ctx context.Context, w io.Writer, to objectstore.Destination, checked *check.Checked, strict bool,
+) error {
 	for _, name := range checked.Assets {
 		body, _, err := to.Open(ctx, name)
 		if err == nil {
@@ -166,10 +170,10 @@ func (o *publishOptions) assetsAt(ctx context.Context, to objectstore.Destinatio
 			how = "a namespace keeps no assets, give them https:// or s3:// URLs"
 		}
 		lacks := fmt.Sprintf("%s has no %s, which nodes ask it for: %s", to, name, how)
-		if o.strict {
+		if strict {
 			return problem.AssetMissing.Errorf("%s: nothing was published", lacks)
 		}
-		fmt.Fprintf(o.Err, "agent: warning: %s\n", lacks)
+		fmt.Fprintf(w, "agent: warning: %s\n", lacks)
 	}
 	return nil
 }

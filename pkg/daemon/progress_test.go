@@ -54,8 +54,9 @@ func TestASlowStartIsTold(t *testing.T) {
 	})
 }
 
-// A pass that does not end, as where a file system gives no answer, is told of while it hangs, once,
-// with what it is at: the status and the Node have what was before it. One that ends in time is not.
+// A pass that does not end, as where a file system gives no answer, is told of while it hangs,
+// once, with what it is at: the status and the Node have what was before it. One that ends in time
+// is not.
 // The lines that keep it: loop.go, at (AfterFunc).
 func TestAPassThatHangsIsTold(t *testing.T) {
 	b := newBox(t)

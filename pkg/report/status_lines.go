@@ -100,3 +100,14 @@ type statusText struct {
 	served bool   // a daemon runs
 	why    string // why the node is as it is, as the first lines have it
 }
+
+// headText is how long the text of a key may be that stands in the first line too, in bytes.
+const headText = 100
+
+// above is a text, or that it is said above: a long one that the first lines have.
+func (t *statusText) above(why string) string {
+	if len(why) > headText && strings.Contains(t.why, why) {
+		return "as said above"
+	}
+	return why
+}

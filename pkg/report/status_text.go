@@ -81,9 +81,6 @@ func (t *statusText) head(s *Status) {
 	t.configuration(s.Configuration)
 }
 
-// headText is how long the text of a key may be that stands in the first line too, in bytes.
-const headText = 100
-
 // headline is why the node is as it is. Of a key with a long text it is the key, and what it means:
 // the text stands below.
 func headline(s *Status) string {
@@ -95,14 +92,6 @@ func headline(s *Status) string {
 		}
 	}
 	return s.Reason
-}
-
-// above is a text, or that it is said above: a long one that the first lines have.
-func (t *statusText) above(why string) string {
-	if len(why) > headText && strings.Contains(t.why, why) {
-		return "as said above"
-	}
-	return why
 }
 
 func (t *statusText) configuration(c Configuration) {

@@ -38,7 +38,8 @@ func (all *families) counter(name, help string, labels ...string) *family {
 
 // ofTasks shows the tasks, and what became of changes.
 func (all *families) ofTasks(s *report.Status) {
-	all.gauge("node_info", "Always 1: whose node this is, and its network.", "node", "cluster", "node_group", "network").
+	all.gauge("node_info", "Always 1: whose node this is, and its network.", "node", "cluster", "node_group",
+		"network").
 		put(1, s.Node, s.Cluster, s.NodeGroup, s.Network)
 	states := all.gauge("node_state", "1 for the state that the node's network is in.", "state")
 	for _, state := range []report.NodeState{
