@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,15 +12,17 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/cli/prober"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 // undoLimit is above what an undo takes, and ends one that hangs: it is then started anew.
 const undoLimit = 15 * time.Minute
 
-// undoCommand is for the timer and the boot, and no command for people: it
-// needs nothing but the checkpoint's own directory, neither the agent's file nor the store.
+// undoCommand is for the timer, the boot, and a person who does not want to wait for them: it needs
+// nothing but the checkpoint's own directory, neither the agent's file nor the store.
 func undoCommand(f *cli.Flags) *cobra.Command {
 	check, watch := false, false
 	cmd := &cobra.Command{
@@ -28,22 +31,39 @@ func undoCommand(f *cli.Flags) *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: cli.Logger(f.Err, "", zapcore.DebugLevel),
+			level := zapcore.WarnLevel
+			if stream, ok := f.Err.(*os.File); ok && publish.ToJournal(stream, os.Getenv("JOURNAL_STREAM")) {
+				level = zapcore.DebugLevel
+			}
+			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: cli.Logger(f.Err, "", level),
 				Checkpoint: checkpoint.Settings{Means: prober.Means(nil)}}
 			if check {
 				return p.Session().CheckUndo()
 			}
 			if watch {
-				return p.Session().Undo(cmd.Context(), true)
+				_, err := p.Session().Undo(cmd.Context(), true)
+				return err
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit,
 				fmt.Errorf("undo: not done within %s", undoLimit))
 			defer cancel()
-			return p.Session().Undo(ctx, false)
+			v, err := p.Session().Undo(ctx, false)
+			if err == nil {
+				fmt.Fprintln(f.Out, undone(v))
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only say whether it could be done, and change nothing")
 	cmd.Flags().BoolVar(&watch, "watch", false,
 		"watch a change that was good, and take it back if it costs the node its network later")
 	return cmd
+}
+
+// undone says what an undo has done.
+func undone(v *checkpoint.Verdict) string {
+	if v == nil {
+		return "no change awaits its confirmation: there is nothing to take back"
+	}
+	return generation.Name(v.Generation, v.Digest) + " was taken back: " + v.Why
 }

@@ -69,7 +69,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if _, err := asked.Converge(t.Context(), second); !errors.As(err, &awaits) {
 		t.Errorf("another run: %v", err)
 	}
-	if err := plain.Session().Undo(t.Context(), false); err != nil {
+	if _, err := plain.Session().Undo(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	now, headNow, _ := entriesOf(t, "/")
@@ -104,7 +104,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(asked, third); p.Awaits == nil {
 		t.Errorf("a change that is proved harmless does not await its confirmation:\n%s", said(p))
 	}
-	if err := plain.Session().Undo(t.Context(), false); err != nil || hostroot.Read(t, "/", "/etc/kubernetes/new") != "2" {
+	if _, err := plain.Session().Undo(t.Context(), false); err != nil || hostroot.Read(t, "/", "/etc/kubernetes/new") != "2" {
 		t.Errorf("its undo: %v", err)
 	}
 
@@ -135,7 +135,7 @@ func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
 	if journal := hostroot.Read(t, "/", checkpoint.JournalFile); !strings.Contains(journal, `"own":["weft*"]`) {
 		t.Errorf("it is not in the journal:\n%s", journal)
 	}
-	if err := p.Session().Undo(t.Context(), false); err != nil {
+	if _, err := p.Session().Undo(t.Context(), false); err != nil {
 		t.Error(err)
 	}
 }

@@ -79,7 +79,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	proved(pass, 1, "1", "1", by(1))
 	proved(pass, 2, "1", "2", by(1)) // harmless
 	proved(asked, 3, "2", "2", by(1))
-	if err := pass.Session().Undo(t.Context(), false); err != nil {
+	if _, err := pass.Session().Undo(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	proved(asked, 4, "2", "2", by(1))

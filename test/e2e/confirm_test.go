@@ -137,6 +137,14 @@ func TestConfirm(t *testing.T) {
 	undone("killed,")
 
 	makeAwaiting(t, f, n)
+	for _, says := range []string{"was taken back: nobody confirmed it, and it was to be taken back", "no change awaits its confirmation: there is nothing to take back"} {
+		if res := n.Run(ctx, "netwright", "undo"); res.Code != 0 || !strings.Contains(res.Stdout, says) || strings.Contains(res.Stderr, " debug ") {
+			t.Errorf("undo by hand: exit %d, want %q\n%s\n%s", res.Code, says, res.Stdout, res.Stderr)
+		}
+	}
+	undone("by hand,")
+
+	makeAwaiting(t, f, n)
 	n.Kill()
 	n.Boot(ctx)
 	heard(t, f, "10.77.0.11")

@@ -17,15 +17,16 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Undo takes back a change that was not confirmed; without one it does
-// nothing. The timer and the boot call it, in a process of its own. With watches it
-// watches a change that was good, and takes it back should it still cost the node its network.
-func (s Session) Undo(ctx context.Context, watches bool) error {
+// Undo takes back a change that was not confirmed, and returns what became of it; without one it
+// does nothing, and returns nil. The timer, the boot and a person call it, in a process of its own.
+// With watches it watches a change that was good, and takes it back should it still cost the node
+// its network.
+func (s Session) Undo(ctx context.Context, watches bool) (*checkpoint.Verdict, error) {
 	opt := s.Host
 	opt.Log = s.Log
 	h, err := host.Open(ctx, opt)
 	if err != nil {
-		return fmt.Errorf("look at the host: %w", err)
+		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
 	settings := s.Checkpoint
@@ -38,10 +39,9 @@ func (s Session) Undo(ctx context.Context, watches bool) error {
 		return unlock, err
 	}
 	if watches {
-		return checkpoint.Watch(ctx, h, settings)
+		return nil, checkpoint.Watch(ctx, h, settings)
 	}
-	_, err = checkpoint.Undo(ctx, h, settings)
-	return err
+	return checkpoint.Undo(ctx, h, settings)
 }
 
 // CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no
