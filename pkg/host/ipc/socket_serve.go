@@ -20,8 +20,8 @@ type Clients struct {
 	Serve func(*net.UnixConn)
 	// Full tells one that there is no place; the connection is its to close, and it does not wait.
 	Full func(*net.UnixConn)
-	// Refused hears why a client could not be accepted: no descriptors, mostly. The next is tried a
-	// second later.
+	// Refused hears why a client could not be accepted: no descriptors, mostly. It is tried again
+	// each second, and heard of once until one is accepted.
 	Refused func(error)
 }
 
@@ -31,6 +31,7 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 	defer stop()
 	var served sync.WaitGroup
 	places := make(chan struct{}, c.Places)
+	refused := false
 	for {
 		conn, err := s.AcceptUnix()
 		if ctx.Err() != nil {
@@ -40,10 +41,14 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 			break
 		}
 		if err != nil { // a client less, and not a daemon less
-			c.Refused(err)
+			if !refused {
+				c.Refused(err)
+			}
+			refused = true
 			sys.Sleep(ctx, time.Second)
 			continue
 		}
+		refused = false
 		select {
 		case places <- struct{}{}:
 			served.Go(func() {

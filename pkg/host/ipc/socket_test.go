@@ -1,20 +1,25 @@
 package ipc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
+	"github.com/netwright/netwright/test/child"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -67,6 +72,56 @@ func TestSocket(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(at)); err != nil || len(left) > 0 {
 		t.Errorf("left after the end: %v %v", left, err)
+	}
+}
+
+// While no client can be accepted, that is heard once, and again when it begins anew. A process of
+// its own has no descriptors for some seconds. The line that keeps it: socket_serve.go, Serve
+// (refused).
+func TestRefusedIsHeardOnce(t *testing.T) {
+	const alone = "NETWRIGHT_TEST_NO_DESCRIPTORS"
+	if os.Getenv(alone) == "" {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1")
+		cmd.Env = append(os.Environ(), alone+"=1")
+		if out, err := child.Output(cmd); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	opt := hostfs.Options{Root: t.TempDir()}
+	s, err := Listen(opt, sock)
+	must(err)
+	var heard atomic.Int32
+	served, ended := make(chan struct{}), make(chan error)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		ended <- s.Serve(ctx, Clients{Places: 1, Refused: func(error) { heard.Add(1) }, Serve: func(c *net.UnixConn) {
+			c.Close()
+			served <- struct{}{}
+		}})
+	}()
+	var all unix.Rlimit
+	must(unix.Getrlimit(unix.RLIMIT_NOFILE, &all))
+	for range 2 {
+		client, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		must(err)
+		must(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: all.Max}))
+		must(unix.Connect(client, &unix.SockaddrUnix{Name: filepath.Join(opt.Root, sock)}))
+		time.Sleep(2500 * time.Millisecond)
+		must(unix.Setrlimit(unix.RLIMIT_NOFILE, &all))
+		<-served
+		must(unix.Close(client))
+	}
+	stop()
+	must(<-ended)
+	if n := heard.Load(); n != 2 {
+		t.Errorf("heard %d times of two", n)
 	}
 }
 
