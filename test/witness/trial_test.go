@@ -125,10 +125,16 @@ func (b *bench) forget() {
 	b.t.Helper()
 	for _, what := range []string{"neigh flush dev br0", "-6 neigh flush dev br0", "route flush cache",
 		"-6 route flush cache", "tcp_metrics flush"} {
-		args := []string{"-n", strings.TrimPrefix(b.fabric.Netns(), "/run/netns/")}
-		cmd := exec.Command("ip", append(args, strings.Fields(what)...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.t.Fatalf("ip %s: %v\n%s", what, err, out)
+		args := append([]string{"-n", strings.TrimPrefix(b.fabric.Netns(), "/run/netns/")}, strings.Fields(what)...)
+		for try := 1; ; try++ {
+			out, err := exec.Command("ip", args...).CombinedOutput()
+			if err == nil {
+				break
+			}
+			// ip lists the entries and then removes each: one may go by itself between.
+			if try == 10 || !strings.Contains(string(out), "No such file or directory") {
+				b.t.Fatalf("ip %s: %v\n%s", what, err, out)
+			}
 		}
 	}
 }
