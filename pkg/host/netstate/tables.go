@@ -3,6 +3,7 @@ package netstate
 import (
 	"context"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -46,18 +47,31 @@ func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 	return out, nil
 }
 
-// restoreTables brings entries back. What the kernel refuses is said by [Writer.Lost].
+// tick is the longest that the kernel's timers are late (HZ=100).
+const tick = 10 * time.Millisecond
+
+// restoreTables brings entries back. What the kernel refuses is said by [Writer.Lost]. It looks
+// again a tick later: a multicast group that has just become empty is removed by a timer, with
+// whatever came into it meanwhile (net/bridge/br_multicast.c, br_multicast_group_expired).
 func restoreTables(ctx context.Context, was State) error {
 	for _, t := range tables {
-		if t.add == 0 {
-			continue
-		}
-		now, err := t.list(ctx, was)
-		if err != nil {
-			return err
-		}
-		for _, m := range missing(was.Tables[t.command], now) {
-			_ = changeEntry(t.add, t.flags, m)
+		for try := 0; t.add != 0 && try < 3; try++ {
+			now, err := t.list(ctx, was)
+			if err != nil {
+				return err
+			}
+			gone := missing(was.Tables[t.command], now)
+			if len(gone) == 0 {
+				break
+			}
+			for _, m := range gone {
+				_ = changeEntry(t.add, t.flags, m)
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(tick):
+			}
 		}
 	}
 	return nil
