@@ -45,9 +45,10 @@ type ruleRef struct {
 	index int
 }
 
-// mendChains compares the chains of one table, before and now. What Kubernetes' own programs added
-// meanwhile stays where it is. Where others of the chain went or moved, it comes to the head; what
-// lets packets of a link of theirs through, to the end, behind what keeps networks apart.
+// mendChains compares the chains of one table, before and now. What programs on the node added
+// meanwhile ([sys.HasWriter]) stays where it is. Where other rules of the chain went or moved, it
+// comes to the head. A rule that lets packets of a link of theirs through comes to the end, behind
+// what keeps networks apart.
 func mendChains(was, now []guardedChain) (out []chainMend) {
 	have := map[string]guardedChain{}
 	for _, c := range now {

@@ -17,9 +17,9 @@ import (
 
 // RestoreRuleSet brings the rule set back to what it was, in one transaction; where the kernel
 // refuses that, each table in its own, and left says what was not brought back. A table of which
-// nothing but chains without a hook has changed is left alone, as are tables of Kubernetes' own
-// programs that came meanwhile. Iptables' tables have many writers, and get their chains back one
-// by one ([mendChains]); another one is replaced as a whole. It may be retried.
+// nothing but chains without a hook has changed is left alone, as are tables of programs on the
+// node that came meanwhile. Iptables' tables have many writers, and get their chains back one by
+// one ([mendChains]); another one is replaced as a whole. It may be retried.
 func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string, err error) {
 	if len(was.Tables) == 0 && !Loaded("/") {
 		return nil, nil
@@ -94,7 +94,7 @@ func (t SetTable) iptables() bool {
 	return (t.Family == unix.NFPROTO_IPV4 || t.Family == unix.NFPROTO_IPV6) && isIPTTable(t.Name)
 }
 
-// shared says that Kubernetes' own programs write the table.
+// shared says that programs on the node write the table, too: see [sys.HasWriter].
 func (t SetTable) shared() bool {
 	return slices.ContainsFunc(t.guarded(), func(c guardedChain) bool { return sys.HasWriter(c.name) })
 }
