@@ -136,3 +136,22 @@ func TestBounded(t *testing.T) {
 		t.Errorf("two certificates of one name hide the rest:\n%s", got)
 	}
 }
+
+// TestScrapeAllocates: what a scrape leaves behind is what an idle daemon has more of memory.
+func TestScrapeAllocates(t *testing.T) {
+	const scrapes, most = 20, 200_000
+	m := New("v1.2.3", requests)
+	m.Observe(full(), nil)
+	scrape(t, m) // what is made once
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range scrapes {
+		m.page()
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := (after.TotalAlloc - before.TotalAlloc) / scrapes; bytes > most {
+		t.Errorf("a scrape allocates %d bytes, over %d", bytes, most)
+	} else {
+		t.Logf("a scrape allocates %d bytes", bytes)
+	}
+}
