@@ -96,7 +96,7 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 	if err != nil {
 		return err
 	}
-	l, err := w.net.link(ctx, link)
+	l, err := w.net.Link(ctx, link)
 	if err != nil {
 		return fmt.Errorf("set address %s: %w", prefix, err)
 	}
@@ -104,7 +104,7 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 	if prefix.Addr().Is6() {
 		addr.Flags = unix.IFA_F_NODAD
 	}
-	switch err := rt.AddrAdd(l, addr); {
+	switch err := rt.AddrAdd(l.handle(), addr); {
 	case errors.Is(err, unix.EEXIST):
 		return nil
 	case errors.Is(err, unix.EACCES) && prefix.Addr().Is6():
@@ -129,7 +129,7 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 	if err != nil {
 		return err
 	}
-	l, err := w.net.link(ctx, link)
+	l, err := w.net.Link(ctx, link)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 	if !slices.ContainsFunc(had, func(a Address) bool { return a.Prefix == prefix }) {
 		return nil
 	}
-	if err := rt.AddrDel(l, &netlink.Addr{IPNet: sys.IPNet(prefix)}); err != nil &&
+	if err := rt.AddrDel(l.handle(), &netlink.Addr{IPNet: sys.IPNet(prefix)}); err != nil &&
 		!errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}

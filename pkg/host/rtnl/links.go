@@ -136,38 +136,7 @@ func (l *Link) states() {
 	l.Physical = l.Kind == "" && !l.Loopback || l.ParentDev != ""
 }
 
-// link finds a link by name as the library has it.
-func (n *Reader) link(ctx context.Context, name string) (netlink.Link, error) {
-	rt, err := n.rt(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, err := rt.LinkByName(name)
-	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
-		return nil, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read link %s: %w", name, err)
-	}
-	return l, nil
-}
-
-// linkFrom is a link that the library has read, without the name of its master.
-func linkFrom(l netlink.Link) Link {
-	a := l.Attrs()
-	out := Link{
-		Index: a.Index, Name: a.Name, MTU: a.MTU, MAC: a.HardwareAddr.String(), Promisc: a.Promisc > 0, Alias: a.Alias,
-		ParentDev: a.ParentDev, Flags: a.RawFlags,
-	}
-	// The kernel names a kind for all that software makes; the library says "device" when there is
-	// none.
-	switch kind := l.Type(); kind {
-	case "device":
-	case "tuntap":
-		out.Kind = "tun" // the kernel's word, and `ip -d link`'s
-	default:
-		out.Kind = kind
-	}
-	out.states()
-	return out
+// handle is the link as the library needs it to change it.
+func (l Link) handle() netlink.Link {
+	return &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: l.Index}}
 }

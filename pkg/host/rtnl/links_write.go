@@ -64,11 +64,11 @@ func (w *Writer) SetLink(ctx context.Context, want Link) error {
 	if err != nil {
 		return err
 	}
-	l, err := w.net.link(ctx, want.Name)
+	have, err := w.net.Link(ctx, want.Name)
 	if err != nil {
 		return fmt.Errorf("change link: %w", err)
 	}
-	have := linkFrom(l)
+	l := have.handle()
 	if have.Physical || have.Loopback {
 		return fmt.Errorf("change link %s: it is a device of the machine, not a virtual link of ours", want.Name)
 	}
@@ -115,11 +115,11 @@ func (w *Writer) LinkDown(ctx context.Context, name string) error {
 
 // dispensable finds a link that the node can do without.
 func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
-	l, err := w.net.link(ctx, name)
+	have, err := w.net.Link(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s link: %w", verb, err)
 	}
-	if have := linkFrom(l); have.Physical || have.Loopback {
+	if have.Physical || have.Loopback {
 		return nil, fmt.Errorf("%s link %s: it is a device of the machine; such links are never removed or taken down",
 			verb, name)
 	}
@@ -130,7 +130,7 @@ func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Li
 	if slices.Contains(uplinks, name) {
 		return nil, fmt.Errorf("%s link %s: a default route goes through it; move the route first", verb, name)
 	}
-	return l, nil
+	return have.handle(), nil
 }
 
 // DelLink removes a virtual link; absence is success. It refuses the loopback,

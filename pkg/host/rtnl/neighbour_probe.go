@@ -30,7 +30,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 	if err != nil {
 		return err
 	}
-	l, err := w.net.link(ctx, link)
+	l, err := w.net.Link(ctx, link)
 	if err != nil {
 		return fmt.Errorf("ask neighbour %s: %w", addr, err)
 	}
@@ -40,13 +40,13 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 	}
 	look := func() (netlink.Neigh, error) {
 		list, err := sys.Dump(ctx, "neighbours",
-			func() ([]netlink.Neigh, error) { return rt.NeighList(l.Attrs().Index, family) })
+			func() ([]netlink.Neigh, error) { return rt.NeighList(l.Index, family) })
 		for _, n := range list {
 			if got, _ := netip.AddrFromSlice(n.IP); got.Unmap() == addr.WithZone("") {
 				return n, err
 			}
 		}
-		return netlink.Neigh{LinkIndex: l.Attrs().Index, Family: family, IP: addr.AsSlice()}, err
+		return netlink.Neigh{LinkIndex: l.Index, Family: family, IP: addr.AsSlice()}, err
 	}
 	n, err := look()
 	if err != nil {

@@ -122,11 +122,11 @@ func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 		out.Flags = unix.RTNH_F_ONLINK
 	}
 	if r.Link != "" {
-		l, err := w.net.link(ctx, r.Link)
+		l, err := w.net.Link(ctx, r.Link)
 		if err != nil {
 			return nil, err
 		}
-		out.LinkIndex = l.Attrs().Index
+		out.LinkIndex = l.Index
 	}
 	return out, nil
 }
