@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/netip"
 	"slices"
 
@@ -157,23 +156,4 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 		}
 	}
 	return nil
-}
-
-// prefixFrom is the reverse of [sys.IPNet].
-func prefixFrom(n *net.IPNet) netip.Prefix {
-	if n == nil {
-		return netip.Prefix{}
-	}
-	bits, size := n.Mask.Size()
-	return netip.PrefixFrom(addrFrom(n.IP, size), bits)
-}
-
-// addrFrom turns the library's address into one of the family that size (32 or
-// 128 bits) says; the zero address for an empty one.
-func addrFrom(ip net.IP, size int) netip.Addr {
-	addr, ok := netip.AddrFromSlice(ip)
-	if ok && size == 32 {
-		return addr.Unmap()
-	}
-	return addr
 }

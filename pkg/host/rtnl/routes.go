@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -103,39 +101,6 @@ func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error
 	return out, n.resolveNexthops(ctx, out)
 }
 
-// handles are the routes of a table as the library has them, which can remove them.
-func (n *Reader) handles(ctx context.Context, table int) ([]netlink.Route, error) {
-	rt, err := n.rt(ctx)
-	if err != nil {
-		return nil, err
-	}
-	switch table {
-	case 0:
-		table = MainTable
-	case AllTables:
-		table = unix.RT_TABLE_UNSPEC
-	}
-	var out []netlink.Route
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := sys.Dump(ctx, fmt.Sprintf("routes of table %d", table), func() ([]netlink.Route, error) {
-			routes, err := rt.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
-			// The kernel says "no such file" of a table that no route is in.
-			if errors.Is(err, unix.ENOENT) {
-				return nil, nil
-			}
-			return routes, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			list[i].Family = family
-		}
-		out = append(out, list...)
-	}
-	return out, nil
-}
-
 // Uplinks names the links that a default route of the main table goes through,
 // the preferred one first (IPv4 before IPv6, then by metric).
 func (n *Reader) Uplinks(ctx context.Context) ([]string, error) {
@@ -192,34 +157,6 @@ func defaults(list []listed, names map[int]string) (out []Route) {
 		}
 		return a.Metric - b.Metric
 	})
-}
-
-func routeFrom(r netlink.Route, names map[int]string) Route {
-	size := 32
-	dst := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	if r.Family == netlink.FAMILY_V6 {
-		size, dst = 128, netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-	}
-	if r.Dst != nil {
-		dst = prefixFrom(r.Dst)
-	}
-	out := Route{
-		Type:     routeTypes[r.Type],
-		Dst:      dst,
-		Gateway:  addrFrom(r.Gw, size),
-		Link:     names[r.LinkIndex],
-		Source:   addrFrom(r.Src, size),
-		Table:    r.Table,
-		Metric:   r.Priority,
-		Protocol: int(r.Protocol),
-		Scope:    int(r.Scope),
-		MTU:      r.MTU,
-		OnLink:   r.Flags&unix.RTNH_F_ONLINK != 0,
-	}
-	if via, ok := r.Via.(*netlink.Via); ok {
-		out.Gateway, _ = netip.AddrFromSlice(via.Addr)
-	}
-	return out
 }
 
 // Canonical is the route as the kernel will show it: defaults filled in, host

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/netip"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -15,6 +16,7 @@ type listed struct {
 	Route // without what its next hop says
 	nextHop
 	kind   int       // of rtnetlink: RTN_UNICAST …
+	tos    int       // of the packets that it is for; 0: of all
 	hops   []nextHop // where it has several (ECMP)
 	object int       // the number of the nexthop object that says where it leads; 0: it says so itself
 }
@@ -30,6 +32,33 @@ type nextHop struct {
 func (r listed) on(names map[int]string) Route {
 	out := r.Route
 	out.Link, out.Gateway, out.OnLink = names[r.link], r.gateway, r.onLink
+	return out
+}
+
+// ofItsFamily says that the next hop is of the route's own family.
+func (r listed) ofItsFamily() bool { return r.gateway.BitLen() == r.Dst.Addr().BitLen() }
+
+// handle is the route in the library's terms. To remove it the kernel needs no next hop of several,
+// and none of another family.
+func (r listed) handle() *netlink.Route {
+	out := &netlink.Route{
+		Dst:       sys.IPNet(r.Dst),
+		Table:     r.Table,
+		Priority:  r.Metric,
+		Protocol:  netlink.RouteProtocol(r.Protocol),
+		Scope:     netlink.Scope(r.Scope),
+		Type:      r.kind,
+		Tos:       r.tos,
+		MTU:       r.MTU,
+		Src:       r.Source.AsSlice(),
+		LinkIndex: r.link,
+	}
+	if r.ofItsFamily() {
+		out.Gw = r.gateway.AsSlice()
+	}
+	if r.onLink {
+		out.Flags = unix.RTNH_F_ONLINK
+	}
 	return out
 }
 
@@ -50,7 +79,7 @@ func decodeRoute(m []byte) (r listed, ok bool) {
 		binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED != 0 {
 		return r, false
 	}
-	r.kind, r.onLink = int(m[7]), binary.NativeEndian.Uint32(m[8:])&unix.RTNH_F_ONLINK != 0
+	r.kind, r.tos, r.onLink = int(m[7]), int(m[3]), binary.NativeEndian.Uint32(m[8:])&unix.RTNH_F_ONLINK != 0
 	r.Type, r.Table, r.Protocol, r.Scope = routeTypes[r.kind], int(m[4]), int(m[5]), int(m[6])
 	to := netip.IPv4Unspecified()
 	if m[0] == unix.AF_INET6 {

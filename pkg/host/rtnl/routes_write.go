@@ -77,15 +77,15 @@ func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 	if err != nil {
 		return err
 	}
-	have, err := w.net.handles(ctx, r.Table)
+	have, err := w.net.listed(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
 	for _, o := range have {
-		if int(o.Protocol) != RouteProtocol || !routeFrom(o, nil).SameKey(r) {
+		if o.Protocol != RouteProtocol || !o.SameKey(r) {
 			continue
 		}
-		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := rt.RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s: %w", r.Dst, err)
 		}
 		sys.Changed(w.log, "route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))
@@ -95,38 +95,24 @@ func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 
 // routeTo is a route in the library's terms.
 func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
-	out := &netlink.Route{
-		Dst:      sys.IPNet(r.Dst),
-		Table:    r.Table,
-		Priority: r.Metric,
-		Protocol: netlink.RouteProtocol(r.Protocol),
-		Scope:    netlink.Scope(r.Scope),
-		MTU:      r.MTU,
-		Src:      r.Source.AsSlice(),
-	}
+	out := listed{Route: r, nextHop: nextHop{gateway: r.Gateway, onLink: r.OnLink}}
 	for number, name := range routeTypes {
 		if name == r.Type {
-			out.Type = number
+			out.kind = number
 		}
 	}
-	if out.Type == 0 {
+	if out.kind == 0 {
 		return nil, fmt.Errorf("unknown type %q (unicast, blackhole, unreachable, prohibit, throw, local)", r.Type)
 	}
-	if r.Gateway.IsValid() {
-		if r.Gateway.Is4() != r.Dst.Addr().Is4() {
-			return nil, fmt.Errorf("the next hop %s is of another family", r.Gateway)
-		}
-		out.Gw = r.Gateway.AsSlice()
-	}
-	if r.OnLink {
-		out.Flags = unix.RTNH_F_ONLINK
+	if r.Gateway.IsValid() && !out.ofItsFamily() {
+		return nil, fmt.Errorf("the next hop %s is of another family", r.Gateway)
 	}
 	if r.Link != "" {
 		l, err := w.net.Link(ctx, r.Link)
 		if err != nil {
 			return nil, err
 		}
-		out.LinkIndex = l.Index
+		out.link = l.Index
 	}
-	return out, nil
+	return out.handle(), nil
 }

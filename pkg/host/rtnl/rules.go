@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
@@ -56,6 +58,16 @@ func ruleFrom(r netlink.Rule) Rule {
 	out.Narrow = r.Invert || r.Dport != nil || r.Sport != nil || r.IPProto > 0 || r.UIDRange != nil ||
 		r.Tos != 0 || r.TunID != 0 || r.SuppressPrefixlen >= 0 || r.SuppressIfgroup >= 0
 	return out
+}
+
+// prefixFrom is the reverse of [sys.IPNet].
+func prefixFrom(n *net.IPNet) netip.Prefix {
+	if n == nil {
+		return netip.Prefix{}
+	}
+	addr, _ := netip.AddrFromSlice(n.IP)
+	bits, _ := n.Mask.Size()
+	return netip.PrefixFrom(addr, bits)
 }
 
 // Canonical is the rule as the kernel will show it.

@@ -55,15 +55,15 @@ func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
-	have, err := w.net.handles(ctx, r.Table)
+	have, err := w.net.listed(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
 	for _, o := range have {
-		if routeFrom(o, names) != r {
+		if o.on(names) != r {
 			continue
 		}
-		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := rt.RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
 		}
 		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table),

@@ -14,7 +14,10 @@ func TestForeignRoutesGoExactlyAndTheMachinesStay(t *testing.T) {
 		"route add default via 192.0.2.1 proto boot", "route add 10.9.0.0/24 via 192.0.2.3 proto dhcp",
 		"route add 10.1.0.0/24 via 192.0.2.3 proto bird", "route add blackhole 10.2.0.0/24 proto bird",
 		"route add 10.1.0.0/24 via 192.0.2.4 proto bird metric 7", "route add 10.3.0.0/24 via 192.0.2.3 table 200 proto 80",
-		"-6 route add blackhole 2001:db8:2::/64 proto 80",
+		"-6 route add blackhole 2001:db8:2::/64 proto 80", "-6 addr add 2001:db8::2/64 dev up0 nodad",
+		"route add 10.4.0.0/24 proto bird nexthop via 192.0.2.3 nexthop via 192.0.2.4", "route add 10.5.0.0/24 via inet6 2001:db8::3 dev up0 proto bird",
+		"route add 10.6.0.0/24 via 192.0.2.3 proto bird", "route append 10.6.0.0/24 via 192.0.2.4 proto 81", "route add 10.6.0.0/24 tos 0x10 via 192.0.2.3 proto bird",
+		"-6 route add 2001:db8:4::/64 proto 80 nexthop via 2001:db8::3 nexthop via 2001:db8::4",
 	} {
 		ns.Run("ip", strings.Fields(line)...)
 	}
@@ -25,7 +28,7 @@ func TestForeignRoutesGoExactlyAndTheMachinesStay(t *testing.T) {
 		refused := 0
 		for _, r := range routes {
 			switch {
-			case r.Metric == 7:
+			case r.Metric == 7, r.Protocol == 81:
 				// stays: nobody names it
 			case r.Protocol == 12 || r.Protocol == 80:
 				ok(t, h.DelUnmanagedRoute(ctx, r))
@@ -41,12 +44,12 @@ func TestForeignRoutesGoExactlyAndTheMachinesStay(t *testing.T) {
 		}
 	})
 	left := ns.Run("ip", "route", "show", "table", "all") + ns.Run("ip", "-6", "route", "show", "table", "all")
-	for _, gone := range []string{"10.1.0.0/24 via 192.0.2.3", "blackhole", "10.3.0.0"} {
+	for _, gone := range []string{"10.1.0.0/24 via 192.0.2.3", "blackhole", "10.3.0.0", "10.4.0.0", "10.5.0.0", "10.6.0.0/24 via 192.0.2.3", "tos", "db8:4::"} {
 		if strings.Contains(left, gone) {
 			t.Errorf("still there: %s", gone)
 		}
 	}
-	for _, stays := range []string{"default via 192.0.2.1", "10.9.0.0/24", "10.1.0.0/24 via 192.0.2.4", "192.0.2.0/24 dev up0 proto kernel", "local 192.0.2.2"} {
+	for _, stays := range []string{"default via 192.0.2.1", "10.9.0.0/24", "10.1.0.0/24 via 192.0.2.4", "10.6.0.0/24 via 192.0.2.4", "192.0.2.0/24 dev up0 proto kernel", "local 192.0.2.2"} {
 		if !strings.Contains(left, stays) {
 			t.Errorf("gone: %s\n%s", stays, left)
 		}
