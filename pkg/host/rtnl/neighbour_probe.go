@@ -39,8 +39,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 		family = netlink.FAMILY_V6
 	}
 	look := func() (netlink.Neigh, error) {
-		list, err := sys.Dump(ctx, "neighbours",
-			func() ([]netlink.Neigh, error) { return rt.NeighList(l.Index, family) })
+		list, err := w.net.neighbours(ctx, l.Index, family)
 		for _, n := range list {
 			if got, _ := netip.AddrFromSlice(n.IP); got.Unmap() == addr.WithZone("") {
 				return n, err

@@ -25,35 +25,36 @@ type Neighbour struct {
 // What somebody wrote down or learnt elsewhere is no answer, and on links that resolve nobody there
 // is none. A checkpoint chooses from them whom it asks. It may be retried.
 func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
-	rt, err := n.rt(ctx)
-	if err != nil {
-		return nil, err
-	}
 	names, err := n.names(ctx)
 	if err != nil {
 		return nil, err
 	}
+	list, err := n.neighbours(ctx, 0, netlink.FAMILY_ALL)
+	if err != nil {
+		return nil, err
+	}
 	var out []Neighbour
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
-			return rt.NeighList(0, family)
-		})
-		if err != nil {
-			return nil, err
+	for _, e := range list {
+		addr, ok := netip.AddrFromSlice(e.IP)
+		link, learnt := names[e.LinkIndex], e.Flags&netlink.NTF_EXT_LEARNED != 0
+		if !ok || link == "" || learnt || e.State&answered == 0 {
+			continue
 		}
-		for _, e := range list {
-			addr, ok := netip.AddrFromSlice(e.IP)
-			link, learnt := names[e.LinkIndex], e.Flags&netlink.NTF_EXT_LEARNED != 0
-			if !ok || link == "" || learnt || e.State&answered == 0 {
-				continue
-			}
-			fresh := e.State&unix.NUD_REACHABLE != 0
-			out = append(out, Neighbour{Link: link, Addr: addr.Unmap(), Fresh: fresh})
-		}
+		fresh := e.State&unix.NUD_REACHABLE != 0
+		out = append(out, Neighbour{Link: link, Addr: addr.Unmap(), Fresh: fresh})
 	}
 	return sorted(out, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
 	}), nil
+}
+
+// neighbours are the entries of a link, 0: of all, in a family.
+func (n *Reader) neighbours(ctx context.Context, link, family int) ([]netlink.Neigh, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) { return rt.NeighList(link, family) })
 }
 
 // ForgetNeighbours removes what the kernel learnt of neighbours, which it then asks anew. An undo
@@ -65,19 +66,14 @@ func (w *Writer) ForgetNeighbours(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
-			return rt.NeighList(0, family)
-		})
-		errs = append(errs, err)
-		for _, e := range list {
-			if e.State&unasked != 0 || e.Flags&netlink.NTF_EXT_LEARNED != 0 {
-				continue
-			}
-			if err := rt.NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
-				errs = append(errs, fmt.Errorf("forget neighbour %s: %w", e.IP, err))
-			}
+	list, err := w.net.neighbours(ctx, 0, netlink.FAMILY_ALL)
+	errs := []error{err}
+	for _, e := range list {
+		if e.State&unasked != 0 || e.Flags&netlink.NTF_EXT_LEARNED != 0 {
+			continue
+		}
+		if err := rt.NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, fmt.Errorf("forget neighbour %s: %w", e.IP, err))
 		}
 	}
 	return errors.Join(errs...)
