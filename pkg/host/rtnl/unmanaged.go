@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
@@ -125,27 +124,22 @@ func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("bring back the rule for local addresses: %w", err)
 	}
-	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		number := 4
-		if family == netlink.FAMILY_V6 {
-			number = 6
-		}
-		local := netlink.NewRule()
-		local.Family, local.Priority, local.Table, local.Protocol = family, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_KERNEL
-		if LocalRulePriority(rules, number) != 0 {
-			if err := rt.RuleAdd(local); err != nil && !errors.Is(err, unix.EEXIST) {
-				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", number, err)
+	for _, family := range []int{4, 6} {
+		local := Rule{Family: family, Table: unix.RT_TABLE_LOCAL, Protocol: unix.RTPROT_KERNEL}
+		if LocalRulePriority(rules, family) != 0 {
+			if err := rt.RuleAdd(ruleTo(local)); err != nil && !errors.Is(err, unix.EEXIST) {
+				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", family, err)
 			}
 		}
 		for _, r := range rules {
-			if r.Family != number || r.Table != unix.RT_TABLE_LOCAL || r.Priority == 0 || !r.unselective() {
+			if r.Family != family || r.Table != unix.RT_TABLE_LOCAL || r.Priority == 0 || !r.unselective() {
 				continue
 			}
 			if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
-				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", number, r.Priority,
+				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", family, r.Priority,
 					err)
 			}
-			sys.Changed(w.log, "rule for local addresses brought back", zap.Int("family", number),
+			sys.Changed(w.log, "rule for local addresses brought back", zap.Int("family", family),
 				zap.Int("from", r.Priority))
 		}
 	}
