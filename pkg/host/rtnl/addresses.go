@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
@@ -99,11 +98,7 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 	if err != nil {
 		return fmt.Errorf("set address %s: %w", prefix, err)
 	}
-	addr := &netlink.Addr{IPNet: sys.IPNet(prefix)}
-	if prefix.Addr().Is6() {
-		addr.Flags = unix.IFA_F_NODAD
-	}
-	switch err := rt.AddrAdd(l.handle(), addr); {
+	switch err := rt.AddrAdd(l.handle(), sys.Address(prefix)); {
 	case errors.Is(err, unix.EEXIST):
 		return nil
 	case errors.Is(err, unix.EACCES) && prefix.Addr().Is6():
@@ -142,7 +137,7 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 	if !slices.ContainsFunc(had, func(a Address) bool { return a.Prefix == prefix }) {
 		return nil
 	}
-	if err := rt.AddrDel(l.handle(), &netlink.Addr{IPNet: sys.IPNet(prefix)}); err != nil &&
+	if err := rt.AddrDel(l.handle(), sys.Address(prefix)); err != nil &&
 		!errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}

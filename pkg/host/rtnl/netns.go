@@ -48,7 +48,7 @@ func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unshare: %w", err)
 		}
-		if err := loopbackUp(); err != nil {
+		if err := plugIn(&netlink.Handle{}, "lo", nil); err != nil {
 			return err
 		}
 		if err := unix.Mount("/proc/thread-self/ns/net", fmt.Sprintf("/proc/thread-self/fd/%d", file), "none",
@@ -103,21 +103,4 @@ func InNetNS(path string, f func() error) error {
 		}
 		return f()
 	})
-}
-
-// loopbackUp brings lo up in the namespace of the calling thread.
-func loopbackUp() error {
-	rt, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return fmt.Errorf("open rtnetlink: %w", err)
-	}
-	defer rt.Close()
-	lo, err := rt.LinkByName("lo")
-	if err != nil {
-		return fmt.Errorf("find lo: %w", err)
-	}
-	if err := rt.LinkSetUp(lo); err != nil {
-		return fmt.Errorf("bring lo up: %w", err)
-	}
-	return nil
 }

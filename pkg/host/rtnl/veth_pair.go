@@ -9,7 +9,6 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
@@ -41,19 +40,15 @@ func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
 	sys.Changed(w.log, "link made", zap.String("link", c.Name), zap.String("kind", "veth"))
-	err = InNetNS(c.NetNS, func() error {
-		there, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
-			return fmt.Errorf("open rtnetlink: %w", err)
-		}
-		defer there.Close()
-		return plugIn(there, "eth0", c.There)
-	})
+	err = plugIn(rt, c.Name, c.Here)
 	if err == nil {
-		err = plugIn(rt, c.Name, c.Here)
-	}
-	if err == nil {
-		err = InNetNS(c.NetNS, func() error { return defaultRoutes(c.Here) })
+		err = InNetNS(c.NetNS, func() error {
+			there := &netlink.Handle{} // of the thread's namespace
+			if err := plugIn(there, "eth0", c.There); err != nil {
+				return err
+			}
+			return defaultRoutes(there, c.Here)
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
@@ -68,11 +63,7 @@ func plugIn(rt *netlink.Handle, name string, addrs []netip.Prefix) error {
 		return fmt.Errorf("find %s: %w", name, err)
 	}
 	for _, a := range addrs {
-		addr := &netlink.Addr{IPNet: sys.IPNet(a)}
-		if a.Addr().Is6() {
-			addr.Flags = unix.IFA_F_NODAD
-		}
-		if err := rt.AddrAdd(l, addr); err != nil {
+		if err := rt.AddrAdd(l, sys.Address(a)); err != nil {
 			return fmt.Errorf("set address %s on %s: %w", a, name, err)
 		}
 	}
@@ -82,13 +73,8 @@ func plugIn(rt *netlink.Handle, name string, addrs []netip.Prefix) error {
 	return nil
 }
 
-// defaultRoutes gives the namespace of the calling thread its way out.
-func defaultRoutes(gateways []netip.Prefix) error {
-	rt, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return fmt.Errorf("open rtnetlink: %w", err)
-	}
-	defer rt.Close()
+// defaultRoutes gives a namespace its way out.
+func defaultRoutes(rt *netlink.Handle, gateways []netip.Prefix) error {
 	for _, gw := range gateways {
 		if err := rt.RouteAdd(&netlink.Route{Gw: net.IP(gw.Addr().AsSlice())}); err != nil {
 			return fmt.Errorf("set the default route by %s: %w", gw.Addr(), err)

@@ -2,30 +2,24 @@ package sandbox
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // addUplink gives the empty network namespace what every node has: lo, and
 // an uplink eth0 with addresses and default routes. Its other end, "outside",
 // is a link of the same namespace that answers nobody.
 func addUplink(addresses []netip.Prefix) error {
-	lo, err := netlink.LinkByName("lo")
-	if err != nil {
-		return fmt.Errorf("find lo: %w", err)
-	}
-	if err := netlink.LinkSetUp(lo); err != nil {
-		return fmt.Errorf("set lo up: %w", err)
-	}
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = "eth0"
 	veth := &netlink.Veth{LinkAttrs: attrs, PeerName: "outside"}
 	if err := netlink.LinkAdd(veth); err != nil {
 		return fmt.Errorf("add eth0: %w", err)
 	}
-	for _, name := range []string{"outside", "eth0"} {
+	for _, name := range []string{"lo", "outside", "eth0"} {
 		link, err := netlink.LinkByName(name)
 		if err != nil {
 			return fmt.Errorf("find %s: %w", name, err)
@@ -43,11 +37,7 @@ func addUplink(addresses []netip.Prefix) error {
 }
 
 func addAddress(link netlink.Link, prefix netip.Prefix) error {
-	bits := prefix.Addr().BitLen()
-	// IFA_F_NODAD
-	addr := &netlink.Addr{IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), bits)},
-		Flags: 0x02}
-	if err := netlink.AddrAdd(link, addr); err != nil {
+	if err := netlink.AddrAdd(link, sys.Address(prefix)); err != nil {
 		return fmt.Errorf("add %s: %w", prefix, err)
 	}
 	// The first address of the subnet plays the router.
@@ -55,9 +45,7 @@ func addAddress(link netlink.Link, prefix netip.Prefix) error {
 	if gateway == prefix.Addr() {
 		gateway = gateway.Next()
 	}
-	all := &net.IPNet{IP: make(net.IP, bits/8), Mask: net.CIDRMask(0, bits)}
-	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all,
-		Gw: gateway.AsSlice()}); err != nil {
+	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: gateway.AsSlice()}); err != nil {
 		return fmt.Errorf("add the default route by %s: %w", gateway, err)
 	}
 	return nil
