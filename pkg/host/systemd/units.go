@@ -124,6 +124,15 @@ const (
 // unitProperties are those of systemd's Unit interface that matter here.
 type unitProperties map[string]dbus.Variant
 
+// store reads one into to. One that systemd has not is an error.
+func (p unitProperties) store(name string, to any) error {
+	v, known := p[name]
+	if !known {
+		return errors.New("systemd has none")
+	}
+	return v.Store(to)
+}
+
 // Unit describes a unit. Load "not-found" is no error. [sys.ErrNoLiveState] where no systemd runs.
 func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
@@ -168,7 +177,7 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 		"StateChangeTimestampMonotonic":  &state.ChangedUS,
 		"InactiveExitTimestampMonotonic": &started, "ConditionTimestampMonotonic": &judged, "ConditionResult": &allowed,
 	} {
-		if err := p[property].Store(into); err != nil {
+		if err := p.store(property, into); err != nil {
 			return UnitState{}, fmt.Errorf("read property %s: %w", property, err)
 		}
 	}
@@ -180,7 +189,7 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	}
 	state.StartedUS = started
 	var invocation []byte
-	if p["InvocationID"].Store(&invocation) == nil {
+	if p.store("InvocationID", &invocation) == nil {
 		state.Invocation = hex.EncodeToString(invocation)
 	} else {
 		state.Invocation = strconv.FormatUint(started, 10)

@@ -34,3 +34,15 @@ func TestExplainUnitNamesIt(t *testing.T) {
 		}
 	}
 }
+
+// A property that a systemd does not have yet, as one before 232 no InvocationID, is none.
+func TestPropertyThatSystemdHasNot(t *testing.T) {
+	var got []byte
+	p := unitProperties{"InvocationID": dbus.MakeVariant([]byte{1})}
+	if err := p.store("Other", &got); err == nil || got != nil {
+		t.Errorf("read %v: %v", got, err)
+	}
+	if err := p.store("InvocationID", &got); err != nil || len(got) != 1 {
+		t.Errorf("read %v: %v", got, err)
+	}
+}
