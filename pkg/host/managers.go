@@ -140,17 +140,17 @@ func networkManagerSetup(ctx context.Context, link string) (setup Setup, err err
 			return err
 		}
 		var state, flags uint32
-		if err := getNM(ctx, b, device, "Device", "State", &state); err != nil {
+		if err := b.Property(ctx, managerNM, device, managerNM+".Device", "State", &state); err != nil {
 			return err
 		}
 		if setup = setupNM(state); setup != SetupDone {
 			return nil
 		}
 		var active dbus.ObjectPath
-		if err := getNM(ctx, b, device, "Device", "ActiveConnection", &active); err != nil {
+		if err := b.Property(ctx, managerNM, device, managerNM+".Device", "ActiveConnection", &active); err != nil {
 			return err
 		}
-		if err := getNM(ctx, b, active, "Connection.Active", "StateFlags", &flags); err != nil {
+		if err := b.Property(ctx, managerNM, active, managerNM+".Connection.Active", "StateFlags", &flags); err != nil {
 			return err
 		}
 		if flags&externalNM != 0 {
@@ -167,16 +167,6 @@ func networkManagerSetup(ctx context.Context, link string) (setup Setup, err err
 // externalNM is of a connection that NetworkManager has made up for what others did to a link that
 // it does not set up (NMActivationStateFlags).
 const externalNM = 0x80
-
-// getNM reads a property of one of NetworkManager's objects.
-func getNM(ctx context.Context, b *systemd.Bus, path dbus.ObjectPath, of, name string, to any) error {
-	var v dbus.Variant
-	if err := b.Call(ctx, managerNM, path, "org.freedesktop.DBus.Properties.Get", managerNM+"."+of,
-		name).Store(&v); err != nil {
-		return err
-	}
-	return v.Store(to)
-}
 
 // setupNM says what a device's state means (NMDeviceState).
 func setupNM(state uint32) Setup {

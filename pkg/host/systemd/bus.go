@@ -25,7 +25,7 @@ const (
 const (
 	managerName  = "org.freedesktop.systemd1"
 	managerPath  = dbus.ObjectPath("/org/freedesktop/systemd1")
-	managerIface = "org.freedesktop.systemd1.Manager."
+	managerIface = managerName + ".Manager"
 )
 
 // noAutoStart says that a message must not start anybody who does not run.
@@ -34,7 +34,7 @@ const noAutoStart = dbus.FlagNoAutoStart
 // Bus is a connection to systemd, with the jobs that are waited for.
 type Bus struct {
 	conn     *dbus.Conn
-	listener busListener // gets what is no job's end; nil: nobody
+	listener *Signals // gets what is no job's end; nil: nobody
 
 	mu       sync.Mutex
 	starting int                               // calls that may have a job whose name is not known yet
@@ -43,20 +43,13 @@ type Bus struct {
 	closed   bool
 }
 
-// busListener gets signals, and the end of the connection. It runs on the connection's reader: it
-// does not block.
-type busListener interface {
-	signal(name string, s *dbus.Signal)
-	hungUp()
-}
-
 // busTimeout bounds what a pass waits for a systemd that takes no calls.
 const busTimeout = 10 * time.Second
 
 var errBusSilent = fmt.Errorf("it did not answer within %s", busTimeout)
 
 // dialBus connects and authenticates. Private sockets get no Hello.
-func dialBus(ctx context.Context, path string, private bool, listener busListener) (*Bus, error) {
+func dialBus(ctx context.Context, path string, private bool, listener *Signals) (*Bus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()
 	var d net.Dialer
@@ -93,7 +86,7 @@ func dialBus(ctx context.Context, path string, private bool, listener busListene
 
 // manager calls a method of systemd's manager.
 func (b *Bus) manager(ctx context.Context, method string, args ...any) *dbus.Call {
-	return b.conn.Object(managerName, managerPath).CallWithContext(ctx, managerIface+method, noAutoStart, args...)
+	return b.Call(ctx, managerName, managerPath, managerIface+"."+method, args...)
 }
 
 // listen makes the message bus pass JobRemoved on. On a private socket
@@ -102,15 +95,19 @@ func (b *Bus) listen(ctx context.Context, private bool) error {
 	if private {
 		return nil
 	}
-	match := "type='signal',interface='org.freedesktop.systemd1.Manager',member='JobRemoved',path='/org/freedesktop/systemd1'"
-	if err := b.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", noAutoStart,
-		match).Err; err != nil {
-		return fmt.Errorf("listen for systemd's jobs: %w", err)
+	err := b.match(ctx, "type='signal',interface='"+managerIface+"',member='JobRemoved',path='/org/freedesktop/systemd1'")
+	if err == nil {
+		err = b.manager(ctx, "Subscribe").Err
 	}
-	if err := b.manager(ctx, "Subscribe").Err; err != nil {
+	if err != nil {
 		return fmt.Errorf("listen for systemd's jobs: %w", err)
 	}
 	return nil
+}
+
+// match makes the message bus pass on the signals that a rule says.
+func (b *Bus) match(ctx context.Context, rule string) error {
+	return b.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", noAutoStart, rule).Err
 }
 
 // DeliverSignal implements [dbus.SignalHandler]: it runs on the connection's
@@ -201,6 +198,15 @@ func (b *Bus) Call(
 	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
 ) *dbus.Call {
 	return b.conn.Object(name, path).CallWithContext(ctx, method, noAutoStart, args...)
+}
+
+// Property reads a property of an object into to, which stays as it is where there is none.
+func (b *Bus) Property(ctx context.Context, name string, path dbus.ObjectPath, iface, property string, to any) error {
+	var v dbus.Variant
+	if err := b.Call(ctx, name, path, properties+"Get", iface, property).Store(&v); err != nil {
+		return err
+	}
+	return v.Store(to)
 }
 
 // OnSystemBus talks to a program of the host over the system bus.

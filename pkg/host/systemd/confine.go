@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
 )
 
@@ -98,14 +97,8 @@ func confined(unit string, systemd int) (list []unitProperty) {
 
 // release is systemd's, such as 252; 0 where it does not say.
 func (b *Bus) release(ctx context.Context) int {
-	var v dbus.Variant
-	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get",
-		noAutoStart,
-		strings.TrimSuffix(managerIface, "."), "Version")
-	if call.Store(&v) != nil {
-		return 0
-	}
-	said, _ := v.Value().(string)
+	said := ""
+	_ = b.Property(ctx, managerName, managerPath, managerIface, "Version", &said)
 	digits := strings.IndexFunc(said+".", func(r rune) bool { return r < '0' || r > '9' })
 	n, _ := strconv.Atoi(said[:digits]) // such as "252.39-1~deb12u2"
 	return n

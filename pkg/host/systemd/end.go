@@ -39,15 +39,19 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	if err != nil {
 		return end
 	}
-	object := b.conn.Object(managerName, unitPath(name))
 	// looks at one that systemd starts again and again: while it is being started there is no end
 	// to see
 	const flaps = 20
 	for range flaps {
-		own := ownProperties(ctx, object, name)
-		end.Result, _ = own["Result"].Value().(string)
-		end.Code = exitOf(integer(own["ExecMainCode"]), integer(own["ExecMainStatus"]))
-		if end.Result != "success" || integer(own["NRestarts"]) == 0 || !sys.Sleep(ctx, 50*time.Millisecond) {
+		own, _ := b.properties(ctx, name, ownInterface(name)) // all as they are at one moment, of one run
+		var code, status, restarts int
+		end.Result = ""
+		for property, into := range map[string]any{"Result": &end.Result, "ExecMainCode": &code,
+			"ExecMainStatus": &status, "NRestarts": &restarts} {
+			_ = own.store(property, into) // other kinds of units have none
+		}
+		end.Code = exitOf(code, status)
+		if end.Result != "success" || restarts == 0 || !sys.Sleep(ctx, 50*time.Millisecond) {
 			break
 		}
 	}
@@ -58,16 +62,16 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 }
 
 // OwnUnit is the unit that this process is part of, or "".
-func (u *Reader) OwnUnit(ctx context.Context) string {
+func (u *Reader) OwnUnit(ctx context.Context) (name string) {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return ""
 	}
 	var at dbus.ObjectPath
-	if b.manager(ctx, "GetUnitByPID", uint32(os.Getpid())).Store(&at) != nil {
-		return ""
+	if b.manager(ctx, "GetUnitByPID", uint32(os.Getpid())).Store(&at) == nil {
+		_ = b.Property(ctx, managerName, at, unitIface, "Id", &name)
 	}
-	return textProperty(ctx, b.conn.Object(managerName, at), unitIface, "Id")
+	return name
 }
 
 // exitOf says in words what waitid(2) reports of a process.
@@ -80,17 +84,6 @@ func exitOf(code, status int) string {
 		return "signal: " + syscall.Signal(status).String()
 	}
 	return ""
-}
-
-// integer is that of a property, or 0.
-func integer(v dbus.Variant) int {
-	switch n := v.Value().(type) {
-	case int32:
-		return int(n)
-	case uint32:
-		return int(n)
-	}
-	return 0
 }
 
 // lastJournal are the last lines that the last run of a unit wrote; of a program that could not be

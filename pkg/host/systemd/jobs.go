@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/godbus/dbus/v5"
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -107,9 +106,7 @@ func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bo
 	default:
 		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, w.lastResult(ctx, name), name)
 	}
-	if log := w.log; log != nil {
-		log.Debug("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
-	}
+	sys.Changed(w.log, "unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
 	return nil
 }
 
@@ -147,38 +144,27 @@ func (w *Writer) lastResult(ctx context.Context, name string) string {
 
 // DaemonReload makes systemd read its unit files again.
 func (w *Writer) DaemonReload(ctx context.Context) error {
-	return w.manage(ctx, "reload unit files", "", func(b *Bus) *dbus.Call { return b.manager(ctx, "Reload") })
+	return w.manage(ctx, "reload unit files", "", "Reload")
 }
 
 // EnableUnit makes the links that a unit's [Install] section asks for. It does
 // not start it. Links that are there are success; one to another file is replaced.
 func (w *Writer) EnableUnit(ctx context.Context, name string) error {
-	return w.manage(ctx, "enable unit "+name, name, func(b *Bus) *dbus.Call {
-		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
-	})
+	return w.manage(ctx, "enable unit "+name, name, "EnableUnitFiles", []string{name}, false, true)
 }
 
 // DisableUnit removes all links to a unit file. It does not stop it.
 func (w *Writer) DisableUnit(ctx context.Context, name string) error {
-	return w.manage(ctx, "disable unit "+name, name, func(b *Bus) *dbus.Call {
-		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
-	})
+	return w.manage(ctx, "disable unit "+name, name, "DisableUnitFiles", []string{name}, false)
 }
 
 // MaskUnit links a unit to /dev/null, or takes that link away, and makes
 // systemd know of it.
 func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
-	verb := "unmask unit "
-	if masked {
-		verb = "mask unit "
+	if !masked {
+		return w.unmask(ctx, name, false)
 	}
-	err := w.manage(ctx, verb+name, name, func(b *Bus) *dbus.Call {
-		if masked {
-			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)
-		}
-		return b.manager(ctx, "UnmaskUnitFiles", []string{name}, false)
-	})
-	if err != nil {
+	if err := w.manage(ctx, "mask unit "+name, name, "MaskUnitFiles", []string{name}, false, false); err != nil {
 		return err
 	}
 	return w.DaemonReload(ctx)
@@ -186,28 +172,28 @@ func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 
 // Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
 func (w *Writer) Unmask(ctx context.Context, name string) error {
-	for _, runtime := range []bool{false, true} {
-		err := w.manage(ctx, "unmask unit "+name, name, func(b *Bus) *dbus.Call {
-			return b.manager(ctx, "UnmaskUnitFiles", []string{name}, runtime)
-		})
-		if err != nil {
+	return w.unmask(ctx, name, false, true)
+}
+
+// unmask takes masks away: true is that of this boot alone.
+func (w *Writer) unmask(ctx context.Context, name string, runtime ...bool) error {
+	for _, one := range runtime {
+		if err := w.manage(ctx, "unmask unit "+name, name, "UnmaskUnitFiles", []string{name}, one); err != nil {
 			return err
 		}
 	}
 	return w.DaemonReload(ctx)
 }
 
-// manage calls systemd's manager once, about a unit or, with "", about all.
-func (w *Writer) manage(ctx context.Context, verb, name string, call func(*Bus) *dbus.Call) error {
+// manage calls a method of systemd's manager, about a unit or, with "", about all.
+func (w *Writer) manage(ctx context.Context, verb, name, method string, args ...any) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	if err := call(b).Err; err != nil {
+	if err := b.manager(ctx, method, args...).Err; err != nil {
 		return fmt.Errorf("%s: %w", verb, explainUnit(name, err))
 	}
-	if log := w.log; log != nil {
-		log.Debug(verb)
-	}
+	sys.Changed(w.log, verb)
 	return nil
 }

@@ -62,8 +62,7 @@ func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 		if u.asked[rule] {
 			return nil
 		}
-		if err := u.bus.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", noAutoStart,
-			sender+rule).Err; err != nil {
+		if err := u.bus.match(ctx, sender+rule); err != nil {
 			return fmt.Errorf("listen to systemd: %w", sys.Cause(ctx, err))
 		}
 		u.asked[rule] = true
@@ -101,7 +100,7 @@ func (u *Signals) Close() error {
 	return nil
 }
 
-// signal implements [busListener].
+// signal is called by the connection's reader: it does not block.
 func (u *Signals) signal(name string, s *dbus.Signal) {
 	aim := u.aim.Load()
 	if aim == nil {
@@ -123,7 +122,8 @@ func (u *Signals) signal(name string, s *dbus.Signal) {
 	}
 }
 
-// hungUp implements [busListener]: systemd closes its connections when it executes itself anew.
+// hungUp is called likewise at the connection's end: systemd closes its connections when it
+// executes itself anew.
 func (u *Signals) hungUp() {
 	if u.aim.Load() != nil {
 		u.Lost(errBusLost)

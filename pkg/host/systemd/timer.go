@@ -37,6 +37,13 @@ func property(name string, value any) unitProperty {
 	return unitProperty{name, dbus.MakeVariant(value)}
 }
 
+// transient are the properties of a unit that is made for a moment. It ends with the machine, or
+// else does its work while that shuts down, too.
+func transient(description string, ends bool, more ...unitProperty) []unitProperty {
+	return append(more, property("Description", description), property("DefaultDependencies", ends),
+		property("CollectMode", "inactive-or-failed"))
+}
+
 // StartTimer makes a transient timer NAME.timer that runs a command as NAME.service once, after the
 // given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
@@ -60,45 +67,40 @@ func (w *Writer) StartWatch(
 func (w *Writer) startTimer(
 	ctx context.Context, name, description, unit string, after time.Duration, ends bool, about string, command []string,
 ) error {
-	service := []unitProperty{
-		property("Description", description),
+	b, err := w.units.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("start timer %s: %w", name, err)
+	}
+	release := b.release(ctx)
+	service := transient(description, ends, // a shutdown that began must not hold an undo back
 		property("Type", "simple"),
 		property("Restart", "on-failure"),
 		property("RestartUSec", uint64(2*time.Second/time.Microsecond)),
 		property("StartLimitIntervalUSec", uint64(0)), // however often it fails
-		property("ExecStart", []execStart{{command[0], command, false}}),
-		property("DefaultDependencies", ends), // a shutdown that began must not hold an undo back
-		property("CollectMode", "inactive-or-failed"),
+		property("ExecStart", []execStart{{command[0], command, false}}))
+	service = append(service, confined(unit, release)...)
+	if release >= conditions {
+		service = append(service, property("Conditions", []condition{{Type: "ConditionPathExists", Value: about}}))
 	}
-	timer := []unitProperty{
-		property("Description", description),
-		property("AccuracyUSec", uint64(100*time.Millisecond/time.Microsecond)),
-		property("RemainAfterElapse", false),
-		property("DefaultDependencies", ends),
-		property("CollectMode", "inactive-or-failed"),
+	due := property("OnActiveSec", uint64(after/time.Microsecond))
+	if release >= 243 {
+		due = property("TimersMonotonic", []struct {
+			Base string
+			USec uint64
+		}{{"OnActiveSec", uint64(after / time.Microsecond)}})
 	}
-	start := func(b *Bus) *dbus.Call {
-		release := b.release(ctx)
-		due := property("OnActiveSec", uint64(after/time.Microsecond))
-		if release >= 243 {
-			due = property("TimersMonotonic", []struct {
-				Base string
-				USec uint64
-			}{{"OnActiveSec", uint64(after / time.Microsecond)}})
-		}
-		all := append(service, confined(unit, release)...)
-		if release >= conditions {
-			all = append(all, property("Conditions", []condition{{Type: "ConditionPathExists", Value: about}}))
-		}
-		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", append(timer, due),
-			[]auxUnit{{name + ".service", all}})
+	timer := transient(description, ends, due, property("AccuracyUSec", uint64(100*time.Millisecond/time.Microsecond)),
+		property("RemainAfterElapse", false))
+	start := func() error {
+		return w.manage(ctx, "start timer "+name, name, "StartTransientUnit", name+".timer", "replace", timer,
+			[]auxUnit{{name + ".service", service}})
 	}
-	err := w.manage(ctx, "start timer "+name, name, start)
+	err = start()
 	if isUnitThere(err) {
 		if err := w.StopTimer(ctx, name); err != nil {
 			return err
 		}
-		err = w.manage(ctx, "start timer "+name, name, start)
+		err = start()
 	}
 	return err
 }
@@ -116,14 +118,10 @@ func (w *Writer) TryService(
 	if err != nil {
 		return fmt.Errorf("try %s: %w", command[0], err)
 	}
-	service := append([]unitProperty{
-		property("Description", description),
-		property("Type", "oneshot"),
+	service := transient(description, false, property("Type", "oneshot"),
 		property("TimeoutStartUSec", uint64(limit/time.Microsecond)),
-		property("ExecStart", []execStart{{command[0], command, false}}),
-		property("DefaultDependencies", false),
-		property("CollectMode", "inactive-or-failed"),
-	}, confined(unit, b.release(ctx))...)
+		property("ExecStart", []execStart{{command[0], command, false}}))
+	service = append(service, confined(unit, b.release(ctx))...)
 	result, err := b.job(ctx, "StartTransientUnit", name+".service", "replace", service, []auxUnit{})
 	if err != nil {
 		return fmt.Errorf("try %s: %w", command[0], explainUnit(name+".service", err))

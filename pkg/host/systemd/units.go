@@ -121,8 +121,15 @@ const (
 	properties = "org.freedesktop.DBus.Properties."
 )
 
-// unitProperties are those of systemd's Unit interface that matter here.
+// unitProperties are what systemd has of a unit.
 type unitProperties map[string]dbus.Variant
+
+// properties are all of one interface of a unit, in one message: 0.25 ms for those of every unit,
+// where ten single ones take 0.9. Those of a service take 0.8 ms.
+func (b *Bus) properties(ctx context.Context, name, iface string) (p unitProperties, err error) {
+	err = b.Call(ctx, managerName, unitPath(name), properties+"GetAll", iface).Store(&p)
+	return p, err
+}
 
 // store reads one into to. One that systemd has not is an error.
 func (p unitProperties) store(name string, to any) error {
@@ -151,16 +158,14 @@ func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	return state, nil
 }
 
-// look asks systemd for all properties of the Unit interface in one message:
-// 0.25 ms, where ten single ones take 0.9. Those of Service take 0.8 ms.
+// look is Unit over the connection that there is.
 func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return UnitState{}, err
 	}
-	object := b.conn.Object(managerName, unitPath(name))
-	var p unitProperties
-	if err := object.CallWithContext(ctx, properties+"GetAll", noAutoStart, unitIface).Store(&p); err != nil {
+	p, err := b.properties(ctx, name, unitIface)
+	if err != nil {
 		return UnitState{}, err
 	}
 	state := UnitState{Name: name}
@@ -182,10 +187,9 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 		}
 	}
 	if state.Job = job.ID != 0; state.Job {
-		o := b.conn.Object(managerName, job.Path)
 		// "": it ended meanwhile
-		state.JobType, state.JobState = textProperty(ctx, o, jobIface, "JobType"),
-			textProperty(ctx, o, jobIface, "State")
+		_ = b.Property(ctx, managerName, job.Path, jobIface, "JobType", &state.JobType)
+		_ = b.Property(ctx, managerName, job.Path, jobIface, "State", &state.JobState)
 	}
 	state.StartedUS = started
 	var invocation []byte
@@ -195,10 +199,10 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 		state.Invocation = strconv.FormatUint(started, 10)
 	}
 	if state.Active == "failed" {
-		state.Result = ownProperty(ctx, object, name, "Result")
+		state.Result = b.ownText(ctx, name, "Result")
 	}
 	if state.Active == "inactive" && judged != 0 { // it was to be started since it was loaded
-		state.Ran = !allowed || started != 0 && ownProperty(ctx, object, name, "Type") == "oneshot"
+		state.Ran = !allowed || started != 0 && b.ownText(ctx, name, "Type") == "oneshot"
 	}
 	if state.Load == "not-found" {
 		return state, nil
@@ -218,20 +222,11 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	return state, nil
 }
 
-// ownProperty is a text that only units of one's kind have, as the Type of a
-// service and the Result of its last run, or "" where the kind has none.
-func ownProperty(ctx context.Context, object dbus.BusObject, name, property string) string {
-	return textProperty(ctx, object, ownInterface(name), property)
-}
-
-// ownProperties are all that only units of one's kind have, as they are at one moment, or none: of
-// a unit that systemd starts again and again, two questions have answers of two runs.
-func ownProperties(ctx context.Context, object dbus.BusObject, name string) unitProperties {
-	var p unitProperties
-	if object.CallWithContext(ctx, properties+"GetAll", noAutoStart, ownInterface(name)).Store(&p) != nil {
-		return nil
-	}
-	return p
+// ownText is a text that only units of one's kind have, as the Type of a service and the Result of
+// its last run, or "" where the kind has none.
+func (b *Bus) ownText(ctx context.Context, name, property string) (text string) {
+	_ = b.Property(ctx, managerName, unitPath(name), ownInterface(name), property, &text)
+	return text
 }
 
 // ownInterface is that of a kind of unit, as org.freedesktop.systemd1.Service.
@@ -243,17 +238,6 @@ func ownInterface(name string) string {
 	return managerName + "." + strings.ToUpper(kind[:1]) + kind[1:]
 }
 
-// textProperty is a text, or "" where there is none.
-func textProperty(ctx context.Context, object dbus.BusObject, iface, property string) string {
-	var v dbus.Variant
-	var text string
-	if object.CallWithContext(ctx, properties+"Get", noAutoStart, iface, property).Store(&v) != nil ||
-		v.Store(&text) != nil {
-		return ""
-	}
-	return text
-}
-
 // UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it
 // does not have it (before 250).
 func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
@@ -261,15 +245,10 @@ func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var v dbus.Variant
 	var at uint64
-	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", noAutoStart,
-		strings.TrimSuffix(managerIface, "."), "UnitsLoadTimestampMonotonic").Store(&v)
+	err = b.Property(ctx, managerName, managerPath, managerIface, "UnitsLoadTimestampMonotonic", &at)
 	if _, ok := errors.AsType[dbus.Error](err); ok {
 		return 0, nil
-	}
-	if err == nil {
-		err = v.Store(&at)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("ask when systemd read its units: %w", err)

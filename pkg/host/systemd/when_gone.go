@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-
-	"github.com/godbus/dbus/v5"
 )
 
 // StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this
@@ -17,16 +15,9 @@ func (w *Writer) StartWhenGone(ctx context.Context, name, description, file stri
 	if err != nil {
 		return nil, err
 	}
-	path := []unitProperty{
-		property("Description", description),
-		property("Paths", []struct{ Kind, Path string }{{"PathChanged", file}}),
-		property("DefaultDependencies", false),
-		property("CollectMode", "inactive-or-failed"),
-	}
-	err = w.manage(ctx, "start path "+name, name, func(b *Bus) *dbus.Call {
-		return b.manager(ctx, "StartTransientUnit", name+".path", "replace", path, []auxUnit{})
-	})
-	if err != nil {
+	path := transient(description, false, property("Paths", []struct{ Kind, Path string }{{"PathChanged", file}}))
+	if err := w.manage(ctx, "start path "+name, name, "StartTransientUnit", name+".path", "replace", path,
+		[]auxUnit{}); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
