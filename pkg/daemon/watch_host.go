@@ -178,10 +178,10 @@ func (w *hostWatch) named(what eventName) []tasks.Task {
 func (w *hostWatch) indexOwners() {
 	w.owners = map[eventName][]tasks.Task{}
 	for _, t := range w.converged.Tasks() {
-		for source, name := range tasks.InterestOf([]tasks.Task{t}).Names() {
+		tasks.InterestOf([]tasks.Task{t}).Names(func(source watch.Source, name string) {
 			at := eventName{source, name}
 			w.owners[at] = append(w.owners[at], t)
-		}
+		})
 	}
 }
 

@@ -77,7 +77,7 @@ func TestTheKernelSendsWhatIsAskedForAlone(t *testing.T) {
 				others++
 			}
 		}))
-		ok(t, h.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) { bytes += len(m) }))
+		ok(t, h.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, LinkQuestion(), func(m []byte) { bytes += len(m) }))
 		if others > 0 || bytes > 21*1250 {
 			t.Errorf("asked for the main table the kernel sent %d routes of others; of 21 links %d bytes, want less than 1,250 of each", others, bytes)
 		}

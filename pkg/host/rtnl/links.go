@@ -24,7 +24,7 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	links, err := sys.Dump(ctx, "links", func() ([]Link, error) {
 		var out []Link
 		var of []member
-		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
+		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, LinkQuestion(), func(m []byte) {
 			l, master := decodeLink(m)
 			if master != 0 {
 				of = append(of, member{len(out), master})
@@ -66,7 +66,7 @@ func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 
 // oneLink asks for the link with an index, or with a name as an attribute.
 func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err error) {
-	ask := append(linkQuestion(), name...)
+	ask := append(LinkQuestion(), name...)
 	binary.NativeEndian.PutUint32(ask[4:], uint32(index))
 	err = n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_ACK, ask, func(m []byte) {
 		out, master = decodeLink(m)
@@ -74,9 +74,9 @@ func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err erro
 	return out, master, err
 }
 
-// linkQuestion asks for links without their counters, which are most of what the kernel says of
+// LinkQuestion asks for links without their counters, which are most of what the kernel says of
 // them (RTEXT_FILTER_SKIP_STATS).
-func linkQuestion() []byte {
+func LinkQuestion() []byte {
 	return append(make([]byte, unix.SizeofIfInfomsg), sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
 }
 

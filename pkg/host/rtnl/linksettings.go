@@ -28,7 +28,7 @@ func (n *Reader) LinkSettings(ctx context.Context) (map[string]string, error) {
 	}
 	return sys.Dump(ctx, "the settings of links", func() (map[string]string, error) {
 		out, names := map[string]string{}, map[uint32]string{}
-		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
+		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, LinkQuestion(), func(m []byte) {
 			if len(m) < unix.SizeofIfInfomsg {
 				return
 			}

@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // linkCache is what links were like when they were last heard of. The kernel tells of a bridge at
@@ -30,21 +32,17 @@ func (l *linkCache) changed(aim *routeAim, m []byte, gone bool) string {
 	name, kind := "", ""
 	var sum maphash.Hash
 	sum.SetSeed(l.seed)
-	for attr, value := range netlinkAttributes(m, unix.SizeofIfInfomsg) {
+	sys.EachAttribute(m[unix.SizeofIfInfomsg:], func(attr uint16, _, value []byte) {
 		switch attr {
 		case unix.IFLA_IFNAME:
-			name = attributeText(value)
+			name = unix.ByteSliceToString(value)
 		case unix.IFLA_LINKINFO:
-			for in, text := range netlinkAttributes(value, 0) {
-				if in == unix.IFLA_INFO_KIND {
-					kind = attributeText(text)
-				}
-			}
+			kind = sys.AttributeText(value, unix.IFLA_INFO_KIND)
 		case unix.IFLA_MTU, unix.IFLA_ADDRESS, unix.IFLA_MASTER, unix.IFLA_IFALIAS:
 			_, _ = sum.Write([]byte{byte(attr)}) // a hash takes all
 			_, _ = sum.Write(value)
 		}
-	}
+	})
 	index := int32(binary.NativeEndian.Uint32(m[4:]))
 	if !aim.links[name] {
 		if old := l.names[index]; old != "" { // it has another name now

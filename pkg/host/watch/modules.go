@@ -14,16 +14,19 @@ import (
 // moduleWatch hears modules that come and go, by the kernel's uevents. Those of devices, of which
 // each pod brings several, are dropped before they wake anybody.
 type moduleWatch struct {
-	w      *Watcher
-	socket *multicast
-	aim    atomic.Pointer[map[string]bool]
+	multicast
+	aim atomic.Pointer[map[string]bool]
 }
 
-func newModuleWatch(w *Watcher) *moduleWatch { return &moduleWatch{w: w} }
+func newModuleWatch(w *Watcher) *moduleWatch {
+	const fromKernel = 1 // the group; udev's own is 2
+	u := &moduleWatch{multicast: multicast{w: w, source: Modules, protocol: unix.NETLINK_KOBJECT_UEVENT,
+		groups: []int{fromKernel}, filter: moduleEvents}}
+	u.heard, u.lost = u.handle, func() { w.trigger(Modules, "too many events", true) }
+	return u
+}
 
-func (u *moduleWatch) name() Source { return Modules }
-
-func (u *moduleWatch) set(i *Interest) (err error) {
+func (u *moduleWatch) set(i *Interest) error {
 	aim := map[string]bool{}
 	for _, m := range i.Modules {
 		aim[strings.ReplaceAll(m, "-", "_")] = true
@@ -34,22 +37,11 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 		}
 	}
 	u.aim.Store(&aim)
-	if u.socket != nil && !u.w.isUnwatched(Modules) {
-		return nil
+	if u.ended() && len(aim) > 0 {
+		return u.listen()
 	}
-	_ = u.socket.close() // what has ended has nothing to tell
-	u.socket = nil
-	if len(aim) == 0 {
-		return nil
-	}
-	lost := func() { u.w.trigger(Modules, "too many events", true) }
-	const fromKernel = 1 // the group; udev's own is 2
-	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.handle, lost,
-		func(err error) { u.w.lose(Modules, err) })
-	return err
+	return nil
 }
-
-func (u *moduleWatch) close() error { return u.socket.close() }
 
 // moduleEvents lets through what begins with add@/module/ or remove@/module/ (lib/kobject_uevent.c:
 // action, @ and path come first). Words are big-endian.

@@ -35,7 +35,7 @@ func TestModulesWake(t *testing.T) {
 	}
 	// Only a module that matters, or brings a key that does, is heard.
 	noError(t, u.set(&Interest{Sysctls: []string{"net.ipv4.ip_forward"}}))
-	if u.socket != nil {
+	if u.file != nil {
 		t.Error("it listens although nothing comes by a module")
 	}
 	noError(t, u.set(&Interest{Sysctls: []string{"net.bridge.bridge-nf-call-iptables"}}))

@@ -12,9 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// multicast is a netlink socket that hears what the kernel tells everybody.
+// multicast is a source that hears what the kernel tells everybody, by groups of a netlink
+// protocol, as far as filter (nil: all) lets it through. heard gets the bytes of each read, lost is
+// told that the kernel had to drop some. Both are called on one goroutine, which ends with
+// [multicast.close].
 type multicast struct {
-	file *os.File
+	w        *Watcher
+	source   Source
+	protocol int
+	groups   []int
+	filter   []bpf.Instruction
+	heard    func([]byte)
+	lost     func()
+
+	file *os.File // nil: it does not listen
 	done sync.WaitGroup
 }
 
@@ -27,40 +38,48 @@ const (
 	multicastMessage = 32 << 10
 )
 
-// openMulticast joins groups of a netlink protocol, those that filter (nil: all) lets through.
-// heard gets the bytes of each read, lost is told that the kernel had to drop some, ended that
-// there will be no more. All are called on one goroutine, which ends with [multicast.close].
-func openMulticast(
-	protocol int, groups []int, filter []bpf.Instruction, heard func([]byte), lost func(), ended func(error),
-) (*multicast, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
+func (m *multicast) name() Source { return m.source }
+
+// ended says that it does not listen. What has ended by itself is closed: it has nothing to tell.
+func (m *multicast) ended() bool {
+	if m.file != nil && !m.w.isUnwatched(m.source) {
+		return false
+	}
+	_ = m.close()
+	return true
+}
+
+// listen begins to listen.
+func (m *multicast) listen() error {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, m.protocol)
 	if err != nil {
-		return nil, fmt.Errorf("open netlink protocol %d: %w", protocol, err)
+		return fmt.Errorf("open netlink protocol %d: %w", m.protocol, err)
 	}
-	m := &multicast{file: os.NewFile(uintptr(fd), "netlink")}
-	if err := join(fd, groups, filter); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen to netlink protocol %d: %w", protocol, err), m.file.Close())
+	file := os.NewFile(uintptr(fd), "netlink")
+	if err := join(fd, m.groups, m.filter); err != nil {
+		return errors.Join(fmt.Errorf("listen to netlink protocol %d: %w", m.protocol, err), file.Close())
 	}
+	m.file = file
 	m.done.Go(func() {
 		whole := func(b []byte) {
 			if len(b) == multicastMessage { // cut short
-				lost()
+				m.lost()
 				return
 			}
-			heard(b)
+			m.heard(b)
 		}
 		dropped := func(err error) bool {
 			if errors.Is(err, unix.ENOBUFS) {
-				lost()
+				m.lost()
 				return true
 			}
 			return false
 		}
-		if err := readEvents(m.file, multicastMessage, whole, dropped); err != nil {
-			ended(err)
+		if err := readEvents(file, multicastMessage, whole, dropped); err != nil {
+			m.w.lose(m.source, err)
 		}
 	})
-	return m, nil
+	return nil
 }
 
 func join(fd int, groups []int, filter []bpf.Instruction) error {
@@ -95,13 +114,14 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 	return nil
 }
 
-// close ends the reading and waits for its end. The nil socket is closed.
+// close ends the reading and waits for its end.
 func (m *multicast) close() error {
-	if m == nil {
+	if m.file == nil {
 		return nil
 	}
 	err := m.file.Close()
 	m.done.Wait()
+	m.file = nil
 	return err
 }
 
@@ -119,20 +139,3 @@ func messages(b []byte) iter.Seq2[uint16, []byte] {
 		}
 	}
 }
-
-// netlinkAttributes are those of a message whose own header is head bytes long.
-func netlinkAttributes(b []byte, head int) iter.Seq2[uint16, []byte] {
-	return func(yield func(uint16, []byte) bool) {
-		for b = b[min(len(b), head):]; len(b) >= unix.SizeofRtAttr; {
-			size := int(binary.NativeEndian.Uint16(b))
-			kind := binary.NativeEndian.Uint16(b[2:]) &^ (unix.NLA_F_NESTED | unix.NLA_F_NET_BYTEORDER)
-			if size < unix.SizeofRtAttr || size > len(b) || !yield(kind, b[unix.SizeofRtAttr:size]) {
-				return
-			}
-			b = b[min(len(b), (size+3)&^3):]
-		}
-	}
-}
-
-// attributeText is a text attribute without the zero at its end.
-func attributeText(b []byte) string { return unix.ByteSliceToString(b) }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // ForwardNotifies says that the kernel tells of each change of the chains at the forward hook. Of
@@ -18,8 +19,7 @@ func ForwardNotifies() bool { return !firewall.LegacyForward() }
 
 // nftWatch hears changes of nf_tables.
 type nftWatch struct {
-	w      *Watcher
-	socket *multicast
+	multicast
 
 	mu  sync.Mutex
 	aim nftAim
@@ -43,10 +43,11 @@ type nftChain struct {
 }
 
 func newNFTWatch(w *Watcher) *nftWatch {
-	return &nftWatch{w: w, aim: nftAim{chains: map[nftChain]bool{}}}
+	n := &nftWatch{aim: nftAim{chains: map[nftChain]bool{}}, multicast: multicast{w: w, source: NFT,
+		protocol: unix.NETLINK_NETFILTER, groups: []int{unix.NFNLGRP_NFTABLES}}}
+	n.heard, n.lost = n.handle, n.forget
+	return n
 }
-
-func (n *nftWatch) name() Source { return NFT }
 
 func (n *nftWatch) set(i *Interest) error {
 	tables := map[nftKey]bool{}
@@ -56,10 +57,11 @@ func (n *nftWatch) set(i *Interest) error {
 	n.mu.Lock()
 	n.aim.tables, n.aim.forward = tables, i.Forward
 	n.mu.Unlock()
-	if n.socket == nil || n.w.isUnwatched(NFT) {
-		_ = n.socket.close() // what has ended has nothing to tell
-		n.socket = nil
-		if err := n.open(len(tables) == 0 && !i.Forward); err != nil {
+	if n.ended() && (len(tables) > 0 || i.Forward) {
+		if !firewall.Loaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
+			return errors.New("nf_tables is not loaded")
+		}
+		if err := n.listen(); err != nil {
 			return err
 		}
 	}
@@ -69,23 +71,12 @@ func (n *nftWatch) set(i *Interest) error {
 	return nil
 }
 
-// open begins to listen, unless there is nothing to hear.
-func (n *nftWatch) open(nothing bool) (err error) {
-	if nothing {
-		return nil
+// forget reads anew what was missed.
+func (n *nftWatch) forget() {
+	if err := n.learn(); err != nil {
+		n.w.note(NFT, err)
 	}
-	if !firewall.Loaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
-		return errors.New("nf_tables is not loaded")
-	}
-	lost := func() {
-		if err := n.learn(); err != nil {
-			n.w.note(NFT, err)
-		}
-		n.w.trigger(NFT, "too many events", true)
-	}
-	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.handle, lost,
-		func(err error) { n.w.lose(NFT, err) })
-	return err
+	n.w.trigger(NFT, "too many events", true)
 }
 
 // learn notes the chains that are at the forward hook. Those that come later are heard of.
@@ -101,8 +92,6 @@ func (n *nftWatch) learn() error {
 	}
 	return nil
 }
-
-func (n *nftWatch) close() error { return n.socket.close() }
 
 func (n *nftWatch) handle(b []byte) {
 	for kind, m := range messages(b) {
@@ -124,22 +113,16 @@ func (a *nftAim) concerns(kind uint16, m []byte) string {
 	if kind == unix.NFT_MSG_NEWGEN {
 		return ""
 	}
-	at, forward := nftChain{nftKey: nftKey{family: m[0]}}, kind == unix.NFT_MSG_DELTABLE
-	for attr, value := range netlinkAttributes(m, 4) {
-		switch {
-		case attr == unix.NFTA_TABLE_NAME:
-			at.table = attributeText(value)
-		case kind == unix.NFT_MSG_NEWCHAIN || kind == unix.NFT_MSG_DELCHAIN:
-			switch attr {
-			case unix.NFTA_CHAIN_NAME:
-				at.name = attributeText(value)
-			case unix.NFTA_CHAIN_HOOK:
-				forward = hookOf(value) == unix.NF_INET_FORWARD
-			}
-		case attr == unix.NFTA_RULE_CHAIN && (kind == unix.NFT_MSG_NEWRULE || kind == unix.NFT_MSG_DELRULE):
-			at.name = attributeText(value)
-			forward = a.chains[at]
-		}
+	body, forward := m[4:], kind == unix.NFT_MSG_DELTABLE
+	at := nftChain{nftKey: nftKey{m[0], sys.AttributeText(body, unix.NFTA_TABLE_NAME)}}
+	switch kind {
+	case unix.NFT_MSG_NEWCHAIN, unix.NFT_MSG_DELCHAIN:
+		at.name = sys.AttributeText(body, unix.NFTA_CHAIN_NAME)
+		hook := sys.Attribute(sys.Attribute(body, unix.NFTA_CHAIN_HOOK), unix.NFTA_HOOK_HOOKNUM)
+		forward = len(hook) == 4 && binary.BigEndian.Uint32(hook) == unix.NF_INET_FORWARD
+	case unix.NFT_MSG_NEWRULE, unix.NFT_MSG_DELRULE:
+		at.name = sys.AttributeText(body, unix.NFTA_RULE_CHAIN)
+		forward = a.chains[at]
 	}
 	if forward && kind == unix.NFT_MSG_NEWCHAIN {
 		a.chains[at] = true
@@ -148,14 +131,4 @@ func (a *nftAim) concerns(kind uint16, m []byte) string {
 		return at.table
 	}
 	return ""
-}
-
-// hookOf is the number of the hook that a chain is at; no hook's where the kernel does not say.
-func hookOf(hook []byte) uint32 {
-	for attr, value := range netlinkAttributes(hook, 0) {
-		if attr == unix.NFTA_HOOK_HOOKNUM && len(value) == 4 {
-			return binary.BigEndian.Uint32(value)
-		}
-	}
-	return unix.NF_INET_NUMHOOKS
 }

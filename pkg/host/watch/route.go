@@ -9,23 +9,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // routeWatch hears links, addresses, routes, rules and the sysctls of net.*.conf that the kernel
 // tells of (netconf). On a node pods come and go by the second, and their links, addresses and
 // routes with them: what is nobody's of the interest is dropped after a few comparisons.
 type routeWatch struct {
-	w      *Watcher
-	socket *multicast
-	aim    atomic.Pointer[routeAim]
-	links  *linkCache // this and what follows: of the reading goroutine
-	again  bool       // links are to be listed once more
+	multicast
+	aim   atomic.Pointer[routeAim]
+	links *linkCache // this and what follows: of the reading goroutine
+	again bool       // links are to be listed once more
 }
 
-func newRouteWatch(w *Watcher) *routeWatch { return &routeWatch{w: w, links: newLinkCache()} }
-
-func (r *routeWatch) name() Source { return Links }
+func newRouteWatch(w *Watcher) *routeWatch {
+	r := &routeWatch{multicast: multicast{w: w, source: Links, protocol: unix.NETLINK_ROUTE, groups: routeGroups}}
+	r.heard, r.lost = r.handle, r.forget
+	return r
+}
 
 // routeGroups are joined all: which of them matter changes with the interest, and what does not is
 // dropped cheaply.
@@ -35,41 +38,26 @@ var routeGroups = []int{
 	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE, unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
 }
 
-func (r *routeWatch) set(i *Interest) (err error) {
+func (r *routeWatch) set(i *Interest) error {
 	r.aim.Store(aimRoutes(i))
-	if r.socket != nil && !r.w.isUnwatched(Links) {
-		return r.ask()
-	}
-	_ = r.socket.close() // what has ended has nothing to tell
-	r.links = newLinkCache()
-	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.handle, r.lost,
-		func(err error) { r.w.lose(Links, err) }); err != nil {
-		return err
+	if r.ended() {
+		r.links = newLinkCache()
+		if err := r.listen(); err != nil {
+			return err
+		}
 	}
 	return r.ask()
 }
 
-func (r *routeWatch) close() error { return r.socket.close() }
-
 // ask has the kernel list all links on the same socket, among the events: so the numbers of links
 // are known in the order in which they change.
 func (r *routeWatch) ask() error {
-	const size = unix.NLMSG_HDRLEN + unix.SizeofIfInfomsg + unix.SizeofRtAttr + 4
-	msg := make([]byte, size)
-	binary.NativeEndian.PutUint32(msg, size)
-	binary.NativeEndian.PutUint16(msg[4:], unix.RTM_GETLINK)
-	binary.NativeEndian.PutUint16(msg[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	mask := msg[unix.NLMSG_HDRLEN+unix.SizeofIfInfomsg:]
-	const skipStats = 1 << 3 // RTEXT_FILTER_SKIP_STATS, linux/rtnetlink.h
-	binary.NativeEndian.PutUint16(mask, unix.SizeofRtAttr+4)
-	binary.NativeEndian.PutUint16(mask[2:], unix.IFLA_EXT_MASK)
-	binary.NativeEndian.PutUint32(mask[4:], skipStats)
-	_, err := r.socket.file.Write(msg)
+	_, err := r.file.Write(sys.Message(unix.RTM_GETLINK, unix.NLM_F_REQUEST|unix.NLM_F_DUMP, 0, rtnl.LinkQuestion()))
 	return err
 }
 
-// lost forgets what was known of links: it may not be so any more.
-func (r *routeWatch) lost() {
+// forget forgets what was known of links: it may not be so any more.
+func (r *routeWatch) forget() {
 	clear(r.links.seen)
 	r.w.trigger(Links, "too many events", true)
 	r.list()
@@ -194,11 +182,8 @@ func SysctlNotifies(key string) bool {
 }
 
 func (a *routeAim) address(m []byte) (Source, string) {
-	for kind, value := range netlinkAttributes(m, unix.SizeofIfAddrmsg) {
-		if kind != unix.IFA_LOCAL && kind != unix.IFA_ADDRESS {
-			continue
-		}
-		if ip, ok := netip.AddrFromSlice(value); ok && a.addresses[ip] {
+	for _, kind := range []uint16{unix.IFA_LOCAL, unix.IFA_ADDRESS} {
+		if ip, ok := netip.AddrFromSlice(sys.Attribute(behind(m, unix.SizeofIfAddrmsg), kind)); ok && a.addresses[ip] {
 			return Addresses, ip.String()
 		}
 	}
@@ -213,16 +198,11 @@ func (a *routeAim) route(m []byte) (Source, string) {
 	if m[0] == unix.AF_INET6 {
 		dst = netip.IPv6Unspecified()
 	}
-	for kind, value := range netlinkAttributes(m, unix.SizeofRtMsg) {
-		switch {
-		case kind == unix.RTA_DST:
-			if ip, ok := netip.AddrFromSlice(value); ok {
-				dst = ip
-			}
-		case kind == unix.RTA_TABLE && len(value) == 4:
-			table = int(binary.NativeEndian.Uint32(value))
-		}
+	body := behind(m, unix.SizeofRtMsg)
+	if ip, ok := netip.AddrFromSlice(sys.Attribute(body, unix.RTA_DST)); ok {
+		dst = ip
 	}
+	table = cmp.Or(sys.Number(sys.Attribute(body, unix.RTA_TABLE)), table)
 	prefix := netip.PrefixFrom(dst, int(m[1]))
 	if a.routes[routeKey{table, prefix}] {
 		return Routes, prefix.String()
@@ -234,12 +214,8 @@ func (a *routeAim) rule(m []byte) (Source, string) {
 	if len(m) == 0 || len(a.rules) == 0 {
 		return "", ""
 	}
-	priority := 0
-	for kind, value := range netlinkAttributes(m, unix.SizeofRtMsg) { // struct fib_rule_hdr is as long
-		if kind == unix.FRA_PRIORITY && len(value) == 4 {
-			priority = int(binary.NativeEndian.Uint32(value))
-		}
-	}
+	// struct fib_rule_hdr is as long as rtmsg
+	priority := sys.Number(sys.Attribute(behind(m, unix.SizeofRtMsg), unix.FRA_PRIORITY))
 	if a.rules[ruleKey{m[0], priority}] {
 		return Rules, "a rule of that priority"
 	}
@@ -249,17 +225,19 @@ func (a *routeAim) rule(m []byte) (Source, string) {
 // netconf tells which set of net.*.conf changed: -1 is "all", -2 "default" (linux/netconf.h).
 func (a *routeAim) netconf(m []byte, links *linkCache) (Source, string) {
 	const ifindex, headPadded = 1, 4 // NETCONFA_IFINDEX; struct netconfmsg is one byte
-	for kind, value := range netlinkAttributes(m, headPadded) {
-		if kind != ifindex || len(value) != 4 {
-			continue
-		}
-		of := "all"
-		if index := int32(binary.NativeEndian.Uint32(value)); index >= 0 {
-			of = links.names[index]
-		}
-		if a.conf[of] {
-			return Sysctls, "conf." + of
-		}
+	link := sys.Attribute(behind(m, headPadded), ifindex)
+	if len(link) != 4 {
+		return "", ""
+	}
+	of := "all"
+	if index := int32(binary.NativeEndian.Uint32(link)); index >= 0 {
+		of = links.names[index]
+	}
+	if a.conf[of] {
+		return Sysctls, "conf." + of
 	}
 	return "", ""
 }
+
+// behind are the attributes of a message whose own header is so long.
+func behind(m []byte, head int) []byte { return m[min(len(m), head):] }

@@ -46,7 +46,7 @@ func (l *Netlink) List(get, kind, flags uint16, ask []byte, each func(body []byt
 		}
 	}()
 	l.seq++
-	if err := unix.Sendto(l.fd, message(get, flags|unix.NLM_F_REQUEST, l.seq, ask), 0,
+	if err := unix.Sendto(l.fd, Message(get, flags|unix.NLM_F_REQUEST, l.seq, ask), 0,
 		&unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return err
 	}
@@ -152,8 +152,8 @@ func (l *Netlink) receive() ([]byte, error) {
 	}
 }
 
-// message is a netlink message.
-func message(kind, flags uint16, seq uint32, body []byte) []byte {
+// Message is a netlink message.
+func Message(kind, flags uint16, seq uint32, body []byte) []byte {
 	m := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(body)))
 	m = binary.NativeEndian.AppendUint16(m, kind)
 	m = binary.NativeEndian.AppendUint16(m, flags)
