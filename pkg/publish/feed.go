@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -72,11 +71,7 @@ type Feed struct {
 // ListenFeed opens the status socket for root and the members of a group; gid below 0: for root
 // alone. The caller holds the daemon's lock: a socket that is there is a dead daemon's.
 func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Feed, error) {
-	listen := ipc.Listen
-	if gid >= 0 {
-		listen = func(opt hostfs.Options, name string) (*ipc.Socket, error) { return ipc.ListenFor(opt, name, gid) }
-	}
-	socket, err := listen(opt.Files(), FeedSocket)
+	socket, err := ipc.ListenFor(opt.Files(), FeedSocket, gid)
 	if err != nil {
 		return nil, err
 	}

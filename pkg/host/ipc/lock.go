@@ -68,20 +68,28 @@ func removed(f *os.File) bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// OpenLock opens the lock's file, inside of the root whatever links there are, and makes what is
-// missing.
-func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
+// openDir opens the directory of a name below the root, inside of it whatever links there are, and
+// makes what is missing. clean is the name.
+func openDir(opt hostfs.Options, verb, name string) (dir int, clean string, err error) {
 	files, err := hostfs.Open(opt)
 	if err != nil {
-		return nil, err
+		return -1, "", err
 	}
 	defer files.Close() // nothing was written through it
-	if name, err = hostpath.Clean("open", name); err != nil {
-		return nil, err
+	if clean, err = hostpath.Clean(verb, name); err != nil {
+		return -1, "", err
 	}
-	dir, _, err := files.Paths.OpenDir(path.Dir(name), true)
+	if dir, _, err = files.Paths.OpenDir(path.Dir(clean), true); err != nil {
+		err = hostpath.Explain("make directory", path.Dir(clean), err)
+	}
+	return dir, clean, err
+}
+
+// OpenLock opens the lock's file, and makes what is missing.
+func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
+	dir, name, err := openDir(opt, "open", name)
 	if err != nil {
-		return nil, hostpath.Explain("make directory", path.Dir(name), err)
+		return nil, err
 	}
 	defer unix.Close(dir)
 	fd, err := unix.Openat(dir, path.Base(name), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)

@@ -26,34 +26,14 @@ type Socket struct {
 // Listen opens a unix stream socket below the root, mode 0600. It appears under its name when it
 // answers. What is in its place goes: the caller holds a lock that says that nobody listens there,
 // so it is what a dead process left. A directory in its place is an error.
-func Listen(opt hostfs.Options, name string) (*Socket, error) {
-	files, err := hostfs.Open(opt)
-	if err != nil {
-		return nil, err
-	}
-	defer files.Close() // nothing was written through it
-	return listen(files, name, 0o600, -1)
-}
+func Listen(opt hostfs.Options, name string) (*Socket, error) { return ListenFor(opt, name, -1) }
 
-// ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See
-// MakeDirFor of pkg/host/hostfs/userfile for its directory.
+// ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660; gid below
+// 0: none. See MakeDirFor of pkg/host/hostfs/userfile for its directory.
 func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
-	files, err := hostfs.Open(opt)
+	dir, name, err := openDir(opt, "listen on", name)
 	if err != nil {
 		return nil, err
-	}
-	defer files.Close() // nothing was written through it
-	return listen(files, name, 0o660, gid)
-}
-
-func listen(f *hostfs.Reader, name string, mode uint32, gid int) (*Socket, error) {
-	name, err := hostpath.Clean("listen on", name)
-	if err != nil {
-		return nil, err
-	}
-	dir, _, err := f.Paths.OpenDir(path.Dir(name), true)
-	if err != nil {
-		return nil, hostpath.Explain("make directory", path.Dir(name), err)
 	}
 	s := &Socket{dir: dir, base: path.Base(name)}
 	fresh := s.base + ".new"
@@ -65,7 +45,9 @@ func listen(f *hostfs.Reader, name string, mode uint32, gid int) (*Socket, error
 		return nil, fail(err)
 	}
 	s.SetUnlinkOnClose(false) // not under this name
+	mode := uint32(0o600)
 	if gid >= 0 {
+		mode = 0o660
 		err = unix.Fchownat(dir, fresh, -1, gid, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err == nil {

@@ -220,7 +220,7 @@ func TestPeerIsWhomTheKernelSays(t *testing.T) {
 }
 
 // A socket for a group is for nobody else, and its directory shows nothing but what its modes give.
-// The lines that keep it: socket.go, listen; pkg/host/hostfs/userfile/userfile.go, MakeDirFor.
+// The lines that keep it: socket.go, ListenFor; pkg/host/hostfs/userfile/userfile.go, MakeDirFor.
 func TestSocketForAGroup(t *testing.T) {
 	needs.Root(t)
 	opt := deepRoot(t)
