@@ -75,16 +75,25 @@ type WriterID struct {
 
 // writerAt is the process of a directory of /proc.
 func writerAt(dir string, pid int) WriterID {
-	started, _ := sys.StartOf(pid) // of one that is gone: none
-	p := WriterID{Process: Process{PID: pid, Started: started}}
-	group, _ := sys.ReadKernelFile(dir + "/cgroup")
-	for line := range strings.Lines(string(group)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) == 3 && (containerOf().MatchString(parts[2]) || strings.Contains(parts[2], ".service")) {
-			p.Service = parts[2]
+	stat, _ := sys.StatOf(pid) // of one that is gone: none
+	p := WriterID{Process: Process{PID: pid, Started: stat.Started}}
+	for _, group := range groupsOf(dir) {
+		if containerOf().MatchString(group) || strings.Contains(group, ".service") {
+			p.Service = group
 		}
 	}
 	return p
+}
+
+// groupsOf are the control groups of the process of a directory of /proc.
+func groupsOf(dir string) (groups []string) {
+	list, _ := sys.ReadKernelFile(dir + "/cgroup")
+	for line := range strings.Lines(string(list)) {
+		if parts := strings.SplitN(strings.TrimSpace(line), ":", 3); len(parts) == 3 {
+			groups = append(groups, parts[2])
+		}
+	}
+	return groups
 }
 
 // controlGroups is where control groups are: of version 2, of 1, and of both at a time.
@@ -94,7 +103,7 @@ var controlGroups = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/f
 func (p WriterID) Runs() bool { return p.runs(controlGroups) }
 
 func (p WriterID) runs(groups []string) bool {
-	if started, err := sys.StartOf(p.PID); err == nil && started == p.Started {
+	if stat, err := sys.StatOf(p.PID); err == nil && stat.Started == p.Started {
 		return true
 	}
 	return p.Service != "" && slices.ContainsFunc(groups, func(dir string) bool {
@@ -195,17 +204,12 @@ var containerOf = lazyregexp.New(`([0-9a-f]{64})(\.scope)?$`)
 func (l *Live) processText(ctx context.Context, proc string, pid int) string {
 	comm, _ := sys.ReadKernelFile(proc + "/comm")
 	program := fmt.Sprintf("%s, process %d", strings.TrimSpace(string(comm)), pid)
-	group, _ := sys.ReadKernelFile(proc + "/cgroup")
 	unit := ""
-	for line := range strings.Lines(string(group)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		if id := containerOf().FindStringSubmatch(parts[2]); id != nil {
+	for _, group := range groupsOf(proc) {
+		if id := containerOf().FindStringSubmatch(group); id != nil {
 			return l.containerNamed(ctx, id[1]) + " (" + program + ")"
 		}
-		for part := range strings.SplitSeq(parts[2], "/") {
+		for part := range strings.SplitSeq(group, "/") {
 			if strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope") {
 				unit = part
 			}

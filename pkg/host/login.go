@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ func LoginOf(ctx context.Context, v View, pid int) (Login, error) {
 			return Login{Name: scope, Began: Uptime() - age}, nil
 		}
 	}
-	return loginByParents(pid, ancestorOf)
+	return loginByParents(pid, sys.StatOf)
 }
 
 // sessionScope is the scope of a login in the text of /proc/PID/cgroup, or "".
@@ -73,55 +72,23 @@ func sessionScope(groups string) string {
 	return ""
 }
 
-// ancestor is a process of which others come.
-type ancestor struct {
-	name    string
-	parent  int // 1: it is a service; 0: it came from outside of this machine's processes
-	started time.Duration
-}
-
-func loginByParents(pid int, look func(pid int) (ancestor, error)) (login Login, err error) {
+// loginByParents is the oldest ancestor of a process but the service that it came of. What came
+// from outside of this machine's processes has the parent 0.
+func loginByParents(pid int, look func(pid int) (sys.Stat, error)) (login Login, err error) {
 	for pid > 1 {
 		a, err := look(pid)
 		if err != nil {
 			return Login{}, fmt.Errorf("find the login of process %d: %w", pid, err)
 		}
-		if a.parent == 1 {
+		if a.Parent == 1 {
 			break
 		}
-		login = Login{Name: fmt.Sprintf("%s (pid %d)", a.name, pid), Began: a.started}
-		pid = a.parent
+		began := time.Duration(a.Started) * time.Second / sys.Ticks
+		login = Login{Name: fmt.Sprintf("%s (pid %d)", a.Name, pid), Began: began}
+		pid = a.Parent
 	}
 	if login.Name == "" {
 		return login, ErrNoLogin
 	}
 	return login, nil
-}
-
-// ancestorOf reads what the kernel says of a process.
-// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
-func ancestorOf(pid int) (ancestor, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return ancestor{}, err
-	}
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return ancestor{}, errors.New("/proc/pid/stat names no program")
-	}
-	fields := strings.Fields(string(stat[end+1:]))
-	if len(fields) < 20 {
-		return ancestor{}, errors.New("/proc/pid/stat has too few fields")
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return ancestor{}, err
-	}
-	started, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		return ancestor{}, err
-	}
-	a := ancestor{name: string(stat[open+1 : end]), parent: parent}
-	a.started = time.Duration(started) * time.Second / sys.Ticks
-	return a, nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // A login is known by its scope, wherever the hierarchy begins.
@@ -41,18 +43,18 @@ func TestLoginByParents(t *testing.T) {
 		"a service":              {chain{"agent 90"}, ""},
 		"what a service started": {chain{"agent 90", "sh 80"}, "agent 90s"},
 	} {
-		look := func(pid int) (ancestor, error) {
+		look := func(pid int) (sys.Stat, error) {
 			i := pid - 10
 			var program string
 			var seconds int
 			if _, err := fmt.Sscanf(c.chain[i], "%s %d", &program, &seconds); err != nil {
-				return ancestor{}, err
+				return sys.Stat{}, err
 			}
-			a := ancestor{name: program, parent: pid + 1, started: time.Duration(seconds) * time.Second}
+			a := sys.Stat{Name: program, Parent: pid + 1, Started: uint64(seconds) * sys.Ticks}
 			if i == len(c.chain)-1 {
-				a.parent = 1
+				a.Parent = 1
 			} else if c.chain[i+1] == "outside" {
-				a.parent = 0
+				a.Parent = 0
 			}
 			return a, nil
 		}
@@ -73,16 +75,16 @@ func TestLoginByParents(t *testing.T) {
 func shortSeconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }
 
 // What the kernel says of this process is read as it is meant.
-func TestAncestorOf(t *testing.T) {
-	self, err := ancestorOf(os.Getpid())
+func TestStatOf(t *testing.T) {
+	self, err := sys.StatOf(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	age := Uptime() - self.started
-	if self.parent != os.Getppid() || age < 0 || age > time.Hour || self.name == "" {
+	age := Uptime() - time.Duration(self.Started)*time.Second/sys.Ticks
+	if self.Parent != os.Getppid() || self.State != "R" && self.State != "S" || age < 0 || age > time.Hour || self.Name == "" {
 		t.Errorf("%+v, %s old; the parent is %d", self, age, os.Getppid())
 	}
-	if _, err := ancestorOf(1 << 30); !errors.Is(err, os.ErrNotExist) {
+	if _, err := sys.StatOf(1 << 30); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of nobody: %v", err)
 	}
 }

@@ -1,11 +1,9 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,26 +73,23 @@ type Process struct {
 
 // Self is the process that calls.
 func Self() Process {
-	started, _ := sys.StartOf(os.Getpid())
-	return Process{PID: os.Getpid(), Started: started}
+	stat, _ := sys.StatOf(os.Getpid())
+	return Process{PID: os.Getpid(), Started: stat.Started}
 }
 
 // EndProcess kills a process, stopped or not, and waits until it is gone. One
 // that is gone, or whose number another has by now, is success.
 func (h *Host) EndProcess(ctx context.Context, p Process) error {
 	for first := true; ; first = false {
-		started, err := sys.StartOf(p.PID)
-		if err != nil || started != p.Started || p.PID == os.Getpid() {
+		stat, err := sys.StatOf(p.PID)
+		dead := !first && stat.State == "Z" // its parent has not looked yet
+		if err != nil || stat.Started != p.Started || dead || p.PID == os.Getpid() {
 			return nil
 		}
 		if first {
 			if err := unix.Kill(p.PID, unix.SIGKILL); err != nil && err != unix.ESRCH {
 				return fmt.Errorf("end process %d: %w", p.PID, err)
 			}
-		}
-		if state, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/stat"); err == nil &&
-			bytes.Contains(state, []byte(") Z ")) {
-			return nil // dead; its parent has not looked yet
 		}
 		if !sys.Sleep(ctx, 10*time.Millisecond) {
 			return fmt.Errorf("end process %d: %w", p.PID, context.Cause(ctx))

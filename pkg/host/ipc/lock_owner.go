@@ -36,9 +36,9 @@ func ownerOf(pid int) LockOwner {
 	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
 		h.Command = commandLine(line)
 	}
-	if started, err := sys.StartOf(pid); err == nil {
+	if stat, err := sys.StatOf(pid); err == nil {
 		if booted := bootTime(); booted > 0 {
-			h.Since = time.Unix(booted+int64(started/sys.Ticks), 0)
+			h.Since = time.Unix(booted+int64(stat.Started/sys.Ticks), 0)
 		}
 	}
 	return h

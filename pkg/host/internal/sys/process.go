@@ -30,17 +30,34 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// StartOf reads when a process was started.
-func StartOf(pid int) (uint64, error) {
+// Stat is what the kernel says of a process.
+// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+type Stat struct {
+	Name    string // of its program
+	State   string // R, S, Z …
+	Parent  int
+	Started uint64 // clock ticks after the boot
+}
+
+// StatOf reads that of a process.
+func StatOf(pid int) (s Stat, err error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return s, errors.New("/proc/pid/stat names no program")
+	}
+	fields := strings.Fields(string(stat[end+1:])) // from field 3 on
 	if len(fields) < 20 {
-		return 0, errors.New("/proc/pid/stat has too few fields")
+		return s, errors.New("/proc/pid/stat has too few fields")
 	}
-	return strconv.ParseUint(fields[19], 10, 64)
+	s.Name, s.State = string(stat[open+1:end]), fields[0]
+	if s.Parent, err = strconv.Atoi(fields[1]); err == nil {
+		s.Started, err = strconv.ParseUint(fields[19], 10, 64)
+	}
+	return s, err
 }
 
 // Ticks are those of a second, as procfs counts them for every program (USER_HZ):
