@@ -9,9 +9,8 @@ import (
 )
 
 // New builds the graph of these nodes. Everything wrong with them is found before anything runs and
-// reported at once, as one joined error of *InvalidError, *DuplicateError, *UnknownEffectError,
-// *GateError and *CycleError, in an order and in words that do not depend on the order of the
-// nodes. A node that needs, lies under or asks for itself is fine.
+// reported at once, as one joined error, in an order and in words that do not depend on the order
+// of the nodes. A node that needs, lies under or asks for itself is fine.
 //
 // of is asked once for what a node needs and asks for, as often as New likes for the rest.
 func New[N Node](nodes []N, of Dependencies[N], opt Options) (*Graph[N], error) {
@@ -91,25 +90,31 @@ func (b *builder[N]) number(nodes []N) {
 // origin is where a node was asked for, in words also where nobody says it.
 func (b *builder[N]) origin(n N) string { return cmp.Or(b.of.Origin(n), "origin unknown") }
 
+// fail notes what is wrong.
+func (b *builder[N]) fail(format string, args ...any) {
+	b.errs = append(b.errs, fmt.Errorf(format, args...))
+}
+
 func (b *builder[N]) validate(id int, first Key) {
 	n := b.g.nodes[id]
-	invalid := func(k Key, format string, args ...any) {
-		b.errs = append(b.errs, &InvalidError{Key: k, Origin: b.origin(n), Problem: fmt.Sprintf(format, args...)})
+	invalid := func(who Key, format string, args ...any) {
+		b.fail("%s (%s) %s", who, b.origin(n), fmt.Sprintf(format, args...))
 	}
+	const nameless = "a node"
 	owned := b.g.keys[b.g.spans[id].from:b.g.spans[id].to]
 	if len(owned) == 0 {
-		invalid("", "of type %T owns no key: let Owns return what it brings about, as kind:name", n)
+		invalid(nameless, "of type %T owns no key: let Owns return what it brings about, as kind:name", n)
 	}
 	for _, k := range owned {
 		switch at := strings.IndexByte(string(k), ':'); {
 		case k == "":
-			invalid("", "of type %T owns an empty key: let Owns return kind:name", n)
+			invalid(nameless, "of type %T owns an empty key: let Owns return kind:name", n)
 		case at <= 0:
 			invalid(k, "is no key: write it as kind:name")
 		}
 	}
 	if at := b.of.Gate(n); at < 0 || at >= gateCount {
-		invalid(first, "has gate %d: only %s (%d) and %s (%d) exist", int(at), BeforeKubelet, int(BeforeKubelet),
+		invalid(cmp.Or(first, nameless), "has gate %d: only %s (%d) and %s (%d) exist", int(at), BeforeKubelet, int(BeforeKubelet),
 			AfterKubelet, int(AfterKubelet))
 	}
 }
@@ -127,8 +132,8 @@ func (b *builder[N]) own() {
 			case !taken:
 				g.index[g.keys[i]] = i
 			case g.nodeOf[first] != int32(id):
-				b.errs = append(b.errs, &DuplicateError{Key: g.keys[i], First: b.origin(g.nodes[g.nodeOf[first]]),
-					Second: b.origin(g.nodes[id])})
+				b.fail("%s is wanted twice, by %s and by %s: remove one of them", g.keys[i],
+					b.origin(g.nodes[g.nodeOf[first]]), b.origin(g.nodes[id]))
 			}
 		}
 	}
@@ -142,13 +147,8 @@ func (b *builder[N]) connect() {
 	g.edges = make([]edge, 0, 2*len(g.nodes))
 	for id := range g.nodes {
 		id := int32(id)
-		for _, k := range b.of.Needs(g.nodes[id]) {
-			if at, ok := g.index[k]; ok {
-				b.before(id, at, Need)
-			}
-		}
-		if b.opt.Requires != nil {
-			for _, k := range b.opt.Requires(g.name(id)) {
+		for _, keys := range [][]Key{b.of.Needs(g.nodes[id]), b.opt.Requires[g.name(id)]} {
+			for _, k := range keys {
 				if at, ok := g.index[k]; ok {
 					b.before(id, at, Need)
 				}
@@ -185,7 +185,8 @@ func (b *builder[N]) ask(id int32, effects []Key) {
 		switch {
 		case slices.Contains(effects[:i], k):
 		case !ok:
-			b.errs = append(b.errs, &UnknownEffectError{Effect: k, Key: g.name(id), Origin: b.origin(g.nodes[id])})
+			b.fail("%s (%s) asks for %s, which no node brings about: add that effect or correct its name", g.name(id),
+				b.origin(g.nodes[id]), k)
 		case g.nodeOf[at] != id:
 			g.edges = append(g.edges, edge{from: id, to: g.nodeOf[at], via: at, why: Ask})
 		}
@@ -211,16 +212,19 @@ func (b *builder[N]) ancestor(k Key) int32 {
 	return at
 }
 
+// checkGates refuses edges from a later gate to an earlier one.
 func (b *builder[N]) checkGates() {
 	g := b.g
+	of := func(id int32) string { return fmt.Sprintf("(%s, %s)", b.origin(g.nodes[id]), Gate(g.gates[id])) }
 	for _, e := range g.edges {
-		if g.gates[e.from] <= g.gates[e.to] {
-			continue
+		switch {
+		case g.gates[e.from] <= g.gates[e.to]:
+		case e.why == Ask:
+			b.fail("%s %s asks for %s %s, which would have to wait for it: let it ask for an effect of its own gate",
+				g.name(e.from), of(e.from), g.name(e.to), of(e.to))
+		default:
+			b.fail("%s %s %s %s %s: a later gate cannot come first; move one of the two to the gate of the other",
+				g.name(e.to), of(e.to), e.why, g.keys[e.via], of(e.from))
 		}
-		b.errs = append(b.errs, &GateError{
-			Key: g.name(e.to), Origin: b.origin(g.nodes[e.to]), Gate: Gate(g.gates[e.to]),
-			Blocker: g.name(e.from), BlockerOrigin: b.origin(g.nodes[e.from]), BlockerGate: Gate(g.gates[e.from]),
-			Why: e.why, Via: g.keys[e.via],
-		})
 	}
 }

@@ -43,8 +43,8 @@ func Example() {
 	fmt.Println("plan:")
 	for _, s := range g.Order() {
 		fmt.Println(" ", s.key)
-		for _, e := range g.Dependencies(s) {
-			fmt.Println("    after", e.Node.key)
+		for _, e := range g.Dependents(s) {
+			fmt.Println("    before", e.Node.key)
 		}
 	}
 
@@ -63,13 +63,13 @@ func Example() {
 	// Output:
 	// plan:
 	//   file:/etc/cni
+	//     before file:/etc/cni/net.d/10-bridge.conflist
 	//   file:/etc/cni/net.d/10-bridge.conflist
-	//     after file:/etc/cni
 	//   file:/etc/systemd/system/bpf.mount
+	//     before effect:daemon-reload
 	//   effect:daemon-reload
-	//     after file:/etc/systemd/system/bpf.mount
+	//     before unit:bpf.mount
 	//   unit:bpf.mount
-	//     after effect:daemon-reload
 	// run:
 	//   file:/etc/cni: failed
 	//   file:/etc/cni/net.d/10-bridge.conflist: skipped

@@ -26,10 +26,6 @@ type execution[N Node] struct {
 	root    []int32               // node → position of the node that blocks it, plus one; 0: nothing does
 	pausing map[int32]*time.Timer // position → when it becomes ready again
 	left    int                   // nodes not finished
-
-	gateLeft  [gateCount]int  // nodes of the gate not finished
-	gateStays [gateCount]bool // a node of the gate was cancelled
-	gate      Gate            // the first gate that OnGate was not called with
 }
 
 func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Context, N) error) *execution[N] {
@@ -45,7 +41,6 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 	x.markFirst()
 	for at, id := range g.order {
 		x.results[at].Node, x.results[at].Key = g.nodes[id], g.name(id)
-		x.gateLeft[g.gates[id]]++
 		if x.missing[id] == 0 {
 			x.push(int32(at))
 		}
@@ -86,7 +81,6 @@ func (x *execution[N]) pop() int32 {
 }
 
 func (x *execution[N]) run(ctx context.Context) {
-	x.passGates()
 	defer context.AfterFunc(ctx, x.endPauses)()
 	for range min(x.opt.Limit, len(x.g.nodes)) {
 		x.workers.Add(1)
@@ -248,10 +242,6 @@ func (x *execution[N]) finish(at int32, state State, err error) {
 		x.opt.OnDone(Result[Node]{Node: res.Node, Key: res.Key, State: state, Err: err, Because: res.Because, Attempts: res.Attempts,
 			Took: res.Took})
 	}
-	gate := x.g.gates[id]
-	x.gateLeft[gate]--
-	x.gateStays[gate] = x.gateStays[gate] || state == Cancelled
-	x.passGates()
 	if x.left == 0 {
 		x.cond.Broadcast()
 	}
@@ -270,14 +260,4 @@ func (x *execution[N]) worse(a, b int32) int32 {
 		return b
 	}
 	return min(a, b)
-}
-
-// passGates calls OnGate with the gates of which nothing is left.
-func (x *execution[N]) passGates() {
-	for x.gate < gateCount && x.gateLeft[x.gate] == 0 && !x.gateStays[x.gate] {
-		if x.opt.OnGate != nil {
-			x.opt.OnGate(x.gate)
-		}
-		x.gate++
-	}
 }

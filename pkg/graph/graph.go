@@ -32,7 +32,6 @@ type edge struct {
 // Edge is one end of an edge as seen from the other, for those who explain.
 type Edge[N Node] struct {
 	Node   N      // the other end
-	Key    Key    // what makes the edge: the key needed, lain under, or asked for
 	Reason Reason // Reason.Propagates says whether failure travels along it
 }
 
@@ -74,33 +73,17 @@ func (g *Graph[N]) Dependents(n N) []Edge[N] {
 }
 
 func (g *Graph[N]) ends(n N, side adjacency, end func(edge) int32) []Edge[N] {
-	id, ok := g.id(n)
+	key, ok := g.index[n.Owns()[0]]
 	if !ok {
 		return nil
 	}
-	found := slices.Clone(side.of(id))
-	slices.SortFunc(found, func(a, b int32) int {
-		return int(g.pos[end(g.edges[a])] - g.pos[end(g.edges[b])])
-	})
+	found := slices.Clone(side.of(g.nodeOf[key]))
+	slices.SortFunc(found, func(a, b int32) int { return int(g.pos[end(g.edges[a])] - g.pos[end(g.edges[b])]) })
 	edges := make([]Edge[N], len(found))
 	for i, at := range found {
-		e := g.edges[at]
-		edges[i] = Edge[N]{Node: g.nodes[end(e)], Key: g.keys[e.via], Reason: e.why}
+		edges[i] = Edge[N]{Node: g.nodes[end(g.edges[at])], Reason: g.edges[at].why}
 	}
 	return edges
-}
-
-// id finds a node by its first key.
-func (g *Graph[N]) id(n N) (int32, bool) {
-	owns := n.Owns()
-	if len(owns) == 0 {
-		return 0, false
-	}
-	i, ok := g.index[owns[0]]
-	if !ok {
-		return 0, false
-	}
-	return g.nodeOf[i], true
 }
 
 // name is a node's first key.
@@ -108,7 +91,7 @@ func (g *Graph[N]) name(id int32) Key {
 	if s := g.spans[id]; s.from < s.to {
 		return g.keys[s.from]
 	}
-	return "a node without a key" // an InvalidError says more
+	return "a node without a key" // an error of New says more
 }
 
 // adjacency groups edge numbers by node in two flat slices.

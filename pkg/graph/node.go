@@ -36,7 +36,7 @@ type Options struct {
 	// Requires names, by a node's first key, keys that it needs in this set besides those of its
 	// [Dependencies]: what only who puts the set together can know, as that links are made after
 	// those of another network went. Nil: none.
-	Requires func(first Key) []Key
+	Requires map[Key][]Key
 }
 
 // Reason says why an edge exists, and by that whether failure travels along it.

@@ -28,10 +28,6 @@ type RunOptions struct {
 	OnRetry func(n Node, attempts int, err error, pause time.Duration)
 	// OnDone is called with each node once, when it is finished.
 	OnDone func(Result[Node])
-	// OnGate is called with each gate once, in order, when all its nodes and all of earlier gates
-	// are finished, however they ended; a gate without nodes is finished at once. Of a gate with a
-	// cancelled node it is not called, nor of a later one.
-	OnGate func(Gate)
 }
 
 // Run visits every node once what it needs is done, at most Limit at a time, and returns when all

@@ -131,10 +131,8 @@ func TestRunOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var gates []Gate
-	rep := Run(t.Context(), g, RunOptions{OnGate: func(at Gate) { gates = append(gates, at) }}, visits{}.visit)
-	if len(rep.Results) != 0 || rep.Err() != nil || len(gates) != 2 {
-		t.Errorf("%v, gates %v", rep, gates)
+	if rep := Run(t.Context(), g, RunOptions{}, visits{}.visit); len(rep.Results) != 0 || rep.Err() != nil {
+		t.Errorf("%v", rep)
 	}
 }
 
@@ -173,12 +171,11 @@ func TestHooks(t *testing.T) {
 				note("retry %s after %d: %v, in %s", name(n), attempts, err, pause)
 			},
 			OnDone: func(r Result[Node]) { note("%s %s", r.State, name(r.Node)) },
-			OnGate: func(at Gate) { note("gate %s", at) },
 		}, visits{"a:1": {Transient(errors.New("busy")), errors.New("boom")}}.visit)
 	})
 	want := []string{
 		"start a:1", "retry a:1 after 1: busy, in 1s", "start c:1", "done c:1", "start z:1", "done z:1", "start z:2", "done z:2",
-		"failed a:1", "skipped b:1", "gate before-kubelet", "gate after-kubelet",
+		"failed a:1", "skipped b:1",
 	}
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Error(diff)
@@ -330,10 +327,8 @@ func TestCancel(t *testing.T) {
 	stop := errors.New("SIGTERM")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		var gates []Gate
 		rep := Run(ctx, build(t, "a:1\nb:1\nc:1\nd:1\nd:2 d:1\ne:1 a:1 b:1\nf:1 b:1\ng:1"), RunOptions{
 			Limit: 5, Retry: Backoff{First: time.Hour, Max: time.Hour, Attempts: 9},
-			OnGate: func(at Gate) { gates = append(gates, at) },
 		}, func(ctx context.Context, n *node) error {
 			switch n.owns[0] {
 			case "a:1":
@@ -371,9 +366,6 @@ func TestCancel(t *testing.T) {
 		}
 		if err := rep.Err(); err.Error() != "d:1: boom\ng:1: wrong hash\ncancelled: SIGTERM" {
 			t.Error(err)
-		}
-		if len(gates) > 0 {
-			t.Errorf("gates %v are right although nodes were cancelled", gates)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func (s *Switch) Order(g *tasks.Graph, v host.View) (*tasks.Graph, error) {
 		}
 	}
 	out, err := graph.New(list, tasks.AsNodes{},
-		graph.Options{Parent: graph.PathParent, Requires: func(k graph.Key) []graph.Key { return after[k] }})
+		graph.Options{Parent: graph.PathParent, Requires: after})
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("order the switch from %s to %s: %w", s.From.Name, s.To.Name, err))
 	}

@@ -74,7 +74,7 @@ func Lay(v host.View, list, last []tasks.Task) (*tasks.Graph, error) {
 		after[t.Owns()[0]] = keys
 	}
 	return graph.New(append(list, last...), tasks.AsNodes{},
-		graph.Options{Requires: func(k graph.Key) []graph.Key { return after[k] }})
+		graph.Options{Requires: after})
 }
 
 // protect says what must not be broken by the removals: pods on a bridge, a CNI directory without a
