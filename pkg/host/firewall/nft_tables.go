@@ -29,6 +29,16 @@ var TableFamilies = map[string]nftables.TableFamily{
 	"arp": nftables.TableFamilyARP, "bridge": nftables.TableFamilyBridge, "netdev": nftables.TableFamilyNetdev,
 }
 
+// tableFamily is the name of a family, its number where it has none.
+func tableFamily(number byte) string {
+	for name, f := range TableFamilies {
+		if byte(f) == number {
+			return name
+		}
+	}
+	return fmt.Sprint(number)
+}
+
 // readNFT reads all of a kind as of one moment; nothing where nf_tables is not loaded.
 func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSocket) ([]T, error)) ([]T, error) {
 	s, err := n.openNFT(ctx)
@@ -52,13 +62,7 @@ func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 		var out []TableName
 		for _, m := range answers {
 			family, body := split(m)
-			t := TableName{Family: fmt.Sprint(family), Name: sys.AttributeText(body, unix.NFTA_TABLE_NAME)}
-			for name, number := range TableFamilies {
-				if byte(number) == family {
-					t.Family = name
-				}
-			}
-			out = append(out, t)
+			out = append(out, TableName{tableFamily(family), sys.AttributeText(body, unix.NFTA_TABLE_NAME)})
 		}
 		return out, nil
 	})

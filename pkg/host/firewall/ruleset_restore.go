@@ -51,7 +51,7 @@ type tableChange struct {
 func tableChanges(was, now RuleSet) (out []tableChange) {
 	add := func(t SetTable, b nftBatch) {
 		if len(b.messages) > 0 {
-			out = append(out, tableChange{familyName(nftables.TableFamily(t.Family)) + " " + t.Name, b.messages})
+			out = append(out, tableChange{tableFamily(t.Family) + " " + t.Name, b.messages})
 		}
 	}
 	find := func(s RuleSet, t SetTable) *SetTable {

@@ -183,3 +183,22 @@ func TestRestoreRuleSetOfEveryForm(t *testing.T) {
 		}
 	})
 }
+
+// What does not come back is told by the name that nft has for it, of every family.
+func TestRestoreRuleSetNamesWhatItLeaves(t *testing.T) {
+	needs.Tool(t, "nft")
+	ns := netns.New(t)
+	ns.Run("nft", "table arp mine { chain c { type filter hook input priority 0; }; }")
+	ns.Do(func() {
+		h, ctx := openTest(), t.Context()
+		was, err := h.RuleSet(ctx)
+		noError(t, err)
+		was.Tables[0].Chains[0].Message = nil // which no kernel takes
+		ns.Run("nft", "flush", "ruleset")
+		left, err := h.RestoreRuleSet(ctx, was)
+		noError(t, err)
+		if len(left) != 1 || !strings.HasPrefix(left[0], "nft table arp mine (") {
+			t.Errorf("left %q", left)
+		}
+	})
+}
