@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/nftables"
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -160,8 +159,3 @@ const (
 	inward  direction = iota // it comes from the link
 	outward                  // it goes to the link
 )
-
-// tableOf is a chain's table in the library's terms.
-func (c ForwardChain) tableOf() *nftables.Table {
-	return &nftables.Table{Family: nftFamilies[c.Family], Name: c.Table}
-}

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
-	"github.com/google/nftables/userdata"
 	"github.com/google/nftables/xt"
 	"golang.org/x/sys/unix"
 )
@@ -29,14 +28,14 @@ type ourForward struct {
 // where nf_tables is not loaded.
 func (n *Reader) nftForward(ctx context.Context) ([]nftForwardChain, error) {
 	return readNFT(ctx, n, "forward chains", func(s nftSocket) ([]nftForwardChain, error) {
-		chains, err := s.chains(nftables.TableFamilyUnspecified)
+		chains, err := s.chains(unix.NFPROTO_UNSPEC)
 		if err != nil {
 			return nil, err
 		}
 		var out []nftForwardChain
 		for _, c := range chains {
-			family := familyName(c.family)
-			if family == "" || c.Hook != "forward" || c.Type != "filter" {
+			family := tableFamily(c.family)
+			if !slices.Contains(ipFamilies, family) || c.Hook != "forward" || c.Type != "filter" {
 				continue
 			}
 			found := nftForwardChain{ForwardChain: ForwardChain{Backend: BackendNFT, Family: family, Table: c.table,
@@ -61,16 +60,6 @@ func (n *Reader) nftForward(ctx context.Context) ([]nftForwardChain, error) {
 		}
 		return out, nil
 	})
-}
-
-// familyName is the name of a family of which IP packets pass through; "" for others.
-func familyName(number nftables.TableFamily) string {
-	for name, f := range nftFamilies {
-		if f == number {
-			return name
-		}
-	}
-	return ""
 }
 
 // ourForwardRule recognises a rule of ours: a link's name, our comment, accept
@@ -124,22 +113,18 @@ func (w *Writer) nftAccept(ctx context.Context, c ForwardChain, link string, way
 	if len(link) == 0 || len(link) > maxLinkName {
 		return fmt.Errorf("%q cannot be the name of a link", link)
 	}
-	conn, err := w.nft(ctx)
-	if err != nil {
-		return err
-	}
+	b := nftBatch{family: TableFamilies[c.Family], table: c.Table}
 	for _, way := range ways {
 		key := expr.MetaKeyIIFNAME
 		if way == outward {
 			key = expr.MetaKeyOIFNAME
 		}
 		exprs := append(nameExprs(key, expr.CmpOpEq, link), &expr.Counter{}, nftVerdicts["accept"])
-		conn.AddRule(&nftables.Rule{
-			Table: c.tableOf(), Chain: &nftables.Chain{Name: c.Name, Table: c.tableOf()}, Exprs: exprs,
-			UserData: userdata.AppendString(nil, userdata.TypeComment, forwardMark),
-		})
+		if err := b.appendRule(c.Name, exprs, forwardMark); err != nil {
+			return err
+		}
 	}
-	return nftHint(conn.Flush())
+	return nftHint(w.transact(ctx, b))
 }
 
 // nftUnaccept removes our rules for a link by their handles.
@@ -148,15 +133,9 @@ func (w *Writer) nftUnaccept(ctx context.Context, c nftForwardChain, link string
 		if r.link != link {
 			continue
 		}
-		conn, err := w.nft(ctx)
-		if err != nil {
-			return err
-		}
-		if err := conn.DelRule(&nftables.Rule{Table: c.tableOf(),
-			Chain: &nftables.Chain{Name: c.Name, Table: c.tableOf()}, Handle: r.handle}); err != nil {
-			return fmt.Errorf("remove a rule from %s: %w", c, err)
-		}
-		if err := conn.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {
+		b := nftBatch{family: TableFamilies[c.Family], table: c.Table}
+		b.removeRule(c.Name, r.handle)
+		if err := w.transact(ctx, b); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("remove a rule from %s: %w", c, nftHint(err))
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mdlayher/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
@@ -34,15 +33,11 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	if !sys.HasModule("/", "ip_set", "CONFIG_IP_SET") {
 		return nil, nil
 	}
-	c, err := dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	flags := []byte{0, 0, 0, ipsetOnlyNames}
-	answers, err := sys.Dump(ctx, "ipsets", func() ([]netlink.Message, error) {
-		return ipsetSocket{c}.ask(ipsetCmdList, netlink.Dump,
-			netlink.Attribute{Type: ipsetAttrFlags | unix.NLA_F_NET_BYTEORDER, Data: flags})
+	s := newNFTSocket()
+	defer s.Close()
+	answers, err := sys.Dump(ctx, "ipsets", func() ([][]byte, error) {
+		return ipsetRequest(s, ipsetCmdList, unix.NLM_F_DUMP,
+			numberAttribute(ipsetAttrFlags|unix.NLA_F_NET_BYTEORDER, ipsetOnlyNames))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list ipsets: %w", err)
@@ -66,13 +61,9 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 	if !sys.HasModule("/", "ip_set", "CONFIG_IP_SET") {
 		return nil
 	}
-	c, err := dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	_, err = ipsetSocket{c}.ask(ipsetCmdDestroy, netlink.Acknowledge,
-		netlink.Attribute{Type: ipsetAttrName, Data: append([]byte(name), 0)})
+	s := newNFTSocket()
+	defer s.Close()
+	_, err := ipsetRequest(s, ipsetCmdDestroy, unix.NLM_F_ACK, textAttribute(ipsetAttrName, name))
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return nil
@@ -86,23 +77,9 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 	return nil
 }
 
-type ipsetSocket struct{ *netlink.Conn }
-
-func (s ipsetSocket) ask(
-	kind uint16, flags netlink.HeaderFlags, attrs ...netlink.Attribute,
-) ([]netlink.Message, error) {
-	data, err := netlink.MarshalAttributes(append([]netlink.Attribute{{Type: ipsetAttrProtocol,
-		Data: []byte{ipsetProtocol}}}, attrs...))
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.Execute(netlink.Message{
-		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_IPSET<<8 | kind),
-			Flags: netlink.Request | flags},
-		Data: append([]byte{unix.AF_INET, 0, 0, 0}, data...), // struct nfgenmsg
-	})
-	if errors.Is(err, unix.EPERM) {
-		return nil, fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
-	}
-	return out, err
+// ipsetRequest asks ip_set, of which each answer has the number of its question.
+func ipsetRequest(s nftSocket, kind, flags uint16, attributes ...[]byte) ([][]byte, error) {
+	kind |= unix.NFNL_SUBSYS_IPSET << 8
+	return s.request(kind, kind, flags, unix.AF_INET,
+		append([][]byte{sys.NewAttribute(ipsetAttrProtocol, []byte{ipsetProtocol})}, attributes...)...)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"github.com/google/nftables/xt"
 	"golang.org/x/sys/unix"
@@ -32,14 +31,14 @@ func (n *Reader) NFTChains(ctx context.Context, family, table string) ([]IPTChai
 
 func (n *Reader) nftChains(ctx context.Context, what string, in func(family, table string) bool) ([]IPTChain, error) {
 	return readNFT(ctx, n, what, func(s nftSocket) ([]IPTChain, error) {
-		chains, err := s.chains(nftables.TableFamilyUnspecified)
+		chains, err := s.chains(unix.NFPROTO_UNSPEC)
 		if err != nil {
 			return nil, err
 		}
 		var out []IPTChain
 		names, tables := setNames{}, map[nftTable]map[string][]rawRule{}
 		for _, c := range chains {
-			family := familyName(c.family)
+			family := tableFamily(c.family)
 			if !in(family, c.table) {
 				continue
 			}
@@ -131,29 +130,23 @@ func iptLink(cmp *expr.Cmp) string {
 
 // removeNFTIPT removes from one table in one transaction.
 func (w *Writer) removeNFTIPT(ctx context.Context, gone []IPTRemoval) error {
-	conn, err := w.nft(ctx)
-	if err != nil {
-		return err
-	}
+	b := nftBatch{family: TableFamilies[gone[0].Chain.Family], table: gone[0].Chain.Table}
 	// First all rules, whole chains emptied too: a chain that is jumped to is busy.
 	for _, r := range gone {
-		chain := r.Chain.nft()
 		if r.Whole {
-			conn.FlushChain(chain)
+			b.onRules(unix.NFT_MSG_DELRULE, 0, r.Chain.Name)
 			continue
 		}
 		for _, rule := range r.Rules {
-			if err := conn.DelRule(&nftables.Rule{Table: chain.Table, Chain: chain, Handle: rule.handle}); err != nil {
-				return fmt.Errorf("remove a rule of %s: %w", r.Chain, err)
-			}
+			b.removeRule(r.Chain.Name, rule.handle)
 		}
 	}
 	for _, r := range gone {
 		if r.Whole {
-			conn.DelChain(r.Chain.nft())
+			b.onChain(unix.NFT_MSG_DELCHAIN, 0, r.Chain.Name)
 		}
 	}
-	err = conn.Flush()
+	err := w.transact(ctx, b)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("somebody changed the table meanwhile: %w", err)
@@ -161,10 +154,6 @@ func (w *Writer) removeNFTIPT(ctx context.Context, gone []IPTRemoval) error {
 		return fmt.Errorf("rules that do not go still jump to %s: %w", wholeChains(gone), err)
 	}
 	return nftHint(err)
-}
-
-func (c IPTChain) nft() *nftables.Chain {
-	return &nftables.Chain{Name: c.Name, Table: &nftables.Table{Family: nftFamilies[c.Family], Name: c.Table}}
 }
 
 func wholeChains(gone []IPTRemoval) []string {

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
-	"github.com/google/nftables"
-	"github.com/google/nftables/userdata"
 	"github.com/mdlayher/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -19,31 +18,25 @@ import (
 // [Writer.ReplaceTable] have [NFRule.Unknown] set. Sets are not read: of
 // themselves they do nothing, and a rule that uses one is unknown.
 func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) {
-	number, ok := nftFamilies[family]
-	if !ok {
+	if !slices.Contains(ipFamilies, family) {
 		return Table{}, fmt.Errorf("read nft table %s: unknown family %q", name, family)
 	}
-	s, err := n.openNFT(ctx)
-	if err != nil {
-		return Table{}, err
-	}
-	defer s.Close()
-	return consistent(ctx, s, "nft table "+family+" "+name, func() (Table, error) {
-		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, 0, number,
-			netlink.Attribute{Type: unix.NFTA_TABLE_NAME, Data: append([]byte(name), 0)})
+	number := TableFamilies[family]
+	found, err := readNFT(ctx, n, "nft table "+family+" "+name, func(s nftSocket) ([]Table, error) {
+		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, unix.NLM_F_ACK, number, textAttribute(unix.NFTA_TABLE_NAME, name))
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
-			return Table{}, fmt.Errorf("nft table %s %s: %w", family, name, fs.ErrNotExist)
+			return nil, nil
 		}
 		if err != nil {
-			return Table{}, err
+			return nil, err
 		}
 		chains, err := s.chains(number)
 		if err != nil {
-			return Table{}, err
+			return nil, err
 		}
 		rules, err := s.rules(number, name, "")
 		if err != nil {
-			return Table{}, err
+			return nil, err
 		}
 		out := Table{Family: family, Name: name}
 		for _, c := range chains {
@@ -58,8 +51,15 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 			}
 			out.Chains = append(out.Chains, c.Chain)
 		}
-		return out, nil
+		return []Table{out}, nil
 	})
+	if err != nil {
+		return Table{}, err
+	}
+	if len(found) == 0 {
+		return Table{}, fmt.Errorf("nft table %s %s: %w", family, name, fs.ErrNotExist)
+	}
+	return found[0], nil
 }
 
 // ReplaceTable makes the table what t says, in one transaction: a packet sees
@@ -70,38 +70,27 @@ func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 		return err
 	}
 	t = t.Canonical()
-	c, err := w.nft(ctx)
-	if err != nil {
-		return err
-	}
-	table := &nftables.Table{Family: nftFamilies[t.Family], Name: t.Name}
-	// Adding first makes the deletion right whether or not the table is there.
-	c.AddTable(table)
-	c.DelTable(table)
-	c.AddTable(table)
+	b := nftBatch{family: TableFamilies[t.Family], table: t.Name}
+	// Making it first makes the removal right whether or not the table is there.
+	b.makeTable()
+	b.removeTable()
+	b.makeTable()
 	for _, chain := range t.Chains {
-		priority := nftables.ChainPriority(chain.Priority)
-		policy := nftables.ChainPolicyAccept
-		if chain.Policy == "drop" {
-			policy = nftables.ChainPolicyDrop
-		}
-		to := c.AddChain(&nftables.Chain{
-			Table: table, Name: chain.Name, Type: nftables.ChainType(chain.Type),
-			Hooknum: nftHooks[chain.Hook], Priority: &priority, Policy: &policy,
-		})
+		hook := append(numberAttribute(unix.NFTA_HOOK_HOOKNUM, uint32(slices.Index(ipHooks, chain.Hook))),
+			numberAttribute(unix.NFTA_HOOK_PRIORITY, uint32(chain.Priority))...)
+		b.onChain(unix.NFT_MSG_NEWCHAIN, netlink.Create, chain.Name, textAttribute(unix.NFTA_CHAIN_TYPE, chain.Type),
+			nested(unix.NFTA_CHAIN_HOOK, hook), policyAttribute(chain.Policy))
 		for _, r := range chain.Rules {
 			if r.Unknown != "" {
 				return fmt.Errorf("write nft table %s %s: a rule that was only read cannot be written: %s", t.Family,
 					t.Name, r.Unknown)
 			}
-			rule := &nftables.Rule{Table: table, Chain: to, Exprs: r.exprs(t.Family)}
-			if r.Comment != "" {
-				rule.UserData = userdata.AppendString(nil, userdata.TypeComment, r.Comment)
+			if err := b.appendRule(chain.Name, r.exprs(t.Family), r.Comment); err != nil {
+				return fmt.Errorf("write nft table %s %s: %w", t.Family, t.Name, err)
 			}
-			c.AddRule(rule)
 		}
 	}
-	if err := c.Flush(); err != nil {
+	if err := w.transact(ctx, b); err != nil {
 		return fmt.Errorf("write nft table %s %s: %w", t.Family, t.Name, nftHint(err))
 	}
 	sys.Changed(w.log, "nft table written", zap.String("family", t.Family), zap.String("table", t.Name))
@@ -114,29 +103,12 @@ func (w *Writer) DelTable(ctx context.Context, family, name string) error {
 	return w.DelTableNamed(ctx, TableName{family, name})
 }
 
-// nft starts a transaction. The kernel loads nf_tables for it if need be.
-func (w *Writer) nft(ctx context.Context) (*nftables.Conn, error) {
-	if err := w.fw.ready(ctx); err != nil {
-		return nil, err
-	}
-	// Asked by itself first: a batch that finds no nf_tables gets one answer for all its messages,
-	// and the library would wait for the others.
-	probe := newNFTSocket()
-	defer probe.Close()
-	if _, err := probe.generation(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
-		return nil, fmt.Errorf("this kernel has no nf_tables; load the module nf_tables: %w", err)
-	} else if err != nil {
-		return nil, nftHint(err)
-	}
-	return nftables.New(nftables.WithSockOptions(func(c *netlink.Conn) error { return nftDeadline(ctx, c) }))
-}
-
 // nftHint says what is missing where the kernel's word alone does not.
 func nftHint(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM):
 		return fmt.Errorf("CAP_NET_ADMIN is needed: %w", err)
-	case errors.Is(err, unix.EPROTONOSUPPORT):
+	case errors.Is(err, unix.EPROTONOSUPPORT), errors.Is(err, unix.EOPNOTSUPP) && !Loaded("/"):
 		return fmt.Errorf("this kernel has no nf_tables; load the module nf_tables: %w", err)
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("this kernel lacks an expression that the table needs (modules nft_masq, nft_fib_inet, "+

@@ -10,14 +10,13 @@ import (
 
 // Check says what in the table cannot be written, if anything.
 func (t Table) Check() error {
-	if _, ok := nftFamilies[t.Family]; !ok {
+	if !slices.Contains(ipFamilies, t.Family) {
 		return fmt.Errorf("nft table %s: unknown family %q (ip, ip6, inet)", t.Name, t.Family)
 	}
 	for _, c := range t.Chains {
 		where := fmt.Sprintf("nft table %s %s, chain %s", t.Family, t.Name, c.Name)
-		if _, ok := nftHooks[c.Hook]; !ok {
-			return fmt.Errorf("%s: unknown hook %q (%s)", where, c.Hook,
-				"prerouting, input, forward, output, postrouting")
+		if !slices.Contains(ipHooks, c.Hook) {
+			return fmt.Errorf("%s: unknown hook %q (%s)", where, c.Hook, strings.Join(ipHooks, ", "))
 		}
 		if c.Type != "filter" && c.Type != "nat" {
 			return fmt.Errorf("%s: unknown type %q (filter, nat)", where, c.Type)

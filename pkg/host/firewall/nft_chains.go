@@ -5,10 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"github.com/google/nftables/userdata"
-	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -26,20 +24,20 @@ type rawRule struct {
 // rawChain is a base chain, or one without a hook, and its table.
 type rawChain struct {
 	Chain
-	family nftables.TableFamily
+	family byte
 	table  string
 }
 
 // chains lists the chains of a family, in order.
-func (s nftSocket) chains(family nftables.TableFamily) ([]rawChain, error) {
-	answers, err := s.ask("chains", unix.NFT_MSG_GETCHAIN, netlink.Dump, family)
+func (s nftSocket) chains(family byte) ([]rawChain, error) {
+	answers, err := s.ask("chains", unix.NFT_MSG_GETCHAIN, unix.NLM_F_DUMP, family)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]rawChain, 0, len(answers))
 	for _, m := range answers {
 		family, body := split(m)
-		c := rawChain{family: nftables.TableFamily(family), table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
+		c := rawChain{family: family, table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
 		c.Name, c.Type = sys.AttributeText(body, unix.NFTA_CHAIN_NAME), sys.AttributeText(body, unix.NFTA_CHAIN_TYPE)
 		c.Policy = chainPolicy(body)
 		if hook := sys.Attribute(body, unix.NFTA_CHAIN_HOOK); hook != nil {
@@ -57,7 +55,7 @@ func chainPolicy(body []byte) string {
 	switch {
 	case sys.Attribute(body, unix.NFTA_CHAIN_POLICY) == nil:
 		return ""
-	case number(body, unix.NFTA_CHAIN_POLICY) == uint32(nftables.ChainPolicyDrop):
+	case number(body, unix.NFTA_CHAIN_POLICY) == policyDrop:
 		return "drop"
 	}
 	return "accept"
@@ -65,17 +63,15 @@ func chainPolicy(body []byte) string {
 
 // hookName is a hook of the families ip, ip6 and inet.
 func hookName(number uint32) string {
-	for name, hook := range nftHooks {
-		if uint32(*hook) == number {
-			return name
-		}
+	if int(number) < len(ipHooks) {
+		return ipHooks[number]
 	}
 	return fmt.Sprint(number)
 }
 
 // nftTable names a table.
 type nftTable struct {
-	family nftables.TableFamily
+	family byte
 	name   string
 }
 
@@ -94,12 +90,12 @@ func (s nftSocket) rulesByChain(t nftTable) (map[string][]rawRule, error) {
 }
 
 // rules lists the rules of a table, or of one of its chains, in order.
-func (s nftSocket) rules(family nftables.TableFamily, table, chain string) ([]rawRule, error) {
-	of := []netlink.Attribute{{Type: unix.NFTA_RULE_TABLE, Data: append([]byte(table), 0)}}
+func (s nftSocket) rules(family byte, table, chain string) ([]rawRule, error) {
+	of := [][]byte{textAttribute(unix.NFTA_RULE_TABLE, table)}
 	if chain != "" {
-		of = append(of, netlink.Attribute{Type: unix.NFTA_RULE_CHAIN, Data: append([]byte(chain), 0)})
+		of = append(of, textAttribute(unix.NFTA_RULE_CHAIN, chain))
 	}
-	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, netlink.Dump, family, of...)
+	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, unix.NLM_F_DUMP, family, of...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +112,7 @@ func (s nftSocket) rules(family nftables.TableFamily, table, chain string) ([]ra
 		}
 		comment := userdata.Get(sys.Attribute(body, unix.NFTA_RULE_USERDATA), userdata.TypeComment)
 		r.comment = string(bytes.TrimRight(comment, "\x00"))
-		r.decode(byte(family), body)
+		r.decode(family, body)
 		out = append(out, r)
 	}
 	return out, nil

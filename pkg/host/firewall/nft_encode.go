@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
 	"golang.org/x/sys/unix"
@@ -14,14 +13,9 @@ import (
 
 // The terms of [Table] and what the kernel calls them.
 var (
-	nftFamilies = map[string]nftables.TableFamily{
-		"ip": nftables.TableFamilyIPv4, "ip6": nftables.TableFamilyIPv6, "inet": nftables.TableFamilyINet,
-	}
-	nftHooks = map[string]*nftables.ChainHook{
-		"prerouting": nftables.ChainHookPrerouting, "input": nftables.ChainHookInput,
-		"forward": nftables.ChainHookForward,
-		"output":  nftables.ChainHookOutput, "postrouting": nftables.ChainHookPostrouting,
-	}
+	ipFamilies = []string{"ip", "ip6", "inet"} // of which IP packets pass through
+	// ipHooks are those of these families by their numbers (linux/netfilter.h, NF_INET_…).
+	ipHooks     = []string{"prerouting", "input", "forward", "output", "postrouting"}
 	nftVerdicts = map[string]expr.Any{
 		"accept": &expr.Verdict{Kind: expr.VerdictAccept}, "drop": &expr.Verdict{Kind: expr.VerdictDrop},
 		"return": &expr.Verdict{Kind: expr.VerdictReturn}, "masquerade": &expr.Masq{},

@@ -6,10 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"time"
 
-	"github.com/google/nftables"
 	"github.com/mdlayher/netlink"
 	netlinkerr "github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -28,73 +27,49 @@ func newNFTSocket() nftSocket {
 	return nftSocket{&sys.Netlink{Protocol: unix.NETLINK_NETFILTER, Timeout: nftTimeout}}
 }
 
-// openNFT opens the socket, or says [fs.ErrNotExist] where nf_tables is not
-// loaded: a read never makes the kernel load it.
-func (n *Reader) openNFT(ctx context.Context) (nftSocket, error) {
-	if err := n.ready(ctx); err != nil {
-		return nftSocket{}, err
-	}
-	if !Loaded("/") {
-		return nftSocket{}, fmt.Errorf("read nft tables: nf_tables is not loaded: %w", fs.ErrNotExist)
-	}
-	return newNFTSocket(), nil
-}
-
-// dial opens a socket of netfilter.
+// dial opens a socket of netfilter to write.
 func dial(ctx context.Context) (*netlink.Conn, error) {
 	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
-		return nil, fmt.Errorf("open the nft socket: %w", nftHint(err))
+		return nil, fmt.Errorf("open the nft socket: %w", err)
 	}
-	if err := nftDeadline(ctx, c); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
-}
-
-func nftDeadline(ctx context.Context, c *netlink.Conn) error {
 	until := time.Now().Add(nftTimeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(until) {
 		until = d
 	}
 	if err := c.SetDeadline(until); err != nil {
-		return fmt.Errorf("bound the nft socket: %w", err)
+		return nil, errors.Join(fmt.Errorf("bound the nft socket: %w", err), c.Close())
 	}
-	return nil
+	return c, nil
 }
 
-// ask sends one request and returns the answers' attributes.
-func (s nftSocket) ask(
-	what string, kind uint16, flags netlink.HeaderFlags, family nftables.TableFamily, attrs ...netlink.Attribute,
-) ([]netlink.Message, error) {
-	data, err := netlink.MarshalAttributes(attrs)
-	if err != nil {
-		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
-	}
-	if flags&netlink.Dump == 0 {
-		flags |= netlink.Acknowledge // it ends the answer
-	}
+// ask asks nf_tables for a list, or for one object.
+func (s nftSocket) ask(what string, kind, flags uint16, family byte, attributes ...[]byte) ([][]byte, error) {
 	get := unix.NFNL_SUBSYS_NFTABLES<<8 | kind
-	var out []netlink.Message
-	// struct nfgenmsg: family, version 0, resource id 0. Each NEW has the number before its GET.
-	err = s.List(get, get-1, uint16(flags), append([]byte{byte(family), 0, 0, 0}, data...), func(body []byte) {
-		out = append(out, netlink.Message{Data: bytes.Clone(body)})
-	})
-	if errors.Is(err, unix.EPERM) {
-		return nil, fmt.Errorf("ask nft for %s: root is needed (CAP_NET_ADMIN), for reading too: %w", what, err)
-	}
+	out, err := s.request(get, get-1, flags, family, attributes...) // each NEW has the number before its GET
 	if err != nil {
 		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
 	}
 	return out, nil
 }
 
+// request sends one request to a part of netfilter, and returns the answers of a kind. flags are
+// those of [sys.Netlink.List].
+func (s nftSocket) request(kind, answer, flags uint16, family byte, attributes ...[]byte) (out [][]byte, err error) {
+	data := slices.Concat(append([][]byte{{family, 0, 0, 0}}, attributes...)...) // struct nfgenmsg
+	err = s.List(kind, answer, flags, data, func(body []byte) { out = append(out, bytes.Clone(body)) })
+	if errors.Is(err, unix.EPERM) {
+		err = fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
+	}
+	return out, err
+}
+
 // split takes the family off an answer (struct nfgenmsg).
-func split(m netlink.Message) (family byte, body []byte) {
-	if len(m.Data) < 4 {
+func split(m []byte) (family byte, body []byte) {
+	if len(m) < 4 {
 		return 0, nil
 	}
-	return m.Data[0], m.Data[4:]
+	return m[0], m[4:]
 }
 
 // number is an attribute in the byte order of nf_tables; 0 where there is none.
@@ -108,7 +83,7 @@ func number(body []byte, kind uint16) uint32 {
 
 // generation is the number of the ruleset's state: it grows with each change.
 func (s nftSocket) generation() (uint32, error) {
-	answers, err := s.ask("its generation", unix.NFT_MSG_GETGEN, 0, nftables.TableFamilyUnspecified)
+	answers, err := s.ask("its generation", unix.NFT_MSG_GETGEN, unix.NLM_F_ACK, unix.NFPROTO_UNSPEC)
 	if err != nil {
 		return 0, err
 	}

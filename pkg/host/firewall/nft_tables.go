@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
-	"github.com/google/nftables"
-	"github.com/mdlayher/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
@@ -23,31 +20,29 @@ type TableName struct {
 // String is the argument of `nft delete table`.
 func (t TableName) String() string { return t.Family + " " + t.Name }
 
-// TableFamilies are all families that tables can have; nftFamilies are those of ours.
-var TableFamilies = map[string]nftables.TableFamily{
-	"ip": nftables.TableFamilyIPv4, "ip6": nftables.TableFamilyIPv6, "inet": nftables.TableFamilyINet,
-	"arp": nftables.TableFamilyARP, "bridge": nftables.TableFamilyBridge, "netdev": nftables.TableFamilyNetdev,
+// TableFamilies are all families that tables can have, and their numbers.
+var TableFamilies = map[string]byte{
+	"ip": unix.NFPROTO_IPV4, "ip6": unix.NFPROTO_IPV6, "inet": unix.NFPROTO_INET,
+	"arp": unix.NFPROTO_ARP, "bridge": unix.NFPROTO_BRIDGE, "netdev": unix.NFPROTO_NETDEV,
 }
 
 // tableFamily is the name of a family, its number where it has none.
 func tableFamily(number byte) string {
 	for name, f := range TableFamilies {
-		if byte(f) == number {
+		if f == number {
 			return name
 		}
 	}
 	return fmt.Sprint(number)
 }
 
-// readNFT reads all of a kind as of one moment; nothing where nf_tables is not loaded.
+// readNFT reads all of a kind as of one moment; nothing where nf_tables is not loaded: a read never
+// makes the kernel load it.
 func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSocket) ([]T, error)) ([]T, error) {
-	s, err := n.openNFT(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err := n.ready(ctx); err != nil || !Loaded("/") {
 		return nil, err
 	}
+	s := newNFTSocket()
 	defer s.Close()
 	return consistent(ctx, s, what, func() ([]T, error) { return read(s) })
 }
@@ -55,7 +50,7 @@ func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSo
 // Tables implements host.Firewall.
 func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 	return readNFT(ctx, n, "nft tables", func(s nftSocket) ([]TableName, error) {
-		answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, netlink.Dump, nftables.TableFamilyUnspecified)
+		answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, unix.NLM_F_DUMP, unix.NFPROTO_UNSPEC)
 		if err != nil {
 			return nil, err
 		}
@@ -79,12 +74,9 @@ func (w *Writer) DelTableNamed(ctx context.Context, t TableName) error {
 		if o != t {
 			continue
 		}
-		c, err := w.nft(ctx)
-		if err != nil {
-			return fmt.Errorf("remove nft table %s: %w", t, err)
-		}
-		c.DelTable(&nftables.Table{Family: TableFamilies[t.Family], Name: t.Name})
-		if err := c.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {
+		b := nftBatch{family: TableFamilies[t.Family], table: t.Name}
+		b.removeTable()
+		if err := w.transact(ctx, b); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("remove nft table %s: %w", t, nftHint(err))
 		}
 		sys.Changed(w.log, "nft table removed", zap.String("family", t.Family), zap.String("table", t.Name))

@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
-	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -87,7 +85,7 @@ func (n *Reader) RuleSet(ctx context.Context) (out RuleSet, err error) {
 
 func (s nftSocket) ruleSet() ([]SetTable, error) {
 	var tables []SetTable
-	answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, netlink.Dump, nftables.TableFamilyUnspecified)
+	answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, unix.NLM_F_DUMP, unix.NFPROTO_UNSPEC)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 			t.Flowtables = append(t.Flowtables, without(body, nftFlowtableUse, nftFlowtableHandle))
 		}},
 	} {
-		answers, err := s.ask(kind.what, kind.get, netlink.Dump, nftables.TableFamilyUnspecified)
+		answers, err := s.ask(kind.what, kind.get, unix.NLM_F_DUMP, unix.NFPROTO_UNSPEC)
 		if kind.get >= unix.NFT_MSG_GETOBJ && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)) {
 			continue // an older kernel has none
 		}
@@ -167,10 +165,8 @@ func (t *SetTable) addSet(body []byte) {
 // elements reads those of a set. Of intervals the kernel lists the end before the beginning, and
 // takes them the other way round (net/netfilter/nft_set_rbtree.c).
 func (s nftSocket) elements(t SetTable, of *SetMembers) error {
-	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, netlink.Dump,
-		nftables.TableFamily(t.Family),
-		netlink.Attribute{Type: unix.NFTA_SET_ELEM_LIST_TABLE, Data: append([]byte(t.Name), 0)},
-		netlink.Attribute{Type: unix.NFTA_SET_ELEM_LIST_SET, Data: append([]byte(of.Name), 0)})
+	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, unix.NLM_F_DUMP, t.Family,
+		textAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name), textAttribute(unix.NFTA_SET_ELEM_LIST_SET, of.Name))
 	if err != nil {
 		return err
 	}

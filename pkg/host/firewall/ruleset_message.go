@@ -23,13 +23,13 @@ func ruleMessage(body []byte) []byte {
 		data := sys.Attribute(one, unix.NFTA_EXPR_DATA)
 		timeout := sys.Attribute(data, unix.NFTA_DYNSET_TIMEOUT)
 		if sys.AttributeText(one, unix.NFTA_EXPR_NAME) == "dynset" && len(timeout) == 8 && binary.BigEndian.Uint64(timeout) == 0 {
-			data = rawAttribute(unix.NFTA_EXPR_DATA|unix.NLA_F_NESTED, without(data, unix.NFTA_DYNSET_TIMEOUT))
-			whole = rawAttribute(unix.NFTA_LIST_ELEM|unix.NLA_F_NESTED, append(without(one, unix.NFTA_EXPR_DATA), data...))
+			data = nested(unix.NFTA_EXPR_DATA, without(data, unix.NFTA_DYNSET_TIMEOUT))
+			whole = nested(unix.NFTA_LIST_ELEM, append(without(one, unix.NFTA_EXPR_DATA), data...))
 		}
-		all = append(all, padded(whole)...)
+		all = append(all, whole...)
 	})
 	return append(without(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION, unix.NFTA_RULE_EXPRESSIONS),
-		rawAttribute(unix.NFTA_RULE_EXPRESSIONS|unix.NLA_F_NESTED, all)...)
+		nested(unix.NFTA_RULE_EXPRESSIONS, all)...)
 }
 
 // elementMessage is an element of a set as the kernel takes it. The end of an interval is listed
@@ -37,9 +37,9 @@ func ruleMessage(body []byte) []byte {
 func elementMessage(whole []byte) []byte {
 	body := whole[4:]
 	if number(body, unix.NFTA_SET_ELEM_FLAGS)&unix.NFT_SET_ELEM_INTERVAL_END == 0 {
-		return padded(whole)
+		return whole
 	}
-	return rawAttribute(unix.NFTA_LIST_ELEM|unix.NLA_F_NESTED,
+	return nested(unix.NFTA_LIST_ELEM,
 		without(body, unix.NFTA_SET_ELEM_TIMEOUT, unix.NFTA_SET_ELEM_EXPIRATION))
 }
 
@@ -47,17 +47,8 @@ func elementMessage(whole []byte) []byte {
 func without(body []byte, kinds ...uint16) (out []byte) {
 	sys.EachAttribute(body, func(is uint16, whole, _ []byte) {
 		if !slices.Contains(kinds, is) {
-			out = append(out, padded(whole)...)
+			out = append(out, whole...)
 		}
 	})
-	return out
-}
-
-// padded is an attribute up to where the next one may begin.
-func padded(whole []byte) []byte {
-	out := slices.Clone(whole)
-	for len(out)%4 != 0 {
-		out = append(out, 0)
-	}
 	return out
 }

@@ -2,12 +2,10 @@ package firewall
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
@@ -30,28 +28,24 @@ func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string
 			return nil, err
 		}
 		changes := tableChanges(was, now)
-		if err = w.transact(ctx, changes); err == nil {
+		if err = w.bringBack(ctx, changes...); err == nil {
 			return nil, nil
 		}
 		// Somebody changed it since it was read.
 		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) ||
 			try == sys.DumpTries/2 {
-			return w.transactEach(ctx, changes)
+			return w.bringBackEach(ctx, changes)
 		}
 	}
 	return nil, err
 }
 
-// tableChange is what brings one table back.
-type tableChange struct {
-	name     string
-	messages []netlink.Message
-}
-
-func tableChanges(was, now RuleSet) (out []tableChange) {
-	add := func(t SetTable, b nftBatch) {
-		if len(b.messages) > 0 {
-			out = append(out, tableChange{tableFamily(t.Family) + " " + t.Name, b.messages})
+// tableChanges are what brings the tables back that have changed.
+func tableChanges(was, now RuleSet) (out []nftBatch) {
+	add := func(t SetTable, change func(b *nftBatch)) {
+		b := nftBatch{family: t.Family, table: t.Name}
+		if change(&b); len(b.messages) > 0 {
+			out = append(out, b)
 		}
 	}
 	find := func(s RuleSet, t SetTable) *SetTable {
@@ -62,29 +56,26 @@ func tableChanges(was, now RuleSet) (out []tableChange) {
 		return &s.Tables[i]
 	}
 	for _, is := range now.Tables {
-		b := nftBatch{family: is.Family}
 		switch {
 		case find(was, is) != nil || sys.HasWriter(is.Name):
-			continue
 		case is.iptables() && is.shared():
-			b.mend(SetTable{Family: is.Family, Name: is.Name}, is)
+			add(is, func(b *nftBatch) { b.mend(SetTable{Family: is.Family, Name: is.Name}, is) })
 		default:
-			b.remove(is)
+			add(is, (*nftBatch).removeTable)
 		}
-		add(is, b)
 	}
 	for _, t := range was.Tables {
-		b := nftBatch{family: t.Family}
-		switch is := find(now, t); {
-		case is == nil:
-			b.make(t)
-		case t.iptables():
-			b.mend(t, *is)
-		case len(mendChains(t.guarded(), is.guarded())) > 0:
-			b.remove(*is)
-			b.make(t)
-		}
-		add(t, b)
+		add(t, func(b *nftBatch) {
+			switch is := find(now, t); {
+			case is == nil:
+				b.make(t)
+			case t.iptables():
+				b.mend(t, *is)
+			case len(mendChains(t.guarded(), is.guarded())) > 0:
+				b.removeTable()
+				b.make(t)
+			}
+		})
 	}
 	return out
 }
@@ -97,24 +88,6 @@ func (t SetTable) iptables() bool {
 // shared says that programs on the node write the table, too: see [sys.HasWriter].
 func (t SetTable) shared() bool {
 	return slices.ContainsFunc(t.guarded(), func(c guardedChain) bool { return sys.HasWriter(c.name) })
-}
-
-// nftBatch is a list of messages that nf_tables takes as one transaction.
-type nftBatch struct {
-	family   byte
-	messages []netlink.Message
-}
-
-func (b *nftBatch) add(kind uint16, flags netlink.HeaderFlags, body []byte) {
-	b.messages = append(b.messages, netlink.Message{
-		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind),
-			Flags: netlink.Request | flags},
-		Data: append([]byte{b.family, 0, 0, 0}, body...),
-	})
-}
-
-func (b *nftBatch) remove(t SetTable) {
-	b.add(unix.NFT_MSG_DELTABLE, 0, stringAttribute(unix.NFTA_TABLE_NAME, t.Name))
 }
 
 // make makes a table with all that is in it: what others name comes before them.
@@ -131,11 +104,10 @@ func (b *nftBatch) make(t SetTable) {
 	}
 	for i, s := range t.Sets {
 		id := uint32(i + 1) // the kernel wants one, also where the set has a name
-		b.add(unix.NFT_MSG_NEWSET, netlink.Create,
-			append(slices.Clone(s.Message), numberAttribute(unix.NFTA_SET_ID, id)...))
+		b.add(unix.NFT_MSG_NEWSET, netlink.Create, s.Message, numberAttribute(unix.NFTA_SET_ID, id))
 	}
 	for _, s := range t.Sets {
-		b.elements(t, s)
+		b.elements(s)
 	}
 	b.allRules(t)
 }
@@ -157,7 +129,7 @@ func (b *nftBatch) allRules(t SetTable) {
 					each(to)
 				}
 			}
-			b.rules([]SetRule{r})
+			b.rule(r)
 		}
 	}
 	for _, c := range t.Chains {
@@ -169,7 +141,7 @@ func (b *nftBatch) allRules(t SetTable) {
 // bits.
 const elementsEach = 16 << 10
 
-func (b *nftBatch) elements(t SetTable, s SetMembers) {
+func (b *nftBatch) elements(s SetMembers) {
 	for rest := s.Elements; len(rest) > 0; {
 		var list []byte
 		n := 0
@@ -178,18 +150,13 @@ func (b *nftBatch) elements(t SetTable, s SetMembers) {
 			n++
 		}
 		rest = rest[n:]
-		body := append(stringAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name),
-			stringAttribute(unix.NFTA_SET_ELEM_LIST_SET, s.Name)...)
-		b.add(unix.NFT_MSG_NEWSETELEM, netlink.Create,
-			append(body, rawAttribute(unix.NFTA_SET_ELEM_LIST_ELEMENTS|unix.NLA_F_NESTED, list)...))
+		b.add(unix.NFT_MSG_NEWSETELEM, netlink.Create, textAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, b.table),
+			textAttribute(unix.NFTA_SET_ELEM_LIST_SET, s.Name), nested(unix.NFTA_SET_ELEM_LIST_ELEMENTS, list))
 	}
 }
 
-func (b *nftBatch) rules(list []SetRule) {
-	for _, r := range list {
-		b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append,
-			append(slices.Clone(r.Message), compat(b.family, r.Message)...))
-	}
+func (b *nftBatch) rule(r SetRule) {
+	b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append, r.Message, compat(b.family, r.Message))
 }
 
 // mend brings the chains of a table back that many write. Chains come before the rules that lead
@@ -204,24 +171,15 @@ func (b *nftBatch) mend(was, now SetTable) {
 		}
 		return SetChain{}
 	}
-	of := func(name string) []byte {
-		return append(stringAttribute(unix.NFTA_RULE_TABLE, now.Name), stringAttribute(unix.NFTA_RULE_CHAIN, name)...)
-	}
 	for _, m := range mends {
 		switch {
 		case m.create:
 			b.add(unix.NFT_MSG_NEWCHAIN, netlink.Create, chain(was, m.name).Message)
 		case m.policy != "":
-			policy := uint32(nftables.ChainPolicyAccept)
-			if m.policy == "drop" {
-				policy = uint32(nftables.ChainPolicyDrop)
-			}
-			body := append(stringAttribute(unix.NFTA_CHAIN_TABLE, now.Name),
-				stringAttribute(unix.NFTA_CHAIN_NAME, m.name)...)
-			b.add(unix.NFT_MSG_NEWCHAIN, 0, append(body, numberAttribute(unix.NFTA_CHAIN_POLICY, policy)...))
+			b.onChain(unix.NFT_MSG_NEWCHAIN, 0, m.name, policyAttribute(m.policy))
 		}
 		if (m.write || m.drop) && !m.create {
-			b.add(unix.NFT_MSG_DELRULE, 0, of(m.name))
+			b.onRules(unix.NFT_MSG_DELRULE, 0, m.name)
 		}
 	}
 	for _, m := range mends {
@@ -233,14 +191,12 @@ func (b *nftBatch) mend(was, now SetTable) {
 			if ref.now {
 				from = now
 			}
-			b.rules(chain(from, m.name).Rules[ref.index : ref.index+1])
+			b.rule(chain(from, m.name).Rules[ref.index])
 		}
 	}
 	for _, m := range mends {
 		if m.drop {
-			b.add(unix.NFT_MSG_DELCHAIN, 0,
-				append(stringAttribute(unix.NFTA_CHAIN_TABLE, now.Name),
-					stringAttribute(unix.NFTA_CHAIN_NAME, m.name)...))
+			b.onChain(unix.NFT_MSG_DELCHAIN, 0, m.name)
 		}
 	}
 }
@@ -262,9 +218,8 @@ func compat(family byte, rule []byte) []byte {
 			if cmp.Op == expr.CmpOpNeq {
 				flags = 1 << 1 // NFT_RULE_COMPAT_F_INV
 			}
-			body := append(numberAttribute(unix.NFTA_RULE_COMPAT_PROTO, uint32(cmp.Data[0])),
-				numberAttribute(unix.NFTA_RULE_COMPAT_FLAGS, flags)...)
-			return rawAttribute(unix.NFTA_RULE_COMPAT|unix.NLA_F_NESTED, body)
+			return nested(unix.NFTA_RULE_COMPAT, append(numberAttribute(unix.NFTA_RULE_COMPAT_PROTO, uint32(cmp.Data[0])),
+				numberAttribute(unix.NFTA_RULE_COMPAT_FLAGS, flags)...))
 		}
 	}
 	return nil
@@ -282,80 +237,27 @@ func ofProtocol(e expr.Any) bool {
 	return false
 }
 
-func rawAttribute(kind uint16, value []byte) []byte {
-	out := binary.NativeEndian.AppendUint16(nil, uint16(4+len(value)))
-	return padded(append(binary.NativeEndian.AppendUint16(out, kind), value...))
+// bringBack makes changes in one transaction.
+func (w *Writer) bringBack(ctx context.Context, changes ...nftBatch) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := w.transact(ctx, changes...); err != nil {
+		return fmt.Errorf("write the nft rule set: %w", nftHint(err))
+	}
+	sys.Changed(w.log, "nft rule set brought back")
+	return nil
 }
 
-func stringAttribute(kind uint16, s string) []byte { return rawAttribute(kind, append([]byte(s), 0)) }
-
-// numberAttribute is in the byte order of nf_tables.
-func numberAttribute(kind uint16, n uint32) []byte {
-	return rawAttribute(kind, binary.BigEndian.AppendUint32(nil, n))
-}
-
-// transactEach brings back what the kernel takes, and names the rest.
-func (w *Writer) transactEach(ctx context.Context, changes []tableChange) (left []string, err error) {
+// bringBackEach brings back what the kernel takes, and names the rest.
+func (w *Writer) bringBackEach(ctx context.Context, changes []nftBatch) (left []string, err error) {
 	for _, c := range changes {
-		if err := w.transact(ctx, []tableChange{c}); err != nil {
+		if err := w.bringBack(ctx, c); err != nil {
 			if context.Cause(ctx) != nil {
 				return left, err
 			}
-			left = append(left, fmt.Sprintf("nft table %s (%v)", c.name, err))
+			left = append(left, fmt.Sprintf("nft table %s (%v)", TableName{tableFamily(c.family), c.table}, err))
 		}
 	}
 	return left, nil
-}
-
-// The ends of a transaction (linux/netfilter/nfnetlink.h, NFNL_MSG_BATCH_…).
-const (
-	batchBegin = 0x10
-	batchEnd   = 0x11
-)
-
-// transact makes changes in one transaction: all or none.
-func (w *Writer) transact(ctx context.Context, changes []tableChange) error {
-	var list []netlink.Message
-	for _, c := range changes {
-		list = append(list, c.messages...)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	c, err := dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	end := func(kind netlink.HeaderType) netlink.Message {
-		return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request},
-			Data: []byte{0, 0, 0, unix.NFNL_SUBSYS_NFTABLES}}
-	}
-	list = append(append([]netlink.Message{end(batchBegin)}, list...), end(batchEnd))
-	size := 0
-	for i := range list {
-		size += len(list[i].Data) + unix.NLMSG_HDRLEN + 4
-	}
-	if err := c.SetWriteBuffer(2*size + 1<<16); err != nil { // a transaction is one message for the socket
-		return fmt.Errorf("make room for the nft transaction: %w", err)
-	}
-	// Errors come whoever asked for an answer, and before that of the last.
-	last := &list[len(list)-2]
-	last.Header.Flags |= netlink.Acknowledge
-	list, err = c.SendMessages(list)
-	if err != nil {
-		return fmt.Errorf("write the nft rule set: %w", err)
-	}
-	for {
-		answers, err := c.Receive()
-		if err != nil {
-			return fmt.Errorf("write the nft rule set: %w", nftHint(err))
-		}
-		for _, m := range answers {
-			if m.Header.Sequence == list[len(list)-2].Header.Sequence {
-				sys.Changed(w.log, "nft rule set brought back")
-				return nil
-			}
-		}
-	}
 }

@@ -79,7 +79,8 @@ func rulesNow(ns *netns.NS) string {
 }
 
 // Whatever a program does to the rule set, what was there comes back, and what came goes; through a
-// journal, too. The lines that keep it: ruleset.go and ruleset_restore.go, all of them.
+// journal, too. The lines that keep it: ruleset.go, ruleset_restore.go and nft_batch.go, all of
+// them.
 func TestRestoreRuleSet(t *testing.T) {
 	needs.Tool(t, "nft", "iptables-nft", "ip6tables-nft")
 	ns := netns.New(t)

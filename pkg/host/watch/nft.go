@@ -52,7 +52,7 @@ func newNFTWatch(w *Watcher) *nftWatch {
 func (n *nftWatch) set(i *Interest) error {
 	tables := map[nftKey]bool{}
 	for _, t := range i.Tables {
-		tables[nftKey{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
+		tables[nftKey{firewall.TableFamilies[t.Family], t.Name}] = true
 	}
 	n.mu.Lock()
 	n.aim.tables, n.aim.forward = tables, i.Forward
@@ -88,7 +88,7 @@ func (n *nftWatch) learn() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range list {
-		n.aim.chains[nftChain{nftKey{byte(firewall.TableFamilies[c.Family]), c.Table}, c.Name}] = true
+		n.aim.chains[nftChain{nftKey{firewall.TableFamilies[c.Family], c.Table}, c.Name}] = true
 	}
 	return nil
 }

@@ -1,0 +1,159 @@
+package firewall
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/google/nftables/expr"
+	"github.com/google/nftables/userdata"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// nftBatch is a list of messages about one table that nf_tables takes as one transaction.
+type nftBatch struct {
+	family   byte
+	table    string
+	messages []netlink.Message
+}
+
+func (b *nftBatch) add(kind uint16, flags netlink.HeaderFlags, attributes ...[]byte) {
+	data := []byte{b.family, 0, 0, 0} // struct nfgenmsg
+	for _, a := range attributes {
+		data = append(data, a...)
+	}
+	b.messages = append(b.messages, netlink.Message{
+		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind),
+			Flags: netlink.Request | flags},
+		Data: data,
+	})
+}
+
+func (b *nftBatch) makeTable() {
+	b.add(unix.NFT_MSG_NEWTABLE, netlink.Create, textAttribute(unix.NFTA_TABLE_NAME, b.table))
+}
+
+func (b *nftBatch) removeTable() {
+	b.add(unix.NFT_MSG_DELTABLE, 0, textAttribute(unix.NFTA_TABLE_NAME, b.table))
+}
+
+// onChain adds a message about a chain.
+func (b *nftBatch) onChain(kind uint16, flags netlink.HeaderFlags, chain string, attributes ...[]byte) {
+	b.add(kind, flags, append([][]byte{textAttribute(unix.NFTA_CHAIN_TABLE, b.table),
+		textAttribute(unix.NFTA_CHAIN_NAME, chain)}, attributes...)...)
+}
+
+// onRules adds a message about the rules of a chain: all of them, or what the attributes name.
+func (b *nftBatch) onRules(kind uint16, flags netlink.HeaderFlags, chain string, attributes ...[]byte) {
+	b.add(kind, flags, append([][]byte{textAttribute(unix.NFTA_RULE_TABLE, b.table),
+		textAttribute(unix.NFTA_RULE_CHAIN, chain)}, attributes...)...)
+}
+
+// appendRule puts a rule at the end of a chain.
+func (b *nftBatch) appendRule(chain string, exprs []expr.Any, comment string) error {
+	var list []byte
+	for _, e := range exprs {
+		one, err := expr.Marshal(b.family, e)
+		if err != nil {
+			return err
+		}
+		list = append(list, nested(unix.NFTA_LIST_ELEM, one)...)
+	}
+	attributes := [][]byte{nested(unix.NFTA_RULE_EXPRESSIONS, list)}
+	if comment != "" {
+		attributes = append(attributes,
+			sys.NewAttribute(unix.NFTA_RULE_USERDATA, userdata.AppendString(nil, userdata.TypeComment, comment)))
+	}
+	b.onRules(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append, chain, attributes...)
+	return nil
+}
+
+// removeRule takes a rule out of a chain.
+func (b *nftBatch) removeRule(chain string, handle uint64) {
+	b.onRules(unix.NFT_MSG_DELRULE, 0, chain,
+		sys.NewAttribute(unix.NFTA_RULE_HANDLE, binary.BigEndian.AppendUint64(nil, handle)))
+}
+
+// nested is an attribute of attributes.
+func nested(kind uint16, attributes []byte) []byte {
+	return sys.NewAttribute(kind|unix.NLA_F_NESTED, attributes)
+}
+
+func textAttribute(kind uint16, s string) []byte { return sys.NewAttribute(kind, append([]byte(s), 0)) }
+
+// numberAttribute is in the byte order of nf_tables.
+func numberAttribute(kind uint16, n uint32) []byte {
+	return sys.NewAttribute(kind, binary.BigEndian.AppendUint32(nil, n))
+}
+
+// policyAttribute is what becomes of a packet that no rule of a chain decides on.
+func policyAttribute(policy string) []byte {
+	if policy == "drop" {
+		return numberAttribute(unix.NFTA_CHAIN_POLICY, policyDrop)
+	}
+	return numberAttribute(unix.NFTA_CHAIN_POLICY, policyAccept)
+}
+
+// The verdicts that a policy can be (linux/netfilter.h, NF_DROP and NF_ACCEPT).
+const (
+	policyDrop   = 0
+	policyAccept = 1
+)
+
+// The ends of a transaction (linux/netfilter/nfnetlink.h, NFNL_MSG_BATCH_…).
+const (
+	batchBegin = 0x10
+	batchEnd   = 0x11
+)
+
+// transact makes changes in one transaction: all or none. The kernel loads nf_tables for it if need
+// be.
+func (w *Writer) transact(ctx context.Context, batches ...nftBatch) error {
+	if err := w.fw.ready(ctx); err != nil {
+		return err
+	}
+	end := func(kind netlink.HeaderType) netlink.Message {
+		return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request},
+			Data: []byte{0, 0, 0, unix.NFNL_SUBSYS_NFTABLES}}
+	}
+	list := []netlink.Message{end(batchBegin)}
+	for _, b := range batches {
+		list = append(list, b.messages...)
+	}
+	last := len(list) - 1
+	if last == 0 {
+		return nil
+	}
+	// Errors come whoever asked for an answer, and before that of the last.
+	list[last].Header.Flags |= netlink.Acknowledge
+	list = append(list, end(batchEnd))
+	c, err := dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	size := 0
+	for i := range list {
+		size += len(list[i].Data) + unix.NLMSG_HDRLEN + 4
+	}
+	if err := c.SetWriteBuffer(2*size + 1<<16); err != nil { // a transaction is one message for the socket
+		return fmt.Errorf("make room for the nft transaction: %w", err)
+	}
+	if list, err = c.SendMessages(list); err != nil {
+		return err
+	}
+	for {
+		answers, err := c.Receive()
+		if err != nil {
+			return err
+		}
+		for _, m := range answers {
+			if m.Header.Sequence == list[last].Header.Sequence {
+				return nil
+			}
+		}
+	}
+}
