@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -80,7 +79,7 @@ func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 		return "", Passing(err)
 	}
 	for _, c := range chains {
-		if strings.Contains("\n"+strings.Join(c.In, "\n")+"\n"+strings.Join(c.Out, "\n")+"\n", "\n"+t.Link+"\n") {
+		if c.Names(t.Link) {
 			return "accepted", nil
 		}
 	}

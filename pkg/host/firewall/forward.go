@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/nftables/expr"
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -20,10 +21,25 @@ type ForwardChain struct {
 	Table   string
 	Name    string
 	Policy  string // accept, drop: what becomes of a packet that no rule decides on
-	// In and Out name the links of which rules of ours accept what comes from them, and what goes
-	// to them.
-	In, Out []string
+
+	ours []forwardRule
 }
+
+// forwardRule is a rule of ours in a chain of others: it accepts what comes from a link, or what
+// goes to it.
+type forwardRule struct {
+	link   string
+	way    direction
+	handle uint64 // of nft
+}
+
+// direction is where a forwarded packet meets a link.
+type direction = expr.MetaKey
+
+const (
+	inward  direction = expr.MetaKeyIIFNAME // it comes from the link
+	outward direction = expr.MetaKeyOIFNAME // it goes to the link
+)
 
 // The two packet filters of Linux that have a forward hook.
 const (
@@ -43,8 +59,16 @@ func (c ForwardChain) String() string {
 }
 
 // Accepts says that rules of ours accept what comes from a link and what goes to it.
-func (c ForwardChain) Accepts(link string) bool {
-	return slices.Contains(c.In, link) && slices.Contains(c.Out, link)
+func (c ForwardChain) Accepts(link string) bool { return len(c.missing(link)) == 0 }
+
+// Names says that a rule of ours is for a link.
+func (c ForwardChain) Names(link string) bool { return len(c.missing(link)) < 2 }
+
+// missing are the directions in which no rule of ours accepts what meets a link.
+func (c ForwardChain) missing(link string) []direction {
+	return slices.DeleteFunc([]direction{inward, outward}, func(way direction) bool {
+		return slices.ContainsFunc(c.ours, func(r forwardRule) bool { return r.link == link && r.way == way })
+	})
 }
 
 // Concerns says that packets of a family (4 or 6) pass through the chain.
@@ -52,19 +76,12 @@ func (c ForwardChain) Concerns(family int) bool {
 	return c.Family == "inet" || c.Family == "ip" && family == 4 || c.Family == "ip6" && family == 6
 }
 
-// ForwardChains implements host.Firewall.
+// ForwardChains implements host.Firewall. With an error it returns what could be read.
 func (n *Reader) ForwardChains(ctx context.Context) ([]ForwardChain, error) {
-	found, err := n.nftForward(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the chains at the forward hook: %w", err)
-	}
-	legacy, err := legacyForward()
-	if err != nil {
-		return nil, fmt.Errorf("read the chains at the forward hook: %w", err)
-	}
-	out := make([]ForwardChain, 0, len(found)+len(legacy))
-	for _, c := range found {
-		out = append(out, c.ForwardChain)
+	out, err := n.nftForward(ctx)
+	legacy, errLegacy := legacyForward()
+	if err := errors.Join(err, errLegacy); err != nil {
+		return append(out, legacy...), fmt.Errorf("read the chains at the forward hook: %w", err)
 	}
 	return append(out, legacy...), nil
 }
@@ -99,13 +116,7 @@ func (w *Writer) AcceptForward(ctx context.Context, c ForwardChain, link string)
 	if i < 0 {
 		return fmt.Errorf("accept forwarding for %s: the chain %s is no longer there", link, c)
 	}
-	var missing []direction
-	if !slices.Contains(chains[i].In, link) {
-		missing = append(missing, inward)
-	}
-	if !slices.Contains(chains[i].Out, link) {
-		missing = append(missing, outward)
-	}
+	missing := chains[i].missing(link)
 	if len(missing) == 0 {
 		return nil
 	}
@@ -124,38 +135,21 @@ func (w *Writer) AcceptForward(ctx context.Context, c ForwardChain, link string)
 // DelForwardAccept removes every rule of ours for a link from the chains of
 // others; absence is success. It may be retried.
 func (w *Writer) DelForwardAccept(ctx context.Context, link string) error {
-	var failed []error
-	found, err := w.fw.nftForward(ctx)
-	failed = append(failed, err)
-	for _, c := range found {
-		failed = append(failed, w.nftUnaccept(ctx, c, link))
-	}
-	legacy, err := legacyForward()
-	failed = append(failed, err)
-	for _, c := range legacy {
-		var there []direction
-		for _, in := range c.In {
-			if in == link {
-				there = append(there, inward)
+	chains, err := w.fw.ForwardChains(ctx)
+	failed := []error{err}
+	for _, c := range chains {
+		for _, r := range c.ours {
+			switch {
+			case r.link != link:
+			case c.Backend == BackendLegacy:
+				failed = append(failed, w.legacyRules(ctx, "-D", c.Family, link, []direction{r.way}))
+			default:
+				failed = append(failed, w.nftUnaccept(ctx, c, r.handle))
 			}
 		}
-		for _, out := range c.Out {
-			if out == link {
-				there = append(there, outward)
-			}
-		}
-		failed = append(failed, w.legacyRules(ctx, "-D", c.Family, link, there))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return fmt.Errorf("remove the rules that accept forwarding for %s: %w", link, err)
 	}
 	return nil
 }
-
-// direction is where a forwarded packet meets a link.
-type direction int
-
-const (
-	inward  direction = iota // it comes from the link
-	outward                  // it goes to the link
-)

@@ -143,63 +143,55 @@ var errLegacyLayout = errors.New("the kernel's answer is not laid out as expecte
 // parse walks through the chain FORWARD, up to the entry of its policy.
 func (f legacyFamily) parse(info legacyInfo, entries []byte) (ForwardChain, error) {
 	c := ForwardChain{Backend: BackendLegacy, Family: f.name, Table: "filter", Name: "FORWARD", Policy: "accept"}
-	for at, end := int(info.HookEntry[hookForward]), int(info.Underflow[hookForward]); ; {
-		if at < 0 || at+f.size > len(entries) {
-			return c, errLegacyLayout
+	for at := int(info.HookEntry[hookForward]); ; {
+		e, err := f.entry(entries, at)
+		if err != nil {
+			return c, err
 		}
-		e := entries[at:]
-		target, next := int(binary.NativeEndian.Uint16(e[f.next:])), int(binary.NativeEndian.Uint16(e[f.next+2:]))
-		if target < f.size || next < target+36 || next > len(e) {
-			return c, errLegacyLayout
-		}
-		e = e[:next]
-		// An empty name is the standard target: its verdict follows the header of 32 bytes.
-		verdict := int32(0)
-		if e[target+2] == 0 {
-			verdict = int32(binary.NativeEndian.Uint32(e[target+32:]))
-		}
-		if at == end {
-			if verdict == legacyDrop {
+		if at == int(info.Underflow[hookForward]) {
+			if e.target == "" && e.verdict == legacyDrop {
 				c.Policy = "drop"
 			}
 			return c, nil
 		}
-		if link, way, is := f.ours(e[:f.size], e[f.size:target]); is && verdict == legacyAccept {
-			if way == inward {
-				c.In = append(c.In, link)
-			} else {
-				c.Out = append(c.Out, link)
-			}
+		if r, is := f.ours(e); is {
+			c.ours = append(c.ours, r)
 		}
-		at += next
+		at += e.size
 	}
 }
 
-// ours recognises an entry of ours: one whole link name, our comment, nothing else.
-func (f legacyFamily) ours(e, matches []byte) (link string, way direction, is bool) {
-	const name = unix.IFNAMSIZ
-	iniface, outiface := e[f.in:f.in+name], e[f.in+name:f.in+2*name]
-	inMask, outMask := e[f.in+2*name:f.in+3*name], e[f.in+3*name:f.in+4*name]
-	others := slices.Concat(e[:f.zero], e[f.proto:f.next-4])
-	if slices.ContainsFunc(others, func(b byte) bool { return b != 0 }) || !legacyComment(matches) {
-		return "", 0, false
+// ours recognises an entry of ours: one whole link name, our comment, accept and nothing else.
+func (f legacyFamily) ours(e legacyEntry) (forwardRule, bool) {
+	others := slices.Concat(e.head[:f.zero], e.head[f.proto:f.next-4])
+	in, out := f.links(e)
+	r := forwardRule{link: in.whole(), way: inward}
+	if in.none() {
+		r = forwardRule{link: out.whole(), way: outward}
 	}
-	switch {
-	case inMask[0] != 0 && outMask[0] == 0:
-		link, way = wholeName(iniface, inMask), inward
-	case inMask[0] == 0 && outMask[0] != 0:
-		link, way = wholeName(outiface, outMask), outward
-	}
-	return link, way, link != ""
+	return r, r.link != "" && (in.none() || out.none()) && e.target == "" && e.verdict == legacyAccept &&
+		legacyComment(e.matches) && !slices.ContainsFunc(others, func(b byte) bool { return b != 0 })
 }
 
-// wholeName is a link's name if the mask covers it and the NUL after it.
-func wholeName(name, mask []byte) string {
-	n := bytes.IndexByte(name, 0)
-	if n < 1 || mask[n] != 0xff {
+// linkMatch is the name of a link and which bytes of it are compared.
+type linkMatch struct{ name, mask []byte }
+
+// links are those that an entry compares a packet's with, which it comes from and goes to.
+func (f legacyFamily) links(e legacyEntry) (in, out linkMatch) {
+	at := func(n int) []byte { return e.head[f.in+n*unix.IFNAMSIZ : f.in+(n+1)*unix.IFNAMSIZ] }
+	return linkMatch{at(0), at(2)}, linkMatch{at(1), at(3)}
+}
+
+// none says that any link will do.
+func (l linkMatch) none() bool { return l.mask[0] == 0 }
+
+// whole is the link's name if the mask covers it and the NUL after it.
+func (l linkMatch) whole() string {
+	n := bytes.IndexByte(l.name, 0)
+	if n < 1 || l.mask[n] != 0xff {
 		return ""
 	}
-	return string(name[:n])
+	return string(l.name[:n])
 }
 
 // legacyComment says that the only match of an entry is our comment: struct
@@ -214,18 +206,12 @@ func legacyComment(m []byte) bool {
 // legacyRules adds (-A) or deletes (-D) our rules by the program of ip_tables:
 // it alone knows how to write a table anew under the lock that all who write share.
 func (w *Writer) legacyRules(ctx context.Context, op, family, link string, ways []direction) error {
-	if len(ways) == 0 {
-		return nil
-	}
 	program, err := w.legacyFind(ctx, family)
 	if err != nil {
 		return err
 	}
 	for _, way := range ways {
-		flag := "-i"
-		if way == outward {
-			flag = "-o"
-		}
+		flag := map[direction]string{inward: "-i", outward: "-o"}[way]
 		args := []string{"-w", "10", "-t", "filter", op, "FORWARD", flag, link, "-m", "comment", "--comment",
 			forwardMark, "-j", "ACCEPT"}
 		if _, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program, Args: args}); err != nil {

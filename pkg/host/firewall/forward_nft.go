@@ -12,48 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nftForwardChain is a chain and the rules in it that are ours.
-type nftForwardChain struct {
-	ForwardChain
-	ours []ourForward
-}
-
-type ourForward struct {
-	link   string
-	way    direction
-	handle uint64
-}
-
 // nftForward lists the base chains of nf_tables at the forward hook; none
 // where nf_tables is not loaded.
-func (n *Reader) nftForward(ctx context.Context) ([]nftForwardChain, error) {
-	return readNFT(ctx, n, "forward chains", func(s nftSocket) ([]nftForwardChain, error) {
+func (n *Reader) nftForward(ctx context.Context) ([]ForwardChain, error) {
+	return readNFT(ctx, n, "forward chains", func(s nftSocket) ([]ForwardChain, error) {
 		chains, err := s.chains(unix.NFPROTO_UNSPEC)
 		if err != nil {
 			return nil, err
 		}
-		var out []nftForwardChain
+		var out []ForwardChain
 		for _, c := range chains {
 			family := tableFamily(c.family)
 			if !slices.Contains(ipFamilies, family) || c.Hook != "forward" || c.Type != "filter" {
 				continue
 			}
-			found := nftForwardChain{ForwardChain: ForwardChain{Backend: BackendNFT, Family: family, Table: c.table,
-				Name: c.Name, Policy: c.Policy}}
+			found := ForwardChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Policy: c.Policy}
 			rules, err := s.rules(c.family, c.table, c.Name)
 			if err != nil {
 				return nil, err
 			}
 			for _, r := range rules {
-				one, is := ourForwardRule(r)
-				if !is {
-					continue
-				}
-				found.ours = append(found.ours, one)
-				if one.way == inward {
-					found.In = append(found.In, one.link)
-				} else {
-					found.Out = append(found.Out, one.link)
+				if one, is := ourForwardRule(r); is {
+					found.ours = append(found.ours, one)
 				}
 			}
 			out = append(out, found)
@@ -66,15 +46,16 @@ func (n *Reader) nftForward(ctx context.Context) ([]nftForwardChain, error) {
 // and nothing else. iptables-save and iptables-restore write it anew in the
 // form of iptables, with a counter, the comment as a match and the name
 // padded less; it is still ours.
-func ourForwardRule(r rawRule) (ourForward, bool) {
+func ourForwardRule(r rawRule) (ours forwardRule, is bool) {
 	if !r.decodable() || len(r.exprs) < 3 {
-		return ourForward{}, false
+		return ours, false
 	}
 	meta, isMeta := at[*expr.Meta](r.exprs, 0)
 	cmp, isCmp := at[*expr.Cmp](r.exprs, 1)
 	verdict, isVerdict := at[*expr.Verdict](r.exprs, len(r.exprs)-1)
-	if !isMeta || !isCmp || !isVerdict || cmp.Op != expr.CmpOpEq || verdict.Kind != expr.VerdictAccept {
-		return ourForward{}, false
+	if !isMeta || !isCmp || !isVerdict || cmp.Op != expr.CmpOpEq || verdict.Kind != expr.VerdictAccept ||
+		meta.Key != inward && meta.Key != outward {
+		return ours, false
 	}
 	comment := r.comment
 	for _, e := range r.exprs[2 : len(r.exprs)-1] {
@@ -83,28 +64,19 @@ func ourForwardRule(r rawRule) (ourForward, bool) {
 		case *expr.Match:
 			text, is := e.Info.(*xt.Comment)
 			if !is {
-				return ourForward{}, false
+				return ours, false
 			}
 			comment = string(*text)
 		default:
-			return ourForward{}, false
+			return ours, false
 		}
 	}
 	name := bytes.TrimRight(cmp.Data, "\x00")
 	// Without a NUL after it the name is a prefix, of many links.
 	if comment != forwardMark || len(name) == len(cmp.Data) && len(name) < unix.IFNAMSIZ {
-		return ourForward{}, false
+		return ours, false
 	}
-	out := ourForward{link: string(name), handle: r.handle}
-	switch meta.Key {
-	case expr.MetaKeyIIFNAME:
-		out.way = inward
-	case expr.MetaKeyOIFNAME:
-		out.way = outward
-	default:
-		return ourForward{}, false
-	}
-	return out, true
+	return forwardRule{string(name), meta.Key, r.handle}, true
 }
 
 // nftAccept appends rules. They have a counter as those of iptables have, so
@@ -115,11 +87,7 @@ func (w *Writer) nftAccept(ctx context.Context, c ForwardChain, link string, way
 	}
 	b := nftBatch{family: TableFamilies[c.Family], table: c.Table}
 	for _, way := range ways {
-		key := expr.MetaKeyIIFNAME
-		if way == outward {
-			key = expr.MetaKeyOIFNAME
-		}
-		exprs := append(nameExprs(key, expr.CmpOpEq, link), &expr.Counter{}, nftVerdicts["accept"])
+		exprs := append(nameExprs(way, expr.CmpOpEq, link), &expr.Counter{}, nftVerdicts["accept"])
 		if err := b.appendRule(c.Name, exprs, forwardMark); err != nil {
 			return err
 		}
@@ -127,17 +95,12 @@ func (w *Writer) nftAccept(ctx context.Context, c ForwardChain, link string, way
 	return nftHint(w.transact(ctx, b))
 }
 
-// nftUnaccept removes our rules for a link by their handles.
-func (w *Writer) nftUnaccept(ctx context.Context, c nftForwardChain, link string) error {
-	for _, r := range c.ours {
-		if r.link != link {
-			continue
-		}
-		b := nftBatch{family: TableFamilies[c.Family], table: c.Table}
-		b.removeRule(c.Name, r.handle)
-		if err := w.transact(ctx, b); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("remove a rule from %s: %w", c, nftHint(err))
-		}
+// nftUnaccept removes a rule by its handle.
+func (w *Writer) nftUnaccept(ctx context.Context, c ForwardChain, handle uint64) error {
+	b := nftBatch{family: TableFamilies[c.Family], table: c.Table}
+	b.removeRule(c.Name, handle)
+	if err := w.transact(ctx, b); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove a rule from %s: %w", c, nftHint(err))
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 				var names []string
 				for _, chain := range forwardDrops(t, h) {
 					names = append(names, chain.String())
-					if diff := cmp.Diff([]string{"cbr0"}, chain.In); diff != "" || !chain.Accepts("cbr0") || chain.Accepts("up0") {
+					if len(chain.ours) != 2 || !chain.Accepts("cbr0") || chain.Accepts("up0") || chain.Names("up0") {
 						t.Errorf("%+v", chain)
 					}
 				}
@@ -180,8 +180,8 @@ func TestIptablesUnderstandsOurRules(t *testing.T) {
 			}
 			ns.Do(func() {
 				c := forwardDrops(t, openTest())[0]
-				if diff := cmp.Diff([][]string{{"cbr0"}, {"cbr0"}}, [][]string{c.In, c.Out}); diff != "" {
-					t.Errorf("ours after a restore:\n%s", diff)
+				if len(c.ours) != 2 || !c.Accepts("cbr0") {
+					t.Errorf("ours after a restore: %v", c.ours)
 				}
 			})
 			// Its owner takes one away; it comes back, once.

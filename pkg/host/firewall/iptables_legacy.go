@@ -13,9 +13,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// legacyHooks are the built-in chains by hook number (linux/netfilter.h, NF_INET_…).
-var legacyHooks = [...]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}
-
 // legacyReturn is XT_RETURN (-NF_REPEAT - 1); legacyErrorTarget heads each chain of a user.
 const (
 	legacyReturn      = -5
@@ -49,7 +46,9 @@ func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 // legacyEntry is one rule of a table's blob, or what stands between chains.
 type legacyEntry struct {
 	at      int
-	rule    IPTRule
+	size    int
+	head    []byte // struct ipt_entry
+	matches []byte
 	target  string // "" is a verdict
 	verdict int32
 	chain   string // the name that an error target begins
@@ -64,9 +63,9 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 		return nil, err
 	}
 	begins := map[int]string{}
-	for hook, name := range legacyHooks {
+	for hook, name := range ipHooks {
 		if info.ValidHooks&(1<<hook) != 0 {
-			begins[int(info.HookEntry[hook])] = name
+			begins[int(info.HookEntry[hook])] = strings.ToUpper(name)
 		}
 	}
 	heads := map[int]string{} // where jumps lead
@@ -76,7 +75,7 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 		}
 	}
 	var out []IPTChain
-	open := false
+	names, open := setNames{}, false
 	for i, e := range list {
 		if name, is := begins[e.at]; is {
 			out, open = append(out,
@@ -89,9 +88,11 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 		if !open || f.ends(info, list, i, begins) {
 			continue
 		}
-		rule := e.rule
-		rule.Target = e.target
-		if e.target == "" {
+		rule, err := f.identity(e, names)
+		if err != nil {
+			return nil, err
+		}
+		if rule.Target = e.target; e.target == "" {
 			rule.Target = legacyTarget(e, heads)
 		}
 		c := &out[len(out)-1]
@@ -106,7 +107,7 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 
 // ends says that an entry is the last of its chain.
 func (f legacyFamily) ends(info legacyInfo, list []legacyEntry, i int, begins map[int]string) bool {
-	for hook := range legacyHooks {
+	for hook := range ipHooks {
 		if info.ValidHooks&(1<<hook) != 0 && int(info.Underflow[hook]) == list[i].at {
 			return true
 		}
@@ -132,46 +133,48 @@ func legacyTarget(e legacyEntry, heads map[int]string) string {
 	return heads[int(e.verdict)]
 }
 
-func (f legacyFamily) entries(blob []byte) ([]legacyEntry, error) {
-	var out []legacyEntry
-	names := setNames{}
+func (f legacyFamily) entries(blob []byte) (out []legacyEntry, err error) {
 	for at := 0; at < len(blob); {
-		if at+f.size > len(blob) {
-			return nil, errLegacyLayout
-		}
-		b := blob[at:]
-		target, next := int(binary.NativeEndian.Uint16(b[f.next:])), int(binary.NativeEndian.Uint16(b[f.next+2:]))
-		if target < f.size || next < target+legacyTargetHead || next > len(b) {
-			return nil, errLegacyLayout
-		}
-		b = b[:next]
-		rule, err := f.identity(b[:f.size], b[f.size:target], names)
+		e, err := f.entry(blob, at)
 		if err != nil {
 			return nil, err
 		}
-		e := legacyEntry{at: at, rule: rule, target: unix.ByteSliceToString(b[target+2 : target+31])}
-		switch {
-		case e.target == legacyErrorTarget && next > target+legacyTargetHead:
-			e.chain = unix.ByteSliceToString(b[target+legacyTargetHead:])
-		case e.target == "" && next >= target+legacyTargetHead+4:
-			e.verdict = int32(binary.NativeEndian.Uint32(b[target+legacyTargetHead:]))
-		}
 		out = append(out, e)
-		at += next
+		at += e.size
 	}
 	return out, nil
 }
 
+// entry reads the one that begins at a place of a table's blob.
+func (f legacyFamily) entry(blob []byte, at int) (e legacyEntry, err error) {
+	if at < 0 || at+f.size > len(blob) {
+		return e, errLegacyLayout
+	}
+	b := blob[at:]
+	target, next := int(binary.NativeEndian.Uint16(b[f.next:])), int(binary.NativeEndian.Uint16(b[f.next+2:]))
+	if target < f.size || next < target+legacyTargetHead || next > len(b) {
+		return e, errLegacyLayout
+	}
+	data := b[target+legacyTargetHead : next]
+	e = legacyEntry{at: at, size: next, head: b[:f.size], matches: b[f.size:target],
+		target: unix.ByteSliceToString(b[target+2 : target+31])}
+	switch {
+	case e.target == legacyErrorTarget && len(data) > 0:
+		e.chain = unix.ByteSliceToString(data)
+	case e.target == "" && len(data) >= 4:
+		e.verdict = int32(binary.NativeEndian.Uint32(data))
+	}
+	return e, nil
+}
+
 // identity reads links, comment and sets of an entry.
-func (f legacyFamily) identity(e, matches []byte, names setNames) (IPTRule, error) {
-	const name = unix.IFNAMSIZ
+func (f legacyFamily) identity(e legacyEntry, names setNames) (IPTRule, error) {
 	// invflags follow proto (2 bytes), [ip6: tos,] flags: bits 1 and 2 turn the links' meaning
 	// round (IPT_INV_VIA_IN, …_OUT).
-	invert := e[f.invert]
-	out := IPTRule{
-		In:  legacyLink(e[f.in:f.in+name], e[f.in+2*name:f.in+3*name], invert&1 != 0),
-		Out: legacyLink(e[f.in+name:f.in+2*name], e[f.in+3*name:f.in+4*name], invert&2 != 0),
-	}
+	invert := e.head[f.invert]
+	in, to := f.links(e)
+	out := IPTRule{In: in.text(invert&1 != 0), Out: to.text(invert&2 != 0)}
+	matches := e.matches
 	for len(matches) >= legacyTargetHead {
 		size := int(binary.NativeEndian.Uint16(matches))
 		if size < legacyTargetHead || size > len(matches) {
@@ -192,11 +195,12 @@ func (f legacyFamily) identity(e, matches []byte, names setNames) (IPTRule, erro
 	return out, nil
 }
 
-func legacyLink(name, mask []byte, not bool) string {
-	if mask[0] == 0 {
+// text is the match in iptables' words.
+func (l linkMatch) text(not bool) string {
+	if l.none() {
 		return ""
 	}
-	out := unix.ByteSliceToString(name) // iptables leaves the + of a prefix in it
+	out := unix.ByteSliceToString(l.name) // iptables leaves the + of a prefix in it
 	if not {
 		out = "! " + out
 	}
