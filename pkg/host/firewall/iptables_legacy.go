@@ -1,10 +1,8 @@
 package firewall
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -216,22 +214,15 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	if err != nil {
 		return err
 	}
-	saved, err := sys.RunLive(ctx, w.fw.live,
-		sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+	saved, err := w.legacySave(ctx, program, family, table)
 	if err != nil {
 		return err
 	}
-	texts := map[string][]string{}
-	for line := range strings.Lines(string(saved)) {
-		if rule, is := strings.CutPrefix(strings.TrimSpace(line), "-A "); is {
-			chain, _, _ := strings.Cut(rule, " ")
-			texts[chain] = append(texts[chain], rule)
-		}
-	}
-	var batch, ends bytes.Buffer
-	fmt.Fprintf(&batch, "*%s\n", table)
+	now := saved.guarded()
+	var batch, ends strings.Builder
 	for _, r := range gone {
-		if len(texts[r.Chain.Name]) != len(r.Chain.Rules) {
+		rules := chainNamed(now, r.Chain.Name).rules
+		if len(rules) != len(r.Chain.Rules) {
 			return fmt.Errorf("somebody changed %s meanwhile", r.Chain)
 		}
 		if r.Whole {
@@ -240,16 +231,23 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 			continue
 		}
 		for _, rule := range r.Rules {
-			fmt.Fprintf(&batch, "-D %s\n", texts[r.Chain.Name][rule.index])
+			fmt.Fprintf(&batch, "-D %s %s\n", r.Chain.Name, rules[rule.index].text)
 		}
 	}
-	batch.Write(ends.Bytes())
-	batch.WriteString("COMMIT\n")
-	_, err = sys.RunLive(ctx, w.fw.live,
+	return w.legacyRestore(ctx, program, table, batch.String()+ends.String())
+}
+
+// legacySave reads a table by its program.
+func (w *Writer) legacySave(ctx context.Context, program, family, table string) (LegacyTable, error) {
+	text, err := sys.RunLive(ctx, w.fw.live,
+		sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+	return LegacyTable{family, table, string(text)}, err
+}
+
+// legacyRestore changes a table in one transaction, by lines as its program saves them.
+func (w *Writer) legacyRestore(ctx context.Context, program, table, lines string) error {
+	_, err := sys.RunLive(ctx, w.fw.live,
 		sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", table},
-			Stdin: batch.Bytes()})
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return context.Cause(ctx)
-	}
+			Stdin: []byte("*" + table + "\n" + lines + "COMMIT\n")})
 	return err
 }

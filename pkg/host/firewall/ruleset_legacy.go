@@ -1,7 +1,6 @@
 package firewall
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -33,12 +32,11 @@ func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error
 			continue
 		}
 		for _, table := range tables {
-			text, err := sys.RunLive(ctx, w.fw.live,
-				sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+			t, err := w.legacySave(ctx, program, f.name, table)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, LegacyTable{f.name, table, string(text)})
+			out = append(out, t)
 		}
 	}
 	return out, nil
@@ -60,14 +58,12 @@ func (w *Writer) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (le
 			}
 		}
 		batch := legacyBatch(before, is)
-		if batch == nil {
+		if batch == "" {
 			continue
 		}
 		program, err := w.legacyFind(ctx, is.Family)
 		if err == nil {
-			_, err = sys.RunLive(ctx, w.fw.live,
-				sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", is.Table},
-					Stdin: batch})
+			err = w.legacyRestore(ctx, program, is.Table, batch)
 		}
 		if err != nil {
 			if context.Cause(ctx) != nil {
@@ -118,31 +114,25 @@ func (t LegacyTable) guarded() (out []guardedChain) {
 	return out
 }
 
-// legacyBatch is what brings a table back, for the program that restores; nil if nothing has to be.
-func legacyBatch(was, now LegacyTable) []byte {
+// legacyBatch is what brings a table back, for the program that restores; "" if nothing has to be.
+func legacyBatch(was, now LegacyTable) string {
 	before, is := was.guarded(), now.guarded()
 	mends := mendChains(before, is)
-	if len(mends) == 0 {
-		return nil
-	}
-	var b, ends bytes.Buffer
-	fmt.Fprintf(&b, "*%s\n", now.Table)
-	builtin := func(name string) bool {
-		return slices.ContainsFunc(is, func(c guardedChain) bool { return c.name == name && c.base })
-	}
+	var b, ends strings.Builder
 	for _, m := range mends {
+		builtin := chainNamed(is, m.name).base
 		switch {
 		case m.create && m.policy == "":
 			fmt.Fprintf(&b, ":%s - [0:0]\n", m.name)
 		case m.policy != "":
 			fmt.Fprintf(&b, ":%s %s [0:0]\n", m.name, strings.ToUpper(m.policy))
-		case m.drop && builtin(m.name):
+		case m.drop && builtin:
 			fmt.Fprintf(&b, ":%s ACCEPT [0:0]\n", m.name)
 		}
 		if (m.write || m.drop) && !m.create {
 			fmt.Fprintf(&b, "-F %s\n", m.name)
 		}
-		if m.drop && !builtin(m.name) {
+		if m.drop && !builtin {
 			fmt.Fprintf(&ends, "-X %s\n", m.name)
 		}
 	}
@@ -152,11 +142,16 @@ func legacyBatch(was, now LegacyTable) []byte {
 			if ref.now {
 				from = is
 			}
-			i := slices.IndexFunc(from, func(c guardedChain) bool { return c.name == m.name })
-			fmt.Fprintf(&b, "-A %s %s\n", m.name, from[i].rules[ref.index].text)
+			fmt.Fprintf(&b, "-A %s %s\n", m.name, chainNamed(from, m.name).rules[ref.index].text)
 		}
 	}
-	b.Write(ends.Bytes())
-	b.WriteString("COMMIT\n")
-	return b.Bytes()
+	return b.String() + ends.String()
+}
+
+// chainNamed is a chain of a table; the zero one if it is not there.
+func chainNamed(list []guardedChain, name string) (out guardedChain) {
+	if i := slices.IndexFunc(list, func(c guardedChain) bool { return c.name == name }); i >= 0 {
+		out = list[i]
+	}
+	return out
 }
