@@ -157,25 +157,21 @@ func ofLinks(list [][]byte) map[uint32][][]byte {
 }
 
 // inOrder says how a link gets the wanted IPv4 addresses in their order: by taking those of off
-// away, and then adding those of on. The kernel adds an address behind those that are there, and
-// makes it secondary to one of its network (net/ipv4/devinet.c, __inet_insert_ifa).
+// away, and then adding those of on, from the first on that stands elsewhere. The kernel adds an
+// address behind those that are there, makes it secondary to one of its network, and may remove it
+// with that one (net/ipv4/devinet.c, __inet_insert_ifa and __inet_del_ifa).
 func inOrder(wanted, have [][]byte) (off, on [][]byte) {
-	is := places(have)
-	right, last := 0, -1
-	for ; right < len(wanted); right++ {
-		i, there := is[addressID(wanted[right])]
-		if !there || i <= last {
-			break
-		}
-		last = i
+	off, on = among(have, wanted), slices.Clone(wanted)
+	for len(off) > 0 && addressID(off[0]) == addressID(on[0]) {
+		off, on = off[1:], on[1:]
 	}
-	on = slices.Clone(wanted[right:])
+	is := places(off)
 	for n, m := range on {
 		if i, there := is[addressID(m)]; there {
-			on[n] = have[i] // with what is left of its life
+			on[n] = off[i] // with what is left of its life
 		}
 	}
-	return among(have, on), on
+	return off, on
 }
 
 // othersBehind says how a link gets the wanted IPv4 addresses before those of others, from the

@@ -67,6 +67,13 @@ for n in 2 3 4; do ip -6 addr add 2001:db8::$n/64 dev up0 nodad; done`, promote,
 					}
 				}
 
+				ns.Run("sh", "-ec", `ip addr del 10.0.0.3/24 dev up0; ip addr del 10.0.0.2/24 dev up0
+ip addr add 10.0.0.3/24 dev up0 label up0:1 metric 7; ip addr add 10.0.0.2/24 dev up0`)
+				ok(t, h.Restore(ctx, was, Made{}))
+				if diff := cmp.Diff(before, look()); diff != "" {
+					t.Errorf("two changed places (-before +after):\n%s", diff)
+				}
+
 				ns.Run("sh", "-ec", `ip addr flush dev up0; ip addr add 10.0.0.9/24 dev up0 valid_lft 900 preferred_lft 900
 ip route add 10.99.0.0/16 via 10.0.0.44 proto bird`)
 				ok(t, h.Restore(ctx, was, Made{}))
