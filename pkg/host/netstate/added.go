@@ -1,8 +1,8 @@
 package netstate
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -40,21 +40,16 @@ func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 			errs = append(errs, err)
 		}
 	}
-	for _, m := range came.rules {
-		errs = append(errs, send("remove a policy rule", unix.RTM_DELRULE, 0, m, unix.ENOENT))
-	}
+	errs = append(errs, removeRules(came.rules))
 	for _, m := range came.routes {
 		errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, byObject(m), unix.ESRCH, unix.ENODEV))
 	}
 	for _, m := range came.nexthops {
 		errs = append(errs, removeNexthop(m))
 	}
-	for _, m := range came.addresses {
-		errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL, unix.ENODEV))
-	}
-	for _, m := range came.neighbours {
-		errs = append(errs, send("remove a neighbour", unix.RTM_DELNEIGH, 0, m, unix.ENOENT, unix.ENODEV))
-	}
+	errs = append(errs,
+		sendAll(came.addresses, "remove an address", unix.RTM_DELADDR, 0, unix.EADDRNOTAVAIL, unix.ENODEV),
+		sendAll(came.neighbours, "remove a neighbour", unix.RTM_DELNEIGH, 0, unix.ENOENT, unix.ENODEV))
 	for _, t := range tables {
 		for _, m := range came.tables[t.command] {
 			errs = append(errs, changeEntry(t.remove, 0, m))
@@ -80,12 +75,9 @@ func (s State) addedSince(now State) (out addedSince) {
 			out.links = append(out.links, l.Name)
 		}
 	}
-	ids := map[string]bool{}
-	for _, m := range s.Addresses {
-		ids[addressID(m)] = true
-	}
+	had := places(s.Addresses)
 	for _, m := range now.Addresses {
-		if !ids[addressID(m)] && nodes[linkOf(m)] && lasting(m) {
+		if _, is := had[addressID(m)]; !is && nodes[linkOf(m)] && lasting(m) {
 			out.addresses = append(out.addresses, m)
 		}
 	}
@@ -134,10 +126,7 @@ func byHand(protocol byte) bool {
 
 // lasting says that an address is for ever, and not one that the kernel makes for a link.
 func lasting(m []byte) bool {
-	flags := uint32(m[2])
-	if b := sys.Attribute(m[unix.SizeofIfAddrmsg:], unix.IFA_FLAGS); len(b) == 4 {
-		flags = binary.NativeEndian.Uint32(b)
-	}
+	flags := cmp.Or(sys.Number(sys.Attribute(m[unix.SizeofIfAddrmsg:], unix.IFA_FLAGS)), int(m[2]))
 	return flags&unix.IFA_F_PERMANENT != 0 && !(m[0] == unix.AF_INET6 && m[3] == unix.RT_SCOPE_LINK)
 }
 

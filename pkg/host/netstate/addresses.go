@@ -1,8 +1,8 @@
 package netstate
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"net/netip"
 	"slices"
@@ -17,25 +17,18 @@ import (
 // the address that they belong to, and from anybody else it takes one as an ordinary address
 // (net/ipv6/addrconf.c, manage_tempaddrs and inet6_rtm_newaddr).
 func listAddresses(ctx context.Context) ([][]byte, error) {
-	list, err := rawList(ctx, "addresses", unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.SizeofIfAddrmsg)
-	return slices.DeleteFunc(list, func(m []byte) bool {
-		return m[0] == unix.AF_INET6 && m[2]&unix.IFA_F_TEMPORARY != 0
-	}), err
+	return rawList(ctx, "addresses", unix.RTM_GETADDR, unix.SizeofIfAddrmsg, func(m []byte) []byte {
+		if m[0] == unix.AF_INET6 && m[2]&unix.IFA_F_TEMPORARY != 0 {
+			return nil
+		}
+		return m
+	})
 }
 
 // addressID is what tells one address from another: family, length, link and address.
 func addressID(m []byte) string {
-	id := append([]byte{m[0], m[1]}, m[4:8]...)
-	var local, address []byte
-	sys.EachAttribute(m[unix.SizeofIfAddrmsg:], func(kind uint16, _, value []byte) {
-		switch kind {
-		case unix.IFA_LOCAL:
-			local = value
-		case unix.IFA_ADDRESS:
-			address = value
-		}
-	})
-	return string(append(append(id, local...), address...))
+	body := m[unix.SizeofIfAddrmsg:]
+	return string(slices.Concat(m[:2], m[4:8], sys.Attribute(body, unix.IFA_LOCAL), sys.Attribute(body, unix.IFA_ADDRESS)))
 }
 
 // restoreAddresses takes away those that were made, and brings those back that are gone, in the
@@ -58,11 +51,11 @@ func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.Li
 	if err != nil {
 		return cost, errors.Join(append(errs, err)...)
 	}
-	names := rtnl.NamesOf(was.Links)
+	theirs := was.hasWriters()
 	off, on := reorder(ofIPv6(was.Addresses, before), ofIPv6(now, before), order{
 		id:    addressID,
 		key:   func(m []byte) string { return string(m[3:8]) }, // a scope of a link
-		fixed: func(m []byte) bool { return !lasting(m) || was.hasWriter(names[linkOf(m)]) },
+		fixed: func(m []byte) bool { return !lasting(m) || theirs(linkOf(m)) },
 	})
 	off4, on4 := was.moves(now, inOrder)
 	cost, err = moveAddresses(ctx, was, append(off, off4...), append(on, on4...))
@@ -88,11 +81,11 @@ func (w *Writer) PutOthersBehind(ctx context.Context, was State) error {
 
 // moves are those of all links by how a link gets its addresses of IPv4.
 func (s State) moves(now [][]byte, how func(wanted, have [][]byte) (off, on [][]byte)) (off, on [][]byte) {
-	have, names := ofLinks(now), rtnl.NamesOf(s.Links)
+	have, theirs := ofLinks(now), s.hasWriters()
 	for link, list := range ofLinks(s.Addresses) {
 		away, back := how(list, have[link])
 		on = append(on, back...)
-		if !s.hasWriter(names[int(link)]) { // services go on
+		if !theirs(link) { // services go on
 			off = append(off, away...)
 		}
 	}
@@ -109,16 +102,10 @@ func moveAddresses(ctx context.Context, was State, off, on [][]byte) (cost [][]b
 		}
 		cost = besides(routes, was.Routes)
 	}
-	var errs []error
-	for _, m := range slices.Backward(off) {
-		errs = append(errs, send("take an address off for another before it", unix.RTM_DELADDR, 0, m,
-			unix.EADDRNOTAVAIL, unix.ENODEV))
-	}
-	for _, m := range on {
-		errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m,
-			unix.EEXIST, unix.ENODEV))
-	}
-	return cost, errors.Join(errs...)
+	slices.Reverse(off)
+	return cost, errors.Join(sendAll(off, "take an address off for another before it", unix.RTM_DELADDR, 0,
+		unix.EADDRNOTAVAIL, unix.ENODEV),
+		sendAll(on, "bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.EEXIST, unix.ENODEV))
 }
 
 // places are where addresses stand in a list.
@@ -145,12 +132,11 @@ func ofIPv6(list [][]byte, some map[string]int) (out [][]byte) {
 // in the order in which they came, and then the secondary ones.
 //
 //go:noinline
-func ofLinks(list [][]byte) map[uint32][][]byte {
-	out := map[uint32][][]byte{}
+func ofLinks(list [][]byte) map[int][][]byte {
+	out := map[int][][]byte{}
 	for _, m := range list {
 		if m[0] == unix.AF_INET {
-			link := binary.NativeEndian.Uint32(m[4:])
-			out[link] = append(out[link], m)
+			out[linkOf(m)] = append(out[linkOf(m)], m)
 		}
 	}
 	return out
@@ -219,14 +205,8 @@ func besides(now, was [][]byte) [][]byte {
 // isAddress says that a message tells of an address on the link of its name.
 func (w *Writer) isAddress(ctx context.Context, m []byte, a rtnl.LinkAddress) bool {
 	l, err := w.net.Link(ctx, a.Link)
-	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Index || int(m[1]) != a.Prefix.Bits() {
-		return false
+	is := func(kind uint16) bool {
+		return bytes.Equal(sys.Attribute(m[unix.SizeofIfAddrmsg:], kind), a.Prefix.Addr().AsSlice())
 	}
-	is := false
-	sys.EachAttribute(m[unix.SizeofIfAddrmsg:], func(kind uint16, _, value []byte) {
-		if addr, ok := netip.AddrFromSlice(value); ok && (kind == unix.IFA_LOCAL || kind == unix.IFA_ADDRESS) {
-			is = is || addr == a.Prefix.Addr()
-		}
-	})
-	return is
+	return err == nil && linkOf(m) == l.Index && int(m[1]) == a.Prefix.Bits() && (is(unix.IFA_LOCAL) || is(unix.IFA_ADDRESS))
 }

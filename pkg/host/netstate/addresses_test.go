@@ -11,7 +11,7 @@ import (
 )
 
 // An address that a link of Kubernetes lost comes back, and the others of its services stay: its
-// order says nothing. The line that keeps it: addresses.go, hasWriter.
+// order says nothing. The line that keeps it: addresses.go, hasWriters.
 func TestRestoreLeavesAddressesOfServices(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add kube-ipvs0 type bridge; for n in 1 2 3; do ip addr add 10.96.0.$n/32 dev kube-ipvs0; done`)

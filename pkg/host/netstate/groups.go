@@ -2,6 +2,7 @@ package netstate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,7 @@ const (
 // listGroups lists the multicast groups of ports of bridges that somebody wrote down, and not those
 // that a bridge learned.
 func listGroups(ctx context.Context, _ State) ([][]byte, error) {
-	list, err := rawList(ctx, "multicast groups of bridges", unix.RTM_GETMDB, unix.RTM_GETMDB, groupHead, unix.AF_BRIDGE)
+	list, err := rawList(ctx, "multicast groups of bridges", unix.RTM_GETMDB, groupHead, asItIs, unix.AF_BRIDGE)
 	out := [][]byte{}
 	for _, m := range list {
 		sys.EachAttribute(sys.Attribute(m[groupHead:], groupsListed), func(_ uint16, _, ports []byte) {
@@ -77,9 +78,6 @@ func groupMessage(head, entry []byte) []byte {
 
 // ofGroup is the port of a group, or the bridge that is in it itself, and who wrote it down.
 func ofGroup(m []byte) (link int, by byte) {
-	by = unix.RTPROT_STATIC
-	if b := sys.Attribute(sys.Attribute(m[groupHead:], groupAttributes), takenBy); len(b) == 1 {
-		by = b[0]
-	}
-	return sys.Number(m[groupHead+4:]), by
+	by = octet(sys.Attribute(sys.Attribute(m[groupHead:], groupAttributes), takenBy))
+	return sys.Number(m[groupHead+4:]), cmp.Or(by, unix.RTPROT_STATIC)
 }

@@ -77,11 +77,7 @@ const vlanFlags = 0x1f
 // of them, as it is.
 func listSettings(ctx context.Context) ([][]byte, error) {
 	ask := linkQuestion(1 << 3) // RTEXT_FILTER_SKIP_STATS
-	list, err := rawList(ctx, "settings of links", unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.SizeofIfInfomsg, ask...)
-	for i, m := range list {
-		list[i] = settingsMessage(m)
-	}
-	return list, err
+	return rawList(ctx, "settings of links", unix.RTM_GETLINK, unix.SizeofIfInfomsg, settingsMessage, ask...)
 }
 
 // linkQuestion asks for links, with more or less than usual.

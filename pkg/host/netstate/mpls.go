@@ -2,7 +2,6 @@ package netstate
 
 import (
 	"context"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -12,12 +11,12 @@ import (
 // listMPLS lists the routes of MPLS, but for the kernel's own of reserved labels. A kernel without
 // MPLS answers with routes of other families.
 func listMPLS(ctx context.Context, _ State) ([][]byte, error) {
-	list, err := rawList(ctx, "MPLS routes", unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.SizeofRtMsg, unix.AF_MPLS)
-	list = slices.DeleteFunc(list, func(m []byte) bool { return m[0] != unix.AF_MPLS || m[5] == unix.RTPROT_KERNEL })
-	for i, m := range list {
-		list[i] = routeMessage(m)
-	}
-	return append([][]byte{}, list...), err
+	return rawList(ctx, "MPLS routes", unix.RTM_GETROUTE, unix.SizeofRtMsg, func(m []byte) []byte {
+		if m[0] != unix.AF_MPLS || m[5] == unix.RTPROT_KERNEL {
+			return nil
+		}
+		return routeMessage(m)
+	}, unix.AF_MPLS)
 }
 
 // ofMPLS is the link that a route leads over, of several the first, and who made it.

@@ -54,6 +54,12 @@ func (s State) hasWriter(link string) bool {
 		slices.ContainsFunc(s.Own, func(p string) bool { is, _ := path.Match(p, link); return is })
 }
 
+// hasWriters is [State.hasWriter] by the numbers of links.
+func (s State) hasWriters() func(link int) bool {
+	names := rtnl.NamesOf(s.Links)
+	return func(link int) bool { return s.hasWriter(names[link]) }
+}
+
 // Writer brings the network back that a [State] tells of.
 type Writer struct {
 	net   *rtnl.Reader
@@ -69,28 +75,65 @@ func NewWriter(net *rtnl.Reader, links *rtnl.Writer, log *zap.Logger) *Writer {
 // ruleHead is the size of the fixed head of a rule's message (linux/fib_rules.h, fib_rule_hdr).
 const ruleHead = 12
 
-// rawList lists objects as the kernel says them. ask is the question, zeros if it is shorter than
-// the head.
-func rawList(ctx context.Context, what string, get, kind, head int, ask ...byte) ([][]byte, error) {
+// rawList lists objects as take makes them of what the kernel says, but for those of which it makes
+// nil. ask is the question, zeros if it is shorter than the head.
+func rawList(
+	ctx context.Context, what string, get, head int, take func(m []byte) []byte, ask ...byte,
+) ([][]byte, error) {
 	ask = append(ask, make([]byte, max(0, head-len(ask)))...)
 	list, err := sys.Dump(ctx, what, func() ([][]byte, error) {
 		req := nl.NewNetlinkRequest(get, unix.NLM_F_DUMP)
 		req.AddRawData(ask)
-		return req.Execute(unix.NETLINK_ROUTE, uint16(kind))
+		return req.Execute(unix.NETLINK_ROUTE, 0)
 	})
 	if errors.Is(err, unix.EOPNOTSUPP) { // Linux before 5.3 has no nexthop objects, and some no queueing disciplines
-		return nil, nil
+		err = nil
 	}
-	return slices.DeleteFunc(list, func(m []byte) bool { return len(m) < head }), err
+	out := [][]byte{}
+	for _, m := range list {
+		if len(m) < head {
+			continue
+		}
+		if m = take(m); m != nil {
+			out = append(out, m)
+		}
+	}
+	return out, err
+}
+
+// asItIs takes a message whole.
+func asItIs(m []byte) []byte { return m }
+
+// known are messages to be asked for.
+func known(list [][]byte) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, m := range list {
+		out[string(m)] = true
+	}
+	return out
 }
 
 // missing are the messages of a that b has not.
 func missing(a, b [][]byte) [][]byte {
-	have := map[string]bool{}
-	for _, m := range b {
-		have[string(m)] = true
-	}
+	have := known(b)
 	return slices.DeleteFunc(slices.Clone(a), func(m []byte) bool { return have[string(m)] })
+}
+
+// octet is the value of an attribute of one byte, 0 where there is none.
+func octet(value []byte) byte {
+	if len(value) == 1 {
+		return value[0]
+	}
+	return 0
+}
+
+// sendAll sends messages one after the other.
+func sendAll(list [][]byte, what string, kind, flags int, fine ...unix.Errno) error {
+	var errs []error
+	for _, m := range list {
+		errs = append(errs, send(what, kind, flags, m, fine...))
+	}
+	return errors.Join(errs...)
 }
 
 // send sends a message that was read. Errors among fine say that it is so already.

@@ -21,12 +21,7 @@ const (
 
 // listNexthops lists the nexthop objects.
 func listNexthops(ctx context.Context) ([][]byte, error) {
-	list, err := rawList(ctx, "nexthop objects", unix.RTM_GETNEXTHOP, unix.RTM_NEWNEXTHOP, nexthopHead)
-	out := [][]byte{}
-	for _, m := range list {
-		out = append(out, nexthopMessage(m))
-	}
-	return out, err
+	return rawList(ctx, "nexthop objects", unix.RTM_GETNEXTHOP, nexthopHead, nexthopMessage)
 }
 
 // nexthopMessage is an object as the kernel takes it, without what tells of its link's state.

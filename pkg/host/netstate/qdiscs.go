@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
-	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Of linux/rtnetlink.h.
@@ -31,10 +30,10 @@ func restoreQdiscs(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	names := rtnl.NamesOf(was.Links)
+	theirs := was.hasWriters()
 	const links, parent = 8, 12 // where the number of the link ends, and that of the parent
 	for _, q := range missing(was.Qdiscs, now) {
-		if was.hasWriter(names[linkOf(q)]) || binary.NativeEndian.Uint32(q[links:]) != netlink.HANDLE_ROOT ||
+		if theirs(linkOf(q)) || binary.NativeEndian.Uint32(q[links:]) != netlink.HANDLE_ROOT ||
 			!slices.Contains(classless, sys.AttributeText(q[parent:], qdiscKind)) {
 			continue
 		}
@@ -47,9 +46,10 @@ func restoreQdiscs(ctx context.Context, was State) error {
 // listQdiscs lists how links queue and what they filter by (`tc qdisc`), without the handles, which
 // the kernel draws.
 func listQdiscs(ctx context.Context) ([][]byte, error) {
-	list, err := rawList(ctx, "queueing disciplines", unix.RTM_GETQDISC, unix.RTM_NEWQDISC, qdiscHead)
-	out := [][]byte{}
-	for _, m := range list {
+	return rawList(ctx, "queueing disciplines", unix.RTM_GETQDISC, qdiscHead, func(m []byte) []byte {
+		if sys.AttributeText(m[qdiscHead:], qdiscKind) == "noop" { // of a link that was never up
+			return nil
+		}
 		parent := binary.NativeEndian.Uint32(m[12:])
 		if parent>>16 != netlink.HANDLE_ROOT>>16 { // no root
 			parent &= 0xffff
@@ -60,9 +60,6 @@ func listQdiscs(ctx context.Context) ([][]byte, error) {
 				q = append(q, whole...)
 			}
 		})
-		if sys.AttributeText(m[qdiscHead:], qdiscKind) != "noop" { // of a link that was never up
-			out = append(out, q)
-		}
-	}
-	return out, err
+		return q
+	})
 }

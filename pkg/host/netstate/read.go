@@ -13,33 +13,21 @@ func Read(ctx context.Context, net *rtnl.Reader, own ...string) (out State, err 
 	if out.Links, err = net.Links(ctx); err != nil {
 		return out, err
 	}
-	if out.Settings, err = listSettings(ctx); err != nil {
-		return out, err
-	}
-	if out.VLANs, err = listVLANs(ctx); err != nil {
-		return out, err
-	}
-	if out.Addresses, err = listAddresses(ctx); err != nil {
-		return out, err
+	for _, l := range []struct {
+		to   *[][]byte
+		list func(context.Context) ([][]byte, error)
+	}{
+		{&out.Settings, listSettings}, {&out.VLANs, listVLANs}, {&out.Addresses, listAddresses},
+		{&out.Nexthops, listNexthops}, {&out.Qdiscs, listQdiscs}, {&out.Rules, listRules},
+		{&out.Neighbours, out.writtenDown}, {&out.Entries, out.listEntries},
+	} {
+		if *l.to, err = l.list(ctx); err != nil {
+			return out, err
+		}
 	}
 	if out.Routes, out.Expires, err = listRoutes(ctx); err != nil {
 		return out, err
 	}
-	if out.Nexthops, err = listNexthops(ctx); err != nil {
-		return out, err
-	}
-	if out.Neighbours, err = writtenDown(ctx, out); err != nil {
-		return out, err
-	}
-	if out.Qdiscs, err = listQdiscs(ctx); err != nil {
-		return out, err
-	}
-	if out.Entries, err = listEntries(ctx, out); err != nil {
-		return out, err
-	}
-	if out.Tables, err = readTables(ctx, out); err != nil {
-		return out, err
-	}
-	out.Rules, err = listRules(ctx)
+	out.Tables, err = readTables(ctx, out)
 	return out, err
 }

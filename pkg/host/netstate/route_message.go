@@ -16,7 +16,7 @@ import (
 
 // listRoutes lists the routes, and how long each has still to live.
 func listRoutes(ctx context.Context) (out [][]byte, expires []uint32, err error) {
-	routes, err := rawList(ctx, "routes", unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.SizeofRtMsg)
+	routes, err := rawList(ctx, "routes", unix.RTM_GETROUTE, unix.SizeofRtMsg, asItIs)
 	for _, m := range routes {
 		if wantedRoute(m) {
 			out, expires = append(out, routeMessage(m)), append(expires, lifetime(m))
@@ -123,12 +123,9 @@ func sendRoute(what string, kind, flags int, m []byte, fine ...unix.Errno) error
 // lifetime is how many seconds a route has still to live, 0 for ever. One from a
 // router advertisement that came back for ever would outlive its router.
 func lifetime(m []byte) (seconds uint32) {
-	sys.EachAttribute(m[unix.SizeofRtMsg:], func(kind uint16, _, value []byte) {
-		if kind == unix.RTA_CACHEINFO && len(value) >= 12 {
-			if ticks := int32(binary.NativeEndian.Uint32(value[8:])); ticks > 0 {
-				seconds = uint32(ticks)/100 + 1 // USER_HZ
-			}
-		}
-	})
+	cache := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_CACHEINFO)
+	if ticks := int32(sys.Number(cache[min(8, len(cache)):])); ticks > 0 {
+		seconds = uint32(ticks)/sys.Ticks + 1
+	}
 	return seconds
 }

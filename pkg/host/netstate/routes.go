@@ -28,17 +28,14 @@ func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	came := map[string]bool{}
-	for _, m := range missing(routes, was.Routes) {
-		came[string(m)] = true
-	}
+	had := known(was.Routes)
 	var errs, failed []error
 	var now [][]byte // but for what would not come back with the rest of its life
 	for i, m := range routes {
 		switch {
-		case came[string(m)] && m[5] == rtnl.RouteProtocol:
+		case !had[string(m)] && m[5] == rtnl.RouteProtocol:
 			errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, byObject(m), unix.ESRCH))
-		case !came[string(m)] || expires[i] == 0:
+		case had[string(m)] || expires[i] == 0:
 			now = append(now, m)
 		}
 	}
@@ -99,10 +96,7 @@ func (s State) missingRoutes(now [][]byte, links []rtnl.Link) (gone, off [][]byt
 		}
 	}
 	is6 := func(m []byte) bool { return m[0] == unix.AF_INET6 }
-	there := map[string]bool{}
-	for _, m := range now {
-		there[string(m)] = true
-	}
+	there := known(now)
 	wanted := slices.DeleteFunc(slices.Clone(s.Routes), func(m []byte) bool {
 		return !is6(m) || !there[string(m)] && flags[string(m)] == 0
 	})

@@ -1,11 +1,11 @@
 package netstate
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -15,21 +15,17 @@ import (
 )
 
 // listRules lists the policy rules of IPv4 and IPv6.
-func listRules(ctx context.Context) (out [][]byte, err error) {
-	rules, err := rawList(ctx, "policy rules", unix.RTM_GETRULE, unix.RTM_NEWRULE, ruleHead)
-	for _, m := range rules {
-		if m[0] == unix.AF_INET || m[0] == unix.AF_INET6 {
-			out = append(out, ruleMessage(m))
-		}
-	}
-	return out, err
+func listRules(ctx context.Context) ([][]byte, error) {
+	return rawList(ctx, "policy rules", unix.RTM_GETRULE, ruleHead, ruleMessage)
 }
 
 // ruleMessage is a rule without what tells whether its link is there now, which the kernel says
 // among its flags. The others say what it matches: all but what it names (`not`), and the source
 // address that a route would choose.
 func ruleMessage(m []byte) []byte {
-	m = bytes.Clone(m)
+	if m[0] != unix.AF_INET && m[0] != unix.AF_INET6 {
+		return nil
+	}
 	flags := binary.NativeEndian.Uint32(m[8:]) & (unix.FIB_RULE_INVERT | unix.FIB_RULE_FIND_SADDR)
 	binary.NativeEndian.PutUint32(m[8:], flags)
 	return m
@@ -40,31 +36,22 @@ func restoreRules(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, m := range missing(now, was.Rules) {
-		ours := false
-		sys.EachAttribute(m[ruleHead:], func(kind uint16, _, value []byte) {
-			ours = ours || kind == nl.FRA_PROTOCOL && len(value) == 1 && value[0] == rtnl.RouteProtocol
-		})
-		if ours {
-			errs = append(errs, send("remove a policy rule", unix.RTM_DELRULE, 0, m, unix.ENOENT))
-		}
-	}
+	ours := slices.DeleteFunc(missing(now, was.Rules), func(m []byte) bool { return readRule(m).protocol != rtnl.RouteProtocol })
+	removed := removeRules(ours)
 	if now, err = listRules(ctx); err != nil {
-		return errors.Join(append(errs, err)...)
+		return errors.Join(removed, err)
 	}
 	off, on := reorder(was.Rules, now, order{
 		id: func(m []byte) string { return string(m) }, key: ruleKey,
 		fixed: func(m []byte) bool { return readRule(m).protocol == unix.RTPROT_KERNEL },
 	})
-	for _, m := range off {
-		errs = append(errs, send("take a policy rule off for another before it", unix.RTM_DELRULE, 0, m, unix.ENOENT))
-	}
-	for _, m := range on {
-		errs = append(errs,
-			send("bring a policy rule back", unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m, unix.EEXIST))
-	}
-	return errors.Join(errs...)
+	return errors.Join(removed,
+		sendAll(off, "take a policy rule off for another before it", unix.RTM_DELRULE, 0, unix.ENOENT),
+		sendAll(on, "bring a policy rule back", unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.EEXIST))
+}
+
+func removeRules(list [][]byte) error {
+	return sendAll(list, "remove a policy rule", unix.RTM_DELRULE, 0, unix.ENOENT)
 }
 
 // ruleKey is the place of a rule among those of its family. The kernel goes by the first of those
@@ -81,9 +68,7 @@ func readRule(m []byte) (out struct {
 	src, dst netip.Addr
 }) {
 	body := m[ruleHead:]
-	if b := sys.Attribute(body, nl.FRA_PROTOCOL); len(b) == 1 {
-		out.protocol = b[0]
-	}
+	out.protocol = octet(sys.Attribute(body, nl.FRA_PROTOCOL))
 	out.iif, out.oif = sys.AttributeText(body, nl.FRA_IIFNAME), sys.AttributeText(body, nl.FRA_OIFNAME)
 	single := func(kind uint16, bits byte) netip.Addr {
 		if a, is := netip.AddrFromSlice(sys.Attribute(body, kind)); is && a.BitLen() == int(bits) {

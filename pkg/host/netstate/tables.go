@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // table is a list of the kernel's whose entries have no order, need no others, and have a link
@@ -33,7 +31,7 @@ func changeEntry(request, flags int, m []byte) error {
 
 // readTables reads all tables, without what is of links of Kubernetes.
 func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
-	out, names := map[string][][]byte{}, rtnl.NamesOf(of.Links)
+	out, theirs := map[string][][]byte{}, of.hasWriters()
 	for _, t := range tables {
 		list, err := t.list(ctx, of)
 		if err != nil {
@@ -41,7 +39,7 @@ func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 		}
 		out[t.command] = slices.DeleteFunc(list, func(m []byte) bool {
 			link, _ := t.of(m)
-			return of.hasWriter(names[link])
+			return theirs(link)
 		})
 	}
 	return out, nil

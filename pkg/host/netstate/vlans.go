@@ -18,13 +18,11 @@ import (
 func listVLANs(ctx context.Context) ([][]byte, error) {
 	ask := linkQuestion(nl.RTEXT_FILTER_BRVLAN_COMPRESSED)
 	ask[0] = unix.AF_BRIDGE
-	list, err := rawList(ctx, "VLANs of bridges", unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.SizeofIfInfomsg, ask...)
-	out := [][]byte{}
-	for _, m := range list {
+	return rawList(ctx, "VLANs of bridges", unix.RTM_GETLINK, unix.SizeofIfInfomsg, func(m []byte) []byte {
 		body := m[unix.SizeofIfInfomsg:]
 		master, vlans := sys.Attribute(body, unix.IFLA_MASTER), sys.Attribute(body, unix.IFLA_AF_SPEC)
 		if master == nil || sys.Attribute(vlans, nl.IFLA_BRIDGE_FLAGS) != nil { // of a device with a switch of its own
-			continue
+			return nil
 		}
 		port := slices.Clone(m[:unix.SizeofIfInfomsg])
 		sys.EachAttribute(body, func(kind uint16, whole, _ []byte) {
@@ -32,9 +30,8 @@ func listVLANs(ctx context.Context) ([][]byte, error) {
 				port = append(port, whole...)
 			}
 		})
-		out = append(out, port)
-	}
-	return out, err
+		return port
+	}, ask...)
 }
 
 // vlansOf are the VLANs of a message, each with what it is to the port (linux/if_bridge.h,
