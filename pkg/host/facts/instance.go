@@ -136,8 +136,7 @@ func (m *imdsClient) tags(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := m.each(ctx, "meta-data/tags/instance/", names)
-	return values, err
+	return m.each(ctx, "meta-data/tags/instance/", names)
 }
 
 // interfaces are all of the instance, in the order of their devices.

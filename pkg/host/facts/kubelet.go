@@ -36,19 +36,17 @@ func (g gatherer) kubelet() {
 			k.Version = g.from.cachedVersion(k.Program)
 		}
 		k.Variables = command.variables
-		k.Flags = command.flags()
+		others, set := g.byOthers(unit, k.Variables)
+		k.Flags, k.Set = command.flags(), set
 		if slices.ContainsFunc(unit.DropIns, func(file string) bool { return path.Base(file) == OwnDropIn }) {
-			k.Flags = commandOf(g.byOthers(unit), g.from.files).dashed().flags()
+			k.Flags = commandOf(others, g.from.files).dashed().flags()
 		}
-		k.Set = g.setByOthers(unit, k.Variables)
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config", "")
 		k.ConfigDir = command.flag("config-dir", "")
-		k.RuntimeEndpoint = command.flag("container-runtime-endpoint", "")
 		config := g.kubeletConfig(k)
-		if s, ok := config["containerRuntimeEndpoint"].(string); ok && k.RuntimeEndpoint == "" { // from 1.27 on
-			k.RuntimeEndpoint = s
-		}
+		k.RuntimeEndpoint = cmp.Or(command.flag("container-runtime-endpoint", ""),
+			text(config["containerRuntimeEndpoint"])) // from 1.27 on
 		// kubelet takes a plain path too, and unix:/path
 		if e := strings.TrimPrefix(k.RuntimeEndpoint, "unix:"); strings.HasPrefix(e, "/") {
 			k.RuntimeEndpoint = "unix://" + path.Clean(e)
@@ -59,8 +57,8 @@ func (g gatherer) kubelet() {
 			k.ClusterDNS = addresses(texts(config["clusterDNS"]))
 		}
 		if plugin := command.flag("network-plugin", ""); plugin != "" {
-			k.CNI = KubeletCNI{plugin, absolute(cmp.Or(command.flag("cni-conf-dir", ""), "/etc/cni/net.d")),
-				allAbsolute(strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), "/opt/cni/bin"), ","))}
+			k.CNI = KubeletCNI{plugin, absolute(cmp.Or(command.flag("cni-conf-dir", ""), defaultCNIConf)),
+				allAbsolute(strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), defaultCNIBin), ","))}
 		}
 		return
 	}
@@ -99,7 +97,7 @@ var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernete
 func (g gatherer) kubeconfigOf(command unitCommand) string {
 	named := command.flag("kubeconfig", "")
 	for _, file := range kubeletKubeconfigs {
-		if _, err := g.from.files.Lstat(file); named == "" && err == nil {
+		if named == "" && isThere(g.from.files, file) {
 			return file
 		}
 	}
@@ -110,22 +108,10 @@ func (g gatherer) kubeconfigOf(command unitCommand) string {
 // person's 99-….
 const OwnDropIn = "50-netwright.conf"
 
-// byOthers is a unit as it is without our drop-in.
-func (g gatherer) byOthers(unit systemd.UnitFile) systemd.UnitFile {
-	others := systemd.ParseUnitFile(nil)
-	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
-		if raw, err := g.from.files.ReadFile(file); err == nil && path.Base(file) != OwnDropIn {
-			others.Merge(raw)
-		}
-	}
-	return others
-}
-
-// setByOthers finds who else sets a unit's variables; of one variable the last. What an empty
-// Environment= of a later file takes back nobody sets.
-func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []VariableFact {
-	var out []VariableFact
-	others := systemd.ParseUnitFile(nil)
+// byOthers is a unit as it is without our drop-in, and who sets some of its variables: of one
+// variable the last. What an empty Environment= of a later file takes back nobody sets.
+func (g gatherer) byOthers(unit systemd.UnitFile, variables []string) (others systemd.UnitFile, set []VariableFact) {
+	others = systemd.ParseUnitFile(nil)
 	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
 		raw, err := g.from.files.ReadFile(file)
 		if err != nil || path.Base(file) == OwnDropIn {
@@ -133,17 +119,19 @@ func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []Varia
 		}
 		others.Merge(raw)
 		still := environment(others)
-		out = slices.DeleteFunc(out, func(v VariableFact) bool { return !slices.ContainsFunc(still, v.names) })
+		set = slices.DeleteFunc(set, func(v VariableFact) bool { return !slices.ContainsFunc(still, v.names) })
 		for _, assignment := range environment(systemd.ParseUnitFile(raw)) {
-			name, value, _ := strings.Cut(assignment, "=")
-			if !slices.Contains(variables, name) {
-				continue
+			if name, value, _ := strings.Cut(assignment, "="); slices.Contains(variables, name) {
+				set = setVariable(set, VariableFact{Name: name, Value: value, File: file})
 			}
-			out = slices.DeleteFunc(out, func(v VariableFact) bool { return v.Name == name })
-			out = append(out, VariableFact{Name: name, Value: value, File: file})
 		}
 	}
-	return out
+	return others, set
+}
+
+// setVariable adds a variable to a list, in the place of one of its name.
+func setVariable(list []VariableFact, v VariableFact) []VariableFact {
+	return append(slices.DeleteFunc(list, func(o VariableFact) bool { return o.Name == v.Name }), v)
 }
 
 // names tells that an assignment is the variable's.
@@ -194,8 +182,7 @@ func (k *KubeletFacts) noteFields(file string, fields map[string]any) {
 		if name == "apiVersion" || name == "kind" {
 			continue
 		}
-		k.ConfigSet = slices.DeleteFunc(k.ConfigSet, func(v VariableFact) bool { return v.Name == name })
-		k.ConfigSet = append(k.ConfigSet, VariableFact{Name: name, Value: fmt.Sprint(fields[name]), File: file})
+		k.ConfigSet = setVariable(k.ConfigSet, VariableFact{Name: name, Value: fmt.Sprint(fields[name]), File: file})
 	}
 }
 

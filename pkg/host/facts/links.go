@@ -84,24 +84,21 @@ func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 func (g gatherer) linkManagers() func(index int) string {
 	networkd := g.from.ServiceRuns("systemd-networkd.service")
 	manager := g.from.ServiceRuns("NetworkManager.service")
+	says := func(dir string, index int, name string) string {
+		raw, _ := g.from.files.ReadFile(dir + strconv.Itoa(index)) // of a link that nobody manages there is none
+		return ParseAssignments(raw)[name]
+	}
 	return func(index int) string {
-		name := strconv.Itoa(index)
 		if networkd {
-			raw, err := g.from.files.ReadFile("/run/systemd/netif/links/" + name)
-			if err == nil {
-				switch ParseAssignments(raw)["ADMIN_STATE"] {
-				case "configuring", "configured", "failed", "linger":
-					return "systemd-networkd"
-				}
+			switch says("/run/systemd/netif/links/", index, "ADMIN_STATE") {
+			case "configuring", "configured", "failed", "linger":
+				return "systemd-networkd"
 			}
 		}
 		if manager {
-			raw, err := g.from.files.ReadFile("/run/NetworkManager/devices/" + name)
-			if err == nil {
-				switch ParseAssignments(raw)["managed"] {
-				case "true", "1":
-					return "NetworkManager"
-				}
+			switch says("/run/NetworkManager/devices/", index, "managed") {
+			case "true", "1":
+				return "NetworkManager"
 			}
 		}
 		return ""
@@ -113,7 +110,6 @@ func (g gatherer) linkManagers() func(index int) string {
 func (l *Sources) ServiceRuns(unit string) bool {
 	tops := []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"}
 	return l.opt.live() && slices.ContainsFunc(tops, func(top string) bool {
-		_, err := l.files.Lstat(top + "system.slice/" + unit)
-		return err == nil
+		return isThere(l.files, top+"system.slice/"+unit)
 	})
 }

@@ -31,10 +31,8 @@ func initSystem(l *Sources) string {
 		}
 		return ""
 	}
-	for _, path := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
-		if _, err := l.files.Lstat(path); err == nil {
-			return "systemd"
-		}
+	if isThere(l.files, "/usr/lib/systemd/systemd") || isThere(l.files, "/lib/systemd/systemd") {
+		return "systemd"
 	}
 	return ""
 }
@@ -120,27 +118,6 @@ func assigned(text string) (value, rest string) {
 		kept = b.Len()
 	}
 	return b.String()[:kept], ""
-}
-
-// unquote takes the quotes and the backslashes off one shell word.
-func unquote(s string) string {
-	var b strings.Builder
-	quote := byte(0)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case quote == 0 && (c == '"' || c == '\''):
-			quote = c
-		case c == quote && quote != 0:
-			quote = 0
-		case c == '\\' && quote != '\'' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 // resolvConfs are the files that say whom a host asks for names: its own, and those that

@@ -24,12 +24,15 @@ var peerFiles = []struct{ name, file string }{
 // Peers lists the other agents, whose files are theirs.
 func Peers(files hostfs.Files) (out []string) {
 	for _, sign := range peerFiles {
-		if slices.Contains(out, sign.name) {
-			continue
-		}
-		if _, err := files.Lstat(sign.file); err == nil {
+		if !slices.Contains(out, sign.name) && isThere(files, sign.file) {
 			out = append(out, sign.name)
 		}
 	}
 	return out
+}
+
+// isThere says that something is at a path, be it a link that leads nowhere.
+func isThere(files hostfs.Files, name string) bool {
+	_, err := files.Lstat(name)
+	return err == nil
 }

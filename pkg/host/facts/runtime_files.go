@@ -50,10 +50,8 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		socket = s
 	}
 	g.listensAt(rt, socket)
-	if s, ok := settings["conf_dir"].(string); ok {
-		rt.ConfDir = cmp.Or(absolute(s), rt.ConfDir)
-	}
-	if s, ok := settings["bin_dir"].(string); ok && s != "" {
+	rt.ConfDir = cmp.Or(absolute(text(settings["conf_dir"])), rt.ConfDir)
+	if s := text(settings["bin_dir"]); s != "" {
 		rt.BinDirs, rt.BinDirKey = []string{s}, "bin_dir"
 	}
 	if s := texts(settings["bin_dirs"]); len(s) > 0 {
@@ -63,13 +61,13 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		rt.MaxConfNum = int(n)
 	}
 	rt.BinDirs = allAbsolute(rt.BinDirs)
-	rt.ConfTemplate, _ = settings["conf_template"].(string)
+	rt.ConfTemplate = text(settings["conf_template"])
 }
 
 // listensAt takes the socket that a runtime's own file names, where kubelet
 // names no other.
 func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
-	socket, _ := address.(string)
+	socket := text(address)
 	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
 		return
 	}
@@ -81,10 +79,7 @@ func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
 // cniPlugin is the plugin of a file whose table has the CNI settings, by the
 // file's own version; one without takes over the main file's.
 func cniPlugin(file map[string]any, version int) string {
-	if v := number64(file["version"]); v > 0 {
-		version = v
-	}
-	switch {
+	switch version = cmp.Or(number64(file["version"]), version); {
 	case version >= 3:
 		return "io.containerd.cri.v1.runtime"
 	case version == 2:
@@ -178,7 +173,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 		}
 		g.listensAt(rt, table(t, "crio", "api")["listen"])
 		network := table(t, "crio", "network")
-		if s, ok := network["network_dir"].(string); ok && s != "" {
+		if s := text(network["network_dir"]); s != "" {
 			rt.ConfDir, rt.From = s, file
 		}
 		if s := texts(network["plugin_dirs"]); len(s) > 0 {
@@ -254,6 +249,12 @@ func table(t map[string]any, keys ...string) map[string]any {
 		t, _ = t[key].(map[string]any)
 	}
 	return t
+}
+
+// text is a string, "" of anything else.
+func text(v any) string {
+	s, _ := v.(string)
+	return s
 }
 
 // texts are the strings of a list.

@@ -60,7 +60,7 @@ func (g gatherer) services() {
 	}
 	for _, name := range networkRules {
 		for _, dir := range []string{"/usr/lib/udev/rules.d", "/lib/udev/rules.d", "/etc/udev/rules.d"} {
-			if _, err := g.from.files.Lstat(path.Join(dir, name)); err == nil {
+			if isThere(g.from.files, path.Join(dir, name)) {
 				g.facts.UdevRules = append(g.facts.UdevRules, path.Join(dir, name))
 				break
 			}
@@ -96,7 +96,7 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	there, masked := false, false
 	for _, dir := range UnitDirs {
 		file := path.Join(dir, unit)
-		if _, err := g.from.files.Lstat(file); err != nil {
+		if !isThere(g.from.files, file) {
 			continue
 		}
 		content, err := readConfig(g.from.files, file)
@@ -109,7 +109,7 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 		return ""
 	}
 	for _, dir := range UnitDirs {
-		if _, err := g.from.files.Lstat(path.Join(dir, wantedBy+".wants", unit)); err == nil && !masked {
+		if !masked && isThere(g.from.files, path.Join(dir, wantedBy+".wants", unit)) {
 			return ServiceEnabled
 		}
 	}

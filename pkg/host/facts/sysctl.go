@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -55,20 +54,11 @@ func BootSysctl(f hostfs.Files, key string) (value string, set bool, err error) 
 // sysctlLines reads the files whose names are wanted as systemd-sysctl does: by name over all
 // directories, of one name the strongest, of one key the last.
 func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine, problems []error) {
-	byName := map[string]string{}
-	for _, dir := range sysctlDirs {
-		names, err := f.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, err)
+	files, problems := confFiles(f, sysctlDirs)
+	for _, file := range files {
+		if !want(path.Base(file)) {
+			continue
 		}
-		for _, name := range names {
-			if _, stronger := byName[name]; !stronger && want(name) && strings.HasSuffix(name, ".conf") {
-				byName[name] = path.Join(dir, name)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		file := byName[name]
 		target, _ := f.Readlink(file) // none of a file
 		raw, err := readConfig(f, file)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // unitCommand is a service's command line as systemd makes it.
@@ -165,65 +166,46 @@ func filesBelow(f hostfs.Files, dir string) (out []string) {
 	return out
 }
 
-// splitCommand splits at white space outside of quotes.
-func splitCommand(s string) []string {
-	var words []string
-	start, quote := -1, byte(0)
+// splitCommand splits at white space outside of quotes, and takes the quotes and the backslashes
+// off.
+func splitCommand(s string) (words []string) {
+	var word []byte // nil: none has begun
+	quote := byte(0)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
+		if quote == 0 && strings.IndexByte(" \t\r\n", c) >= 0 {
+			if word != nil {
+				words = append(words, string(word))
+			}
+			word = nil
+			continue
+		}
+		if word == nil {
+			word = []byte{}
+		}
 		switch {
-		case quote == 0 && strings.IndexByte(" \t\r\n", c) >= 0:
-			if start >= 0 {
-				words = append(words, unquote(s[start:i]))
-				start = -1
-			}
-			continue
-		case c == '\\' && quote != '\'':
-			if start < 0 {
-				start = i
-			}
-			i++
-			continue
 		case quote == 0 && (c == '"' || c == '\''):
 			quote = c
-		case c == quote:
+		case c == quote && quote != 0:
 			quote = 0
-		}
-		if start < 0 {
-			start = i
+		case c == '\\' && quote != '\'' && i+1 < len(s):
+			i++
+			word = append(word, s[i])
+		default:
+			word = append(word, c)
 		}
 	}
-	if start >= 0 {
-		words = append(words, unquote(s[start:]))
+	if word != nil {
+		words = append(words, string(word))
 	}
 	return words
 }
 
-// variablesOf lists the variables that a word has as ${NAME}.
-func variablesOf(word string) []string {
-	var out []string
-	for rest := word; ; {
-		_, after, ok := strings.Cut(rest, "${")
-		if !ok {
-			return out
-		}
-		name, tail, ok := strings.Cut(after, "}")
-		if !ok {
-			return out
-		}
-		if isName(name) {
-			out = append(out, name)
-		}
-		rest = tail
-	}
-}
+var variable = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z_0-9]*)\}`)
 
 // expand replaces every ${NAME} of a word.
 func expand(word string, env map[string]string) string {
-	for _, name := range variablesOf(word) {
-		word = strings.ReplaceAll(word, "${"+name+"}", env[name])
-	}
-	return word
+	return variable().ReplaceAllStringFunc(word, func(v string) string { return env[v[2:len(v)-1]] })
 }
 
 func isName(s string) bool {

@@ -46,7 +46,12 @@ func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 	if u.Fragment == "" {
 		return systemd.UnitFile{}, fmt.Errorf("read unit %s: %w", name, fs.ErrNotExist)
 	}
-	for _, file := range dropIns(f, name) {
+	var dirs []string
+	for _, dir := range UnitDirs {
+		dirs = append(dirs, path.Join(dir, name+".d"))
+	}
+	dropIns, _ := confFiles(f, dirs)
+	for _, file := range dropIns {
 		content, err := readConfig(f, file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // a link to nothing
@@ -74,27 +79,25 @@ func readConfig(f hostfs.Files, file string) ([]byte, error) {
 	return nil, err
 }
 
-// dropIns lists a unit's drop-ins by name; of two with one name the stronger
-// directory's counts.
-func dropIns(f hostfs.Files, unit string) []string {
+// confFiles lists the files *.conf in directories, the strongest first, by name: of two with one
+// name the stronger directory's. The problems are directories that cannot be read.
+func confFiles(f hostfs.Files, dirs []string) (files []string, problems []error) {
 	byName := map[string]string{}
-	for _, dir := range UnitDirs {
-		dir = path.Join(dir, unit+".d")
+	for _, dir := range slices.Backward(dirs) {
 		names, err := f.ReadDir(dir)
-		if err != nil {
-			continue
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
 		}
 		for _, name := range names {
-			if _, ok := byName[name]; !ok && strings.HasSuffix(name, ".conf") {
+			if strings.HasSuffix(name, ".conf") {
 				byName[name] = path.Join(dir, name)
 			}
 		}
 	}
-	names := slices.Sorted(maps.Keys(byName))
-	for i, name := range names {
-		names[i] = byName[name]
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		files = append(files, byName[name])
 	}
-	return names
+	return files, problems
 }
 
 // UnitFingerprint names a unit's files, further files that it reads, and the program that it
