@@ -17,6 +17,6 @@ func CheckAnswer(ctx context.Context, socket string) error {
 	defer cancel()
 	c, done := dialCRI(socket)
 	defer done()
-	_, err := c.version(ctx)
+	_, err := c.call(ctx, "Version", nil)
 	return err
 }

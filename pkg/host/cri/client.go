@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -38,7 +37,7 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, er
 	defer cancel()
 	c, done := dialCRI(socket)
 	defer done()
-	version, err := c.version(ctx)
+	version, err := c.call(ctx, "Version", nil)
 	if err != nil {
 		return Status{}, fmt.Errorf("ask the runtime at %s for its version: %w", socket, servesNone(err))
 	}
@@ -51,16 +50,6 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, er
 		return Status{}, fmt.Errorf("read the status of the runtime at %s: %w", socket, err)
 	}
 	return out, nil
-}
-
-// version asks by the service that the runtime has: later calls go to that.
-func (c *criClient) version(ctx context.Context) (answer []byte, err error) {
-	answer, err = c.call(ctx, "Version", nil)
-	if errors.Is(err, errUnimplemented) {
-		c.service = criAlpha
-		answer, err = c.call(ctx, "Version", nil)
-	}
-	return answer, err
 }
 
 // statusOf reads a VersionResponse and a StatusResponse (k8s.io/cri-api,
@@ -93,7 +82,7 @@ const (
 
 // dialCRI is a client of the runtime at a socket, which is connected to when it is first called;
 // done ends it.
-func dialCRI(socket string) (c criClient, done func()) {
+func dialCRI(socket string) (c *criClient, done func()) {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	var dialer net.Dialer
@@ -103,7 +92,7 @@ func dialCRI(socket string) (c criClient, done func()) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
 	}
-	return criClient{transport: transport, service: criV1}, transport.CloseIdleConnections
+	return &criClient{transport: transport, service: criV1}, transport.CloseIdleConnections
 }
 
 // errNoSandbox is gRPC's NotFound.
@@ -121,8 +110,18 @@ func servesNone(err error) error {
 		"(`ctr plugins ls`, `journalctl -u containerd`)", errUnimplemented)
 }
 
-// call is one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
-func (c criClient) call(ctx context.Context, method string, message []byte) ([]byte, error) {
+// call calls a method by the service that the runtime has: later calls go to that.
+func (c *criClient) call(ctx context.Context, method string, message []byte) ([]byte, error) {
+	answer, err := c.unary(ctx, method, message)
+	if errors.Is(err, errUnimplemented) && c.service == criV1 {
+		c.service = criAlpha
+		return c.unary(ctx, method, message)
+	}
+	return answer, err
+}
+
+// unary is one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
+func (c *criClient) unary(ctx context.Context, method string, message []byte) ([]byte, error) {
 	frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost"+c.service+method,
 		bytes.NewReader(frame))
@@ -228,7 +227,7 @@ func eachField(message []byte, do func(field int, number uint64, data []byte)) e
 		case 5:
 			size = 4
 		default:
-			return fmt.Errorf("%w: wire type %s", errProto, strconv.FormatUint(tag&7, 10))
+			return fmt.Errorf("%w: wire type %d", errProto, tag&7)
 		}
 		if size > len(message) {
 			return errProto

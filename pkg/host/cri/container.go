@@ -10,7 +10,7 @@ import (
 // where the runtime does not know it, or does not tell.
 func DescribeContainer(ctx context.Context, socket string, limit time.Duration, id string) (name string) {
 	// without the runtime it is the number alone
-	_ = askRuntime(ctx, socket, limit, func(ctx context.Context, c criClient) error {
+	_ = askRuntime(ctx, socket, limit, func(ctx context.Context, c *criClient) error {
 		answer, err := c.call(ctx, "ListContainers", nil)
 		if err == nil {
 			name = containerIn(answer, id)

@@ -34,7 +34,7 @@ const (
 // Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNoLiveState] without a
 // socket. Any other error says that the runtime did not answer: it may be retried.
 func Pods(ctx context.Context, socket string) (out []Pod, err error) {
-	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c criClient) error {
+	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c *criClient) error {
 		answer, err := c.call(ctx, "ListPodSandbox", nil)
 		if err != nil {
 			return fmt.Errorf("list the pods: %w", err)
@@ -69,7 +69,7 @@ func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 // away, and removes it. Whose pod it is, makes it again. A sandbox that is not there is success. It
 // may be retried.
 func RemovePod(ctx context.Context, socket, id string) error {
-	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c criClient) error {
+	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c *criClient) error {
 		for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
 			if _, err := c.call(ctx, method, criText(id)); err != nil && !errors.Is(err, errNoSandbox) {
 				return fmt.Errorf("%s %s: %w", method, id, err)
@@ -79,9 +79,9 @@ func RemovePod(ctx context.Context, socket, id string) error {
 	})
 }
 
-// askRuntime has calls made to the runtime, in whichever version of CRI it serves.
+// askRuntime has calls made to the runtime.
 func askRuntime(
-	ctx context.Context, socket string, limit time.Duration, do func(context.Context, criClient) error,
+	ctx context.Context, socket string, limit time.Duration, do func(context.Context, *criClient) error,
 ) error {
 	if socket == "" {
 		return sys.ErrNoLiveState
@@ -90,12 +90,7 @@ func askRuntime(
 	defer cancel()
 	c, done := dialCRI(socket)
 	defer done()
-	err := do(ctx, c)
-	if errors.Is(err, errUnimplemented) {
-		c.service = criAlpha
-		err = do(ctx, c)
-	}
-	if err != nil {
+	if err := do(ctx, c); err != nil {
 		return fmt.Errorf("ask the runtime at %s: %w", socket, servesNone(err))
 	}
 	return nil
