@@ -200,7 +200,7 @@ func (l *loop) at(what string, do func()) {
 	l.progress.enter("")
 	where := func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") }
 	defer l.progress.begin(where)()
-	defer time.AfterFunc(passLate, func() { l.notify.hangs(where()) }).Stop()
+	defer l.status.hangs(where, l.notify.hangs)()
 	l.turn.begin()
 	defer l.turn.end()
 	do()

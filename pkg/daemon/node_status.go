@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"os"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,7 +12,7 @@ import (
 )
 
 // Observer is told how the node stands whenever there is something new to tell: a status file,
-// metrics, the Node's condition. It is called from the daemon's loop, which waits for it: it takes
+// metrics, the Node's condition. The daemon makes one call at a time and waits for it: it takes
 // note and returns, and whoever talks to somebody else does so in a goroutine of its own. What it
 // is given it may keep, and must not change.
 type Observer interface {
@@ -23,17 +24,20 @@ type nodeStatus struct {
 	observers []Observer
 	log       *zap.Logger
 	host      host.Options
-	interval  time.Duration // between passes of the daemon
-	begun     time.Time     // the daemon
-	node      string        // its name, where it is known from the start
-	now       report.Status // what was told last; a copy goes out
-	published bool
+	interval  time.Duration    // between passes of the daemon
+	begun     time.Time        // the daemon
+	node      string           // its name, where it is known from the start
+	now       report.Status    // the loop's own, which alone changes it, with mu; a copy goes out
 	state     report.NodeState // by the keys and the store alone: see withServices
 	reason    string
 	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
 	certs     time.Time                     // when the certificates were looked at
 	// when that change was taken back which was counted last, or the daemon began
 	undone time.Time
+
+	mu   sync.Mutex
+	told *report.Status // last; nil: nothing was
+	hung *hanging       // nil: nothing hangs
 }
 
 // certsEvery is how old the list of certificates may be in a pass that changes nothing.
@@ -59,19 +63,61 @@ func (s *nodeStatus) begin(d Daemon, at time.Time) {
 
 // publish gives a status to all observers, with what happened since the last one.
 func (s *nodeStatus) publish(next report.Status, done *report.Plan) {
-	next.At = time.Now()
-	var before *report.Status
-	if s.published {
-		last := s.now
-		before = &last
-	}
-	s.now, s.published = next, true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = next
+	s.tell(done)
+}
+
+// tell gives the status to all observers as it is. Who calls it holds mu.
+func (s *nodeStatus) tell(done *report.Plan) {
 	if len(s.observers) == 0 {
 		return
 	}
-	events := report.Events(before, &next, done)
+	next := s.now
+	next.At = time.Now()
+	if h := s.hung; h != nil {
+		next.Hangs = &report.Hanging{At: h.where(), Since: h.since}
+		if next.State != report.NodeCritical {
+			next.State, next.Reason = report.NodeFailing, next.Hangs.String()
+		}
+	}
+	events := report.Events(s.told, &next, done)
+	s.told = &next
 	for _, o := range s.observers {
 		o.Observe(&next, events)
+	}
+}
+
+// hanging is work that takes long.
+type hanging struct {
+	where func() string
+	since time.Time
+}
+
+// hangs tells of work that begins now once it takes longer than passLate, until end is called. say
+// tells others than the observers.
+func (s *nodeStatus) hangs(where func() string, say func(where string)) (end func()) {
+	work, over := &hanging{where: where, since: time.Now()}, false
+	late := time.AfterFunc(passLate, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if over {
+			return
+		}
+		say(where())
+		s.hung = work
+		s.tell(nil)
+	})
+	return func() {
+		late.Stop()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		over = true
+		if s.hung != nil {
+			s.hung = nil
+			s.tell(nil)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // trickle is a mirror that gives something every six seconds.
@@ -55,11 +57,13 @@ func TestASlowStartIsTold(t *testing.T) {
 }
 
 // A pass that does not end, as where a file system gives no answer, is told of while it hangs,
-// once, with what it is at: the status and the Node have what was before it. One that ends in time
-// is not.
-// The lines that keep it: loop.go, at (AfterFunc).
+// once, with what it is at. Who watches the node has it until the pass ends. One that ends in time
+// is not told of.
+// The lines that keep it: loop.go, at (hangs); node_status.go, hangs and tell.
 func TestAPassThatHangsIsTold(t *testing.T) {
 	b := newBox(t)
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
 	var hangs atomic.Bool
 	b.daemon.Pass.Hooks.OnPhase = func(phase string) {
 		if phase == "plan" && hangs.Swap(false) {
@@ -85,9 +89,17 @@ func TestAPassThatHangsIsTold(t *testing.T) {
 		if last := b.manager.last(t); last.what != "status" || !strings.HasPrefix(last.text, said) {
 			t.Errorf("systemd heard %+v", last)
 		}
+		now := told.last()
+		if h := now.Hangs; h == nil || h.At != "a pass of its own: plan" || time.Since(h.Since) < 5*time.Minute ||
+			now.State != report.NodeFailing || now.Reason != h.String() {
+			t.Errorf("the status is %s: %s, and of what hangs %+v", now.State, now.Reason, h)
+		}
 		later(time.Hour)
 		if n := b.logged(said); n != 1 || strings.HasPrefix(b.manager.last(t).text, said) {
 			t.Errorf("afterwards: told %d times, systemd has %q", n, b.manager.last(t).text)
+		}
+		if now := told.last(); now.Hangs != nil || now.State != report.NodeConverged {
+			t.Errorf("afterwards the status is %s: %s", now.State, now.Reason)
 		}
 	})
 }

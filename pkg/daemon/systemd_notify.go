@@ -79,11 +79,10 @@ func (n *notifier) passEnded(status string, plan *report.Plan) {
 	n.logged(tell(status))
 }
 
-// hangs tells of work that has not ended, and at what it is. The status has what was before it.
+// hangs tells of work that has not ended, and at what it is.
 func (n *notifier) hangs(where string) {
-	const why = "it has not ended: see whether a file system or a service of this host hangs"
-	n.log.Warn(why, zap.String("at", where), zap.Duration("after", passLate))
-	n.logged(n.manager.Status(why + " (" + where + ")"))
+	n.log.Warn(report.NotEnded, zap.String("at", where), zap.Duration("after", passLate))
+	n.logged(n.manager.Status(report.NotEnded + " (" + where + ")"))
 }
 
 // late lets kubelet start on a node that is not prepared, and says why.

@@ -42,6 +42,7 @@ type Status struct {
 	Watched           *Watched  `json:"watched,omitempty"` // a change that is undone for what its hook does later
 	Undone            []Undone  `json:"undone,omitempty"`  // the last of each cause, newest first
 	Working           *Working  `json:"working,omitempty"` // nil: the daemon waits
+	Hangs             *Hanging  `json:"hangs,omitempty"`   // what has not ended in time
 
 	Kinds          []KindStatus  `json:"kinds"`              // by name
 	Keys           []KeyStatus   `json:"keys"`               // those with something to say, by name
@@ -67,7 +68,7 @@ const (
 	// pods are cut off, or cannot be run: what they stand on is lost or fought over, runtime or
 	// kubelet does not work
 	NodeCritical  NodeState = "critical"
-	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had
+	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had, or a pass does not end
 	NodeContested NodeState = "contested" // somebody else writes a key again and again; the rest is right
 	NodeDrifted   NodeState = "drifted"   // a key is not as wanted, and is only reported
 	NodePaused    NodeState = "paused"
@@ -210,6 +211,20 @@ type Working struct {
 	Since    time.Time `json:"since"`
 	Changes  int       `json:"changes,omitempty"` // planned
 }
+
+// Hanging is work of the daemon that takes so long that it may never end.
+type Hanging struct {
+	At    string    `json:"at"` // the work, and the part of a pass: "a pass of its own: plan"
+	Since time.Time `json:"since"`
+}
+
+// String is "a pass of its own: plan, since 2026-11-22T06:00:00Z: it has not ended: see whether …".
+func (h *Hanging) String() string {
+	return fmt.Sprintf("%s, since %s: %s", h.At, Stamp(h.Since), NotEnded)
+}
+
+// NotEnded is what to do about work that hangs.
+const NotEnded = "it has not ended: see whether a file system or a service of this host hangs"
 
 // KindStatus counts the tasks of one kind: file, sysctl, link …
 type KindStatus struct {

@@ -72,6 +72,15 @@ func wrongStatus() *report.Status {
 	return s
 }
 
+// hungStatus is of a daemon that knows from before it what is applied, and whose first pass hangs.
+func hungStatus() *report.Status {
+	s := startingStatus()
+	s.Configuration.Generation, s.Configuration.Digest = 7, strings.Repeat("0123456789abcdef", 4)
+	s.Hangs = &report.Hanging{At: "a pass of its own: apply file:/mnt/a", Since: before(6 * time.Minute)}
+	s.State, s.Reason = report.NodeFailing, s.Hangs.String()
+	return s
+}
+
 func startingStatus() *report.Status {
 	return &report.Status{
 		Version: report.StatusVersion, At: noon, State: report.NodeStarting, Agent: report.Agent{Version: "v1.2.3", PID: 812, Started: before(time.Second)}, Node: "node-1",
@@ -99,6 +108,7 @@ func TestStatusGolden(t *testing.T) {
 		"status-wrong-narrow": {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{Width: 40}, report.Wrong},
 		"status-wrong-piped":  {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{}, report.Wrong},
 		"status-starting":     {report.StatusView{Status: startingStatus(), Daemon: served}, report.StatusOptions{Width: 80}, report.Awaited},
+		"status-hung":         {report.StatusView{Status: hungStatus(), Daemon: served}, report.StatusOptions{Width: 100}, report.Wrong},
 		"status-dead":         {report.StatusView{Status: rightStatus(), Daemon: dead}, report.StatusOptions{Width: 80}, report.NotRunning},
 		"status-none":         {report.StatusView{Daemon: dead}, report.StatusOptions{Width: 80}, report.NotRunning},
 	} {

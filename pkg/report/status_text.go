@@ -136,6 +136,9 @@ func (t *statusText) configuration(c Configuration) {
 const expiresSoon = 7 * 24 * time.Hour
 
 func (t *statusText) checked(c Configuration) string {
+	if c.Checked.IsZero() && c.Error == "" {
+		return "no pass that asked it has ended yet"
+	}
 	if c.Checked.IsZero() {
 		return "the store has not answered yet"
 	}

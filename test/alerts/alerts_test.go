@@ -39,6 +39,7 @@ var cases = []struct {
 			netwright_last_pass_failed{instance="node-1"} 0x30`,
 	}},
 	{alert: "NetwrightFailing", at: 16 * time.Minute, fires: `netwright_last_pass_failed` + one + `1x30`, quiet: map[string]string{"one pass": `netwright_last_pass_failed` + one + `1 0x30`}},
+	{alert: "NetwrightFailing", at: 16 * time.Minute, fires: `netwright_pass_hangs` + one + `1x30`, quiet: map[string]string{"it ended": `netwright_pass_hangs` + one + `1x5 0x30`}},
 	{alert: "NetwrightManyFailing", on: "-", at: 6 * time.Minute, fires: fleet(20, 3), says: "15% of the nodes of demo fail", quiet: map[string]string{
 		"two of twenty": fleet(20, 2), "two of three": fleet(3, 2), "none": fleet(20, 0), "three of forty": fleet(40, 3),
 	}},

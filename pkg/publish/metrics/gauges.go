@@ -89,6 +89,7 @@ func (all *families) ofTasks(s *report.Status) {
 		all.gauge("last_pass_timestamp_seconds", "When the last pass ended.").at(l.Began.Add(l.Took.Duration()))
 		all.gauge("last_pass_failed", "1 if the last pass did not succeed.").is(l.Error != "")
 	}
+	all.gauge("pass_hangs", "1 while a pass, or other work of the agent, has not ended in time.").is(s.Hangs != nil)
 	all.gauge("next_pass_timestamp_seconds", "When the next pass is due, if nothing wakes the agent before.").at(s.Next)
 	wakes := all.counter("wakes_total", "What woke the agent between its passes, by source.", "source")
 	for source, n := range s.Wakes {

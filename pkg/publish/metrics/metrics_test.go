@@ -52,6 +52,7 @@ func full() *report.Status {
 		Wakes:  map[string]int64{"files": 4, "netlink": 2},
 		Last:   &report.LastPass{Began: at.Add(-time.Minute), Took: 0.2, Phases: []report.Phase{{Name: "plan", Took: 0.02}, {Name: "apply", Took: 0.18}}, Error: "one failed"},
 		Next:   at.Add(10 * time.Minute),
+		Hangs:  &report.Hanging{At: "a pass of its own: plan", Since: at},
 	}
 }
 

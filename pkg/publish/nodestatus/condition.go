@@ -47,6 +47,9 @@ func judge(s *report.Status) verdict {
 			}
 			return verdict{kube.False, reason, down.Name + " does not work: " + down.Text}
 		}
+		if s.Hangs != nil && !of.pods { // what is known of keys is of before it
+			return verdict{kube.False, "Failing", s.Hangs.String()}
+		}
 		for i := range s.Keys {
 			if k := &s.Keys[i]; k.State == of.state && k.Pods == of.pods && (k.Pods || k.Because == "") {
 				text := k.Key + ": " + k.Text

@@ -384,7 +384,9 @@ func TestJudge(t *testing.T) {
 		"a pause":                 {report.Status{State: report.NodePaused, Kinds: kinds, Paused: &report.Paused{Until: at, By: "alice", Reason: "a new switch"}}, "True Paused no configuration: nothing is changed: paused until 2026-01-02T03:04:05Z by alice: a new switch"},
 		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Pinned: "held at revision 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting no configuration: held at revision 3 by root; generation 4 waits: auto is reload"},
 		"a switch is held back":   {report.Status{State: report.NodeWaiting, Kinds: kinds}, "False Waiting no configuration: something is held back: agent status on the node says what"},
-		"fate is shared":          {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged no configuration: all is as wanted"},
+		"a pass hangs": {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted}, Hangs: &report.Hanging{At: "a pass of its own: plan", Since: at}},
+			"False Failing no configuration: a pass of its own: plan, since 2026-01-02T03:04:05Z: " + report.NotEnded},
+		"fate is shared": {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged no configuration: all is as wanted"},
 	} {
 		got := "nothing"
 		if v := conditionOf(&c.s); v != nil {
