@@ -61,7 +61,8 @@ func ReadBoots(r Reader) ([]Boot, error) {
 		return nil, fmt.Errorf("%w: it may be there, so nothing is changed", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what boots have shown, %s: %w: the next writes it anew", bootsFile, err)
+		return nil, fmt.Errorf("read what boots have shown, %[1]s: %[2]w: the next one keeps it as %[1]s"+damagedSuffix,
+			bootsFile, err)
 	}
 	return slices.DeleteFunc(out, func(b Boot) bool { return host.IsOtherMachine(r, b.Machine) }), nil
 }
@@ -69,7 +70,10 @@ func ReadBoots(r Reader) ([]Boot, error) {
 // NoteBoot saves a boot, durably, in the place of what was said of the same one. What earlier
 // boots failed with is of no use once one of it has met another boot.
 func NoteBoot(ctx context.Context, w Host, b Boot) error {
-	list, _ := ReadBoots(w) // a damaged one is as good as none
+	list, err := readList(w, bootsFile, ReadBoots)
+	if err != nil {
+		return err
+	}
 	list = slices.DeleteFunc(list, b.Same)
 	b.Machine = host.MachineID(w)
 	for i := range list {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -43,6 +44,7 @@ type Host interface {
 	AppendFile(path string, data []byte, mode fs.FileMode) error
 	Batch() *hostfs.Batch
 	Remove(path string) error
+	SetAside(path, to string, why error) error
 }
 
 // write makes the ledger's directory first: a task owns it, but pending effects are written before
@@ -57,6 +59,19 @@ func writeAs(ctx context.Context, w Writer, path string, data []byte, spec hostf
 	}
 	return w.WriteFile(ctx, path, data, spec)
 }
+
+// readList reads a list to which something is to be added. One that cannot be read is kept under
+// another name, and counts as empty: what is to be added must be, such as that a change was undone.
+func readList[T any](w Host, file string, read func(Reader) ([]T, error)) ([]T, error) {
+	list, err := read(w)
+	if err != nil {
+		return nil, w.SetAside(file, path.Base(file)+damagedSuffix, err)
+	}
+	return list, nil
+}
+
+// damagedSuffix is added to the name of a list that cannot be read.
+const damagedSuffix = ".damaged"
 
 func unwritten(err error) error { return fmt.Errorf("write the ledger: %w", err) }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostpath"
@@ -78,6 +79,21 @@ func (w *Writer) Remove(name string) error {
 		}
 		if err == nil {
 			w.log.wrote("removed", name)
+		}
+		return nil
+	})
+}
+
+// SetAside gives a file that cannot be used, for the reason why, the name to beside it. What has
+// that name is replaced.
+func (w *Writer) SetAside(name, to string, why error) error {
+	return w.inParent(name, func(dir int, base, name string) error {
+		if err := unix.Renameat(dir, base, dir, to); err != nil {
+			return hostpath.Explain("set aside", name, err)
+		}
+		if w.log.to != nil {
+			w.log.to.Warn("a file that cannot be used is kept under another name", zap.String("path", name),
+				zap.String("as", to), zap.Error(why))
 		}
 		return nil
 	})

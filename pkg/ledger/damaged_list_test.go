@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// badSector is a disk on which a file cannot be read.
+type badSector struct {
+	Host
+	failing failingDisk
+}
+
+func (d badSector) ReadFile(path string) ([]byte, error) { return d.failing.ReadFile(path) }
+
+// A list that is torn, or lies on a bad sector, is not written over: the next one is begun beside
+// it, and that is told once. The line that keeps it: file.go, readList (SetAside).
+func TestADamagedListIsKept(t *testing.T) {
+	for file, note := range map[string]func(Host) error{
+		undoneFile: func(w Host) error { return NoteUndone(t.Context(), w, Undone{Digest: "ab"}) },
+		bootsFile:  func(w Host) error { return NoteBoot(t.Context(), w, Boot{ID: "1", Time: time.Now()}) },
+		operatorActionsFile: func(w Host) error {
+			return NoteOperatorAction(t.Context(), w, OperatorAction{Act: Resumed})
+		},
+	} {
+		for how, on := range map[string]func(Host) Host{
+			"torn":       func(w Host) Host { return w },
+			"unreadable": func(w Host) Host { return badSector{w, failingDisk{w, file, syscall.EIO}} },
+		} {
+			root := t.TempDir()
+			core, told := observer.New(zap.WarnLevel)
+			h, err := host.Open(t.Context(), host.Options{Root: root, Log: zap.New(core)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = h.Close() })
+			const old = `[{"digest":"01"},{"dig`
+			path := filepath.Join(root, file)
+			err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(old), 0o600))
+			if err = errors.Join(err, note(on(h.Files)), note(h.Files)); err != nil {
+				t.Fatalf("%s, %s: %v", file, how, err)
+			}
+			kept, err := os.ReadFile(path + damagedSuffix)
+			if string(kept) != old {
+				t.Errorf("%s, %s: %q is kept, %v", file, how, kept, err)
+			}
+			if now, err := os.ReadFile(path); err != nil || !json.Valid(now) {
+				t.Errorf("%s, %s: the new one is %q, %v", file, how, now, err)
+			}
+			if n := told.Len(); n != 1 {
+				t.Errorf("%s, %s: told %d times: %v", file, how, n, told.All())
+			}
+		}
+	}
+}
