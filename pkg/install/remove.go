@@ -48,7 +48,9 @@ func stopped(_ context.Context, v host.View) ([]tasks.Task, []report.Note, error
 func mayGo(files hostfs.Files) error {
 	led := ledger.Load(files)
 	switch n := len(led.Entries()); {
-	case led.Lost || led.Newer != nil || led.Unreadable:
+	case led.Newer != nil:
+		return fmt.Errorf("install --remove: %w", led.Newer)
+	case led.Lost || led.Unreadable:
 		return errors.New("install --remove: the ledger cannot be read, so that nobody knows what on this host is the " +
 			"agent's: run `agent reset`, which says what to do")
 	case n > 0:

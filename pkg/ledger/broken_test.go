@@ -2,15 +2,21 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // fullDisk is a disk that takes half of what is appended.
@@ -158,5 +164,55 @@ func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
 	}
 	if l := Load(failingDisk{h.Live.Files, JournalFile, syscall.EISDIR}); !l.Lost || l.Newer != nil {
 		t.Errorf("a directory: lost %v, %v", l.Lost, l.Newer)
+	}
+}
+
+// To root a journal that may not be read, as where SELinux denies it, is there: it is not written
+// over, and not said to be for root. One on a file system whose server is gone says where to look.
+// The lines that keep it: file.go, isClosed; pkg/host/hostpath/error.go, advices.
+func TestAMemoryThatIsClosedToRoot(t *testing.T) {
+	needs.Root(t)
+	root := t.TempDir()
+	l, h := open(t, root)
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}})
+	if err := h.Files.WriteFile(t.Context(), FormatFile, []byte("1 v1\n"), hostfs.FileSpec{Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{JournalFile, FormatFile} {
+		if err := os.Chown(filepath.Join(root, file), 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		loaded := make(chan *Ledger)
+		go func() {
+			runtime.LockOSThread() // the thread ends with it
+			head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+			var sets [2]unix.CapUserData
+			err := unix.Capget(&head, &sets[0])
+			sets[0].Effective &^= 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+			if err = errors.Join(err, unix.Capset(&head, &sets[0])); err != nil {
+				t.Error(err)
+			}
+			loaded <- Load(h.Live.Files)
+		}()
+		l := <-loaded
+		if err := l.Commit(t.Context(), h.Files, Batch{}); l.Unreadable || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "SELinux") {
+			t.Errorf("%s: for root alone: %v, to write it: %v", file, l.Unreadable, err)
+		}
+		if err := os.Chown(filepath.Join(root, file), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := fmt.Sprintf("fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other", server.Fd())
+	if err := unix.Mount("gone", filepath.Join(root, Dir), "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(filepath.Join(root, Dir), unix.MNT_DETACH) })
+	server.Close()
+	if l := Load(h.Live.Files); l.Newer == nil || !strings.Contains(l.Newer.Error(), "findmnt -T "+Dir) {
+		t.Errorf("its server is gone: %v", l.Newer)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 )
@@ -30,7 +29,7 @@ type pendingEffect struct {
 // load reads what an earlier run left. After an error there is none.
 func (p *PendingEffects) load(r Reader) error {
 	data, err := r.ReadFile(effectsFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if isMissing(err) {
 		return nil
 	}
 	if err == nil {

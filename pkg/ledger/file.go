@@ -86,9 +86,10 @@ func readState(r Reader, file string, to any) error {
 }
 
 // isMissing says that a file is not there, or not for this user. What root may not read is there.
-func isMissing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0
-}
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) || isClosed(err) }
+
+// isClosed says that a file is for another user: root's, to whom nothing is.
+func isClosed(err error) bool { return errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 }
 
 // readJSON is readState for who says of an error what it means.
 func readJSON(r Reader, file string, to any) error {

@@ -1,9 +1,7 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -40,7 +38,7 @@ func (e *NewerError) Error() string {
 func CheckFormat(r Reader) error {
 	data, err := r.ReadFile(FormatFile)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // to whom this is closed, so is the journal
+	case isMissing(err): // to whom this is closed, so is the journal
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the format of the agent's memory: %w", err)

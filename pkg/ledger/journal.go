@@ -31,7 +31,7 @@ func (l *Ledger) loadJournal(r Reader) {
 			l.lose(JournalFile + " is gone") // a revision is written before the journal that names it
 		}
 		return
-	case errors.Is(err, fs.ErrPermission):
+	case isClosed(err):
 		l.damage = append(l.damage, JournalFile+" can be read by root only: what is no longer wanted is not listed")
 		l.Unreadable = true
 		return

@@ -40,10 +40,11 @@ var advices = map[syscall.Errno]string{
 	unix.ENOTDIR: "a parent is a file where a directory goes: move it away (namei -l DIR)",
 	unix.ELOOP: "it is a symlink, which is not followed here, or one on the way to it leads in a circle (namei -l " +
 		"PATH): put the file itself there",
-	unix.EIO:     "the disk or its file system fails: look at the kernel's log (dmesg; findmnt -T DIR)",
-	unix.ETXTBSY: "a process executes it: stop that one first (fuser -v in DIR)",
-	unix.ESTALE:  "the network file system under it went away (findmnt -T DIR)",
-	unix.EBUSY:   "something is mounted on it or uses it (findmnt -R DIR)",
+	unix.EIO:      "the disk or its file system fails: look at the kernel's log (dmesg; findmnt -T DIR)",
+	unix.ENOTCONN: "the program that serves its file system is gone (findmnt -T DIR): start it again, or unmount it",
+	unix.ETXTBSY:  "a process executes it: stop that one first (fuser -v in DIR)",
+	unix.ESTALE:   "the network file system under it went away (findmnt -T DIR)",
+	unix.EBUSY:    "something is mounted on it or uses it (findmnt -R DIR)",
 }
 
 // IsBlocked says that the host itself keeps a path as it is, for as long as nobody changes that: it
