@@ -120,7 +120,7 @@ func readFacts(path string) (*host.Facts, error) {
 }
 
 func (c *checkOptions) passes(one *check.Checked) bool {
-	return one.OK() && (!c.strict || !one.Warns())
+	return one.OK() && (!c.strict || !one.Warns(true))
 }
 
 // howToHide says what becomes of private keys that every node could read.
@@ -143,7 +143,7 @@ func (c *checkOptions) printAll(out io.Writer, all []*check.Checked) {
 			fmt.Fprintf(out, "%s: has warnings, which --strict takes for errors\n", one.Cluster)
 		case !one.OK():
 			fmt.Fprintf(out, "%s: has errors\n", one.Cluster)
-		case one.Warns():
+		case one.Warns(false):
 			fmt.Fprintf(out, "%s: can be published, with the warnings above\n", one.Cluster)
 		default:
 			fmt.Fprintf(out, "%s: all is well\n", one.Cluster)

@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -113,9 +114,13 @@ func (c *Checked) OK() bool {
 		!slices.ContainsFunc(c.Findings, failed)
 }
 
-// Warns says that there is a warning, which is no error unless somebody wants it so.
-func (c *Checked) Warns() bool {
-	said := func(d document.Diagnostic) bool { return d.Severity != document.SeverityNote }
+// Warns says that there is a warning, which is no error unless somebody wants it so; strict says
+// that somebody does. A field that is newer than some agents is none then: nothing in the documents
+// can be mended about it.
+func (c *Checked) Warns(strict bool) bool {
+	said := func(d document.Diagnostic) bool {
+		return d.Severity != document.SeverityNote && !(strict && d.ID == problem.FieldNewer)
+	}
 	return slices.ContainsFunc(c.Diagnostics, said) || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
 }
 
