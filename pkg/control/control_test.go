@@ -145,6 +145,24 @@ func TestWhoWaitsHearsWhatFor(t *testing.T) {
 	}
 }
 
+// A command that has ended is nothing that the next one waits for: `agent resume --apply` is two.
+// The line that keeps it: job.go, End.
+func TestWhatHasEndedIsNotWaitedFor(t *testing.T) {
+	d := serve(t)
+	got := d.ask(t.Context(), Request{Command: Resume}, nothing)
+	job := <-d.Jobs()
+	defer d.Working(job.String())()
+	job.End(Event{})
+	<-got
+	got = d.ask(t.Context(), Request{Command: Once}, func(e Event) {
+		if e.Event == Queued {
+			t.Errorf("it waits for %s", e.Text)
+		}
+	})
+	(<-d.Jobs()).End(Event{})
+	<-got
+}
+
 // A client that is killed while it waits leaves nothing to be done; one that is killed later is no
 // matter to the daemon. The lines that keep it: server.go, queue (gone); job.go, send.
 func TestAClientThatDies(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/ipc"
@@ -45,7 +46,8 @@ type Job struct {
 	Request
 	Peer  ipc.Peer
 	line  *line
-	gone  <-chan struct{} // closed when the client is
+	gone  <-chan struct{}           // closed when the client is
+	at    *atomic.Pointer[activity] // the server's
 	ended chan struct{}
 	once  sync.Once
 }
@@ -76,6 +78,9 @@ func (j *Job) Send(e Event) { j.line.send(e) }
 // nothing.
 func (j *Job) End(e Event) {
 	j.once.Do(func() {
+		if at := j.at.Load(); at != nil && at.name == j.String() { // a client that hears of it may ask for more at once
+			j.at.CompareAndSwap(at, nil)
+		}
 		e.Event = End
 		j.line.send(e)
 		close(j.ended)

@@ -113,7 +113,7 @@ func (s *Server) client(ctx context.Context, conn *net.UnixConn) {
 		defer close(gone)
 		_, _ = io.Copy(io.Discard, in) // nothing more is said: it is only there to see the end
 	}()
-	s.queue(ctx, &Job{Request: req, Peer: peer, line: out, gone: gone, ended: make(chan struct{})}, gone)
+	s.queue(ctx, &Job{Request: req, Peer: peer, line: out, gone: gone, at: &s.at, ended: make(chan struct{})}, gone)
 }
 
 // queue waits until the daemon takes the job, and then for its end.
