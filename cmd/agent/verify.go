@@ -147,8 +147,9 @@ func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
 	if !ok {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
-	l.want = verify.Expect{Network: net, HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
-		KubeProxy: d.Node.KubeProxy, ProxyMode: d.Node.ProxyMode,
+	l.want = verify.Expect{Node: h.Live.Facts.Kubelet.NodeName(d.Node.Name), Network: net,
+		HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
+		KubeProxy:    d.Node.KubeProxy, ProxyMode: d.Node.ProxyMode,
 		Minimums: verify.Minimums(net)}
 	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {

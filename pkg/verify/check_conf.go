@@ -39,10 +39,11 @@ func (c *checker) wrote() string {
 	case network.WriterNetwright:
 		return "run `agent --once`"
 	case network.WriterContainerd:
-		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node -o " +
-			"jsonpath={.spec.podCIDR}`"
+		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node " + c.want.Node +
+			" -o jsonpath={.spec.podCIDR}`"
 	case network.WriterUser:
 		return "bring the network: apply its manifests"
 	}
-	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=NODE`"
+	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=" +
+		c.want.Node + "`"
 }

@@ -39,6 +39,19 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// What to do about a conf that is not there names this node, where a command is of one.
+func TestWhatToDoNamesTheNode(t *testing.T) {
+	for writer, says := range map[string]string{
+		network.WriterDaemonSet:  "spec.nodeName=node-1`",
+		network.WriterContainerd: "kubectl get node node-1 -o",
+	} {
+		c := &checker{want: Expect{Node: "node-1", Network: network.Network{Conf: network.Conf{Writer: writer}}}}
+		if got := c.wrote(); !strings.Contains(got, says) {
+			t.Errorf("%q, want %q in it", got, says)
+		}
+	}
+}
+
 // The runtime, or a kubelet that calls the plugins itself, looks elsewhere than where the network
 // is.
 func TestDirectories(t *testing.T) {

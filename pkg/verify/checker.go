@@ -32,6 +32,7 @@ func failed(seen, next string) Result  { return Result{State: Failed, Seen: seen
 
 // Expect is what a node must show.
 type Expect struct {
+	Node         string // the name of its Node
 	Network      network.Network
 	Conf         *tasks.WaitConf       // nil: this network has no conf in a directory
 	HealthChecks []network.HealthCheck // those that apply

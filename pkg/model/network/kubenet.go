@@ -96,8 +96,8 @@ func kubenetHealth() []HealthCheck {
 	return []HealthCheck{
 		{Text: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf,
 			Case: containerdCalls,
-			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get node -o " +
-				"jsonpath={.spec.podCIDR}`; who gives them out is the controller manager (--allocate-node-cidrs) or " +
+			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get nodes -o " +
+				"custom-columns=NAME:.metadata.name,CIDR:.spec.podCIDR`; who gives them out is the controller manager (--allocate-node-cidrs) or " +
 				"the cloud's"},
 		{Text: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge",
 			Case:    Case{"kubelet calls the plugins", Input.DockerKubelet},
