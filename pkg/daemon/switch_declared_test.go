@@ -81,3 +81,24 @@ func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 		t.Error(errors.New("half a declaration is taken for one"))
 	}
 }
+
+// A switch that is held back leaves in force what was applied last. That may be a later
+// configuration than the one which made the revision: it wanted the same. The line that keeps it:
+// pkg/reconcile/retain.go, retain (Revision).
+func TestAHeldSwitchKeepsWhatIsApplied(t *testing.T) {
+	b := newBox(t)
+	with := func(name, line string) {
+		b.declare(t, name, "")
+		hostroot.Put(t, b.store, "/demo/cluster.yaml", hostroot.Read(t, b.store, "/demo/cluster.yaml")+line)
+	}
+	with("weft", "")
+	b.pass(t, false)
+	with("weft", "# the same\n")
+	b.pass(t, false)
+	applied := b.digestNow(t)
+	with("woof", "    switch: {allow: true, from: calico}\n")
+	plan := b.pass(t, true)
+	if s := plan.Switch; s == nil || s.Blocked == "" || plan.Digest != applied {
+		t.Errorf("%+v, of %s, want %s", s, plan.Digest, applied)
+	}
+}

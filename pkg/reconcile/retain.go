@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -69,6 +70,9 @@ func (p planner) retain(to target, rev *ledger.Revision) (kept target, err error
 	kept.sw = to.sw
 	if kept.desired, err = desired.FromRevision(rev, p.v.Files, p.pass.Assets); err != nil {
 		return kept, graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
+	}
+	if a, _ := ledger.ReadApplied(p.v.Files); a != nil && !a.Time.Before(rev.Time) { // it wanted the same
+		kept.desired.Snapshot.Revision = statestore.Revision{Generation: a.Generation, Digest: a.Digest}
 	}
 	kept.desired.Node.Drift = to.desired.Node.Drift
 	kept.graph, kept.notes, err = kept.desired.Graph(p.v.Facts, model.Discovered{}, p.pass.Assets)
