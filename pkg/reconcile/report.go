@@ -48,7 +48,10 @@ func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *re
 
 // report says what the pass has done; changed is the state of what it changed.
 func (o *outcome) report(changed report.State) *report.Plan {
-	p := o.plan.reportOf(o.steps, changed, o.notes...)
+	s := o.steps
+	s.changes = s.changes.WithGone(o.plan.changes, s.rep)
+	s.removals = s.removals.WithGone(o.plan.removals, s.pruneRep)
+	p := o.plan.reportOf(s, changed, o.notes...)
 	if o.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > ProbationPoll) {
 		p.Again = time.Now().Add(ProbationPoll)
 	}

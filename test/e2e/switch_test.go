@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,8 +65,13 @@ func TestSwitchNeedsLeave(t *testing.T) {
 	// What the next network can do without holds nothing up, and goes when it can.
 	n.Must(ctx, "chattr", "-i", conf)
 	since := strings.TrimSpace(n.Must(ctx, "date", "+%s"))
-	if res := n.once(0); !strings.Contains(res.Stdout, "somebody to have file:"+lab+" removable") {
+	res := n.once(0)
+	if !strings.Contains(res.Stdout, "somebody to have file:"+lab+" removable") {
 		t.Errorf("with a file that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
+	}
+	counts := regexp.MustCompile(`(to do|done): .* (\d+) removed`).FindAllStringSubmatch(res.Stdout, -1) // what goes with a link counts
+	if len(counts) != 2 || counts[0][2] != counts[1][2] {
+		t.Errorf("planned and removed: %q", counts)
 	}
 	n.Shell(ctx, "test -e "+lab+"; chattr -i "+lab)
 	if pods := podsOf(ctx, t, n.Node); pods["web"] || !pods["system"] {
