@@ -39,7 +39,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	out := r.report()
 	history.Recall(out, view.Files, led)
 	r.annotate(p, out, view.View())
-	p.Rollout().Preview(out, d, view.Files, led, r.planned)
+	p.Rollout().Preview(ctx, out, d, view.Files, led, r.planned)
 	out.Notes = append(out.Notes, undo...)
 	for _, off := range service.Off(p.Host) {
 		out.Off = append(out.Off, off)

@@ -17,7 +17,7 @@ import (
 func (p Pass) lookOnly(
 	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, z *report.Paused,
 ) (*report.Plan, error) {
-	if good := p.Rollout().Changes(d, h.Live.Files, led); good != nil {
+	if good := p.Rollout().Changes(ctx, d, h.Live.Files, led); good != nil {
 		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 			Reason: "the node is " + z.String(), Until: z.Until}
 		var err error

@@ -67,7 +67,7 @@ func (r Rollout) Take(
 	if why := r.renamed(d, h.Live.Files, led); why != nil {
 		return r.underFormerName(ctx, d, why, h, led)
 	}
-	good := r.Changes(d, h.Live.Files, led)
+	good := r.Changes(ctx, d, h.Live.Files, led)
 	if good == nil {
 		return d, nil
 	}
@@ -99,7 +99,7 @@ func (r Rollout) Take(
 	if planned == nil {
 		return d, nil
 	}
-	w := weigh(planned, d.Node, &u, was.Digest, ledger.ClockOf(h.Live.Files, time.Now()))
+	w := weigh(planned, d.Node, &u, was.Digest, neverRight(led), ledger.ClockOf(h.Live.Files, time.Now()))
 	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
 		if err := ledger.SaveUpdate(ctx, h.Files, &u); err != nil {
 			w = unnoted(&u, err)
@@ -164,10 +164,12 @@ func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.U
 
 // Changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits. Where it cannot be read which that was, it is any but the one that was made:
-// what is returned names nothing then, and the revision stands in for it.
-func (r Rollout) Changes(d *desired.State, files ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.Pinned != nil || led.Head().Pin != nil || led.Head().Current == 0 || led.Baked() ||
-		!r.Host.Running() && !r.Anywhere {
+// what is returned names nothing then, and the revision stands in for it. Without a revision there
+// is nothing to go on with.
+func (r Rollout) Changes(
+	ctx context.Context, d *desired.State, files hostfs.Files, led *ledger.Ledger,
+) *ledger.LastGood {
+	if d == nil || d.Pinned != nil || led.Head().Pin != nil || led.Baked() || !r.Host.Running() && !r.Anywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(files)
@@ -180,8 +182,16 @@ func (r Rollout) Changes(d *desired.State, files ledger.Reader, led *ledger.Ledg
 	if good == nil || good.Digest == d.Snapshot.Digest {
 		return nil // a node that never took one takes what there is
 	}
+	if neverRight(led) {
+		if _, err := r.LoadCached(ctx, files, good, d.Sel); err != nil {
+			return nil
+		}
+	}
 	return good
 }
+
+// neverRight says that no pass has ended right on a node. It may run pods all the same.
+func neverRight(led *ledger.Ledger) bool { return led.Head().Current == 0 }
 
 // booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd
 // knows no run of such a unit.
@@ -196,8 +206,11 @@ func booting(ctx context.Context, v host.View) bool {
 
 // weigh says why what was planned waits; nil: it does not. What it has found stands in u. before is
 // the digest of what waited before. Where that is the same, only what others say is new, such as a
-// node that joins: this is the same change.
-func weigh(plan *Planned, node *config.Node, u *ledger.Update, before string, clock ledger.Clock) *report.Waiting {
+// node that joins: this is the same change. On a node that was never right it waits for no more
+// than to be meant for it: what makes it right would interrupt as much without the change.
+func weigh(
+	plan *Planned, node *config.Node, u *ledger.Update, before string, neverRight bool, clock ledger.Clock,
+) *report.Waiting {
 	class, why, changes := intended(plan.Plan)
 	if !changes {
 		return nil
@@ -209,6 +222,9 @@ func weigh(plan *Planned, node *config.Node, u *ledger.Update, before string, cl
 	}
 	u.Latest = plan.Fingerprint
 	u.Class = class.String()
+	if neverRight {
+		class = tasks.ClassLive
+	}
 	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
 		Reason: blockedReason(node, class, why, Bucket(node.Name, u.Fingerprint))}
 	if w.Reason != "" {
@@ -301,14 +317,14 @@ func blockedReason(n *config.Node, class tasks.Class, why string, place int) str
 
 // Preview says in a dry run's plan how the daemon would take d. plan is as in [Rollout.Take].
 func (r Rollout) Preview(
-	out *report.Plan, d *desired.State, files hostfs.Files, led *ledger.Ledger, plan func() *Planned,
+	ctx context.Context, out *report.Plan, d *desired.State, files hostfs.Files, led *ledger.Ledger, plan func() *Planned,
 ) {
 	if why := r.renamed(d, files, led); why != nil {
 		out.Notes = append(out.Notes,
 			report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
 		return
 	}
-	if r.Changes(d, files, led) == nil {
+	if r.Changes(ctx, d, files, led) == nil {
 		return
 	}
 	planned := plan()
@@ -320,7 +336,7 @@ func (r Rollout) Preview(
 		return
 	}
 	clock := ledger.ClockOf(files, time.Now())
-	if out.Waiting = weigh(planned, d.Node, &u, was.Digest, clock); out.Waiting != nil {
+	if out.Waiting = weigh(planned, d.Node, &u, was.Digest, neverRight(led), clock); out.Waiting != nil {
 		out.Notes = append(out.Notes, report.Info("the daemon waits with it: "+out.Waiting.Reason+
 			"; `agent --once` takes it now"))
 	}
