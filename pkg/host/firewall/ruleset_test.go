@@ -122,8 +122,10 @@ func TestRestoreRuleSet(t *testing.T) {
 				t.Fatalf("%s: not as before, left %q (-before +after):\n%s", does, left, diff)
 			}
 		}
-		// What Kubernetes' own programs do meanwhile stays, and what Docker and fail2ban do.
+		// What Kubernetes' own programs do meanwhile stays, and what CRI-O, Docker and fail2ban do.
 		ns.Run("sh", "-ec", `nft 'add table ip kube-proxy; add chain ip kube-proxy c { type filter hook input priority 0; }; add rule inet kube-x svc drop'
+nft 'add table ip crio-hostports; add chain ip crio-hostports prerouting { type nat hook prerouting priority dstnat; }; add rule ip crio-hostports prerouting tcp dport 9080 dnat to 10.244.1.3:80'
+iptables-nft -t nat -N CRIO-HOSTPORTS-MASQ; iptables-nft -t nat -A POSTROUTING -m comment --comment 'kube hostport masquerading' -m conntrack --ctstate DNAT -j CRIO-HOSTPORTS-MASQ
 iptables-nft -N KUBE-FIREWALL; iptables-nft -I INPUT -j KUBE-FIREWALL; iptables-nft -A KUBE-SERVICES -d 10.96.0.2/32 -j ACCEPT; iptables-nft -D KUBE-SERVICES 1
 iptables-nft -N f2b-web; iptables-nft -A f2b-web -s 198.51.100.3 -j REJECT; iptables-nft -I INPUT -p tcp -m multiport --dports 80 -j f2b-web
 nft 'add element inet f2b-table addr-set-sshd { 198.51.100.2 }; add set inet f2b-table addr-set-web { type ipv4_addr; elements = { 198.51.100.4 }; }; add rule inet f2b-table f2b-chain tcp dport 80 ip saddr @addr-set-web reject'
