@@ -9,15 +9,15 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Names of the runtimes' units and of our drop-in.
+// Names of the runtimes' units, and where our drop-in for CRI-O is.
 const (
 	containerdUnit = "containerd.service"
 	crioUnit       = "crio.service"
-	runtimeDropIn  = "50-netwright"
 	crioDropInDir  = "/etc/crio/crio.conf.d"
 )
 
@@ -77,7 +77,7 @@ func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 	if !listsBinDirs(rt) {
 		return runtimeSetting{"bin_dir", "", dir, origin}
 	}
-	others := slices.DeleteFunc(slices.Clone(rt.BinDirs), func(d string) bool { return d == dir })
+	others := slices.DeleteFunc(slices.Clone(othersDirs(rt).BinDirs), func(d string) bool { return d == dir })
 	dirs := append([]string{dir}, others...)
 	return runtimeSetting{"bin_dirs", "plugin_dirs", dirs, origin}
 }
@@ -118,7 +118,7 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 		table[1] = "cri"
 	}
 	if dir := importDir(rt); dir != "" {
-		own := path.Join(dir, runtimeDropIn+".toml")
+		own := path.Join(dir, facts.OwnTOML)
 		for _, s := range settings {
 			b.noteOverruled(rt, own, s.key, s.value)
 		}
@@ -215,7 +215,7 @@ func importDir(rt host.RuntimeFacts) string {
 
 // crio reads every file in its drop-in directory and merges them key by key (crio.conf.d(5)).
 func (b *builder) crio(rt host.RuntimeFacts, settings []runtimeSetting) {
-	own := path.Join(cmp.Or(rt.DropInDir, crioDropInDir), runtimeDropIn+".conf")
+	own := path.Join(cmp.Or(rt.DropInDir, crioDropInDir), facts.OwnDropIn)
 	for _, s := range settings {
 		b.noteOverruled(rt, own, s.crio, s.value)
 	}

@@ -1,10 +1,12 @@
 package model
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -103,6 +105,21 @@ func TestRuntimeSettingCounts(t *testing.T) {
 		if strings.Join(paths, " ") != c.path || strings.Join(noted, " ") != c.noted {
 			t.Errorf("%s: set in %q, want %s; noted %q, want %q", name, paths, c.path, noted, c.noted)
 		}
+	}
+}
+
+// Where no document says the directories any more, the conf and the plugins go to those that the
+// runtime has without our drop-in; and what that named is not kept beside another.
+func TestDirectoriesWithoutOurDropIn(t *testing.T) {
+	rt := host.RuntimeFacts{Name: "cri-o", ConfDir: "/old", BinDirs: []string{"/old", "/usr/lib/cni"},
+		ByOthers: &facts.CNIDirs{ConfDir: "/etc/cni/net.d", BinDirs: []string{"/usr/lib/cni"}}}
+	s := scenarios(t, "testdata/plans/bridge-ipv4.txtar")[0]
+	s.in.Facts.Runtime = rt
+	if conf, bins := CNIDirs(s.in.Node, s.in.Facts); conf != "/etc/cni/net.d" || strings.Join(bins, " ") != "/usr/lib/cni" {
+		t.Errorf("without documents %s and %q", conf, bins)
+	}
+	if got := fmt.Sprint(binDirSetting(rt, "/srv", "").value); got != "[/srv /usr/lib/cni]" {
+		t.Errorf("plugin_dirs are %s", got)
 	}
 }
 

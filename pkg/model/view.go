@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -22,21 +23,30 @@ func view(in Input) network.Input {
 	v.Routes = in.Discovered.Routes
 	v.V4, v.V6 = families(v)
 	v.BinDir, v.ConfDir = in.Node.CNI.BinDir, in.Node.CNI.ConfDir
-	if rt := in.Facts.Runtime; !v.DockerKubelet() {
-		if rt.ConfDir != "" && byDefault(in.Node, confDirPath) {
-			v.ConfDir = rt.ConfDir
+	if dirs := othersDirs(in.Facts.Runtime); !v.DockerKubelet() {
+		if dirs.ConfDir != "" && byDefault(in.Node, confDirPath) {
+			v.ConfDir = dirs.ConfDir
 		}
-		if len(rt.BinDirs) > 0 && byDefault(in.Node, binDirPath) && !slices.Contains(rt.BinDirs, v.BinDir) {
-			v.BinDir = rt.BinDirs[0]
+		if len(dirs.BinDirs) > 0 && byDefault(in.Node, binDirPath) && !slices.Contains(dirs.BinDirs, v.BinDir) {
+			v.BinDir = dirs.BinDirs[0]
 		}
-		if byDefault(in.Node, binDirPath) || listsBinDirs(rt) {
-			v.BinDirs = rt.BinDirs
+		if byDefault(in.Node, binDirPath) || listsBinDirs(in.Facts.Runtime) {
+			v.BinDirs = dirs.BinDirs
 		}
 	}
 	if !slices.Contains(v.BinDirs, v.BinDir) {
 		v.BinDirs = append([]string{v.BinDir}, v.BinDirs...)
 	}
 	return v
+}
+
+// othersDirs are the directories that a runtime has without a drop-in of ours: those that count
+// where the documents say none.
+func othersDirs(rt host.RuntimeFacts) facts.CNIDirs {
+	if rt.ByOthers != nil {
+		return *rt.ByOthers
+	}
+	return facts.CNIDirs{BinDirs: rt.BinDirs, ConfDir: rt.ConfDir}
 }
 
 // peersOf are the peers that documents name, and those that were discovered besides.

@@ -122,6 +122,8 @@ type RuntimeFacts struct {
 	// SetBy says who has the last word on a CNI setting, by its key, where that is not ConfigFile:
 	// a file that it imports, a drop-in, or the command line.
 	SetBy map[string]string `json:"setBy,omitempty"`
+	// ByOthers are the directories without a drop-in of ours; nil: there is none.
+	ByOthers *CNIDirs `json:"byOthers,omitempty"`
 	// From says where the CNI settings were read: "cri status", a configuration file's path,
 	// "default".
 	From string `json:"from,omitempty"`
@@ -140,6 +142,12 @@ type RuntimeFacts struct {
 	// InternalLoopback says that containerd sets pods' loopback up by itself, without the plugin
 	// (2.x, use_internal_loopback).
 	InternalLoopback bool `json:"internalLoopback,omitempty"`
+}
+
+// CNIDirs are where a runtime looks for plugins and confs.
+type CNIDirs struct {
+	BinDirs []string `json:"binDirs"`
+	ConfDir string   `json:"confDir"`
 }
 
 // SysctlLine is a key that a file of sysctl.d(5) sets.

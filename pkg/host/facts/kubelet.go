@@ -104,9 +104,12 @@ func (g gatherer) kubeconfigOf(command unitCommand) string {
 	return named
 }
 
-// OwnDropIn is the name of our drop-ins: after a distribution's 10-…, before a
-// person's 99-….
-const OwnDropIn = "50-netwright.conf"
+// OwnDropIn is the name of our drop-ins, OwnTOML of those for containerd: after a distribution's
+// 10-…, before a person's 99-….
+const (
+	OwnDropIn = "50-netwright.conf"
+	OwnTOML   = "50-netwright.toml"
+)
 
 // byOthers is a unit as it is without our drop-in, and who sets some of its variables: of one
 // variable the last. What an empty Environment= of a later file takes back nobody sets.

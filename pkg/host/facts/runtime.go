@@ -55,8 +55,10 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 			g.criDockerd(&rt)
 			return rt
 		}
+		g.withoutOurs(&rt, command, gatherer.containerdFile)
 	case "cri-o":
 		g.crioFiles(&rt, command)
+		g.withoutOurs(&rt, command, gatherer.crioFiles)
 	case "docker":
 		g.criDockerd(&rt)
 		return rt
@@ -76,6 +78,18 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		}
 	}
 	return rt
+}
+
+// withoutOurs reads a runtime's files once more without our drop-in, where that sets something.
+func (g gatherer) withoutOurs(rt *RuntimeFacts, command unitCommand, read func(gatherer, *RuntimeFacts, unitCommand)) {
+	for _, file := range rt.SetBy {
+		if g.without = file; path.Base(file) == OwnDropIn || path.Base(file) == OwnTOML {
+			others := RuntimeFacts{ConfigFile: rt.ConfigFile}
+			read(g, &others, command)
+			rt.ByOthers = &CNIDirs{others.BinDirs, others.ConfDir}
+			return
+		}
+	}
 }
 
 // runtimeKind is the runtime that kubelet's endpoint names, else the first one

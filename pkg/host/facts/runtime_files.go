@@ -130,7 +130,7 @@ func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
 	for pending := []string{main}; len(pending) > 0; {
 		var name string
 		name, pending = pending[0], pending[1:]
-		if slices.ContainsFunc(out, func(f runtimeFile) bool { return f.name == name }) {
+		if name == g.without || slices.ContainsFunc(out, func(f runtimeFile) bool { return f.name == name }) {
 			continue
 		}
 		t, err := g.toml(name)
@@ -164,7 +164,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	oldBinDir := ""
 	for _, file := range append([]string{rt.ConfigFile}, filesBelow(g.from.files, dropIns)...) {
 		t, err := g.toml(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if file == g.without || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {

@@ -110,6 +110,26 @@ func TestRuntimeFiles(t *testing.T) {
 			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/last",
 				From: "/etc/crio.d/10.conf~", DropInDir: "/etc/crio.d", SetBy: map[string]string{"network_dir": "/etc/crio.d/10.conf~"}},
 		},
+		"cri-o, with a drop-in of ours": {
+			files: map[string]string{
+				"/lib/systemd/system/crio.service":        "[Service]\nExecStart=/usr/bin/crio\n",
+				"/etc/crio/crio.conf.d/10-crio.conf":      "[crio.network]\nplugin_dirs = [\"/opt/cni/bin\", \"/usr/lib/cni\"]\n",
+				"/etc/crio/crio.conf.d/50-netwright.conf": "[crio.network]\nnetwork_dir = \"/ours\"\nplugin_dirs = [\"/ours\"]\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/ours"}, ConfDir: "/ours", From: "/etc/crio/crio.conf.d/50-netwright.conf",
+				SetBy:    map[string]string{"network_dir": "/etc/crio/crio.conf.d/50-netwright.conf", "plugin_dirs": "/etc/crio/crio.conf.d/50-netwright.conf"},
+				ByOthers: &CNIDirs{BinDirs: []string{"/opt/cni/bin", "/usr/lib/cni"}, ConfDir: "/etc/cni/net.d"}},
+		},
+		"containerd 2.x, with a drop-in of ours": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service":   unit,
+				"/etc/containerd/config.toml":              "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/b']\n",
+				"/etc/containerd/conf.d/50-netwright.toml": "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/ours'\nbin_dirs = ['/ours', '/b']\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
+				BinDirs: []string{"/ours", "/b"}, BinDirKey: "bin_dirs", ConfDir: "/ours", MaxConfNum: 1, From: "/etc/containerd/config.toml",
+				SetBy: imported("50-netwright.toml", "bin_dirs", "conf_dir"), ByOthers: &CNIDirs{BinDirs: []string{"/b"}, ConfDir: "/etc/cni/net.d"}},
+		},
 		"cri-o, its command line and its environment": {
 			files: map[string]string{
 				"/lib/systemd/system/crio.service": "[Service]\nEnvironmentFile=-/etc/sysconfig/crio\nExecStart=/usr/bin/crio $CRIO_RUNTIME_OPTIONS $CRIO_NETWORK_OPTIONS\n",
