@@ -200,3 +200,28 @@ func TestAPauseThatCannotBeReadHolds(t *testing.T) {
 		t.Errorf("a pass of a node that is not paused: %+v, %v", p, err)
 	}
 }
+
+// A key that cannot be made is told of a paused node as of any other, again at each pass. The line
+// that keeps it: pkg/reconcile/pause.go, lookOnly (Failure).
+func TestAPauseOfANodeThatFails(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s}", "one")
+	heard := &listener{}
+	b.daemon.Observers = []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		if _, err := b.daemon.Pass.Session().Pause(t.Context(), time.Hour, "swapping the uplink"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
+			t.Fatal(err)
+		}
+		hostroot.Put(t, b.root, "/etc/motd/other", "a directory stands there")
+		later(11 * time.Minute)
+		if s := heard.last(); s.State != report.NodeFailing || s.Paused == nil || !strings.Contains(s.Reason, "/etc/motd") {
+			t.Errorf("the status: %s, %q, %+v", s.State, s.Reason, s.Paused)
+		}
+		if last := b.manager.last(t).text; !strings.Contains(last, "1 failed: ") || !strings.Contains(last, "swapping the uplink") {
+			t.Errorf("systemd is told %q", last)
+		}
+	})
+}

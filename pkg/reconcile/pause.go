@@ -2,12 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -38,7 +40,7 @@ func (p Pass) lookOnly(
 	plan.Paused = z
 	plan.Warn("nothing is changed here: the node is " + z.String())
 	plan.Notes = append(plan.Notes, endsInPause(p.Host, r.desired.Node.Name, z)...)
-	return plan, nil
+	return plan, errors.Join(changes.Failure(r.rep), r.unbuilt)
 }
 
 // endsInPause shouts for certificates that end while nothing is renewed, or soon after.
