@@ -51,6 +51,12 @@ type Node struct {
 	node      registration
 	events    events
 
+	telling   attempts // of all but Events
+	reporting attempts // of Events, which a server may refuse alone
+}
+
+// attempts is how requests of a kind went.
+type attempts struct {
 	failures  int
 	notBefore time.Time // nothing is asked before
 	said      bool      // that it fails
@@ -102,67 +108,93 @@ func (n *Node) take(news publish.News, now time.Time) {
 
 // publishAt is when there is something to do.
 func (n *Node) publishAt(now time.Time) time.Time {
-	at := now.Add(2 * heartbeat) // there may be nothing
-	for _, one := range []time.Time{n.condition.at, n.applied.publishAt(&n.condition), n.node.checkAt(&n.condition),
-		n.events.publishAt(n.condition.published != nil)} {
-		at = report.Sooner(at, one)
-	}
-	if at.Before(n.notBefore) {
-		return n.notBefore
-	}
-	return at
+	at := report.Sooner(n.tellAt(), n.reportAt())
+	return report.Sooner(at, now.Add(2*heartbeat)) // there may be nothing
+}
+
+// tellAt is when to say or to ask something of the Node; zero: there is nothing.
+func (n *Node) tellAt() time.Time {
+	at := report.Sooner(n.condition.at, n.applied.publishAt(&n.condition))
+	return n.telling.after(report.Sooner(at, n.node.checkAt(&n.condition)))
+}
+
+// reportAt is when to publish an Event; zero: there is none. It waits while the Node cannot be
+// told. The Node does not wait for Events: a server limits them by themselves (EventRateLimit).
+func (n *Node) reportAt() time.Time {
+	return n.reporting.after(n.telling.after(n.events.publishAt(n.condition.published != nil)))
 }
 
 // publish does what is due.
 func (n *Node) publish(ctx context.Context) {
 	now := time.Now()
-	if n.publishAt(now).After(now) {
-		return
+	switch {
+	case due(n.tellAt(), now):
+		n.attempt(ctx, &n.telling, "how the node is", func(ctx context.Context, c Client) error {
+			return n.tell(ctx, c, now)
+		})
+	case due(n.reportAt(), now):
+		n.attempt(ctx, &n.reporting, "what happened on the node, in Events", func(ctx context.Context, c Client) error {
+			return n.events.put(ctx, c, n.name, now)
+		})
 	}
+}
+
+func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+// attempt makes requests, and takes note of how that went.
+func (n *Node) attempt(
+	ctx context.Context, a *attempts, what string, do func(ctx context.Context, c Client) error,
+) {
 	if n.name = n.own; n.NodeName != nil {
 		n.name = n.NodeName(n.own)
 	}
-	err := n.As(ctx, func(ctx context.Context, c Client) error { return n.put(ctx, c, now) })
+	err := n.As(ctx, do)
 	if ctx.Err() != nil {
 		return
 	}
 	if err == nil {
-		if n.said {
-			n.Log.Info("the Kubernetes API is told again how the node is")
+		if a.said {
+			n.Log.Info("the Kubernetes API is told again " + what)
 		}
-		n.failures, n.notBefore, n.said = 0, time.Time{}, false
+		*a = attempts{}
 		return
 	}
-	n.failures++
-	n.notBefore = time.Now().Add(pause(err, n.failures))
-	if !n.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined is none to warn of
-		n.said = true
-		n.Log.Warn("the Kubernetes API is not told how the node is, until it can be; nothing else waits for it",
+	a.failures++
+	a.notBefore = time.Now().Add(pause(err, a.failures))
+	if !a.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined is none to warn of
+		a.said = true
+		n.Log.Warn("the Kubernetes API is not told "+what+", until it can be; nothing else waits for it",
 			zap.Error(err))
 	}
 }
 
-// put does the first that is due.
-func (n *Node) put(ctx context.Context, to Client, now time.Time) error {
-	is := func(at time.Time) bool { return !at.IsZero() && !at.After(now) }
+// after is a moment, or the later one before which nothing is asked.
+func (a *attempts) after(at time.Time) time.Time {
+	if !at.IsZero() && at.Before(a.notBefore) {
+		return a.notBefore
+	}
+	return at
+}
+
+// tell does the first that is due. The Node is looked at last: that it can be read would else count
+// for what it may be told.
+func (n *Node) tell(ctx context.Context, to Client, now time.Time) error {
 	switch {
-	case is(n.node.checkAt(&n.condition)):
-		another, err := n.node.look(ctx, to, n.name, now)
-		if another {
-			n.again(now)
-		}
-		return err
-	case is(n.condition.at):
+	case due(n.condition.at, now):
 		if n.condition.published == nil { // what is read later may be another one already
 			if _, err := n.node.look(ctx, to, n.name, now); err != nil {
 				return err
 			}
 		}
 		return n.condition.put(ctx, to, n.name, now)
-	case is(n.applied.publishAt(&n.condition)):
+	case due(n.applied.publishAt(&n.condition), now):
 		return n.applied.put(ctx, to, n.name)
 	}
-	return n.events.put(ctx, to, n.name, now)
+	another, err := n.node.look(ctx, to, n.name, now)
+	if another {
+		n.again(now)
+	}
+	return err
 }
 
 // pause is how long the API is left alone after failures: as long as it asks for, within reason
@@ -182,7 +214,7 @@ func pause(err error, failures int) time.Duration {
 // part publishes that the daemon ends, if it published before and nothing keeps it from doing so
 // now.
 func (n *Node) part(ctx context.Context) {
-	if n.condition.published == nil || n.failures > 0 {
+	if n.condition.published == nil || n.telling.failures > 0 {
 		return
 	}
 	now := time.Now()

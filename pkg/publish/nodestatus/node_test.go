@@ -1,10 +1,12 @@
 package nodestatus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +31,8 @@ type api struct {
 	asked   int
 	patched int
 
+	refused map[string]error // by what is written
+
 	uid         string
 	annotations map[string]string
 	annotated   int
@@ -47,6 +51,21 @@ func (a *api) request() error {
 	defer a.mu.Unlock()
 	a.asked++
 	return a.err
+}
+
+// write is a request that writes something, which may be refused by itself.
+func (a *api) write(what string) error {
+	err := a.request()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return cmp.Or(err, a.refused[what])
+}
+
+// refuses makes all that writes something of a kind fail, or nothing any more.
+func (a *api) refuses(what string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused = map[string]error{what: err}
 }
 
 func (a *api) fails(err error) {
@@ -68,7 +87,7 @@ func (a *api) Condition(context.Context, string, string) (*kube.Condition, error
 }
 
 func (a *api) SetCondition(_ context.Context, _ string, c kube.Condition) error {
-	if err := a.request(); err != nil {
+	if err := a.write("condition"); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -109,7 +128,7 @@ func (a *api) applied() (value string, times int) {
 }
 
 func (a *api) CreateEvent(_ context.Context, node string, e kube.Event) (string, error) {
-	if err := a.request(); err != nil {
+	if err := a.write("event"); err != nil {
 		return "", err
 	}
 	a.mu.Lock()
@@ -120,7 +139,7 @@ func (a *api) CreateEvent(_ context.Context, node string, e kube.Event) (string,
 }
 
 func (a *api) RepeatEvent(_ context.Context, name string, e kube.Event) error {
-	if err := a.request(); err != nil {
+	if err := a.write("event"); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -338,6 +357,55 @@ func TestAnAPIThatIsGone(t *testing.T) {
 
 // Before a node has joined it is no news that it has no Node; one that may not is asked twice an
 // hour.
+// A server that limits Events, or refuses them, is told how the node is all the same, and as soon.
+// The line that keeps it: pkg/publish/nodestatus/node.go, reportAt.
+func TestEventsThatAreRefusedHoldNothingElseUp(t *testing.T) {
+	for name, err := range map[string]error{"limited": graph.Transient(errors.New("too many requests")), "forbidden": fs.ErrPermission} {
+		t.Run(name, func(t *testing.T) {
+			a := newAPI()
+			run(t, a, func(t *testing.T, n *Node, logs *observer.ObservedLogs, _ func()) {
+				n.Observe(status(report.NodeConverged, 3), nil)
+				wait(time.Minute)
+				a.refuses("event", err)
+				n.Observe(status(report.NodeConverged, 3), []report.Event{{At: time.Now(), Kind: report.EventFailed, Key: "file:/x", Text: "no space"}})
+				for _, state := range slices.Repeat([]report.NodeState{report.NodeFailing, report.NodeConverged}, 10) {
+					wait(10 * time.Minute)
+					n.Observe(status(state, 3), nil)
+					wait(urgent + time.Second)
+					if got := a.now(); (got.Status == kube.True) != (state == report.NodeConverged) {
+						t.Errorf("%s is told as %+v", state, got)
+					}
+				}
+				if said := logs.FilterLevelExact(zap.WarnLevel).Len(); said != 1 || logs.Len() != 1 {
+					t.Errorf("it said %v", logs.All())
+				}
+				a.refuses("event", nil)
+				wait(time.Hour)
+				if _, _, events := a.counts(); events != 1 || logs.FilterMessageSnippet("told again").Len() != 1 {
+					t.Errorf("when it takes them again: %d Events; it said %v", events, logs.All())
+				}
+			})
+		})
+	}
+}
+
+// That a Node can be read is no reason to try soon again what it may not be told. The line that
+// keeps it: pkg/publish/nodestatus/node.go, tell.
+func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, logs *observer.ObservedLogs, _ func()) {
+		n.Observe(status(report.NodeConverged, 3), nil)
+		wait(time.Minute)
+		a.refuses("condition", fs.ErrPermission)
+		before, _, _ := a.counts()
+		n.Observe(status(report.NodeFailing, 3), nil)
+		wait(24 * time.Hour)
+		if asked, _, _ := a.counts(); asked-before > 24*2+15 || logs.Len() != 1 {
+			t.Errorf("%d requests in a day; it said %v", asked-before, logs.All())
+		}
+	})
+}
+
 func TestNotYetAndNever(t *testing.T) {
 	a := newAPI()
 	a.fails(fs.ErrNotExist)
