@@ -46,6 +46,7 @@ type services struct {
 
 // serviceState is one of them.
 type serviceState struct {
+	seen     sighting // by the last look
 	reported report.Service
 	judged   bool // told says something
 	bad      int  // looks in a row
@@ -90,18 +91,22 @@ func (s *services) begin(ctx context.Context, opt host.Options, kubelet bool) {
 	if !kubelet { // it waits for us
 		aim.kubeletUnit = ""
 	}
+	before := map[string]sighting{}
+	for _, one := range s.states {
+		before[one.seen.unit] = one.seen
+	}
 	s.now = make(chan []sighting, 1)
 	s.next = time.Now().Add(servicesEvery)
 	go func(to chan<- []sighting) {
 		ctx, stop := context.WithTimeoutCause(ctx, servicesLimit,
 			fmt.Errorf("systemd did not answer within %s", servicesLimit))
 		defer stop()
-		to <- aim.look(ctx, opt)
+		to <- aim.look(ctx, opt, before)
 	}(s.now)
 }
 
-// look looks at each.
-func (a aimed) look(ctx context.Context, opt host.Options) (list []sighting) {
+// look looks at each, of which the last look saw what is given, by unit.
+func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sighting) (list []sighting) {
 	opt.Facts = &host.Facts{} // nothing of them is asked for
 	view, err := host.OpenView(ctx, opt)
 	if err != nil {
@@ -109,7 +114,7 @@ func (a aimed) look(ctx context.Context, opt host.Options) (list []sighting) {
 	}
 	defer view.Close() // only read from
 	if a.runtimeUnit != "" {
-		s := sight(ctx, view, a.runtimeUnit)
+		s := sight(ctx, view, a.runtimeUnit, before)
 		s.name, s.means = a.runtime, "no pod can be started or stopped; those that run go on"
 		if s.err == nil && s.state.Active == "active" && a.socket != "" {
 			s.silent = cri.CheckAnswer(ctx, a.socket)
@@ -117,14 +122,22 @@ func (a aimed) look(ctx context.Context, opt host.Options) (list []sighting) {
 		list = append(list, s)
 	}
 	if a.kubeletUnit != "" {
-		s := sight(ctx, view, a.kubeletUnit)
+		s := sight(ctx, view, a.kubeletUnit, before)
 		s.name, s.means = "kubelet", "pods are neither started nor stopped, and the node becomes NotReady"
 		list = append(list, s)
 	}
 	return list
 }
 
-func sight(ctx context.Context, view *host.Live, unit string) sighting {
+// sight looks at a unit. One that ran at the last look is asked for all that systemd has of it only
+// when its state has changed since: that takes systemd a millisecond.
+func sight(ctx context.Context, view *host.Live, unit string, before map[string]sighting) sighting {
+	if s := before[unit]; s.state.Active == "active" && !s.state.Job {
+		if at, err := view.Units.UnitChangedUS(ctx, unit); err == nil && at == s.state.ChangedUS {
+			s.silent = nil
+			return s
+		}
+	}
 	s := sighting{unit: unit}
 	if s.state, s.err = view.Units.Unit(ctx, unit); s.err != nil {
 		return s
@@ -156,6 +169,7 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 			s.states[g.name] = one
 		}
 		seen[g.name] = true
+		one.seen = *g
 		if one.take(g, now) {
 			s.next = now.Add(servicesSoon)
 		}

@@ -140,6 +140,15 @@ func (p unitProperties) store(name string, to any) error {
 	return v.Store(to)
 }
 
+// UnitChangedUS is [UnitState.ChangedUS] alone.
+func (u *Reader) UnitChangedUS(ctx context.Context, name string) (at uint64, err error) {
+	b, err := u.connect(ctx)
+	if err == nil {
+		err = b.Property(ctx, managerName, unitPath(name), unitIface, "StateChangeTimestampMonotonic", &at)
+	}
+	return at, err
+}
+
 // Unit describes a unit. Load "not-found" is no error. [sys.ErrNoLiveState] where no systemd runs.
 func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
