@@ -61,14 +61,15 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 		return nil, err
 	}
 	have, err := v.Kernel.Sysctl(key)
+	if err == nil && kernel.SameSysctl(key, have, t.Value) {
+		return nil, nil
+	}
 	item := Item{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "value", Before: have, After: t.Value}}}
 	change := &Change{Items: []Item{item}, Reason: "value differs"}
 	switch {
 	case errors.Is(err, host.ErrNoLiveState):
 		change.NotApplicable = "no running kernel under this root"
 		return change, nil
-	case err == nil && kernel.SameSysctl(key, have, t.Value):
-		return nil, nil
 	case kernel.ScopeOf(key) == kernel.ScopeHost && !v.Facts.Kernel.HostSysctls:
 		change.NotApplicable = "host-wide, not set here"
 		return change, nil

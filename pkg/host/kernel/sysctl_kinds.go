@@ -39,9 +39,9 @@ func SameSysctl(key, have, want string) bool {
 	if have == want {
 		return true
 	}
-	same := numbers
+	same, file := numbers, SysctlPath(key)
 	for _, kind := range kinds {
-		if ok, _ := path.Match(kind.pattern, SysctlPath(key)); ok {
+		if ok, _ := path.Match(kind.pattern, file); ok {
 			same = kind.same
 		}
 	}
