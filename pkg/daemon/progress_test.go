@@ -77,7 +77,7 @@ func TestAPassThatHangsIsTold(t *testing.T) {
 			t.Errorf("told %d times of passes that end", n)
 		}
 		hangs.Store(true)
-		later(15 * time.Minute)
+		later(17 * time.Minute)
 		if n := b.logged(said); n != 1 {
 			t.Errorf("told %d times of a pass that hangs", n)
 		}
