@@ -96,7 +96,7 @@ func (s *services) begin(ctx context.Context, opt host.Options, kubelet bool) {
 		before[one.seen.unit] = one.seen
 	}
 	s.now = make(chan []sighting, 1)
-	s.next = time.Now().Add(servicesEvery)
+	s.next = host.NextTick(time.Now(), servicesEvery)
 	go func(to chan<- []sighting) {
 		ctx, stop := context.WithTimeoutCause(ctx, servicesLimit,
 			fmt.Errorf("systemd did not answer within %s", servicesLimit))

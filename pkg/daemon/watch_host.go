@@ -245,7 +245,7 @@ func (w *hostWatch) untilPoll() time.Duration {
 	if len(w.list) == 0 {
 		return never
 	}
-	return until(w.polled.Add(w.pollPause()))
+	return until(host.NextTick(w.polled, w.pollPause()))
 }
 
 // look plans what nothing tells of, and says whether any of it is not as it should be, and was at

@@ -56,6 +56,17 @@ func UnmapProgram() error {
 // Sleep waits; false: ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool { return sys.Sleep(ctx, d) }
 
+// started is when this process began.
+var started = time.Now()
+
+// NextTick is the first moment after another that is a whole number of periods after this process
+// began. What is looked at now and then is looked at at ticks: that wakes a process that rests once
+// for all of it, and a wake costs as much as a look.
+func NextTick(after time.Time, every time.Duration) time.Time {
+	since := after.Sub(started) % every
+	return after.Add(every - (since+every)%every)
+}
+
 // Pause waits for less than a millisecond, as exactly as the kernel does. Go's timers wake a
 // process that has nothing else to do up to a millisecond late: its poller counts in milliseconds
 // (runtime/netpoll_epoll.go).

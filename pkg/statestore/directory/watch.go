@@ -14,10 +14,11 @@ import (
 // where the file system does. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
 	told := d.glance(ctx, nil)
-	for last, pause := told, every; host.Sleep(ctx, pause); {
+	next := func() time.Duration { return time.Until(host.NextTick(time.Now(), every)) }
+	for last, pause := told, next(); host.Sleep(ctx, pause); {
 		began := time.Now()
 		now := d.glance(ctx, last.listing)
-		pause = max(every, glanceShare*time.Since(began))
+		pause = max(next(), glanceShare*time.Since(began))
 		if now.is(last) && !now.is(told) && ctx.Err() == nil {
 			told = now
 			changed()
