@@ -2,7 +2,6 @@ package hostfs
 
 import (
 	"errors"
-	"fmt"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -13,20 +12,17 @@ import (
 
 // Attributes implements [Files].
 func (f *Reader) Attributes(name string) (map[string][]byte, error) {
-	name, err := hostpath.Clean("read the attributes of", name)
-	if err != nil {
-		return nil, err
-	}
-	fd, err := openItself(f.Paths, name)
-	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
-		return nil, nil // a symlink, or a socket
-	}
-	if err != nil {
-		return nil, hostpath.Explain("read the attributes of", name, err)
-	}
-	defer unix.Close(fd)
-	out, err := xattr.Portable(fd)
-	return out, hostpath.Explain("read the attributes of", name, err)
+	return look("read the attributes of", name, func(name string) (map[string][]byte, error) {
+		fd, err := openItself(f.Paths, name)
+		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
+			return nil, nil // a symlink, or a socket
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer unix.Close(fd)
+		return xattr.Portable(fd)
+	})
 }
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
@@ -37,22 +33,20 @@ func openItself(root hostpath.Root, name string) (int, error) {
 // SetAttributes gives a file or directory extended attributes as [Files.Attributes] returned them.
 // Those that it has besides stay. It may be retried.
 func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
-	name, err := hostpath.Clean("set the attributes of", name)
-	if err != nil || len(attrs) == 0 {
-		return err
-	}
-	fd, err := openItself(w.files.Paths.Strict(), name)
-	if err != nil {
-		return hostpath.Explain("set the attributes of", name, err)
-	}
-	defer unix.Close(fd)
-	if err := otherNames(fd, name); err != nil {
-		return hostpath.Explain("set the attributes of", name, err)
-	}
-	if err := xattr.Set(fd, attrs); err != nil {
-		return fmt.Errorf("set the attributes of %s: %w", name, err)
-	}
-	return nil
+	return at("set the attributes of", name, func(name string) error {
+		if len(attrs) == 0 {
+			return nil
+		}
+		fd, err := openItself(w.files.Paths.Strict(), name)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		if err := otherNames(fd, name); err != nil {
+			return err
+		}
+		return xattr.Set(fd, attrs)
+	})
 }
 
 // otherNames refuses an open file that has another name.

@@ -77,16 +77,14 @@ func (s *Staged) fill(from *os.File) error {
 
 // Room is how many bytes may be written below a directory, by its file system.
 func (w *Writer) Room(dir string) (int64, error) {
-	dir, err := hostpath.Clean("look for room in", dir)
-	if err != nil {
-		return 0, err
-	}
-	fd, _, err := w.files.Paths.OpenDir(dir, false)
-	if err != nil {
-		return 0, hostpath.Explain("look for room in", dir, err)
-	}
-	defer unix.Close(fd)
-	return room(fd, dir)
+	return look("look for room in", dir, func(dir string) (int64, error) {
+		fd, _, err := w.files.Paths.OpenDir(dir, false)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(fd)
+		return room(fd, dir)
+	})
 }
 
 // room is how many bytes may be written on the file system of what is open.

@@ -22,53 +22,51 @@ const MaxReadFile = 64 << 20
 
 // ReadFile implements [Files].
 func (f *Reader) ReadFile(name string) ([]byte, error) {
-	name, err := hostpath.Clean("read", name)
-	if err != nil {
-		return nil, err
-	}
-	fd, info, err := f.openRegular(name)
-	if err != nil {
-		return nil, hostpath.Explain("read", name, err)
-	}
-	defer unix.Close(fd)
-	if info.Size > MaxReadFile {
-		return nil, tooLarge(name)
-	}
-	buf := make([]byte, info.Size+1)
-	n := 0
-	for {
-		k, err := read(fd, buf[n:])
+	return look("read", name, func(name string) ([]byte, error) {
+		fd, info, err := f.openRegular(name)
 		if err != nil {
-			return nil, hostpath.Explain("read", name, err)
+			return nil, err
 		}
-		n += k
-		switch {
-		case k == 0, int64(n) == info.Size && info.Size > 0: // files of /proc have size 0, of /sys 4096
-			return buf[:n:n], nil
-		case n > MaxReadFile:
-			return nil, tooLarge(name)
-		case n == len(buf):
-			buf = append(buf, make([]byte, max(n, 4096))...)
+		defer unix.Close(fd)
+		if info.Size > MaxReadFile {
+			return nil, errTooLarge
 		}
-	}
+		buf := make([]byte, info.Size+1)
+		n := 0
+		for {
+			k, err := read(fd, buf[n:])
+			if err != nil {
+				return nil, err
+			}
+			n += k
+			switch {
+			case k == 0, int64(n) == info.Size && info.Size > 0: // files of /proc have size 0, of /sys 4096
+				return buf[:n:n], nil
+			case n > MaxReadFile:
+				return nil, errTooLarge
+			case n == len(buf):
+				buf = append(buf, make([]byte, max(n, 4096))...)
+			}
+		}
+	})
 }
 
 // ReadEnds implements [Files].
 func (f *Reader) ReadEnds(name string, most int) (begin, end []byte, err error) {
-	if name, err = hostpath.Clean("read", name); err != nil {
-		return nil, nil, err
-	}
-	fd, info, err := f.openRegular(name)
-	if err != nil {
-		return nil, nil, hostpath.Explain("read", name, err)
-	}
-	defer unix.Close(fd)
-	size := min(int64(most), info.Size)
-	begin, err = readAt(fd, size, 0)
-	if end = begin; err == nil && info.Size > size {
-		end, err = readAt(fd, size, info.Size-size)
-	}
-	return begin, end, hostpath.Explain("read", name, err)
+	err = at("read", name, func(name string) error {
+		fd, info, err := f.openRegular(name)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		size := min(int64(most), info.Size)
+		begin, err = readAt(fd, size, 0)
+		if end = begin; err == nil && info.Size > size {
+			end, err = readAt(fd, size, info.Size-size)
+		}
+		return err
+	})
+	return begin, end, err
 }
 
 func readAt(fd int, size, at int64) (part []byte, err error) {
@@ -77,9 +75,7 @@ func readAt(fd int, size, at int64) (part []byte, err error) {
 	return buf[:max(n, 0)], err
 }
 
-func tooLarge(name string) error {
-	return fmt.Errorf("read %s: larger than %d MiB: that is no file of ours and no configuration", name, MaxReadFile>>20)
-}
+var errTooLarge = fmt.Errorf("larger than %d MiB: that is no file of ours and no configuration", MaxReadFile>>20)
 
 // SumOf implements [Files].
 func (f *Reader) SumOf(name string, info FileInfo) (blob.Digest, error) {
@@ -92,14 +88,12 @@ func (f *Reader) SumOf(name string, info FileInfo) (blob.Digest, error) {
 }
 
 // Sum implements [Files]. A symlink is followed, inside the root.
-func (f *Reader) Sum(name string) (blob.Digest, error) {
-	name, err := hostpath.Clean("hash", name)
-	if err != nil {
-		return blob.Digest{}, err
-	}
+func (f *Reader) Sum(name string) (blob.Digest, error) { return look("hash", name, f.sum) }
+
+func (f *Reader) sum(name string) (sum blob.Digest, err error) {
 	fd, before, err := f.openRegular(name)
 	if err != nil {
-		return blob.Digest{}, hostpath.Explain("hash", name, err)
+		return sum, err
 	}
 	defer unix.Close(fd)
 	stamps := f.opt.Stamps
@@ -109,7 +103,7 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 		}
 	}
 	settled := stamps != nil && Stable(before)
-	sum, known := blob.Digest{}, false
+	known := false
 	if f.opt.Prefetched != nil {
 		sum, known = f.opt.Prefetched.Take(name, before)
 	}
@@ -117,7 +111,7 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 		sum, err = sumOf(fd, before.Size)
 	}
 	if err != nil || stamps == nil {
-		return sum, hostpath.Explain("hash", name, err)
+		return sum, err
 	}
 	// What changed while it was read, or just before, has no digest worth remembering.
 	switch after, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); {

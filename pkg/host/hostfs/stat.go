@@ -21,71 +21,53 @@ func (f *Reader) Stat(name string) (FileInfo, error) {
 
 // stat describes a path; follow is 0 or O_NOFOLLOW.
 func (f *Reader) stat(name string, follow int) (FileInfo, error) {
-	name, err := hostpath.Clean("lstat", name)
-	if err != nil {
-		return FileInfo{}, err
-	}
-	if !f.Paths.IsImage() && !f.Paths.IsStrict() {
-		at := 0
-		if follow != 0 {
-			at = unix.AT_SYMLINK_NOFOLLOW
+	return look("lstat", name, func(name string) (FileInfo, error) {
+		if !f.Paths.IsImage() && !f.Paths.IsStrict() {
+			at := 0
+			if follow != 0 {
+				at = unix.AT_SYMLINK_NOFOLLOW
+			}
+			return hostpath.Stat(unix.AT_FDCWD, name, at)
 		}
-		info, err := hostpath.Stat(unix.AT_FDCWD, name, at)
-		return info, hostpath.Explain("lstat", name, err)
-	}
-	fd, err := f.Paths.Open(name, unix.O_PATH|follow)
-	if err != nil {
-		return FileInfo{}, hostpath.Explain("lstat", name, err)
-	}
-	defer unix.Close(fd)
-	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
-	return info, hostpath.Explain("lstat", name, err)
+		fd, err := f.Paths.Open(name, unix.O_PATH|follow)
+		if err != nil {
+			return FileInfo{}, err
+		}
+		defer unix.Close(fd)
+		return hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	})
 }
 
 // Readlink implements [Files].
 func (f *Reader) Readlink(name string) (string, error) {
-	name, err := hostpath.Clean("readlink", name)
-	if err != nil {
-		return "", err
-	}
-	dir, base := unix.AT_FDCWD, name
-	if f.Paths.IsImage() || f.Paths.IsStrict() {
-		if dir, base, err = f.Paths.OpenParent(name); err != nil {
-			return "", hostpath.Explain("readlink", name, err)
+	return look("readlink", name, func(name string) (string, error) {
+		if !f.Paths.IsImage() && !f.Paths.IsStrict() {
+			return hostpath.Readlinkat(unix.AT_FDCWD, name)
+		}
+		dir, base, err := f.Paths.OpenParent(name)
+		if err != nil {
+			return "", err
 		}
 		defer unix.Close(dir)
-	}
-	target, err := hostpath.Readlinkat(dir, base)
-	return target, hostpath.Explain("readlink", name, err)
+		return hostpath.Readlinkat(dir, base)
+	})
 }
 
 // Resolve implements [Files].
-func (f *Reader) Resolve(name string) (string, error) {
-	name, err := hostpath.Clean("resolve", name)
-	if err != nil {
-		return "", err
-	}
-	real, err := f.Paths.Resolve(name)
-	return real, hostpath.Explain("resolve", name, err)
-}
+func (f *Reader) Resolve(name string) (string, error) { return look("resolve", name, f.Paths.Resolve) }
 
 // ReadDir implements [Files].
 func (f *Reader) ReadDir(name string) ([]string, error) {
-	name, err := hostpath.Clean("read directory", name)
-	if err != nil {
-		return nil, err
-	}
-	fd, err := f.Paths.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, hostpath.Explain("read directory", name, err)
-	}
-	defer unix.Close(fd)
-	list, err := namesIn(fd)
-	if err != nil {
-		return nil, hostpath.Explain("read directory", name, err)
-	}
-	slices.Sort(list)
-	return list, nil
+	return look("read directory", name, func(name string) ([]string, error) {
+		fd, err := f.Paths.Open(name, unix.O_RDONLY|unix.O_DIRECTORY)
+		if err != nil {
+			return nil, err
+		}
+		defer unix.Close(fd)
+		list, err := namesIn(fd)
+		slices.Sort(list)
+		return list, err
+	})
 }
 
 // namesIn lists the names in a directory that was just opened, as they come.

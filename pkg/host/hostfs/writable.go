@@ -13,49 +13,51 @@ import (
 
 // Removable implements [Files].
 func (f *Reader) Removable(name string) error {
-	name, err := hostpath.Clean("remove", name)
-	if err != nil {
-		return err
-	}
-	dir, base, err := f.Paths.OpenParent(name)
-	switch {
-	case hostpath.IsMissing(err):
-		return nil
-	case err != nil:
-		return hostpath.Explain("remove", name, err)
-	}
-	defer unix.Close(dir)
-	var on unix.Statfs_t
-	if err := hostpath.Again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
-		return hostpath.Explain("remove", name, unix.EROFS)
-	}
+	return at("remove", name, func(name string) error {
+		dir, base, err := f.Paths.OpenParent(name)
+		switch {
+		case hostpath.IsMissing(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		defer unix.Close(dir)
+		var on unix.Statfs_t
+		if err := hostpath.Again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
+			return unix.EROFS
+		}
+		return fixedAt(dir, base)
+	})
+}
+
+// fixedAt says that a path or its directory is immutable or append-only.
+func fixedAt(dir int, base string) error {
 	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
-		return hostpath.Explain("remove", name, unix.EPERM)
+		return unix.EPERM
 	}
 	return nil
 }
 
 // Writable implements [Files].
 func (f *Reader) Writable(name string, size int64) error {
-	name, err := hostpath.Clean("write", name)
-	if err != nil {
-		return err
-	}
-	dir, base, err := openNearestParent(f.Paths, name)
-	if err != nil { // whoever writes gets the error
+	return at("write", name, func(name string) error {
+		dir, base, err := openNearestParent(f.Paths, name)
+		if err != nil { // whoever writes gets the error
+			return nil
+		}
+		defer unix.Close(dir)
+		on := fsOf(dir, base)
+		if on.Flags&unix.ST_RDONLY != 0 {
+			return unix.EROFS
+		}
+		if err := fixedAt(dir, base); err != nil {
+			return err
+		}
+		if size >= 0 && full(on, size) {
+			return unix.ENOSPC
+		}
 		return nil
-	}
-	defer unix.Close(dir)
-	on := fsOf(dir, base)
-	switch {
-	case on.Flags&unix.ST_RDONLY != 0:
-		return hostpath.Explain("write", name, unix.EROFS)
-	case fixed(dir, "", unix.AT_EMPTY_PATH), fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW):
-		return hostpath.Explain("write", name, unix.EPERM)
-	case size >= 0 && full(on, size):
-		return hostpath.Explain("write", name, unix.ENOSPC)
-	}
-	return nil
+	})
 }
 
 // Runnable implements [Files].

@@ -47,11 +47,17 @@ func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) error {
 
 // at does something at a path, cleaned, and says in an error what was done, and where.
 func at(op, name string, do func(name string) error) error {
-	name, err := hostpath.Clean(op, name)
-	if err != nil {
-		return err
+	_, err := look(op, name, func(name string) (struct{}, error) { return struct{}{}, do(name) })
+	return err
+}
+
+// look is at for what finds something out.
+func look[T any](op, name string, find func(name string) (T, error)) (out T, err error) {
+	if name, err = hostpath.Clean(op, name); err != nil {
+		return out, err
 	}
-	return hostpath.Explain(op, name, do(name))
+	out, err = find(name)
+	return out, hostpath.Explain(op, name, err)
 }
 
 // behind is where a path is without links, its own followed too where that may be: a link is not
