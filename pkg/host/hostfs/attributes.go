@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"cmp"
 	"errors"
 	"path"
 
@@ -52,10 +53,15 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 // otherNames refuses an open file that has another name.
 func otherNames(fd int, name string) error {
 	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
-	if err == nil && info.Type == Regular && info.Links > 1 {
-		err = &hostpath.NamesError{Path: name, Names: info.Links}
+	return cmp.Or(err, alone(name, info))
+}
+
+// alone refuses a regular file that has another name.
+func alone(name string, info FileInfo) error {
+	if info.Type == Regular && info.Links > 1 {
+		return &hostpath.NamesError{Path: name, Names: info.Links}
 	}
-	return err
+	return nil
 }
 
 // SetMtime gives a file, directory or symlink the time of change that it had

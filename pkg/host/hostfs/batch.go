@@ -83,23 +83,26 @@ func (b *Batch) open(s *Staged) error {
 
 // Put stages a file with its whole content. After an error the batch is as it was before.
 func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
+	return b.stage(name, spec, func(s *Staged) error {
+		_, err := s.Write(content)
+		return err
+	})
+}
+
+// stage creates a file, has it filled and closes it. After an error the batch is as it was before.
+func (b *Batch) stage(name string, spec FileSpec, fill func(*Staged) error) error {
 	s, err := b.Create(name, spec)
 	if err != nil {
 		return err
 	}
-	if _, err = s.Write(content); err == nil {
+	if err = fill(s); err == nil {
 		err = s.Close()
 	}
 	if err != nil {
-		b.withdraw(s)
+		s.discard()
+		b.all = b.all[:len(b.all)-1]
 	}
 	return err
-}
-
-// withdraw takes the file that was created last out of the batch.
-func (b *Batch) withdraw(s *Staged) {
-	s.discard()
-	b.all = b.all[:len(b.all)-1]
 }
 
 // dir opens a directory of the batch, once. One for new files is made if need be, and cleared of

@@ -40,20 +40,13 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	if info.Size != want.Size {
 		return &CopyError{Path: from, Want: want}
 	}
-	s, err := b.Create(to, spec)
-	if err != nil {
+	return b.stage(to, spec, func(s *Staged) error {
+		err := s.fill(source)
+		if err == nil && digestOf(s.hash) != want.SHA256 {
+			err = &CopyError{Path: from, Want: want}
+		}
 		return err
-	}
-	if err = s.fill(source); err == nil {
-		err = s.Close()
-	}
-	if err == nil && s.sum != want.SHA256 {
-		err = &CopyError{Path: from, Want: want}
-	}
-	if err != nil {
-		b.withdraw(s)
-	}
-	return err
+	})
 }
 
 // piece is the unit that files are copied in: what stays in the processor's cache.

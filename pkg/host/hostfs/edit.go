@@ -88,18 +88,11 @@ func editOnce(
 	delete(attrs, "security.capability")
 	b := w.Batch()
 	defer b.Discard()
-	s, err := b.Create(name, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs, Mtime: mtime})
-	if err != nil {
+	spec := FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs, Mtime: mtime}
+	if err := b.Put(name, content, spec); err != nil {
 		return err
 	}
-	sum := blob.Digest(sha256.Sum256(old))
-	s.read = &sum
-	if _, err := s.Write(content); err != nil {
-		return err
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
+	b.all[0].read = new(blob.Digest(sha256.Sum256(old)))
 	return b.Commit(ctx)
 }
 

@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,13 +56,10 @@ func setTime(fd int, mtime int64) error {
 // single says that an open file is a regular one without another name.
 func single(fd int, name string) error {
 	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
-	switch {
-	case err == nil && info.Type != Regular:
+	if err == nil && info.Type != Regular {
 		err = hostpath.ErrChanged
-	case err == nil && info.Links > 1:
-		err = &hostpath.NamesError{Path: name, Names: info.Links}
 	}
-	return err
+	return cmp.Or(err, alone(name, info))
 }
 
 // unwrapPath takes off the [os.PathError] that an os.File puts around an error, so

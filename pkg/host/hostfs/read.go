@@ -138,9 +138,10 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 		err = unix.EISDIR
 	case info.Type != Regular:
 		err = errors.New("not a regular file")
-	case f.Paths.IsStrict() && info.Links > 1:
-		err = &hostpath.NamesError{Path: name, Names: info.Links}
-	default:
+	case f.Paths.IsStrict():
+		err = alone(name, info)
+	}
+	if err == nil {
 		return fd, info, nil
 	}
 	unix.Close(fd)

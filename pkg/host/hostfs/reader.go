@@ -87,21 +87,4 @@ type racyFile struct {
 }
 
 // sweeper removes what killed runs left staged.
-type sweeper struct {
-	mu   sync.Mutex
-	seen map[string]bool // directories
-}
-
-// first says whether a directory is asked about for the first time.
-func (s *sweeper) first(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.seen[name] {
-		return false
-	}
-	if s.seen == nil {
-		s.seen = map[string]bool{}
-	}
-	s.seen[name] = true
-	return true
-}
+type sweeper struct{ seen sync.Map } // directories

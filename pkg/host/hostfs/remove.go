@@ -74,13 +74,13 @@ func (w *Writer) Remove(name string) error {
 		if err == unix.EISDIR {
 			err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
 		}
-		if err != nil && err != unix.ENOENT {
-			return hostpath.Explain("remove", name, err)
-		}
-		if err == nil {
+		switch err {
+		case nil:
 			w.log.wrote("removed", name)
+		case unix.ENOENT:
+			err = nil
 		}
-		return nil
+		return err
 	})
 }
 
@@ -102,22 +102,20 @@ func (w *Writer) SetAside(name, to string, why error) error {
 // inParent calls do with the directory that a path is in, which is held, the name there, and the
 // path, for who removes something there. What is absent needs nothing.
 func (w *Writer) inParent(name string, do func(dir int, base, name string) error) error {
-	name, err := hostpath.Clean("remove", name)
-	if err != nil {
-		return err
-	}
-	if name == "/" {
-		return hostpath.Explain("remove", name, unix.EBUSY)
-	}
-	dir, base, err := w.files.Paths.Strict().OpenParent(name)
-	if hostpath.IsMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return hostpath.Explain("remove", name, err)
-	}
-	defer unix.Close(dir)
-	return do(dir, base, name)
+	return at("remove", name, func(name string) error {
+		if name == "/" {
+			return unix.EBUSY
+		}
+		dir, base, err := w.files.Paths.Strict().OpenParent(name)
+		if hostpath.IsMissing(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer unix.Close(dir)
+		return do(dir, base, name)
+	})
 }
 
 // tree is what is removed with all that is below it.
@@ -128,11 +126,15 @@ type tree struct {
 
 // remove removes a name in a directory that is held; name is its path.
 func (t tree) remove(ctx context.Context, dir int, base, name string) error {
+	return hostpath.Explain("remove", name, t.removeIn(ctx, dir, base, name))
+}
+
+func (t tree) removeIn(ctx context.Context, dir int, base, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	if len(name) >= unix.PathMax { // so that a tree does not take all descriptors
-		return hostpath.Explain("remove", name, unix.ENAMETOOLONG)
+		return unix.ENAMETOOLONG
 	}
 	err := hostpath.Again(func() error { return unix.Unlinkat(dir, base, 0) })
 	switch {
@@ -142,24 +144,24 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 		t.log.wrote("removed", name)
 		return nil
 	case err != unix.EISDIR:
-		return hostpath.Explain("remove", name, err)
+		return err
 	}
 	fd, err := hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {
 	case err == unix.ENOENT:
 		return nil
 	case err == unix.ENOTDIR || err == unix.ELOOP:
-		return hostpath.Explain("remove", name, hostpath.ErrChanged)
+		return hostpath.ErrChanged
 	case err != nil:
-		return hostpath.Explain("remove", name, err)
+		return err
 	}
 	defer unix.Close(fd)
 	if same, err := sameMount(dir, fd); err != nil || !same {
-		return hostpath.Explain("remove", name, cmp.Or(err, errMounted))
+		return cmp.Or(err, errMounted)
 	}
 	names, err := namesIn(fd)
 	if err != nil {
-		return hostpath.Explain("remove", name, err)
+		return err
 	}
 	last := func(below string) int { return slices.Index(t.last, path.Join(name, below)) } // -1: it is not
 	slices.SortFunc(names, func(a, b string) int {
@@ -171,7 +173,7 @@ func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 		}
 	}
 	if err := unix.Unlinkat(dir, base, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT {
-		return hostpath.Explain("remove", name, err)
+		return err
 	}
 	t.log.wrote("removed", name)
 	return nil

@@ -93,13 +93,11 @@ func (w *Writer) retain(
 	}
 	b := w.Batch()
 	defer b.Discard()
-	staged, err := b.Create(to, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs})
-	if err == nil {
-		_, err = io.Copy(staged, data)
-	}
-	if err == nil {
-		err = staged.Close()
-	}
+	spec := FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Attrs: attrs}
+	err = b.stage(to, spec, func(s *Staged) error {
+		_, err := io.Copy(s, data)
+		return err
+	})
 	if err == nil {
 		err = b.Commit(ctx)
 	}
@@ -175,32 +173,31 @@ type Captured struct {
 // Capture takes down how a path is, reached through no link, all of it of one file. Of a regular
 // file that has a name besides its own and ours it is a [hostpath.NamesError].
 // [fs.ErrNotExist] if absent.
-func (f *Reader) Capture(name string, most int64, ours ...string) (c Captured, err error) {
-	if name, err = hostpath.Clean("take down", name); err != nil {
-		return c, err
-	}
-	dir, base, err := f.Paths.Strict().OpenParent(name)
-	if err != nil {
-		return c, hostpath.Explain("take down", name, err)
-	}
-	defer unix.Close(dir)
-	if c.FileInfo, err = hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return c, hostpath.Explain("take down", name, err)
-	}
-	switch c.Type {
-	case Symlink:
-		c.Target, err = hostpath.Readlinkat(dir, base)
-	case Regular:
-		err = f.capture(dir, base, name, most, ours, &c)
-	case Directory:
-		var fd int
-		if fd, err = hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
-			defer unix.Close(fd)
-			c.Attrs, err = xattr.Portable(fd)
+func (f *Reader) Capture(name string, most int64, ours ...string) (Captured, error) {
+	return look("take down", name, func(name string) (c Captured, err error) {
+		dir, base, err := f.Paths.Strict().OpenParent(name)
+		if err != nil {
+			return c, err
 		}
-	case Other:
-	}
-	return c, hostpath.Explain("take down", name, err)
+		defer unix.Close(dir)
+		if c.FileInfo, err = hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return c, err
+		}
+		switch c.Type {
+		case Symlink:
+			c.Target, err = hostpath.Readlinkat(dir, base)
+		case Regular:
+			err = f.capture(dir, base, name, most, ours, &c)
+		case Directory:
+			var fd int
+			if fd, err = hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
+				defer unix.Close(fd)
+				c.Attrs, err = xattr.Portable(fd)
+			}
+		case Other:
+		}
+		return c, err
+	})
 }
 
 func (f *Reader) capture(dir int, base, name string, most int64, ours []string, c *Captured) error {

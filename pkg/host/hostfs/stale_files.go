@@ -64,7 +64,7 @@ func (w *Writer) RemoveStale(dirs []string) {
 // remove removes staged files that a killed run left in a directory that was just opened, the first
 // time that this pass writes into it.
 func (s *sweeper) remove(dir int, name string, log writeLog) {
-	if !s.first(name) {
+	if _, seen := s.seen.LoadOrStore(name, true); seen {
 		return
 	}
 	list, _ := namesIn(dir) // one that cannot be read is its tasks' to report

@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -147,15 +148,13 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 		}
 		defer unix.Close(fd)
 		now, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
-		switch {
-		case err != nil:
-			return err
-		case now != was:
-			return hostpath.ErrChanged
-		case now.Type == Regular && now.Links > 1:
-			return &hostpath.NamesError{Path: name, Names: now.Links}
+		if err == nil && now != was {
+			err = hostpath.ErrChanged
 		}
-		if err := setMeta(fd, spec); err != nil {
+		if err = cmp.Or(err, alone(name, now)); err == nil {
+			err = setMeta(fd, spec)
+		}
+		if err != nil {
 			return err
 		}
 		w.log.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
