@@ -22,7 +22,7 @@ func findTables(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, e
 		if t.Name != portmapTable && slices.ContainsFunc(l.Tables,
 			func(m TableSelector) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
 			out = append(out, item{Key: tasks.TableKey(t.Family, t.Name), Detail: "nft table",
-				remove: func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTableNamed(ctx, t) }})
+				remove: func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTable(ctx, t.Family, t.Name) }})
 		}
 	}
 	ports, err := l.findPortmap(ctx, v, tables)

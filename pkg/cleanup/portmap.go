@@ -140,7 +140,7 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 			}
 		}
 		found := item{Key: tasks.TableKey(t.Family, t.Name), Detail: "nft table"}
-		found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTableNamed(ctx, t) }
+		found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTable(ctx, t.Family, t.Name) }
 		if others {
 			found.Detail = "the rules of its containers"
 			found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.RemoveIPT(ctx, gone) }

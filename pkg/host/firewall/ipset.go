@@ -35,7 +35,7 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	}
 	s := newNFTSocket()
 	defer s.Close()
-	answers, err := sys.Dump(ctx, "ipsets", func() ([][]byte, error) {
+	answers, err := sys.Dump(ctx, "ipsets", func() ([]answer, error) {
 		return ipsetRequest(s, ipsetCmdList, unix.NLM_F_DUMP,
 			numberAttribute(ipsetAttrFlags|unix.NLA_F_NET_BYTEORDER, ipsetOnlyNames))
 	})
@@ -44,8 +44,8 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for _, m := range answers {
-		if _, body := split(m); sys.Attribute(body, ipsetAttrName) != nil {
-			out = append(out, sys.AttributeText(body, ipsetAttrName))
+		if sys.Attribute(m.body, ipsetAttrName) != nil {
+			out = append(out, sys.AttributeText(m.body, ipsetAttrName))
 		}
 	}
 	slices.Sort(out)
@@ -78,7 +78,7 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 }
 
 // ipsetRequest asks ip_set, of which each answer has the number of its question.
-func ipsetRequest(s nftSocket, kind, flags uint16, attributes ...[]byte) ([][]byte, error) {
+func ipsetRequest(s nftSocket, kind, flags uint16, attributes ...[]byte) ([]answer, error) {
 	kind |= unix.NFNL_SUBSYS_IPSET << 8
 	return s.request(kind, kind, flags, unix.AF_INET,
 		append([][]byte{sys.NewAttribute(ipsetAttrProtocol, []byte{ipsetProtocol})}, attributes...)...)

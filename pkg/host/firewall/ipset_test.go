@@ -62,8 +62,8 @@ func TestTablesOfEveryFamily(t *testing.T) {
 			t.Error(diff)
 		}
 		for range 2 {
-			noError(t, h.DelTableNamed(ctx, TableName{"ip", "calico"}))
-			noError(t, h.DelTableNamed(ctx, TableName{"arp", "calico-arp"}))
+			noError(t, h.DelTable(ctx, "ip", "calico"))
+			noError(t, h.DelTable(ctx, "arp", "calico-arp"))
 		}
 	})
 	got := strings.Split(strings.TrimSpace(ns.Run("nft", "list tables")), "\n")

@@ -97,12 +97,6 @@ func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 	return nil
 }
 
-// DelTable removes a table with all that is in it; absence is success. It may
-// be retried.
-func (w *Writer) DelTable(ctx context.Context, family, name string) error {
-	return w.DelTableNamed(ctx, TableName{family, name})
-}
-
 // nftHint says what is missing where the kernel's word alone does not.
 func nftHint(err error) error {
 	switch {

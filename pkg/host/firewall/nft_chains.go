@@ -36,8 +36,8 @@ func (s nftSocket) chains(family byte) ([]rawChain, error) {
 	}
 	out := make([]rawChain, 0, len(answers))
 	for _, m := range answers {
-		family, body := split(m)
-		c := rawChain{family: family, table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
+		body := m.body
+		c := rawChain{family: m.family, table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
 		c.Name, c.Type = sys.AttributeText(body, unix.NFTA_CHAIN_NAME), sys.AttributeText(body, unix.NFTA_CHAIN_TYPE)
 		c.Policy = chainPolicy(body)
 		if hook := sys.Attribute(body, unix.NFTA_CHAIN_HOOK); hook != nil {
@@ -101,7 +101,7 @@ func (s nftSocket) rules(family byte, table, chain string) ([]rawRule, error) {
 	}
 	var out []rawRule
 	for _, m := range answers {
-		_, body := split(m)
+		body := m.body
 		r := rawRule{chain: sys.AttributeText(body, unix.NFTA_RULE_CHAIN)}
 		// Old kernels do not filter, neither by table nor by chain.
 		if sys.AttributeText(body, unix.NFTA_RULE_TABLE) != table || chain != "" && r.chain != chain {

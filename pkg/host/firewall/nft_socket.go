@@ -44,7 +44,7 @@ func dial(ctx context.Context) (*netlink.Conn, error) {
 }
 
 // ask asks nf_tables for a list, or for one object.
-func (s nftSocket) ask(what string, kind, flags uint16, family byte, attributes ...[]byte) ([][]byte, error) {
+func (s nftSocket) ask(what string, kind, flags uint16, family byte, attributes ...[]byte) ([]answer, error) {
 	get := unix.NFNL_SUBSYS_NFTABLES<<8 | kind
 	out, err := s.request(get, get-1, flags, family, attributes...) // each NEW has the number before its GET
 	if err != nil {
@@ -53,23 +53,25 @@ func (s nftSocket) ask(what string, kind, flags uint16, family byte, attributes 
 	return out, nil
 }
 
+// answer is a message of netfilter: the family that it is about, and its attributes.
+type answer struct {
+	family byte
+	body   []byte
+}
+
 // request sends one request to a part of netfilter, and returns the answers of a kind. flags are
 // those of [sys.Netlink.List].
-func (s nftSocket) request(kind, answer, flags uint16, family byte, attributes ...[]byte) (out [][]byte, err error) {
+func (s nftSocket) request(kind, of, flags uint16, family byte, attributes ...[]byte) (out []answer, err error) {
 	data := slices.Concat(append([][]byte{{family, 0, 0, 0}}, attributes...)...) // struct nfgenmsg
-	err = s.List(kind, answer, flags, data, func(body []byte) { out = append(out, bytes.Clone(body)) })
+	err = s.List(kind, of, flags, data, func(m []byte) {
+		if len(m) >= 4 {
+			out = append(out, answer{m[0], bytes.Clone(m[4:])})
+		}
+	})
 	if errors.Is(err, unix.EPERM) {
 		err = fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
 	}
 	return out, err
-}
-
-// split takes the family off an answer (struct nfgenmsg).
-func split(m []byte) (family byte, body []byte) {
-	if len(m) < 4 {
-		return 0, nil
-	}
-	return m[0], m[4:]
 }
 
 // number is an attribute in the byte order of nf_tables; 0 where there is none.
@@ -82,38 +84,35 @@ func number(body []byte, kind uint16) uint32 {
 }
 
 // generation is the number of the ruleset's state: it grows with each change.
-func (s nftSocket) generation() (uint32, error) {
+func (s nftSocket) generation() (id uint32, err error) {
 	answers, err := s.ask("its generation", unix.NFT_MSG_GETGEN, unix.NLM_F_ACK, unix.NFPROTO_UNSPEC)
-	if err != nil {
-		return 0, err
+	for _, m := range answers {
+		id = number(m.body, unix.NFTA_GEN_ID)
 	}
-	if len(answers) != 1 {
-		return 0, fmt.Errorf("read nft's answer: %d messages for one question", len(answers))
-	}
-	_, body := split(answers[0])
-	return number(body, unix.NFTA_GEN_ID), nil
+	return id, err
 }
 
-// consistent runs read until the ruleset does not change meanwhile: the parts
-// of a ruleset come by several questions.
-func consistent[T any](ctx context.Context, s nftSocket, what string, read func() (T, error)) (T, error) {
-	return sys.Dump(ctx, what, func() (T, error) {
-		var none T
+// readNFT reads all of a kind until the ruleset does not change meanwhile: its parts come by
+// several questions. Nothing where nf_tables is not loaded: a read never makes the kernel load it.
+func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSocket) ([]T, error)) ([]T, error) {
+	if err := n.ready(ctx); err != nil || !Loaded("/") {
+		return nil, err
+	}
+	s := newNFTSocket()
+	defer s.Close()
+	return sys.Dump(ctx, what, func() ([]T, error) {
 		before, err := s.generation()
 		if err != nil {
-			return none, err
+			return nil, err
 		}
-		out, err := read()
+		out, err := read(s)
 		if err != nil {
-			return none, err
+			return nil, err
 		}
 		after, err := s.generation()
-		if err != nil {
-			return none, err
+		if err == nil && before != after {
+			err = netlinkerr.ErrDumpInterrupted
 		}
-		if before != after {
-			return none, netlinkerr.ErrDumpInterrupted
-		}
-		return out, nil
+		return out, err
 	})
 }

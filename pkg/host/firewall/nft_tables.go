@@ -36,17 +36,6 @@ func tableFamily(number byte) string {
 	return fmt.Sprint(number)
 }
 
-// readNFT reads all of a kind as of one moment; nothing where nf_tables is not loaded: a read never
-// makes the kernel load it.
-func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSocket) ([]T, error)) ([]T, error) {
-	if err := n.ready(ctx); err != nil || !Loaded("/") {
-		return nil, err
-	}
-	s := newNFTSocket()
-	defer s.Close()
-	return consistent(ctx, s, what, func() ([]T, error) { return read(s) })
-}
-
 // Tables implements host.Firewall.
 func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 	return readNFT(ctx, n, "nft tables", func(s nftSocket) ([]TableName, error) {
@@ -56,30 +45,30 @@ func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 		}
 		var out []TableName
 		for _, m := range answers {
-			family, body := split(m)
-			out = append(out, TableName{tableFamily(family), sys.AttributeText(body, unix.NFTA_TABLE_NAME)})
+			out = append(out, TableName{tableFamily(m.family), sys.AttributeText(m.body, unix.NFTA_TABLE_NAME)})
 		}
 		return out, nil
 	})
 }
 
-// DelTableNamed removes a table of any family with all that is in it; absence
-// is success. It may be retried.
-func (w *Writer) DelTableNamed(ctx context.Context, t TableName) error {
-	have, err := w.fw.Tables(ctx)
-	if err != nil {
+// DelTable removes a table of any family with all that is in it; absence is success. It may be
+// retried.
+func (w *Writer) DelTable(ctx context.Context, family, name string) error {
+	t := TableName{family, name}
+	if err := w.fw.ready(ctx); err != nil {
 		return fmt.Errorf("remove nft table %s: %w", t, err)
 	}
-	for _, o := range have {
-		if o != t {
-			continue
-		}
-		b := nftBatch{family: TableFamilies[t.Family], table: t.Name}
-		b.removeTable()
-		if err := w.transact(ctx, b); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("remove nft table %s: %w", t, nftHint(err))
-		}
-		sys.Changed(w.log, "nft table removed", zap.String("family", t.Family), zap.String("table", t.Name))
+	if !Loaded("/") {
+		return nil
 	}
+	b := nftBatch{family: TableFamilies[t.Family], table: t.Name}
+	b.removeTable()
+	switch err := w.transact(ctx, b); {
+	case errors.Is(err, unix.ENOENT):
+		return nil
+	case err != nil:
+		return fmt.Errorf("remove nft table %s: %w", t, nftHint(err))
+	}
+	sys.Changed(w.log, "nft table removed", zap.String("family", t.Family), zap.String("table", t.Name))
 	return nil
 }

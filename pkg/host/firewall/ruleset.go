@@ -90,9 +90,9 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 		return nil, err
 	}
 	for _, m := range answers {
-		if family, body := split(m); family != 0 && sys.Attribute(body, nftTableOwner) == nil {
-			tables = append(tables, SetTable{Family: family, Name: sys.AttributeText(body, unix.NFTA_TABLE_NAME),
-				Table: without(body, unix.NFTA_TABLE_USE, nftTableHandle)})
+		if m.family != 0 && sys.Attribute(m.body, nftTableOwner) == nil {
+			tables = append(tables, SetTable{Family: m.family, Name: sys.AttributeText(m.body, unix.NFTA_TABLE_NAME),
+				Table: without(m.body, unix.NFTA_TABLE_USE, nftTableHandle)})
 		}
 	}
 	for _, kind := range []struct {
@@ -119,11 +119,10 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 			return nil, err
 		}
 		for _, m := range answers {
-			family, body := split(m)
 			i := slices.IndexFunc(tables,
-				func(t SetTable) bool { return t.Family == family && t.Name == sys.AttributeText(body, kind.table) })
+				func(t SetTable) bool { return t.Family == m.family && t.Name == sys.AttributeText(m.body, kind.table) })
 			if i >= 0 {
-				kind.add(&tables[i], body)
+				kind.add(&tables[i], m.body)
 			}
 		}
 	}
@@ -171,8 +170,7 @@ func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 		return err
 	}
 	for _, m := range answers {
-		_, body := split(m)
-		sys.EachAttribute(sys.Attribute(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS), func(_ uint16, whole, _ []byte) {
+		sys.EachAttribute(sys.Attribute(m.body, unix.NFTA_SET_ELEM_LIST_ELEMENTS), func(_ uint16, whole, _ []byte) {
 			of.Elements = append(of.Elements, elementMessage(whole))
 		})
 	}

@@ -200,6 +200,6 @@ func (bed *testbed) close(ctx context.Context) error {
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
 	return errors.Join(h.DelVethPair(ctx, vethLink), h.Net.DelNetNS(ctx, outsideNS),
-		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}),
-		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
+		h.Firewall.DelTable(ctx, "ip", tableName),
+		h.Firewall.DelTable(ctx, "ip6", tableName))
 }
