@@ -42,23 +42,23 @@ func (g gatherer) kubelet() {
 			k.Flags = commandOf(others, g.from.files).dashed().flags()
 		}
 		k.EnvFiles = command.envFiles
-		k.ConfigFile = command.flag("config", "")
-		k.ConfigDir = command.flag("config-dir", "")
+		k.ConfigFile = command.flag("config")
+		k.ConfigDir = command.flag("config-dir")
 		config := g.kubeletConfig(k)
-		k.RuntimeEndpoint = cmp.Or(command.flag("container-runtime-endpoint", ""),
+		k.RuntimeEndpoint = cmp.Or(command.flag("container-runtime-endpoint"),
 			text(config["containerRuntimeEndpoint"])) // from 1.27 on
 		// kubelet takes a plain path too, and unix:/path
 		if e := strings.TrimPrefix(k.RuntimeEndpoint, "unix:"); strings.HasPrefix(e, "/") {
 			k.RuntimeEndpoint = "unix://" + path.Clean(e)
 		}
 		k.Kubeconfig = g.kubeconfigOf(command)
-		k.ClusterDNS = addresses(strings.Split(command.flag("cluster-dns", ""), ","))
+		k.ClusterDNS = addresses(strings.Split(command.flag("cluster-dns"), ","))
 		if len(k.ClusterDNS) == 0 {
 			k.ClusterDNS = addresses(texts(config["clusterDNS"]))
 		}
-		if plugin := command.flag("network-plugin", ""); plugin != "" {
-			k.CNI = KubeletCNI{plugin, absolute(cmp.Or(command.flag("cni-conf-dir", ""), defaultCNIConf)),
-				allAbsolute(strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), defaultCNIBin), ","))}
+		if plugin := command.flag("network-plugin"); plugin != "" {
+			k.CNI = KubeletCNI{plugin, absolute(cmp.Or(command.flag("cni-conf-dir"), defaultCNIConf)),
+				allAbsolute(strings.Split(cmp.Or(command.flag("cni-bin-dir"), defaultCNIBin), ","))}
 		}
 		return
 	}
@@ -95,7 +95,7 @@ var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernete
 // kubeconfigOf is the kubeconfig that a kubelet's command line names, or one that is where such
 // are.
 func (g gatherer) kubeconfigOf(command unitCommand) string {
-	named := command.flag("kubeconfig", "")
+	named := command.flag("kubeconfig")
 	for _, file := range kubeletKubeconfigs {
 		if named == "" && isThere(g.from.files, file) {
 			return file

@@ -44,7 +44,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
 	rt.ConfigFile = kind.config
 	command := commandOf(unit, g.from.files)
-	if file := command.option("config", "c", "CONTAINER_CONFIG"); file != "" { // the variable is CRI-O's
+	if file := command.option("CONTAINER_CONFIG", "config", "c"); file != "" { // the variable is CRI-O's
 		rt.ConfigFile = file
 	}
 	switch kind.name {

@@ -159,7 +159,7 @@ func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
 // environment says over them (crio(8)).
 func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
-	rt.DropInDir = command.option("config-dir", "d", "CONTAINER_CONFIG_DIR")
+	rt.DropInDir = command.option("CONTAINER_CONFIG_DIR", "config-dir", "d")
 	dropIns := cmp.Or(rt.DropInDir, "/etc/crio/crio.conf.d")
 	oldBinDir := ""
 	for _, file := range append([]string{rt.ConfigFile}, filesBelow(g.from.files, dropIns)...) {
@@ -192,16 +192,16 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 		}
 	}
 	const flags = "its command line"
-	g.listensAt(rt, command.option("listen", "", "CONTAINER_LISTEN"))
-	if s := command.option("cni-config-dir", "", "CONTAINER_CNI_CONFIG_DIR"); s != "" {
+	g.listensAt(rt, command.option("CONTAINER_LISTEN", "listen"))
+	if s := command.option("CONTAINER_CNI_CONFIG_DIR", "cni-config-dir"); s != "" {
 		rt.ConfDir, rt.From = s, flags
 		rt.setBy(flags, "network_dir")
 	}
-	if s := command.option("cni-plugin-dir", "", "CONTAINER_CNI_PLUGIN_DIR"); s != "" {
+	if s := command.option("CONTAINER_CNI_PLUGIN_DIR", "cni-plugin-dir"); s != "" {
 		rt.BinDirs, rt.From = strings.Split(strings.ReplaceAll(s, " ", ""), ","), flags
 		rt.setBy(flags, "plugin_dirs")
 	}
-	rt.DefaultNetwork = cmp.Or(command.option("cni-default-network", "", "CONTAINER_CNI_DEFAULT_NETWORK"), rt.DefaultNetwork)
+	rt.DefaultNetwork = cmp.Or(command.option("CONTAINER_CNI_DEFAULT_NETWORK", "cni-default-network"), rt.DefaultNetwork)
 	if oldBinDir != "" {
 		rt.BinDirs = append(slices.Clone(rt.BinDirs), oldBinDir)
 	}

@@ -101,28 +101,26 @@ func (c unitCommand) flags() (out []FlagFact) {
 	return out
 }
 
-// flag is the last value of --name=value or --name value; short, if not
-// empty, is a one-letter form.
-func (c unitCommand) flag(name, short string) string {
-	value := ""
+// flag is the last value of a flag of one of these names, with one dash or two: --name=value or
+// --name value.
+func (c unitCommand) flag(names ...string) (value string) {
 	for i, arg := range c.args {
-		for _, form := range []string{"--" + name, "-" + name, "-" + short} {
-			if form == "-" {
-				continue
-			}
-			if v, ok := strings.CutPrefix(arg, form+"="); ok {
-				value = v
-			} else if arg == form && i+1 < len(c.args) {
-				value = c.args[i+1]
-			}
+		word, dash := strings.CutPrefix(arg, "-")
+		name, given, has := strings.Cut(strings.TrimPrefix(word, "-"), "=")
+		switch {
+		case !dash || !slices.Contains(names, name):
+		case has:
+			value = given
+		case i+1 < len(c.args):
+			value = c.args[i+1]
 		}
 	}
 	return value
 }
 
 // option is the last value of a flag, else that of the variable that stands for it.
-func (c unitCommand) option(name, short, variable string) string {
-	return cmp.Or(c.flag(name, short), c.env[variable])
+func (c unitCommand) option(variable string, names ...string) string {
+	return cmp.Or(c.flag(names...), c.env[variable])
 }
 
 // glob lists the files that a pattern names, or the name itself where it is
