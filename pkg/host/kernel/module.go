@@ -47,9 +47,10 @@ func (k *Reader) Module(name string) (ModuleState, error) {
 // those of which that cannot be read. Facts ask at each look for thirty of the thousands that a
 // distribution lists: the lists are searched once.
 func (k *Reader) Modules(names []string) map[string]ModuleState {
-	states, rest, shown := make(map[string]ModuleState, len(names)), map[string]ModuleState{}, k.shown()
+	states, rest := make(map[string]ModuleState, len(names)), map[string]ModuleState{}
+	shown, unknown := k.shown()
 	for _, name := range names {
-		if shown != nil && !shown[name] {
+		if unknown == nil && !shown[name] {
 			rest[name] = ModuleMissing
 		} else if state, err := k.loaded(name); state != "" {
 			states[name] = state
@@ -71,15 +72,15 @@ func moduleName(name string) (string, error) {
 }
 
 // shown are the names that the running kernel shows: all that is loaded, and of what is built in
-// all that has parameters. nil: it cannot be listed.
-func (k *Reader) shown() map[string]bool {
+// all that has parameters.
+func (k *Reader) shown() (map[string]bool, error) {
 	entries, err := os.ReadDir(k.Sys + "/module")
 	list := []byte(nil)
 	if errors.Is(err, unix.ENOENT) { // as in some containers
 		list, err = sys.ReadKernelFile(k.Proc + "/modules")
 	}
 	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return nil
+		return nil, fmt.Errorf("list the loaded modules: %w", err)
 	}
 	names := make(map[string]bool, len(entries))
 	for _, e := range entries {
@@ -89,7 +90,7 @@ func (k *Reader) shown() map[string]bool {
 		first, _, _ := bytes.Cut(line, []byte(" "))
 		names[string(first)] = true
 	}
-	return names
+	return names, nil
 }
 
 // loaded asks the running kernel, and answers "" when it does not know.
@@ -110,15 +111,9 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 	if unix.Access(k.Sys+"/module", unix.F_OK) == nil {
 		return "", nil
 	}
-	// Without sysfs, as in some containers, /proc/modules is the other list.
-	list, err := sys.ReadKernelFile(k.Proc + "/modules")
-	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return "", fmt.Errorf("list the loaded modules: %w", err)
+	shown, err := k.shown()
+	if err != nil || !shown[name] {
+		return "", err
 	}
-	for line := range bytes.Lines(list) {
-		if first, _, _ := bytes.Cut(line, []byte(" ")); string(first) == name {
-			return ModuleLoaded, nil
-		}
-	}
-	return "", nil
+	return ModuleLoaded, nil
 }

@@ -46,9 +46,7 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by,
 			name)
 	}
-	if log := w.opt.Log; log != nil {
-		log.Debug("module loaded", zap.String("module", name), zap.String("by", by))
-	}
+	sys.Changed(w.opt.Log, "module loaded", zap.String("module", name), zap.String("by", by))
 	return nil
 }
 

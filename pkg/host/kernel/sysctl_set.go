@@ -42,9 +42,7 @@ func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 		return fmt.Errorf("set sysctl %s to %q: the kernel took it and says %q: "+
 			"it rounds or clamps this key, ask for a value that it can hold", key, value, got)
 	}
-	if log := w.opt.Log; log != nil {
-		log.Debug("sysctl set", zap.String("key", key), zap.String("value", got))
-	}
+	sys.Changed(w.opt.Log, "sysctl set", zap.String("key", key), zap.String("value", got))
 	return nil
 }
 
