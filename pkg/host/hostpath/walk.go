@@ -17,14 +17,24 @@ import (
 // Walk opens a cleaned path one element at a time, and says where it is without links. Of a strict
 // root a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
 func (r Root) Walk(name string, flags int) (fd int, real string, err error) {
+	return r.walk(name, flags, false)
+}
+
+// walk is Walk, which with makes makes the directories that are missing.
+func (r Root) walk(name string, flags int, makes bool) (fd int, real string, err error) {
 	fd, err = r.withoutLinks(name, flags)
-	if err == nil || err == unix.ENOENT { // as nearly always
+	if err == nil || err == unix.ENOENT && !makes { // as nearly always
 		return fd, name, err
 	}
-	w, err := r.begin()
+	at, root := unix.AT_FDCWD, "/"
+	if r.image {
+		at, root = r.fd, "."
+	}
+	top, err := OpenAt(at, root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, "", err
 	}
+	w := &walker{root: r, stack: []step{{top, "/"}}, makes: makes}
 	defer w.close()
 	fd, err = w.open(name, flags)
 	return fd, w.real, err
@@ -45,12 +55,7 @@ func (r Root) withoutLinks(name string, flags int) (int, error) {
 // Resolve says where a cleaned path ends once each symlink is followed, inside the root. What is
 // not there stays as it is written.
 func (r Root) Resolve(name string) (string, error) {
-	w, err := r.begin()
-	if err != nil {
-		return "", err
-	}
-	defer w.close()
-	fd, err := w.open(name, unix.O_PATH)
+	fd, real, err := r.Walk(name, unix.O_PATH|unix.O_CLOEXEC)
 	switch err {
 	case nil:
 		unix.Close(fd)
@@ -58,28 +63,13 @@ func (r Root) Resolve(name string) (string, error) {
 	default:
 		return "", err
 	}
-	return w.real, nil
+	return real, nil
 }
 
 // OpenDir opens a directory for who writes there, and says where it is without links; with makes,
 // what is missing of it is made with mode 0755.
 func (r Root) OpenDir(name string, makes bool) (dir int, real string, err error) {
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
-	r = r.Strict()
-	if !makes {
-		return r.Walk(name, flags)
-	}
-	if dir, err := r.withoutLinks(name, flags); err == nil {
-		return dir, name, nil
-	}
-	w, err := r.begin()
-	if err != nil {
-		return -1, "", err
-	}
-	defer w.close()
-	w.makes = true
-	dir, err = w.open(name, flags)
-	return dir, w.real, err
+	return r.Strict().walk(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, makes)
 }
 
 // walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
@@ -96,19 +86,6 @@ type walker struct {
 type step struct {
 	fd   int
 	name string
-}
-
-func (r Root) begin() (w *walker, err error) {
-	root := -1
-	if r.image {
-		root, err = unix.Openat(r.fd, ".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	} else {
-		root, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &walker{root: r, stack: []step{{root, "/"}}}, nil
 }
 
 func (w *walker) at() step { return w.stack[len(w.stack)-1] }
