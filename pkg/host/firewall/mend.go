@@ -24,7 +24,11 @@ type guardedChain struct {
 type guardedRule struct {
 	text, leads string
 	link        string // that a rule is for which lets packets through
+	message     []byte // of nf_tables
 }
+
+// same says that both are equal.
+func (r guardedRule) same(o guardedRule) bool { return r.text == o.text }
 
 // hasWriter says that a program which runs on the node writes the rule: see [sys.HasWriter].
 func (r guardedRule) hasWriter() bool { return sys.HasWriter(r.leads) || sys.HasWriter(r.link) }
@@ -36,13 +40,7 @@ type chainMend struct {
 	drop   bool   // it was not there; it is emptied first
 	policy string // to be set; "": as it is
 	write  bool   // its rules become those below
-	// rules are taken from how the chain was, or is now.
-	rules []ruleRef
-}
-
-type ruleRef struct {
-	now   bool
-	index int
+	rules  []guardedRule
 }
 
 // mendChains compares the chains of one table, before and now. What programs on the node added
@@ -95,15 +93,15 @@ func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend
 	for name, c := range came {
 		gone[name] = !c.base && !sys.HasWriter(name)
 	}
-	stays := func(c guardedChain, rule int) bool {
+	stays := func(c guardedChain, r guardedRule) bool {
 		i := slices.IndexFunc(mends, func(m chainMend) bool { return m.name == c.name && (m.write || m.drop) })
-		return i < 0 || slices.Contains(mends[i].rules, ruleRef{now: true, index: rule})
+		return i < 0 || slices.ContainsFunc(mends[i].rules, r.same)
 	}
 	for again := true; again; {
 		again = false
 		for _, c := range now {
-			for i, r := range c.rules {
-				if gone[r.leads] && !gone[c.name] && stays(c, i) {
+			for _, r := range c.rules {
+				if gone[r.leads] && !gone[c.name] && stays(c, r) {
 					gone[r.leads], again = false, true
 				}
 			}
@@ -118,38 +116,35 @@ func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend
 }
 
 // back are the rules that a chain gets back, and whether they differ from those of now.
-func (c guardedChain) back(now guardedChain) (refs []ruleRef, differs bool) {
-	was := func(r guardedRule) bool {
-		return slices.ContainsFunc(c.rules, func(o guardedRule) bool { return o.text == r.text })
-	}
+func (c guardedChain) back(now guardedChain) (rules []guardedRule, differs bool) {
+	came := func(r guardedRule) bool { return r.hasWriter() && !slices.ContainsFunc(c.rules, r.same) }
 	there := 0 // of those that were, in their order
-	for i, r := range now.rules {
+	for _, r := range now.rules {
 		switch {
-		case there < len(c.rules) && r.text == c.rules[there].text:
-			refs = append(refs, ruleRef{index: there})
+		case there < len(c.rules) && r.same(c.rules[there]):
+			rules = append(rules, c.rules[there])
 			there++
-		case !was(r) && r.hasWriter():
-			refs = append(refs, ruleRef{now: true, index: i})
+		case came(r):
+			rules = append(rules, r)
 		}
 	}
 	switch {
-	case there == len(c.rules) && len(refs) == len(now.rules):
+	case there == len(c.rules) && len(rules) == len(now.rules):
 		return nil, false
 	case there == len(c.rules):
-		return refs, true
+		return rules, true
 	}
-	refs = nil
-	came := func(atHead bool) {
-		for i, r := range now.rules {
-			if !was(r) && r.hasWriter() && sys.HasWriter(r.leads) == atHead {
-				refs = append(refs, ruleRef{now: true, index: i})
-			}
+	rules = nil
+	for _, r := range now.rules {
+		if came(r) && sys.HasWriter(r.leads) {
+			rules = append(rules, r)
 		}
 	}
-	came(true)
-	for i := range c.rules {
-		refs = append(refs, ruleRef{index: i})
+	rules = append(rules, c.rules...)
+	for _, r := range now.rules {
+		if came(r) && !sys.HasWriter(r.leads) {
+			rules = append(rules, r)
+		}
 	}
-	came(false)
-	return refs, true
+	return rules, true
 }

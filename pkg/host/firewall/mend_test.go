@@ -23,33 +23,31 @@ func TestMendChains(t *testing.T) {
 		return guardedChain{"INPUT", true, policy, rules(texts...)}
 	}
 	own := func(texts ...string) guardedChain { return guardedChain{"MINE", false, "", rules(texts...)} }
-	was := func(i int) ruleRef { return ruleRef{index: i} }
-	now := func(i int) ruleRef { return ruleRef{now: true, index: i} }
 	type chains []guardedChain
 	for name, c := range map[string]struct {
 		was, now chains
 		want     []chainMend
 	}{
 		"nothing":                        {chains{at("accept", "a")}, chains{at("accept", "a")}, nil},
-		"a rule came":                    {chains{at("accept", "a")}, chains{at("accept", "drop", "a")}, []chainMend{{name: "INPUT", write: true, rules: []ruleRef{was(0)}}}},
+		"a rule came":                    {chains{at("accept", "a")}, chains{at("accept", "drop", "a")}, []chainMend{{name: "INPUT", write: true, rules: rules("a")}}},
 		"a rule of kube-proxy came":      {chains{at("accept", "a")}, chains{at("accept", "to KUBE-X", "a")}, nil},
 		"it appended it":                 {chains{at("accept", "a")}, chains{at("accept", "a", "to KUBE-X")}, nil},
-		"both":                           {chains{at("accept", "a")}, chains{at("accept", "drop", "a", "to cali-INPUT")}, []chainMend{{name: "INPUT", write: true, rules: []ruleRef{was(0), now(2)}}}},
-		"a rule of theirs, and one went": {chains{at("accept", "a", "b")}, chains{at("accept", "b", "to cali-INPUT")}, []chainMend{{name: "INPUT", write: true, rules: []ruleRef{now(1), was(0), was(1)}}}},
+		"both":                           {chains{at("accept", "a")}, chains{at("accept", "drop", "a", "to cali-INPUT")}, []chainMend{{name: "INPUT", write: true, rules: rules("a", "to cali-INPUT")}}},
+		"a rule of theirs, and one went": {chains{at("accept", "a", "b")}, chains{at("accept", "b", "to cali-INPUT")}, []chainMend{{name: "INPUT", write: true, rules: rules("to cali-INPUT", "a", "b")}}},
 		"a jump to a hook's chain":       {chains{at("accept")}, chains{at("accept", "to shut")}, []chainMend{{name: "INPUT", write: true}}},
-		"a rule went":                    {chains{at("drop", "a", "b")}, chains{at("drop", "b")}, []chainMend{{name: "INPUT", write: true, rules: []ruleRef{was(0), was(1)}}}},
+		"a rule went":                    {chains{at("drop", "a", "b")}, chains{at("drop", "b")}, []chainMend{{name: "INPUT", write: true, rules: rules("a", "b")}}},
 		"the policy":                     {chains{at("accept", "a")}, chains{at("drop", "a")}, []chainMend{{name: "INPUT", policy: "accept"}}},
-		"the chain went":                 {chains{at("accept", "a")}, nil, []chainMend{{name: "INPUT", create: true, policy: "accept", write: true, rules: []ruleRef{was(0)}}}},
+		"the chain went":                 {chains{at("accept", "a")}, nil, []chainMend{{name: "INPUT", create: true, policy: "accept", write: true, rules: rules("a")}}},
 		"a chain at a hook came":         {nil, chains{at("drop", "a")}, []chainMend{{name: "INPUT", drop: true}}},
-		"it has a rule of Calico's":      {nil, chains{at("drop", "a", "to cali-INPUT")}, []chainMend{{name: "INPUT", policy: "accept", write: true, rules: []ruleRef{now(1)}}}},
+		"it has a rule of Calico's":      {nil, chains{at("drop", "a", "to cali-INPUT")}, []chainMend{{name: "INPUT", policy: "accept", write: true, rules: rules("to cali-INPUT")}}},
 		"others write a chain of theirs": {chains{own("a", "b")}, chains{own("b", "c")}, nil},
-		"it was emptied":                 {chains{own("a", "b")}, chains{own()}, []chainMend{{name: "MINE", write: true, rules: []ruleRef{was(0), was(1)}}}},
-		"it went":                        {chains{own("a")}, nil, []chainMend{{name: "MINE", create: true, write: true, rules: []ruleRef{was(0)}}}},
+		"it was emptied":                 {chains{own("a", "b")}, chains{own()}, []chainMend{{name: "MINE", write: true, rules: rules("a", "b")}}},
+		"it went":                        {chains{own("a")}, nil, []chainMend{{name: "MINE", create: true, write: true, rules: rules("a")}}},
 		"it came":                        {nil, chains{own("a")}, []chainMend{{name: "MINE", drop: true}}},
 		"a rule that stays leads to it":  {chains{{name: "T", rules: rules("a")}}, chains{{name: "T", rules: rules("to MINE")}, own("a")}, nil},
 	} {
 		got := mendChains(c.was, c.now)
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(chainMend{}, ruleRef{})); diff != "" {
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(chainMend{}, guardedRule{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -224,7 +224,7 @@ func (t *SetTable) guarded() (out []guardedChain) {
 		for j := range c.Rules {
 			r := &c.Rules[j]
 			r.know(t.Family)
-			g.rules = append(g.rules, guardedRule{r.text, cmp.Or(r.leads, t.Name), r.link})
+			g.rules = append(g.rules, guardedRule{r.text, cmp.Or(r.leads, t.Name), r.link, r.Message})
 		}
 		out = append(out, g)
 	}

@@ -137,12 +137,8 @@ func legacyBatch(was, now LegacyTable) string {
 		}
 	}
 	for _, m := range mends {
-		for _, ref := range m.rules {
-			from := before
-			if ref.now {
-				from = is
-			}
-			fmt.Fprintf(&b, "-A %s %s\n", m.name, chainNamed(from, m.name).rules[ref.index].text)
+		for _, r := range m.rules {
+			fmt.Fprintf(&b, "-A %s %s\n", m.name, r.text)
 		}
 	}
 	return b.String() + ends.String()

@@ -129,7 +129,7 @@ func (b *nftBatch) allRules(t SetTable) {
 					each(to)
 				}
 			}
-			b.rule(r)
+			b.rule(r.Message)
 		}
 	}
 	for _, c := range t.Chains {
@@ -155,26 +155,19 @@ func (b *nftBatch) elements(s SetMembers) {
 	}
 }
 
-func (b *nftBatch) rule(r SetRule) {
-	b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append, r.Message, compat(b.family, r.Message))
+func (b *nftBatch) rule(message []byte) {
+	b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append, message, compat(b.family, message))
 }
 
 // mend brings the chains of a table back that many write. Chains come before the rules that lead
 // to them, and go after.
 func (b *nftBatch) mend(was, now SetTable) {
 	mends := mendChains(was.guarded(), now.guarded())
-	chain := func(t SetTable, name string) SetChain {
-		for _, c := range t.Chains {
-			if c.Name == name {
-				return c
-			}
-		}
-		return SetChain{}
-	}
 	for _, m := range mends {
 		switch {
 		case m.create:
-			b.add(unix.NFT_MSG_NEWCHAIN, netlink.Create, chain(was, m.name).Message)
+			i := slices.IndexFunc(was.Chains, func(c SetChain) bool { return c.Name == m.name })
+			b.add(unix.NFT_MSG_NEWCHAIN, netlink.Create, was.Chains[i].Message)
 		case m.policy != "":
 			b.onChain(unix.NFT_MSG_NEWCHAIN, 0, m.name, policyAttribute(m.policy))
 		}
@@ -183,15 +176,8 @@ func (b *nftBatch) mend(was, now SetTable) {
 		}
 	}
 	for _, m := range mends {
-		if !m.write {
-			continue
-		}
-		for _, ref := range m.rules {
-			from := was
-			if ref.now {
-				from = now
-			}
-			b.rule(chain(from, m.name).Rules[ref.index])
+		for _, r := range m.rules {
+			b.rule(r.message)
 		}
 	}
 	for _, m := range mends {
