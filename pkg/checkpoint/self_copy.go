@@ -6,40 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
+	"sync/atomic"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// copied is the copy that this process made last, and checked: what it is a copy of stays the same
-// as long as the process lives.
-var copied copyMade
-
-// copyMade is a file as it was after it was checked. Whoever writes into it, or puts another in its
+// copied is the copy that this process made last, as it was after it was checked: what it is a copy
+// of stays the same as long as the process lives. Whoever writes into it, or puts another in its
 // place, makes it another.
-type copyMade struct {
-	mu   sync.Mutex
-	info hostfs.FileInfo
-}
-
-func (c *copyMade) here(h *host.Host) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now, err := h.Live.Files.Lstat(binaryFile)
-	return err == nil && now == c.info
-}
-
-func (c *copyMade) note(h *host.Host) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.info, _ = h.Live.Files.Lstat(binaryFile) // where that fails nothing is like it
-}
+var copied atomic.Pointer[hostfs.FileInfo]
 
 // copySelf puts this binary where the undo finds it whatever becomes of
 // the package that brought it, and checks what was written.
 func copySelf(ctx context.Context, h *host.Host) error {
-	if copied.here(h) {
+	if now, err := h.Live.Files.Lstat(binaryFile); err == nil && copied.Load() != nil && now == *copied.Load() {
 		return nil
 	}
 	self, err := os.Open("/proc/self/exe")
@@ -64,6 +45,8 @@ func copySelf(ctx context.Context, h *host.Host) error {
 	if got, err := h.Live.Files.Sum(binaryFile); err != nil || got != want {
 		return errors.Join(fmt.Errorf("copy this program: %s does not hold what was written", binaryFile), err)
 	}
-	copied.note(h)
+	if made, err := h.Live.Files.Lstat(binaryFile); err == nil {
+		copied.Store(&made)
+	}
 	return nil
 }

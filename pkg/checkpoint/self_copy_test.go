@@ -11,7 +11,7 @@ import (
 )
 
 // The copy of the program is made once in the life of a process, and again where somebody did
-// anything to it. The line that keeps it: self_copy.go, here.
+// anything to it. The line that keeps it: self_copy.go, copySelf.
 func TestTheCopyIsMadeOnce(t *testing.T) {
 	needs.Root(t) // it belongs to root
 	root := t.TempDir()

@@ -39,11 +39,9 @@ func Label(fd int, name string, kind Kind) error {
 	}
 	err = unix.Setxattr(at, Attribute, []byte(WithType(is, wanted)+"\x00"), 0)
 	switch err {
-	case unix.ENOTSUP, unix.EPERM: // all of its file system has one label, or it is a server's
-		return nil
-	case unix.EACCES: // the policy lets this process give no label: what is made has that of its directory
-		return nil
-	case unix.EINVAL: // the policy that runs is not the one on the disk: it does not know the type
+	case unix.ENOTSUP, unix.EPERM, // all of its file system has one label, or it is a server's
+		unix.EACCES, // the policy lets this process give no label: what is made has that of its directory
+		unix.EINVAL: // the policy that runs is not the one on the disk: it does not know the type
 		return nil
 	}
 	return err

@@ -20,7 +20,7 @@ func Portable(fd int) (map[string][]byte, error) {
 		return nil, err
 	}
 	var out map[string][]byte
-	for attr := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+	for _, attr := range list {
 		if !portable(attr) {
 			continue
 		}
@@ -38,8 +38,7 @@ func Portable(fd int) (map[string][]byte, error) {
 // the inode. Trusted ones are the kernel's own, such as overlay's and an ACL once more on XFS
 // (fs/xfs/xfs_xattr.c), or nobody's whom our units could do it for, which lack CAP_SYS_ADMIN.
 func portable(attr string) bool {
-	return attr != "" && attr != "security.ima" && attr != "security.evm" &&
-		!strings.HasPrefix(attr, "trusted.")
+	return attr != "security.ima" && attr != "security.evm" && !strings.HasPrefix(attr, "trusted.")
 }
 
 // attribute reads one value; false where it is gone or not for us to see.
@@ -93,10 +92,10 @@ func CopyLabels(dir int, base string, to int) error {
 	}
 	defer unix.Close(from)
 	list, err := attributes(from)
-	if err != nil || list == "" {
+	if err != nil {
 		return err
 	}
-	for attr := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+	for _, attr := range list {
 		if attr != "security.selinux" && !strings.HasPrefix(attr, "user.") {
 			continue
 		}
@@ -115,16 +114,16 @@ func CopyLabels(dir int, base string, to int) error {
 	return nil
 }
 
-// attributes lists the names of a file's extended attributes, each ended by NUL.
-func attributes(fd int) (string, error) {
+// attributes lists the names of a file's extended attributes.
+func attributes(fd int) ([]string, error) {
 	n, err := unix.Flistxattr(fd, nil)
 	if errors.Is(err, unix.ENOTSUP) || n == 0 && err == nil {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	buf := make([]byte, n+1024)
 	n, err = unix.Flistxattr(fd, buf)
-	return string(buf[:max(n, 0)]), err
+	return strings.FieldsFunc(string(buf[:max(n, 0)]), func(r rune) bool { return r == 0 }), err // each ends with NUL
 }
