@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -14,8 +15,7 @@ import (
 // Diagnosis is a program that shows something of this host and changes nothing.
 type Diagnosis struct {
 	Name         string // of what it shows: "ip-route"
-	program      string
-	args         []string
+	command      string
 	loadsNothing func() bool // that it makes the kernel load nothing; nil: it never does
 }
 
@@ -27,29 +27,24 @@ func Diagnoses() []Diagnosis {
 	units := []string{"netwright-agent.service", "netwright-recover.service", "netwright-undo.service"}
 	around := append([]string{"kubelet.service", "containerd.service", "crio.service", "systemd-networkd.service",
 		"NetworkManager.service", "firewalld.service"}, units...)
-	journal := []string{"--no-pager", "--output=short-precise", "--lines=4000", "--boot=0"}
-	for _, u := range units {
-		journal = append(journal, "--unit="+u)
-	}
 	// Not with Environment= and the like: they may hold secrets.
 	shown := "--property=Id,LoadState,ActiveState,SubState,Result,UnitFileState,FragmentPath,DropInPaths,NRestarts,ExecMainStatus,ExecMainStartTimestamp," +
-		"StatusText,ConditionResult,ConditionTimestamp,StateChangeTimestamp,NeedDaemonReload,MemoryCurrent,CPUUsageNSec,Job"
+		"StatusText,ConditionResult,ConditionTimestamp,StateChangeTimestamp,NeedDaemonReload,MemoryCurrent,CPUUsageNSec,Job "
 	return []Diagnosis{
-		{"ip-link", "ip", []string{"-d", "link", "show"}, nil},
-		{"ip-address", "ip", []string{"address", "show"}, nil},
-		{"ip-route", "ip", []string{"-4", "route", "show", "table", "all"}, nil},
-		{"ip-route6", "ip", []string{"-6", "route", "show", "table", "all"}, nil},
-		{"ip-rule", "ip", []string{"-4", "rule", "show"}, nil},
-		{"ip-rule6", "ip", []string{"-6", "rule", "show"}, nil},
-		{"ip-neigh", "ip", []string{"neigh", "show"}, nil},
-		{"nft", "nft", []string{"list", "ruleset"}, nft},
-		{"iptables-save", legacySave("iptables"), nil, func() bool { return hasTables("/proc/net/ip_tables_names") }},
-		{"ip6tables-save", legacySave("ip6tables"), nil,
-			func() bool { return hasTables("/proc/net/ip6_tables_names") }},
-		{"systemctl-show", "systemctl", append([]string{"show", "--no-pager", shown}, around...), nil},
-		{"systemctl-failed", "systemctl", []string{"list-units", "--failed", "--no-pager", "--no-legend", "--plain"},
-			nil},
-		{"journal", "journalctl", journal, nil},
+		{"ip-link", "ip -d link show", nil},
+		{"ip-address", "ip address show", nil},
+		{"ip-route", "ip -4 route show table all", nil},
+		{"ip-route6", "ip -6 route show table all", nil},
+		{"ip-rule", "ip -4 rule show", nil},
+		{"ip-rule6", "ip -6 rule show", nil},
+		{"ip-neigh", "ip neigh show", nil},
+		{"nft", "nft list ruleset", nft},
+		{"iptables-save", legacySave("iptables"), func() bool { return hasTables("/proc/net/ip_tables_names") }},
+		{"ip6tables-save", legacySave("ip6tables"), func() bool { return hasTables("/proc/net/ip6_tables_names") }},
+		{"systemctl-show", "systemctl show --no-pager " + shown + strings.Join(around, " "), nil},
+		{"systemctl-failed", "systemctl list-units --failed --no-pager --no-legend --plain", nil},
+		{"journal", "journalctl --no-pager --output=short-precise --lines=4000 --boot=0 --unit=" +
+			strings.Join(units, " --unit="), nil},
 	}
 }
 
@@ -75,6 +70,7 @@ func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, m
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)
 	}
 	env := append(os.Environ(), "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0", "DBUS_SESSION_BUS_ADDRESS=")
+	words := strings.Fields(d.command)
 	return sys.RunLive(ctx, l.opt.live(),
-		sys.Command{Path: d.program, Args: d.args, Env: env, Timeout: limit, Max: most})
+		sys.Command{Path: words[0], Args: words[1:], Env: env, Timeout: limit, Max: most})
 }
