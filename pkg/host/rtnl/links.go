@@ -25,7 +25,7 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 		var out []Link
 		var of []member
 		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, LinkQuestion(), func(m []byte) {
-			l, master := decodeLink(m)
+			l, master := DecodeLink(m)
 			if master != 0 {
 				of = append(of, member{len(out), master})
 			}
@@ -69,7 +69,7 @@ func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err erro
 	ask := append(LinkQuestion(), name...)
 	binary.NativeEndian.PutUint32(ask[4:], uint32(index))
 	err = n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_ACK, ask, func(m []byte) {
-		out, master = decodeLink(m)
+		out, master = DecodeLink(m)
 	})
 	return out, master, err
 }
@@ -97,8 +97,8 @@ func (n *Reader) names(ctx context.Context) (map[int]string, error) {
 	return NamesOf(links), err
 }
 
-// decodeLink reads the kernel's message of a link, and the index of its master, 0 without one.
-func decodeLink(m []byte) (l Link, master int) {
+// DecodeLink reads the kernel's message of a link, and the index of its master, 0 without one.
+func DecodeLink(m []byte) (l Link, master int) {
 	if len(m) < unix.SizeofIfInfomsg {
 		return l, 0
 	}

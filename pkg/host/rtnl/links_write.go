@@ -31,16 +31,11 @@ func (w *Writer) AddLink(ctx context.Context, want Link) error {
 		// made with another one, and then set.
 		attrs.MTU = want.MTU - 1
 	}
-	var l netlink.Link
-	switch want.Kind {
-	case "bridge":
-		l = &netlink.Bridge{LinkAttrs: attrs}
-	case "dummy":
-		l = &netlink.Dummy{LinkAttrs: attrs}
-	default:
+	if !slices.Contains([]string{"bridge", "dummy"}, want.Kind) {
 		return fmt.Errorf("make link %s: kind %q is not one that can be made here (bridge, dummy)", want.Name,
 			want.Kind)
 	}
+	l := &netlink.GenericLink{LinkAttrs: attrs, LinkType: want.Kind}
 	if err := rt.LinkAdd(l); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			return fmt.Errorf("make link %s: this kernel has no links of kind %s: load its module or install the "+
