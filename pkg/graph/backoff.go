@@ -8,8 +8,8 @@ import (
 // Backoff says how often and how soon a visit that ended with a transient error is made again. The
 // zero value: never.
 type Backoff struct {
-	First    time.Duration // pause after the first attempt; each further one is twice as long. 0: 200 ms
-	Max      time.Duration // no pause is longer. 0: 30 s
+	First    time.Duration // pause after the first attempt; each further one is twice as long
+	Max      time.Duration // no pause is longer
 	Attempts int           // visits of one node in all; 0 and 1: no second one
 	// Rand returns a number in [0, 1), and draws the pause between half of its length and all of
 	// it, so that what failed together does not come back together. Run calls it from one goroutine
@@ -19,17 +19,10 @@ type Backoff struct {
 
 // pause is how long to wait after the given attempt, counted from 1.
 func (b Backoff) pause(attempt int) time.Duration {
-	pause, longest := b.First, b.Max
-	if pause <= 0 {
-		pause = 200 * time.Millisecond
+	pause := min(b.First, b.Max)
+	for range attempt - 1 {
+		pause += min(pause, b.Max-pause) // twice as long, and never past the longest, so that it cannot overflow
 	}
-	if longest <= 0 {
-		longest = 30 * time.Second
-	}
-	for i := 1; i < attempt && pause < longest; i++ {
-		pause += min(pause, longest-pause) // twice as long, and never past the longest, so that it cannot overflow
-	}
-	pause = min(pause, longest)
 	draw := b.Rand
 	if draw == nil {
 		draw = rand.Float64

@@ -165,7 +165,7 @@ func TestHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		Run(t.Context(), build(t, "a:1\nb:1 a:1\nc:1\nz:1 @late\nz:2 @late"), RunOptions{
 			Limit:   1,
-			Retry:   Backoff{First: 2 * time.Second, Attempts: 2, Rand: func() float64 { return 0 }},
+			Retry:   Backoff{First: 2 * time.Second, Max: time.Minute, Attempts: 2, Rand: func() float64 { return 0 }},
 			OnStart: func(n Node) { note("start %s", name(n)) },
 			OnRetry: func(n Node, attempts int, err error, pause time.Duration) {
 				note("retry %s after %d: %v, in %s", name(n), attempts, err, pause)
