@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -26,13 +24,7 @@ type Login struct {
 var ErrNoLogin = errors.New("it was not started from a login")
 
 // Uptime is the time since the boot, with that in which the machine slept. Nobody sets this clock.
-func Uptime() time.Duration {
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil { // the kernel has it since 2.6.39
-		return 0
-	}
-	return time.Duration(now.Nano())
-}
+func Uptime() time.Duration { return sys.Uptime() }
 
 // LoginOf finds the login that a process belongs to. [ErrNoLogin]: there is none.
 //
@@ -83,8 +75,7 @@ func loginByParents(pid int, look func(pid int) (sys.Stat, error)) (login Login,
 		if a.Parent == 1 {
 			break
 		}
-		began := time.Duration(a.Started) * time.Second / sys.Ticks
-		login = Login{Name: fmt.Sprintf("%s (pid %d)", a.Name, pid), Began: began}
+		login = Login{Name: fmt.Sprintf("%s (pid %d)", a.Name, pid), Began: a.Began()}
 		pid = a.Parent
 	}
 	if login.Name == "" {

@@ -50,7 +50,7 @@ func TestLoginByParents(t *testing.T) {
 			if _, err := fmt.Sscanf(c.chain[i], "%s %d", &program, &seconds); err != nil {
 				return sys.Stat{}, err
 			}
-			a := sys.Stat{Name: program, Parent: pid + 1, Started: uint64(seconds) * sys.Ticks}
+			a := sys.Stat{Name: program, Parent: pid + 1, Started: uint64(seconds) * 100}
 			if i == len(c.chain)-1 {
 				a.Parent = 1
 			} else if c.chain[i+1] == "outside" {
@@ -80,7 +80,7 @@ func TestStatOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	age := Uptime() - time.Duration(self.Started)*time.Second/sys.Ticks
+	age := Uptime() - self.Began()
 	if self.Parent != os.Getppid() || self.State != "R" && self.State != "S" || age < 0 || age > time.Hour || self.Name == "" {
 		t.Errorf("%+v, %s old; the parent is %d", self, age, os.Getppid())
 	}

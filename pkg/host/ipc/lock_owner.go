@@ -37,9 +37,7 @@ func ownerOf(pid int) LockOwner {
 		h.Command = commandLine(line)
 	}
 	if stat, err := sys.StatOf(pid); err == nil {
-		if booted := bootTime(); booted > 0 {
-			h.Since = time.Unix(booted+int64(stat.Started/sys.Ticks), 0)
-		}
+		h.Since = time.Now().Add(stat.Began() - sys.Uptime()).Round(time.Second)
 	}
 	return h
 }
@@ -57,19 +55,4 @@ func commandLine(args []byte) string {
 		return string(line[:most]) + " …"
 	}
 	return strings.TrimSpace(text)
-}
-
-// bootTime is when the machine was started, in seconds of the epoch; 0 if that is not said.
-func bootTime() int64 {
-	stat, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(stat)) {
-		if text, ok := strings.CutPrefix(line, "btime "); ok {
-			seconds, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64) // 0 if it is none
-			return seconds
-		}
-	}
-	return 0
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sleep waits, and says whether ctx let it.
@@ -39,6 +41,9 @@ type Stat struct {
 	Started uint64 // clock ticks after the boot
 }
 
+// Began is when it was started, after the boot, as [Uptime] counts.
+func (s Stat) Began() time.Duration { return time.Duration(s.Started) * time.Second / Ticks }
+
 // StatOf reads that of a process.
 func StatOf(pid int) (s Stat, err error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -60,6 +65,14 @@ func StatOf(pid int) (s Stat, err error) {
 	return s, err
 }
 
-// Ticks are those of a second, as procfs counts them for every program (USER_HZ):
-// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+// Ticks are those of a second, as the kernel counts them for every program (USER_HZ).
 const Ticks = 100
+
+// Uptime is the time since the boot, with that in which the machine slept. Nobody sets this clock.
+func Uptime() time.Duration {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil { // the kernel has it since 2.6.39
+		return 0
+	}
+	return time.Duration(now.Nano())
+}

@@ -67,25 +67,20 @@ func Run(ctx context.Context, c Command) ([]byte, error) {
 // FindProgram looks in PATH and where a service's PATH may not reach.
 func FindProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
-	if err == nil || strings.Contains(name, "/") {
-		return path, wrapLook(name, err)
-	}
-	for _, dir := range []string{"/usr/local/sbin/", "/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/"} {
-		if path, err := exec.LookPath(dir + name); err == nil {
-			return path, nil
+	if err != nil && !strings.Contains(name, "/") {
+		for _, dir := range []string{"/usr/local/sbin/", "/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/"} {
+			if path, err := exec.LookPath(dir + name); err == nil {
+				return path, nil
+			}
 		}
 	}
-	return "", wrapLook(name, err)
-}
-
-func wrapLook(name string, err error) error {
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("find %s: it is not installed: %w", name, err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		err = fmt.Errorf("find %s: it is not installed: %w", name, err)
+	case err != nil:
+		err = fmt.Errorf("find %s: %w", name, err)
 	}
-	if err != nil {
-		return fmt.Errorf("find %s: %w", name, err)
-	}
-	return nil
+	return path, err
 }
 
 // bounded keeps the first or the last bytes written to it and drops the rest.
