@@ -197,8 +197,8 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err == nil {
 		var older error // systemd is: the timer alone undoes
 		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone",
-			makerFile); older != nil && s.Log != nil {
-			s.Log.Debug("if this process is killed the timer undoes", zap.Error(older))
+			makerFile); older != nil {
+			s.log().Debug("if this process is killed the timer undoes", zap.Error(older))
 		}
 	}
 	if err == nil || errors.Is(err, host.ErrNoLiveState) {
@@ -207,10 +207,8 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err != nil {
 		return c.notArmed(ctx, err)
 	}
-	if s.Log != nil {
-		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window),
-			zap.Int64("generation", j.Generation))
-	}
+	s.log().Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window),
+		zap.Int64("generation", j.Generation))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -38,6 +39,9 @@ type Settings struct {
 	CachesCopy bool
 	Log        *zap.Logger
 }
+
+// log is the log, or one that drops all.
+func (s Settings) log() *zap.Logger { return cmp.Or(s.Log, zap.NewNop()) }
 
 func (s Settings) prober(h *host.Host) probe.Prober { return probe.Prober{Host: h, Means: s.Means} }
 

@@ -47,10 +47,8 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("have the change await its confirmation: %w", err)
 	}
-	if log := c.settings.Log; log != nil {
-		log.Warn("the change awaits its confirmation", zap.Int64("generation", j.Generation),
-			zap.Time("until", a.Until()), zap.String("by", a.By))
-	}
+	c.settings.log().Warn("the change awaits its confirmation", zap.Int64("generation", j.Generation),
+		zap.Time("until", a.Until()), zap.String("by", a.By))
 	return nil
 }
 
@@ -78,7 +76,7 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	if j == nil {
 		return nil, ErrNothingAwaits
 	}
-	err = j.confirm(ctx, h, j.Awaits.WatchUS, "", nil)
+	err = j.confirm(ctx, h, j.Awaits.WatchUS, "", zap.NewNop())
 	if still, unread := Pending(h.Live.Files); still != nil || unread != nil {
 		return nil, errors.Join(err, unread)
 	}

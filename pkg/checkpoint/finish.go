@@ -59,12 +59,10 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	}
 	if len(failed) == 0 && run == nil {
 		j.cachesCopy = s.CachesCopy
-		if err := j.confirm(ctx, h, c.watchUntil(), c.program, s.Log); err != nil {
+		if err := j.confirm(ctx, h, c.watchUntil(), c.program, s.log()); err != nil {
 			return err
 		}
-		if s.Log != nil {
-			s.Log.Info("checkpoint passed", zap.Any("probes", j.Proof().Probes))
-		}
+		s.log().Info("checkpoint passed", zap.Any("probes", j.Proof().Probes))
 		return nil
 	}
 	why := failed.String()
@@ -135,7 +133,7 @@ func (j *Journal) leave(
 			return true, nil
 		}
 	}
-	if err != nil && !errors.Is(err, host.ErrNoLiveState) && log != nil {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		log.Warn("nobody watches what hooks do from now on", zap.Error(err))
 	}
 	return false, j.disarm(ctx, h)

@@ -64,9 +64,7 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 	if j == nil || err != nil {
 		return nil, err
 	}
-	if s.Log != nil {
-		s.Log.Warn("a change was not confirmed and is undone", zap.Int64("generation", j.Generation))
-	}
+	s.log().Warn("a change was not confirmed and is undone", zap.Int64("generation", j.Generation))
 	var failed probe.Failures
 	if err := j.endMaker(ctx, h); err != nil {
 		return nil, err
@@ -156,12 +154,10 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 		until = 0 // there is nothing to be lost
 	}
 	if err == nil {
-		_, err = j.leave(ctx, h, until, "", s.Log)
+		_, err = j.leave(ctx, h, until, "", s.log())
 	}
-	if s.Log != nil {
-		s.Log.Error("the change was undone", zap.Int64("generation", v.Generation), zap.Bool("bad", v.Bad),
-			zap.String("why", why), zap.Error(err))
-	}
+	s.log().Error("the change was undone", zap.Int64("generation", v.Generation), zap.Bool("bad", v.Bad),
+		zap.String("why", why), zap.Error(err))
 	return v, err
 }
 

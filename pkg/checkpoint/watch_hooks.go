@@ -251,10 +251,8 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 	if err := w.rearm(ctx, h); err != nil {
 		return false, err
 	}
-	if s.Log != nil {
-		s.Log.Warn("the node lost its gateway and its store after a hook was started; the change is undone",
-			zap.Int64("generation", j.Generation))
-	}
+	s.log().Warn("the node lost its gateway and its store after a hook was started; the change is undone",
+		zap.Int64("generation", j.Generation))
 	_, err = j.undo(ctx, h, s, failed, failed.String())
 	return true, err
 }

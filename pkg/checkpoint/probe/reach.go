@@ -46,14 +46,11 @@ const maxLocal = 4
 // Reach takes down how the node is reached now: by the links of its default routes, or where
 // there are none, by those that a neighbour is on. passed are the probes that pass.
 func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) {
-	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
+	o, err := n.Host.Live.Net.Overview(ctx)
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
 	}
-	addresses, err := n.Host.Live.Net.Addresses(ctx, "")
-	if err != nil {
-		return r, fmt.Errorf("look how the node is reached: %w", err)
-	}
+	routes, addresses := o.Defaults, o.Addresses
 	links := map[string]bool{}
 	for _, route := range routes {
 		links[route.Link] = true
@@ -109,33 +106,24 @@ func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
 
 // amiss says what of the reach is not there now; nil if the node is reached as it was.
 func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
-	h := n.Host
-	links, err := h.Live.Net.Links(ctx)
+	now, err := n.Host.Live.Net.Overview(ctx)
 	if err != nil {
-		return Failures{{"links", err}}
-	}
-	addresses, err := h.Live.Net.Addresses(ctx, "")
-	if err != nil {
-		return Failures{{"addresses", err}}
-	}
-	routes, err := h.Live.Net.DefaultRoutes(ctx)
-	if err != nil {
-		return Failures{{"routes", err}}
+		return Failures{{"network", err}}
 	}
 	up := func(name string) bool {
-		return slices.ContainsFunc(links, func(l rtnl.Link) bool {
+		return slices.ContainsFunc(now.Links, func(l rtnl.Link) bool {
 			return l.Name == name && l.Up && l.Running
 		})
 	}
 	for _, want := range r.Addresses {
-		there := func(a rtnl.Address) bool { return want.is(a, routes) && up(a.Link) }
-		if !slices.ContainsFunc(addresses, there) {
+		there := func(a rtnl.Address) bool { return want.is(a, now.Defaults) && up(a.Link) }
+		if !slices.ContainsFunc(now.Addresses, there) {
 			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
 			failed = append(failed, FailedProbe{p, errors.New("no link that is up has it")})
 		}
 	}
 	failed = append(failed, n.Attempt(ctx, r.Managed)...)
-	failed = append(failed, r.silent(ctx, n, routes)...)
+	failed = append(failed, r.silent(ctx, n, now.Defaults)...)
 	if r.TCP {
 		if err := askTCP(ctx); err != nil {
 			failed = append(failed, FailedProbe{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
