@@ -33,3 +33,25 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 		}
 	}
 }
+
+// A file goes onto the file system that fstab names for its directory, and not below a mount that
+// is still to come: what waits says which mount. One that is not mounted at boot holds nothing up.
+// The line that keeps it: pkg/reconcile/changes/preflight.go, unmounted.
+func TestAMountThatIsToComeIsAwaited(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newStore(t, bridgeSpec+"  fileAssets:\n"+assetFile("/srv/late/deep/motd", "late\n")+assetFile("/srv/by-hand/motd", "by hand\n"), nil)
+	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
+	s.write(t, path, text)
+	const fstab = "10.77.0.99:/late /srv/late nfs nofail,x-systemd.mount-timeout=1s 0 0\n10.77.0.99:/x /srv/by-hand nfs noauto 0 0\n"
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Degraded: true, Files: map[string]string{"/etc/fstab": fstab}}))
+	once := func() string { return n.Run(ctx, "netwright", "--once").Stdout } // there are no plugins to be had
+	if said := once(); !strings.Contains(said, "waiting for /srv/late to be mounted") {
+		t.Errorf("it says\n%s", said)
+	}
+	n.Shell(ctx, "test ! -e /srv/late/deep && cat /srv/by-hand/motd && mkdir -p /srv/late && mount -t tmpfs none /srv/late")
+	if said := once(); strings.Contains(said, "to be mounted") {
+		t.Errorf("once it is mounted it says\n%s", said)
+	}
+	n.Shell(ctx, "cat /srv/late/deep/motd; umount /srv/late; test ! -e /srv/late/deep")
+}

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"errors"
+	"fmt"
 	"path"
 	"slices"
 
@@ -11,8 +13,8 @@ import (
 )
 
 // preflight says why a change cannot be made: a path of it leads through a link that is not
-// followed, is held by its file system, or has no room there. That fails before anything of the
-// path is taken down, and this one task alone.
+// followed, is held by its file system, has no room there, or its file system is still to come.
+// That fails, or waits, before anything of the path is taken down, and this one task alone.
 func preflight(v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		file := tasks.FileOf(it.Key)
@@ -26,11 +28,41 @@ func preflight(v host.View, t tasks.Task, c *tasks.Change) error {
 		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotApplicable != "" || it.Key.Kind() == tasks.KindMount {
 			continue
 		}
+		if dir := unmounted(v, file); dir != "" {
+			return graph.Wait(fmt.Sprintf("%s to be mounted, which it is to be at boot: `systemctl status %s` says why it "+
+				"is not", dir, tasks.MountUnit(dir)))
+		}
 		if err := v.Files.Writable(file, newBytes(c, it)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unmounted is the directory above a path, or the path, that systemd mounts at boot and that is not
+// mounted: what is put there now is hidden once it is. "": there is none. Systemd makes units of
+// fstab.
+func unmounted(v host.View, name string) string {
+	for dir := name; dir != "/"; dir = path.Dir(dir) {
+		for _, at := range mountsOfBoot {
+			if _, err := v.Files.Lstat(at + tasks.MountUnit(dir)); err != nil {
+				continue
+			}
+			if _, err := v.Kernel.Mounted(dir); errors.Is(err, host.ErrNotExist) {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// mountsOfBoot are where the units are linked of what is mounted at boot, by fstab or by a unit
+// that is enabled. https://www.freedesktop.org/software/systemd/man/systemd-fstab-generator.html
+var mountsOfBoot = []string{
+	"/run/systemd/generator/local-fs.target.requires/", "/run/systemd/generator/local-fs.target.wants/",
+	"/run/systemd/generator/remote-fs.target.requires/", "/run/systemd/generator/remote-fs.target.wants/",
+	"/etc/systemd/system/local-fs.target.requires/", "/etc/systemd/system/local-fs.target.wants/",
+	"/etc/systemd/system/remote-fs.target.requires/", "/etc/systemd/system/remote-fs.target.wants/",
 }
 
 // newBytes is how much an item writes; less than 0: nothing but an owner or a mode.
