@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
@@ -195,6 +196,8 @@ func (r *resetting) decide(
 	changed := r.ownership.Altered(ctx, v, e, live)
 	ours := !changed || r.ownership.Changed != ""
 	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
+	pods := tasks.Shared(e.Key) ||
+		slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(v.Facts.Runtime.Name)))
 	holds, err := ownership.UsedBy(ctx, v, r.led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
@@ -219,6 +222,7 @@ func (r *resetting) decide(
 			*gone = append(*gone, tasks.Removal{
 				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it",
 				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),
+				Pods: pods,
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
@@ -243,6 +247,7 @@ func (r *resetting) decide(
 			stays(err.Error())
 			return nil
 		}
+		task.Pods = pods
 		*back = append(*back, task)
 	}
 	return nil

@@ -36,6 +36,8 @@ type Removal struct {
 	Links []string
 	// Confs, set for a CNI conf, says what must not be broken by its going.
 	Confs *ConfRemoval
+	// Pods says that it stays while pods live: see [awaitPods].
+	Pods bool
 }
 
 // ConfRemoval keeps a CNI directory from being left without a conf while pods live.
@@ -135,6 +137,9 @@ func (t Removal) hasOthers(v host.View) (bool, error) {
 
 // inUse waits while pods use what would go.
 func (t Removal) inUse(ctx context.Context, v host.View) error {
+	if t.Pods {
+		return awaitPods(v)
+	}
 	if t.Confs != nil {
 		return t.Confs.check(v)
 	}
@@ -168,13 +173,27 @@ func (g ConfRemoval) check(v host.View) error {
 	if left || g.Replaced {
 		return nil
 	}
-	pod, err := podSign(v, "/var/lib/cni/results", netnsDir)
+	pod, err := livingPod(v)
 	if err != nil || pod == "" {
 		return err
 	}
 	return graph.Wait(fmt.Sprintf("another CNI conf in %s: pods live here (%s), and without a conf the runtime could "+
 		"not even remove them", g.Dir, pod))
 }
+
+// awaitPods waits while pods live: what goes, or is as it was again, they need to send, or their
+// runtime to find the plugins that remove them.
+func awaitPods(v host.View) error {
+	pod, err := livingPod(v)
+	if err != nil || pod == "" {
+		return err
+	}
+	return graph.Wait(fmt.Sprintf("the pods of this node (%s): they send by it, or their runtime removes them by it: "+
+		"drain the node or delete its pods", pod))
+}
+
+// livingPod is a trace of a pod that lives; "": none does.
+func livingPod(v host.View) (string, error) { return podSign(v, "/var/lib/cni/results", netnsDir) }
 
 // podSign is a trace of a living pod in one of the directories, or "": what a runtime keeps of the
 // pods that it attached, or their namespaces.
@@ -229,6 +248,8 @@ type Restoration struct {
 	To       Baseline
 	// Disruption is what it may interrupt, by [RevertCosts].
 	Disruption Disruption
+	// Pods says that it stays while pods live: see [awaitPods].
+	Pods bool
 }
 
 var (
@@ -253,6 +274,11 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	if right {
 		return nil, nil
+	}
+	if t.Pods {
+		if err := awaitPods(v); err != nil {
+			return nil, err
+		}
 	}
 	live, err := t.Restorer.Live(ctx, v)
 	if err != nil {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -149,6 +150,40 @@ func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 		}
 		if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
 			t.Errorf("%q: a dry run after it exits %d\n%s%s", cni, res.Code, res.Stdout, res.Stderr)
+		}
+	}
+}
+
+// A reset leaves containerd its directories while pods live: by them it finds what removes those.
+// The lines that hold it: pkg/tasks/removal.go, awaitPods; pkg/reset/reset.go, decide.
+func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster,
+		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {binDir: /srv/cni/bin, confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)))
+	pause := map[string]string{"/srv/pause.tar": pauseImage(t)}
+	two := containerd2(t, imports+"[plugins.'io.containerd.cri.v1.runtime']\nrestrict_oom_score_adj = true\n"+
+		"[plugins.'io.containerd.cri.v1.images'.pinned_images]\nsandbox = 'localhost/pause:1'\n")
+	maps.Copy(two.Copies, pause)
+	for name, o := range map[string]node.Options{"containerd 2": two, "containerd 1": {Copies: pause}} {
+		n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", o))
+		n.Shell(ctx, "echo >/etc/resolv.conf; ctr -n k8s.io images import /srv/pause.tar")
+		n.Must(ctx, "netwright", "--once")
+		pod := runPod(ctx, t, n, "pod-1", false)
+		if out := n.Must(ctx, "netwright", "reset"); !strings.Contains(out, "their runtime removes them by it") {
+			t.Errorf("%s: the reset does not wait for the pod:\n%s", name, out)
+		}
+		if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" {
+			t.Errorf("%s has %+v beside a pod", name, got)
+		}
+		if got := n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward"); got != "1\n" {
+			t.Errorf("%s: net.ipv4.ip_forward is %s beside a pod", name, got)
+		}
+		removePod(ctx, t, n, pod)
+		n.Must(ctx, "netwright", "reset")
+		if got := criCNI(ctx, t, n); got.ConfDir != "/etc/cni/net.d" || n.Run(ctx, "test", "-e", "/srv/cni").Code == 0 {
+			t.Errorf("%s has %+v without a pod", name, got)
 		}
 	}
 }
