@@ -92,23 +92,28 @@ func (g gatherer) withoutOurs(rt *RuntimeFacts, command unitCommand, read func(g
 	}
 }
 
-// runtimeKind is the runtime that kubelet's endpoint names, else the first one
-// that is there: by its socket, then by its unit.
+// runtimeKind is the runtime that kubelet's endpoint names, else the first one that is there: by
+// its socket, then by its unit. A kubelet that is told no endpoint does not reach CRI-O: it goes to
+// containerd's, and before 1.24 to docker.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/apis/config/v1beta1/defaults.go
 func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 	units := make([]systemd.UnitFile, len(runtimeKinds))
 	best, score := -1, 0
+	kubelet := &g.facts.Kubelet
 	for i, kind := range runtimeKinds {
 		unit, ok := g.unitFile("read the unit of "+kind.name, kind.unit)
 		units[i] = unit
 		points := 0
-		if ok && !unit.Masked {
+		switch {
+		case kind.namedBy(kubelet.RuntimeEndpoint):
+			points = 4
+		case (!ok || unit.Masked) && g.socket(kind) == "":
+		case kind.name == "cri-o" && kubelet.Unit != "" && kubelet.RuntimeEndpoint == "":
 			points = 1
-		}
-		if g.socket(kind) != "" {
-			points = 2
-		}
-		if kind.namedBy(g.facts.Kubelet.RuntimeEndpoint) {
+		case g.socket(kind) != "":
 			points = 3
+		default:
+			points = 2
 		}
 		if points > score {
 			best, score = i, points

@@ -147,6 +147,21 @@ func TestRuntimeFiles(t *testing.T) {
 			},
 			want: RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
 		},
+		"kubelet names none": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
+				"/lib/systemd/system/kubelet.service":    "[Service]\nExecStart=kubelet\n",
+			},
+			want: RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
+		},
+		"kubelet names none, and containerd is not there": {
+			files: map[string]string{
+				"/lib/systemd/system/crio.service":    "[Service]\nExecStart=/usr/bin/crio\n",
+				"/lib/systemd/system/kubelet.service": "[Service]\nExecStart=kubelet\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", From: "default"},
+		},
 		"docker": {
 			files: map[string]string{"/lib/systemd/system/docker.service": "[Service]\nExecStart=dockerd\n"},
 			want:  RuntimeFacts{Name: "docker"},
