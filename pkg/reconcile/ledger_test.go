@@ -370,20 +370,22 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/tasks/removal.go, check (of ConfRemoval).
+// The lines that keep it: pkg/tasks/removal.go, check (of ConfRemoval) and livingPod.
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
-	root := t.TempDir()
-	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
-	mustConverge(t, root, conf)
-	hostroot.Put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
-	p := mustConverge(t, root)
-	if !hostroot.There(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in /etc/cni/net.d: pods live here") {
-		t.Errorf("the conf is there: %v\n%s", hostroot.There(root, conf.Path), said(p))
-	}
-	other := file("/etc/cni/net.d/20-y.conflist", `{"name":"y","plugins":[{"type":"ptp"}]}`)
-	mustConverge(t, root, other)
-	if hostroot.There(root, conf.Path) || !hostroot.There(root, other.Path) {
-		t.Error("the conf stayed although another one came")
+	for _, cache := range []string{"/var/lib/cni/results", "/var/lib/cni/cache/results"} { // the other is cri-dockerd's
+		root := t.TempDir()
+		conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
+		mustConverge(t, root, conf)
+		hostroot.Put(t, root, cache+"/x-pod-eth0", "{}")
+		p := mustConverge(t, root)
+		if !hostroot.There(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in /etc/cni/net.d: pods live here") {
+			t.Errorf("%s: the conf is there: %v\n%s", cache, hostroot.There(root, conf.Path), said(p))
+		}
+		other := file("/etc/cni/net.d/20-y.conflist", `{"name":"y","plugins":[{"type":"ptp"}]}`)
+		mustConverge(t, root, other)
+		if hostroot.There(root, conf.Path) || !hostroot.There(root, other.Path) {
+			t.Errorf("%s: the conf stayed although another one came", cache)
+		}
 	}
 }
 

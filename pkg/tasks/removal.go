@@ -192,8 +192,11 @@ func awaitPods(v host.View) error {
 		"drain the node or delete its pods", pod))
 }
 
-// livingPod is a trace of a pod that lives; "": none does.
-func livingPod(v host.View) (string, error) { return podSign(v, "/var/lib/cni/results", netnsDir) }
+// livingPod is a trace of a pod that lives; "": none does. kubelet with docker, and cri-dockerd,
+// have a cache of their own (--cni-cache-dir).
+func livingPod(v host.View) (string, error) {
+	return podSign(v, "/var/lib/cni/results", "/var/lib/cni/cache/results", netnsDir)
+}
 
 // podSign is a trace of a living pod in one of the directories, or "": what a runtime keeps of the
 // pods that it attached, or their namespaces.

@@ -2,11 +2,19 @@ package network
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
+
+// triesOthers says that who reads the confs goes on to the next where one is broken, or calls a
+// plugin that is not there. cri-dockerd does as kubelet did with docker.
+// https://github.com/Mirantis/cri-dockerd/blob/master/network/cni/cni.go (getDefaultCNINetwork)
+func (in Input) triesOthers() bool {
+	return in.DockerKubelet() || slices.Contains([]string{"cri-o", "docker"}, in.Facts.Runtime.Name)
+}
 
 // consumer is the libcni of who reads the confs here, by its release: go.mod of
 // https://github.com/containerd/containerd and https://github.com/kubernetes/kubernetes, and
@@ -18,7 +26,7 @@ func (in Input) consumer() tasks.Consumer {
 	}
 	rt := in.Facts.Runtime
 	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), LoadsPluginDir: true,
-		Validates: rt.Name == "cri-o", Network: rt.DefaultNetwork}
+		Validates: in.triesOthers(), Network: rt.DefaultNetwork}
 	switch {
 	case rt.Name != "containerd" || rt.From == "" || rt.MaxConfNum == 1:
 	case rt.MaxConfNum < 1: // all

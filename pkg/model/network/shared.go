@@ -89,7 +89,7 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 	return &tasks.WaitConf{
 		Network: in.Node.Networking.Name(), Writer: writer,
 		Dir: in.ConfDir, File: file, BinDirs: in.BinDirs,
-		FirstOnly: in.Facts.Runtime.Name != "cri-o" && !in.DockerKubelet(),
+		FirstOnly: !in.triesOthers(),
 		Consumer:  in.consumer(),
 	}
 }
