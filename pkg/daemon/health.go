@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
@@ -20,12 +21,16 @@ import (
 type health struct {
 	log  *zap.Logger
 	said map[string]string // by key, what was logged last
+	away map[string]bool   // what was said of the store since it gives no answer
 }
 
 // store notes why there are no newer documents, and with what the node goes on; nil: there is no
 // reason to complain.
 func (h *health) store(err error, d *desired.State) {
 	const key = "the configuration"
+	if h.away == nil || !graph.IsTransient(err) {
+		h.away = map[string]bool{}
+	}
 	if err == nil {
 		delete(h.said, theLastGood)
 		h.over(key)
@@ -35,9 +40,11 @@ func (h *health) store(err error, d *desired.State) {
 	if d != nil {
 		goingOn, h.said[theLastGood] = d.Effective(), d.Instead
 	}
-	if !h.news(key, err.Error()) {
+	words := report.Stable(err.Error())
+	if news := h.news(key, err.Error()); !news || h.away[words] { // who is away fails in several ways, in turn
 		return
 	}
+	h.away[words] = true
 	var documents *desired.DocumentError
 	if !errors.As(err, &documents) {
 		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.String("going on with", goingOn))

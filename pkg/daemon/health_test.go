@@ -6,6 +6,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/netwright/netwright/pkg/graph"
 )
 
 // What goes on is told once, although each message of it has another port, address or time; what is
@@ -29,6 +31,23 @@ func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 		h.store(errors.New(c.text), nil)
 		if n := log.FilterMessage("the configuration could not be loaded").Len(); n != c.told {
 			t.Errorf("%d messages after %q, want %d", n, c.text, c.told)
+		}
+	}
+}
+
+// A store that is away fails in several ways, in turn: each of them is told once, until it answers.
+// The line that keeps it: pkg/daemon/health.go, store (away).
+func TestAnOutageIsToldOnce(t *testing.T) {
+	core, log := observer.New(zap.InfoLevel)
+	h := health{log: zap.New(core), said: map[string]string{}}
+	reset, ended := graph.Transient(errors.New("read tcp 10.0.0.1:34822->52.1.2.3:443: read: connection reset by peer")), graph.Transient(errors.New("EOF"))
+	for i, c := range []struct {
+		err  error
+		told int
+	}{{reset, 1}, {ended, 2}, {reset, 2}, {ended, 2}, {errors.New("it is not signed"), 3}, {reset, 4}, {ended, 5}, {reset, 5}, {nil, 5}, {ended, 6}} {
+		h.store(c.err, nil)
+		if n := log.FilterMessage("the configuration could not be loaded").Len(); n != c.told {
+			t.Errorf("%d messages after %d, want %d", n, i, c.told)
 		}
 	}
 }
