@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 )
@@ -70,6 +71,23 @@ func TestABusyServerIsWaitedFor(t *testing.T) {
 	n, err := c.Node(t.Context(), "n")
 	if err != nil || fmt.Sprint(n.PodCIDRs) != "[10.1.0.0/24]" || asked.Load() != 3 {
 		t.Errorf("%+v, %v, after %d requests", n, err, asked.Load())
+	}
+}
+
+// A server that asks for more time than a request has is not waited for, and the error says that it
+// is busy, and for how long. The line that keeps it: bounded.go, asksForMore.
+func TestABusyServerIsNotWaitedForInVain(t *testing.T) {
+	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		var asked atomic.Int32
+		c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			w.Header().Set("Retry-After", "20")
+			say(w, code, `{"kind": "Status", "apiVersion": "v1", "code": 429, "reason": "TooManyRequests", "message": "later"}`)
+		})
+		_, err := c.Node(t.Context(), "n")
+		if !graph.IsTransient(err) || asked.Load() != 1 || RetryAfter(err) != 20*time.Second || strings.Contains(err.Error(), "no answer") {
+			t.Errorf("%d: %v after %d requests, leave it alone for %s", code, err, asked.Load(), RetryAfter(err))
+		}
 	}
 }
 
