@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
 
@@ -21,14 +20,10 @@ var linkSettings = []uint16{
 	unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE,
 }
 
-// span is a range of numbers of attributes in what a link has by its kind (IFLA_INFO_DATA), or by
-// that of its master.
-type span struct {
-	data        uint16
-	kind        string
-	first, last uint16
-}
+// spans are ranges of numbers of attributes, each with its first and its last one.
+type spans [][2]uint16
 
+// What a link has by its kind, and by that of its master.
 const (
 	ofLink = unix.IFLA_INFO_DATA
 	ofPort = unix.IFLA_INFO_SLAVE_DATA
@@ -36,29 +31,40 @@ const (
 
 // kindSettings are the attributes that the kernel takes, each by itself, of kinds whose data also
 // has what the kernel sets: timers, counters. Of any other kind all attributes are settings.
-var kindSettings = []span{
-	{ofLink, "bridge", unix.IFLA_BR_FORWARD_DELAY, unix.IFLA_BR_GROUP_FWD_MASK},
-	{ofLink, "bridge", unix.IFLA_BR_GROUP_ADDR, unix.IFLA_BR_GROUP_ADDR},
-	{ofLink, "bridge", unix.IFLA_BR_MCAST_ROUTER, unix.IFLA_BR_VLAN_DEFAULT_PVID},
-	{ofLink, "bridge", unix.IFLA_BR_VLAN_STATS_ENABLED, unix.IFLA_BR_MULTI_BOOLOPT},
-	{ofLink, "bridge", unix.IFLA_BR_FDB_MAX_LEARNED, unix.IFLA_BR_FDB_MAX_LEARNED},
-	{ofLink, "bond", unix.IFLA_BOND_MODE, unix.IFLA_BOND_MODE},
-	{ofLink, "bond", unix.IFLA_BOND_MIIMON, unix.IFLA_BOND_AD_SELECT},
-	{ofLink, "bond", unix.IFLA_BOND_AD_ACTOR_SYS_PRIO, unix.IFLA_BOND_COUPLED_CONTROL},
-	{ofLink, "vlan", unix.IFLA_VLAN_FLAGS, unix.IFLA_VLAN_INGRESS_QOS},
-	{ofLink, "macvlan", unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
-	{ofLink, "macvlan", unix.IFLA_MACVLAN_MACADDR_COUNT, unix.IFLA_MACVLAN_BC_QUEUE_LEN},
-	{ofLink, "macvtap", unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
-	{ofLink, "macvtap", unix.IFLA_MACVLAN_MACADDR_COUNT, unix.IFLA_MACVLAN_BC_QUEUE_LEN},
-	{ofLink, "ipvlan", unix.IFLA_IPVLAN_MODE, unix.IFLA_IPVLAN_FLAGS},
-	{ofPort, "bridge", unix.IFLA_BRPORT_PRIORITY, unix.IFLA_BRPORT_PROXYARP_WIFI},
-	{ofPort, "bridge", unix.IFLA_BRPORT_MULTICAST_ROUTER, unix.IFLA_BRPORT_BACKUP_PORT},
-	{ofPort, "bridge", unix.IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT, unix.IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT},
-	{ofPort, "bridge", unix.IFLA_BRPORT_LOCKED, unix.IFLA_BRPORT_MAB},
-	{ofPort, "bridge", unix.IFLA_BRPORT_MCAST_MAX_GROUPS, unix.IFLA_BRPORT_BACKUP_NHID},
-	{ofPort, "bond", unix.IFLA_BOND_SLAVE_QUEUE_ID, unix.IFLA_BOND_SLAVE_QUEUE_ID},
-	{ofPort, "bond", unix.IFLA_BOND_SLAVE_PRIO, unix.IFLA_BOND_SLAVE_PRIO},
+var kindSettings = map[uint16]map[string]spans{
+	ofLink: {
+		"bridge": {
+			{unix.IFLA_BR_FORWARD_DELAY, unix.IFLA_BR_GROUP_FWD_MASK}, {unix.IFLA_BR_GROUP_ADDR, unix.IFLA_BR_GROUP_ADDR},
+			{unix.IFLA_BR_MCAST_ROUTER, unix.IFLA_BR_VLAN_DEFAULT_PVID},
+			{unix.IFLA_BR_VLAN_STATS_ENABLED, unix.IFLA_BR_MULTI_BOOLOPT},
+			{unix.IFLA_BR_FDB_MAX_LEARNED, unix.IFLA_BR_FDB_MAX_LEARNED},
+		},
+		"bond": {
+			{unix.IFLA_BOND_MODE, unix.IFLA_BOND_MODE}, {unix.IFLA_BOND_MIIMON, unix.IFLA_BOND_AD_SELECT},
+			{unix.IFLA_BOND_AD_ACTOR_SYS_PRIO, unix.IFLA_BOND_COUPLED_CONTROL},
+		},
+		"vlan":    {{unix.IFLA_VLAN_FLAGS, unix.IFLA_VLAN_INGRESS_QOS}},
+		"macvlan": macvlanSettings,
+		"macvtap": macvlanSettings,
+		"ipvlan":  {{unix.IFLA_IPVLAN_MODE, unix.IFLA_IPVLAN_FLAGS}},
+	},
+	ofPort: {
+		"bridge": {
+			{unix.IFLA_BRPORT_PRIORITY, unix.IFLA_BRPORT_PROXYARP_WIFI},
+			{unix.IFLA_BRPORT_MULTICAST_ROUTER, unix.IFLA_BRPORT_BACKUP_PORT},
+			{unix.IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT, unix.IFLA_BRPORT_MCAST_EHT_HOSTS_LIMIT},
+			{unix.IFLA_BRPORT_LOCKED, unix.IFLA_BRPORT_MAB},
+			{unix.IFLA_BRPORT_MCAST_MAX_GROUPS, unix.IFLA_BRPORT_BACKUP_NHID},
+		},
+		"bond": {
+			{unix.IFLA_BOND_SLAVE_QUEUE_ID, unix.IFLA_BOND_SLAVE_QUEUE_ID},
+			{unix.IFLA_BOND_SLAVE_PRIO, unix.IFLA_BOND_SLAVE_PRIO},
+		},
+	},
 }
+
+var macvlanSettings = spans{{unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
+	{unix.IFLA_MACVLAN_MACADDR_COUNT, unix.IFLA_MACVLAN_BC_QUEUE_LEN}}
 
 // runningKinds are kinds of which the kernel tells counters, or what a program has open. Of one
 // that is not here Lost would say that its settings are not as they were.
@@ -123,15 +129,12 @@ func infoSettings(out, info []byte, ofKind, ofData uint16) []byte {
 		set(data)
 		return out
 	}
-	spans := slices.DeleteFunc(slices.Clone(kindSettings), func(s span) bool { return s.data != ofData || s.kind != name })
-	if len(spans) == 0 && !slices.Contains(runningKinds, name) {
-		spans = []span{{last: math.MaxUint16}}
-	}
+	some, listed := kindSettings[ofData][name]
+	all := !listed && !slices.Contains(runningKinds, name)
 	sys.EachAttribute(data, func(at uint16, whole, _ []byte) {
-		if !slices.ContainsFunc(spans, func(s span) bool { return s.first <= at && at <= s.last }) {
-			return
+		if all || slices.ContainsFunc(some, func(s [2]uint16) bool { return s[0] <= at && at <= s[1] }) {
+			set(taken(name, at, whole, data))
 		}
-		set(taken(name, at, whole, data))
 	})
 	return out
 }
