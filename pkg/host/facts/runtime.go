@@ -96,13 +96,11 @@ func (g gatherer) withoutOurs(rt *RuntimeFacts, command unitCommand, read func(g
 // its socket, then by its unit. A kubelet that is told no endpoint does not reach CRI-O: it goes to
 // containerd's, and before 1.24 to docker.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/apis/config/v1beta1/defaults.go
-func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
-	units := make([]systemd.UnitFile, len(runtimeKinds))
-	best, score := -1, 0
+func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
+	score := 0
 	kubelet := &g.facts.Kubelet
-	for i, kind := range runtimeKinds {
+	for _, kind := range runtimeKinds {
 		unit, ok := g.unitFile("read the unit of "+kind.name, kind.unit)
-		units[i] = unit
 		points := 0
 		switch {
 		case kind.namedBy(kubelet.RuntimeEndpoint):
@@ -116,13 +114,10 @@ func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 			points = 2
 		}
 		if points > score {
-			best, score = i, points
+			best, of, score = kind, unit, points
 		}
 	}
-	if best < 0 {
-		return runtimeKind{}, systemd.UnitFile{}
-	}
-	return runtimeKinds[best], units[best]
+	return best, of
 }
 
 // namedBy tells that an endpoint is the runtime's by its name, or that of its socket.

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // ServiceState is how far a service of the host may have a say in its network.
@@ -116,6 +118,8 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	return ServiceInstalled
 }
 
+var sharedLibrary = lazyregexp.New(`^libsystemd-shared-(\d+)`)
+
 // systemdVersion is the release that networkd is of, by the name of the library that all of systemd
 // shares; 0 where it has another name.
 func (g gatherer) systemdVersion() int {
@@ -127,16 +131,9 @@ func (g gatherer) systemdVersion() int {
 	for _, dir := range dirs {
 		names, _ := g.from.files.ReadDir(dir)
 		for _, name := range names {
-			rest, ok := strings.CutPrefix(name, "libsystemd-shared-")
-			if !ok {
-				continue
-			}
-			digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-			if digits < 0 {
-				digits = len(rest)
-			}
-			if n, err := strconv.Atoi(rest[:digits]); err == nil {
-				return n
+			if found := sharedLibrary().FindStringSubmatch(name); found != nil {
+				release, _ := strconv.Atoi(found[1]) // digits
+				return release
 			}
 		}
 	}
