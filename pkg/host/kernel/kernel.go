@@ -54,12 +54,13 @@ func (k *Reader) Sysctl(key string) (string, error) {
 	raw, err := sys.ReadKernelValue(k.sysctlFile(canonical))
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
-		return "", fmt.Errorf("read sysctl %s: %w", key, fs.ErrNotExist)
+		err = fs.ErrNotExist
 	case errors.Is(err, unix.EIO):
-		return "", fmt.Errorf("read sysctl %s: %w (%w)", key, ErrNoValue, err)
+		err = fmt.Errorf("%w (%w)", ErrNoValue, err)
 	case errors.Is(err, unix.EACCES) && k.onlyWritten(canonical):
-		return "", fmt.Errorf("read sysctl %s: %w", key, errOnlyWritten)
-	case err != nil:
+		err = errOnlyWritten
+	}
+	if err != nil {
 		return "", fmt.Errorf("read sysctl %s: %w", key, err)
 	}
 	return sys.FoldSpace(string(raw)), nil

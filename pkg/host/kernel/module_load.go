@@ -21,30 +21,33 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := w.loadModule(ctx, name); err != nil {
+		return fmt.Errorf("load module %s: %w", name, err)
+	}
+	return nil
+}
+
+func (w *Writer) loadModule(ctx context.Context, name string) error {
 	state, err := w.kernel.Module(name)
 	switch {
-	case err != nil:
-		return fmt.Errorf("load module %s: %w", name, err)
-	case state == ModuleLoaded || state == ModuleBuiltin:
-		return nil
+	case err != nil || state == ModuleLoaded || state == ModuleBuiltin:
+		return err
 	case !w.opt.Modules:
-		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there",
-			name)
+		return errors.New("modules belong to the host of this container or sandbox: load it there")
 	case state == ModuleMissing:
-		return fmt.Errorf("load module %s: %w", name, w.missingModule())
+		return w.missingModule()
 	}
 	by, err := w.modprobe(ctx, name)
 	if err != nil {
-		return fmt.Errorf("load module %s: %w", name, err)
+		return err
 	}
 	// modprobe@.service ignores modprobe's result: only the kernel knows.
 	switch state, err = w.kernel.Module(name); {
 	case err != nil:
-		return fmt.Errorf("load module %s: %w", name, err)
+		return err
 	case state != ModuleLoaded && state != ModuleBuiltin:
-		return fmt.Errorf("load module %s: %s ran and it is still not loaded: look for a blacklist in "+
-			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by,
-			name)
+		return fmt.Errorf("%s ran and it is still not loaded: look for a blacklist in "+
+			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", by, name)
 	}
 	sys.Changed(w.opt.Log, "module loaded", zap.String("module", name), zap.String("by", by))
 	return nil
