@@ -48,11 +48,11 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the unit is there before the program
 	}
-	if err != nil {
-		return fmt.Errorf("ask kubelet for its version: %w", err)
+	var out []byte
+	if err == nil {
+		out, err = sys.Run(ctx,
+			sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
 	}
-	out, err := sys.RunLive(ctx, h.opt.live(),
-		sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}

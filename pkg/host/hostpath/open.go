@@ -34,22 +34,18 @@ func (r Root) Open(name string, flags int) (int, error) {
 
 func (r Root) openIn(name string, flags int) (int, error) {
 	flags |= unix.O_CLOEXEC
-	fd, err := -1, error(nil)
-	if r.strict {
-		fd, _, err = r.Walk(name, flags)
-		return fd, err
+	if !r.strict && !r.image {
+		return OpenAt(unix.AT_FDCWD, name, flags, 0)
 	}
-	if !r.image {
-		err = Again(func() error { fd, err = unix.Open(name, flags, 0); return err })
-		return fd, err
+	fd, err := -1, error(unix.ENOSYS)
+	if !r.strict {
+		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		err = Again(func() error { fd, err = sys.Openat2(r.fd, name, &how); return err })
 	}
-	how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	err = Again(func() error { fd, err = sys.Openat2(r.fd, name, &how); return err })
 	// ENOSYS before Linux 5.6; EPERM from old seccomp profiles that do not know the call.
-	if err != unix.ENOSYS && err != unix.EPERM {
-		return fd, err
+	if err == unix.ENOSYS || err == unix.EPERM {
+		fd, _, err = r.Walk(name, flags)
 	}
-	fd, _, err = r.Walk(name, flags)
 	return fd, err
 }
 
