@@ -60,66 +60,43 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 	if err != nil {
 		return nil, err
 	}
-	begins := map[int]string{}
+	starts, builtin := map[int]string{}, map[int]bool{} // by where the first rule is, to which jumps lead
 	for hook, name := range ipHooks {
-		if info.ValidHooks&(1<<hook) != 0 {
-			begins[int(info.HookEntry[hook])] = strings.ToUpper(name)
+		if at := int(info.HookEntry[hook]); info.ValidHooks&(1<<hook) != 0 {
+			starts[at], builtin[at] = strings.ToUpper(name), true
 		}
 	}
-	heads := map[int]string{} // where jumps lead
 	for i, e := range list {
-		if e.chain != "" && i+1 < len(list) {
-			heads[list[i+1].at] = e.chain
+		if e.chain != "" && i+1 < len(list) { // the table's end is written as the last one
+			starts[list[i+1].at] = e.chain
 		}
 	}
 	var out []IPTChain
-	names, open := setNames{}, false
+	names := setNames{}
 	for i, e := range list {
-		if name, is := begins[e.at]; is {
-			out, open = append(out,
-				IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: name, Builtin: true}), true
+		if name, is := starts[e.at]; is {
+			out = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: name, Builtin: builtin[e.at]})
 		}
-		if e.chain != "" {
-			out, open = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: e.chain}), true
-			continue
-		}
-		if !open || f.ends(info, list, i, begins) {
-			continue
+		if len(out) == 0 || e.chain != "" || i+1 == len(list) || list[i+1].chain != "" || builtin[list[i+1].at] {
+			continue // it begins a chain, or ends one
 		}
 		rule, err := f.identity(e, names)
 		if err != nil {
 			return nil, err
 		}
 		if rule.Target = e.target; e.target == "" {
-			rule.Target = legacyTarget(e, heads)
+			rule.Target = legacyTarget(e, starts)
 		}
 		c := &out[len(out)-1]
 		rule.index = len(c.Rules)
 		c.Rules = append(c.Rules, rule)
 	}
-	if n := len(out); n > 0 && out[n-1].Name == legacyErrorTarget {
-		out = out[:n-1] // the table's end is written as a chain of that name
-	}
 	return out, nil
-}
-
-// ends says that an entry is the last of its chain.
-func (f legacyFamily) ends(info legacyInfo, list []legacyEntry, i int, begins map[int]string) bool {
-	for hook := range ipHooks {
-		if info.ValidHooks&(1<<hook) != 0 && int(info.Underflow[hook]) == list[i].at {
-			return true
-		}
-	}
-	if i+1 == len(list) {
-		return true
-	}
-	_, begin := begins[list[i+1].at]
-	return begin || list[i+1].chain != ""
 }
 
 // legacyTarget is a standard target in iptables' words. A rule without a
 // target goes on at the next entry, which is no chain's head.
-func legacyTarget(e legacyEntry, heads map[int]string) string {
+func legacyTarget(e legacyEntry, starts map[int]string) string {
 	switch e.verdict {
 	case legacyDrop:
 		return "DROP"
@@ -128,7 +105,7 @@ func legacyTarget(e legacyEntry, heads map[int]string) string {
 	case legacyReturn:
 		return "RETURN"
 	}
-	return heads[int(e.verdict)]
+	return starts[int(e.verdict)]
 }
 
 func (f legacyFamily) entries(blob []byte) (out []legacyEntry, err error) {
