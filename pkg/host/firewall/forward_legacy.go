@@ -100,35 +100,35 @@ func (f legacyFamily) tables() []string {
 // when the table grows meanwhile the kernel says EAGAIN. Any socket of the
 // family will do: a raw one, as iptables uses, would cost CAP_NET_RAW.
 func (f legacyFamily) read(table string) (legacyInfo, []byte, error) {
-	fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
-	if err != nil {
-		return legacyInfo{}, nil, fmt.Errorf("open a socket: %w", err)
-	}
-	defer func() { _ = unix.Close(fd) }()
 	for range sys.DumpTries {
-		head := make([]byte, binary.Size(legacyInfo{}))
-		copy(head, table)
-		if err := getsockopt(fd, f.level, legacyGetInfo, head); err != nil {
-			return legacyInfo{}, nil, err
-		}
 		var info legacyInfo
-		if _, err := binary.Decode(head, binary.NativeEndian, &info); err != nil {
-			return legacyInfo{}, nil, err
+		head := make([]byte, binary.Size(info))
+		copy(head, table)
+		err := socketOption(f.domain, f.level, legacyGetInfo, head)
+		if err == nil {
+			_, err = binary.Decode(head, binary.NativeEndian, &info)
+		}
+		if err != nil {
+			return info, nil, err
 		}
 		// struct ipt_get_entries: name, size, padding to 8 bytes, entries.
 		body := make([]byte, 40+info.Size)
 		copy(body, table)
 		binary.NativeEndian.PutUint32(body[32:], info.Size)
-		err := getsockopt(fd, f.level, legacyGetEntries, body)
-		if errors.Is(err, unix.EAGAIN) {
-			continue
+		if err = socketOption(f.domain, f.level, legacyGetEntries, body); !errors.Is(err, unix.EAGAIN) {
+			return info, body[40:], err
 		}
-		return info, body[40:], err
 	}
 	return legacyInfo{}, nil, unix.EAGAIN
 }
 
-func getsockopt(fd, level, option int, buf []byte) error {
+// socketOption reads an option of a socket of its own into buf, which also says what is asked for.
+func socketOption(domain, level, option int, buf []byte) error {
+	fd, err := unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
+	if err != nil {
+		return fmt.Errorf("open a socket: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
 	size := uint32(len(buf))
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size)), 0)

@@ -22,12 +22,12 @@ func (n *Reader) nftForward(ctx context.Context) ([]ForwardChain, error) {
 		}
 		var out []ForwardChain
 		for _, c := range chains {
-			family := tableFamily(c.family)
+			family := tableFamily(c.in.family)
 			if !slices.Contains(ipFamilies, family) || c.Hook != "forward" || c.Type != "filter" {
 				continue
 			}
-			found := ForwardChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Policy: c.Policy}
-			rules, err := s.rules(c.family, c.table, c.Name)
+			found := ForwardChain{Backend: BackendNFT, Family: family, Table: c.in.name, Name: c.Name, Policy: c.Policy}
+			rules, err := s.rules(c.in, c.Name)
 			if err != nil {
 				return nil, err
 			}

@@ -29,18 +29,14 @@ func (s setNames) name(data []byte) (string, error) {
 	if name, known := s[index]; known {
 		return name, nil
 	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
-	if err != nil {
-		return "", fmt.Errorf("open a socket for the names of ipsets: %w", err)
-	}
-	defer func() { _ = unix.Close(fd) }()
 	// struct ip_set_req_get_set: operation, protocol, then the number, over which the name is
 	// written.
 	request := make([]byte, ipsetRequestSize)
 	binary.NativeEndian.PutUint32(request, ipsetGetByIndex)
 	binary.NativeEndian.PutUint32(request[4:], ipsetProtocol)
 	binary.NativeEndian.PutUint16(request[8:], index)
-	if err = getsockopt(fd, unix.IPPROTO_IP, ipsetOption, request); errors.Is(err, unix.ENOPROTOOPT) {
+	err := socketOption(unix.AF_INET, unix.IPPROTO_IP, ipsetOption, request)
+	if errors.Is(err, unix.ENOPROTOOPT) {
 		return "", nil // no ip_set in this kernel any more
 	}
 	if err != nil {

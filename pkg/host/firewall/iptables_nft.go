@@ -38,18 +38,17 @@ func (n *Reader) nftChains(ctx context.Context, what string, in func(family, tab
 		var out []IPTChain
 		names, tables := setNames{}, map[nftTable]map[string][]rawRule{}
 		for _, c := range chains {
-			family := tableFamily(c.family)
-			if !in(family, c.table) {
+			family := tableFamily(c.in.family)
+			if !in(family, c.in.name) {
 				continue
 			}
-			table := nftTable{c.family, c.table}
-			if tables[table] == nil {
-				if tables[table], err = s.rulesByChain(table); err != nil {
+			if tables[c.in] == nil {
+				if tables[c.in], err = s.rulesByChain(c.in); err != nil {
 					return nil, err
 				}
 			}
-			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Builtin: c.Hook != ""}
-			for _, r := range tables[table][c.Name] {
+			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.in.name, Name: c.Name, Builtin: c.Hook != ""}
+			for _, r := range tables[c.in][c.Name] {
 				rule, err := iptRule(r, names)
 				if err != nil {
 					return nil, err

@@ -21,32 +21,29 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 	if !slices.Contains(ipFamilies, family) {
 		return Table{}, fmt.Errorf("read nft table %s: unknown family %q", name, family)
 	}
-	number := TableFamilies[family]
+	table := nftTable{TableFamilies[family], name}
 	found, err := readNFT(ctx, n, "nft table "+family+" "+name, func(s nftSocket) ([]Table, error) {
-		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, unix.NLM_F_ACK, number, textAttribute(unix.NFTA_TABLE_NAME, name))
+		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, unix.NLM_F_ACK, table.family, textAttribute(unix.NFTA_TABLE_NAME, name))
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		chains, err := s.chains(number)
+		chains, err := s.chains(table.family)
 		if err != nil {
 			return nil, err
 		}
-		rules, err := s.rules(number, name, "")
+		rules, err := s.rulesByChain(table)
 		if err != nil {
 			return nil, err
 		}
 		out := Table{Family: family, Name: name}
 		for _, c := range chains {
-			if c.table != name {
+			if c.in != table {
 				continue
 			}
-			for _, r := range rules {
-				if r.chain != c.Name {
-					continue
-				}
+			for _, r := range rules[c.Name] {
 				c.Rules = append(c.Rules, decodeRule(family, r))
 			}
 			out.Chains = append(out.Chains, c.Chain)

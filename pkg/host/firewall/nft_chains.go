@@ -24,8 +24,7 @@ type rawRule struct {
 // rawChain is a base chain, or one without a hook, and its table.
 type rawChain struct {
 	Chain
-	family byte
-	table  string
+	in nftTable
 }
 
 // chains lists the chains of a family, in order.
@@ -37,7 +36,7 @@ func (s nftSocket) chains(family byte) ([]rawChain, error) {
 	out := make([]rawChain, 0, len(answers))
 	for _, m := range answers {
 		body := m.body
-		c := rawChain{family: m.family, table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
+		c := rawChain{in: nftTable{m.family, sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}}
 		c.Name, c.Type = sys.AttributeText(body, unix.NFTA_CHAIN_NAME), sys.AttributeText(body, unix.NFTA_CHAIN_TYPE)
 		c.Policy = chainPolicy(body)
 		if hook := sys.Attribute(body, unix.NFTA_CHAIN_HOOK); hook != nil {
@@ -78,7 +77,7 @@ type nftTable struct {
 // rulesByChain are all rules of a table, by the name of their chain, in their order. It asks once:
 // kube-proxy has three chains a service.
 func (s nftSocket) rulesByChain(t nftTable) (map[string][]rawRule, error) {
-	rules, err := s.rules(t.family, t.name, "")
+	rules, err := s.rules(t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +89,12 @@ func (s nftSocket) rulesByChain(t nftTable) (map[string][]rawRule, error) {
 }
 
 // rules lists the rules of a table, or of one of its chains, in order.
-func (s nftSocket) rules(family byte, table, chain string) ([]rawRule, error) {
-	of := [][]byte{textAttribute(unix.NFTA_RULE_TABLE, table)}
+func (s nftSocket) rules(t nftTable, chain string) ([]rawRule, error) {
+	of := [][]byte{textAttribute(unix.NFTA_RULE_TABLE, t.name)}
 	if chain != "" {
 		of = append(of, textAttribute(unix.NFTA_RULE_CHAIN, chain))
 	}
-	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, unix.NLM_F_DUMP, family, of...)
+	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, unix.NLM_F_DUMP, t.family, of...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func (s nftSocket) rules(family byte, table, chain string) ([]rawRule, error) {
 		body := m.body
 		r := rawRule{chain: sys.AttributeText(body, unix.NFTA_RULE_CHAIN)}
 		// Old kernels do not filter, neither by table nor by chain.
-		if sys.AttributeText(body, unix.NFTA_RULE_TABLE) != table || chain != "" && r.chain != chain {
+		if sys.AttributeText(body, unix.NFTA_RULE_TABLE) != t.name || chain != "" && r.chain != chain {
 			continue
 		}
 		if handle := sys.Attribute(body, unix.NFTA_RULE_HANDLE); len(handle) == 8 {
@@ -112,7 +111,7 @@ func (s nftSocket) rules(family byte, table, chain string) ([]rawRule, error) {
 		}
 		comment := userdata.Get(sys.Attribute(body, unix.NFTA_RULE_USERDATA), userdata.TypeComment)
 		r.comment = string(bytes.TrimRight(comment, "\x00"))
-		r.decode(family, body)
+		r.decode(t.family, body)
 		out = append(out, r)
 	}
 	return out, nil
