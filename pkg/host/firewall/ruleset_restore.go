@@ -28,13 +28,13 @@ func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string
 			return nil, err
 		}
 		changes := tableChanges(was, now)
-		if err = w.bringBack(ctx, changes...); err == nil {
+		if err = w.restore(ctx, changes...); err == nil {
 			return nil, nil
 		}
 		// Somebody changed it since it was read.
 		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) ||
 			try == sys.DumpTries/2 {
-			return w.bringBackEach(ctx, changes)
+			return w.restoreEach(ctx, changes)
 		}
 	}
 	return nil, err
@@ -223,8 +223,8 @@ func ofProtocol(e expr.Any) bool {
 	return false
 }
 
-// bringBack makes changes in one transaction.
-func (w *Writer) bringBack(ctx context.Context, changes ...nftBatch) error {
+// restore makes changes in one transaction.
+func (w *Writer) restore(ctx context.Context, changes ...nftBatch) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -235,10 +235,10 @@ func (w *Writer) bringBack(ctx context.Context, changes ...nftBatch) error {
 	return nil
 }
 
-// bringBackEach brings back what the kernel takes, and names the rest.
-func (w *Writer) bringBackEach(ctx context.Context, changes []nftBatch) (left []string, err error) {
+// restoreEach brings back what the kernel takes, and names the rest.
+func (w *Writer) restoreEach(ctx context.Context, changes []nftBatch) (left []string, err error) {
 	for _, c := range changes {
-		if err := w.bringBack(ctx, c); err != nil {
+		if err := w.restore(ctx, c); err != nil {
 			if context.Cause(ctx) != nil {
 				return left, err
 			}

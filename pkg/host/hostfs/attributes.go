@@ -53,11 +53,11 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 // otherNames refuses an open file that has another name.
 func otherNames(fd int, name string) error {
 	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
-	return cmp.Or(err, alone(name, info))
+	return cmp.Or(err, singleName(name, info))
 }
 
-// alone refuses a regular file that has another name.
-func alone(name string, info FileInfo) error {
+// singleName refuses a regular file that has another name.
+func singleName(name string, info FileInfo) error {
 	if info.Type == Regular && info.Links > 1 {
 		return &hostpath.NamesError{Path: name, Names: info.Links}
 	}

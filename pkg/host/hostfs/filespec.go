@@ -59,7 +59,7 @@ func single(fd int, name string) error {
 	if err == nil && info.Type != Regular {
 		err = hostpath.ErrChanged
 	}
-	return cmp.Or(err, alone(name, info))
+	return cmp.Or(err, singleName(name, info))
 }
 
 // unwrapPath takes off the [os.PathError] that an os.File puts around an error, so

@@ -88,40 +88,40 @@ func (f *Reader) SumOf(name string, info FileInfo) (blob.Digest, error) {
 }
 
 // Sum implements [Files]. A symlink is followed, inside the root.
-func (f *Reader) Sum(name string) (blob.Digest, error) { return look("hash", name, f.sum) }
-
-func (f *Reader) sum(name string) (sum blob.Digest, err error) {
-	fd, before, err := f.openRegular(name)
-	if err != nil {
-		return sum, err
-	}
-	defer unix.Close(fd)
-	stamps := f.opt.Stamps
-	if stamps != nil && !f.opt.Verify {
-		if sum, ok := stamps.Lookup(name, before); ok {
-			return sum, nil
+func (f *Reader) Sum(name string) (blob.Digest, error) {
+	return look("hash", name, func(name string) (sum blob.Digest, err error) {
+		fd, before, err := f.openRegular(name)
+		if err != nil {
+			return sum, err
 		}
-	}
-	settled := stamps != nil && Stable(before)
-	known := false
-	if f.opt.Prefetched != nil {
-		sum, known = f.opt.Prefetched.Take(name, before)
-	}
-	if !known {
-		sum, err = sumOf(fd, before.Size)
-	}
-	if err != nil || stamps == nil {
-		return sum, err
-	}
-	// What changed while it was read, or just before, has no digest worth remembering.
-	switch after, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); {
-	case err != nil || after != before:
-	case !settled:
-		f.racy.add(name, after)
-	default:
-		stamps.Record(name, after, sum)
-	}
-	return sum, nil
+		defer unix.Close(fd)
+		stamps := f.opt.Stamps
+		if stamps != nil && !f.opt.Verify {
+			if sum, ok := stamps.Lookup(name, before); ok {
+				return sum, nil
+			}
+		}
+		settled := stamps != nil && Stable(before)
+		known := false
+		if f.opt.Prefetched != nil {
+			sum, known = f.opt.Prefetched.Take(name, before)
+		}
+		if !known {
+			sum, err = sumOf(fd, before.Size)
+		}
+		if err != nil || stamps == nil {
+			return sum, err
+		}
+		// What changed while it was read, or just before, has no digest worth remembering.
+		switch after, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); {
+		case err != nil || after != before:
+		case !settled:
+			f.racy.add(name, after)
+		default:
+			stamps.Record(name, after, sum)
+		}
+		return sum, nil
+	})
 }
 
 // openRegular opens a regular file for reading. It never waits for the other
@@ -139,7 +139,7 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 	case info.Type != Regular:
 		err = errors.New("not a regular file")
 	case f.Paths.IsStrict():
-		err = alone(name, info)
+		err = singleName(name, info)
 	}
 	if err == nil {
 		return fd, info, nil

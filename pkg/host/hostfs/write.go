@@ -151,7 +151,7 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 		if err == nil && now != was {
 			err = hostpath.ErrChanged
 		}
-		if err = cmp.Or(err, alone(name, now)); err == nil {
+		if err = cmp.Or(err, singleName(name, now)); err == nil {
 			err = setMeta(fd, spec)
 		}
 		if err != nil {

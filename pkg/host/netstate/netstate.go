@@ -104,8 +104,8 @@ func rawList(
 // asItIs takes a message whole.
 func asItIs(m []byte) []byte { return m }
 
-// known are messages to be asked for.
-func known(list [][]byte) map[string]bool {
+// setOf are messages to be looked up.
+func setOf(list [][]byte) map[string]bool {
 	out := make(map[string]bool, len(list))
 	for _, m := range list {
 		out[string(m)] = true
@@ -115,7 +115,7 @@ func known(list [][]byte) map[string]bool {
 
 // missing are the messages of a that b has not.
 func missing(a, b [][]byte) [][]byte {
-	have := known(b)
+	have := setOf(b)
 	return slices.DeleteFunc(slices.Clone(a), func(m []byte) bool { return have[string(m)] })
 }
 

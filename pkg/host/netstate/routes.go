@@ -28,7 +28,7 @@ func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 	if err != nil {
 		return err
 	}
-	had := known(was.Routes)
+	had := setOf(was.Routes)
 	var errs, failed []error
 	var now [][]byte // but for what would not come back with the rest of its life
 	for i, m := range routes {
@@ -96,7 +96,7 @@ func (s State) missingRoutes(now [][]byte, links []rtnl.Link) (gone, off [][]byt
 		}
 	}
 	is6 := func(m []byte) bool { return m[0] == unix.AF_INET6 }
-	there := known(now)
+	there := setOf(now)
 	wanted := slices.DeleteFunc(slices.Clone(s.Routes), func(m []byte) bool {
 		return !is6(m) || !there[string(m)] && flags[string(m)] == 0
 	})
