@@ -44,16 +44,12 @@ func (c *Comparison) newServers(ctx context.Context) Failures {
 	if !slices.ContainsFunc(c.Probes, answered) {
 		return nil
 	}
-	var servers []Probe
-	for _, server := range resolvers(c.Node.Host.Live.Files.ReadFile) {
-		p := Probe(dnsProbe + ":" + server)
-		if slices.Contains(c.Probes, p) {
-			return nil // it has been asked
-		}
-		servers = append(servers, p)
-	}
-	if len(servers) == 0 {
+	servers := c.servers()
+	switch {
+	case len(servers) == 0:
 		return Failures{{dnsProbe, errors.New("no name server is named any more")}}
+	case len(without(servers, c.Probes)) < len(servers):
+		return nil // one has been asked
 	}
 	failed := c.Node.Attempt(ctx, servers)
 	if len(failed) < len(servers) ||
@@ -61,6 +57,14 @@ func (c *Comparison) newServers(ctx context.Context) Failures {
 		return nil
 	}
 	return failed
+}
+
+// servers are the probes of the name servers that the node asks now.
+func (c *Comparison) servers() (list []Probe) {
+	for _, server := range resolvers(c.Node.Host.Live.Files.ReadFile) {
+		list = append(list, Probe(dnsProbe+":"+server))
+	}
+	return list
 }
 
 // withKubelet says that a name server is of the cluster, or of the link alone as its cache on each
@@ -80,15 +84,9 @@ func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	if c.Stated {
 		return nil
 	}
-	var servers []Probe
-	for _, server := range resolvers(c.Node.Host.Live.Files.ReadFile) {
-		if p := Probe(dnsProbe + ":" + server); !slices.Contains(c.Probes, p) && !slices.Contains(c.silent, p) {
-			servers = append(servers, p)
-		}
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
-	for _, f := range c.Node.Attempt(ctx, servers) {
+	for _, f := range c.Node.Attempt(ctx, without(without(c.servers(), c.Probes), c.silent)) {
 		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it",
 			f.Probe.target(), f.Err)
 		if c.Node.withKubelet(ctx, f.Probe) {

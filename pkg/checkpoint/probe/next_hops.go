@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -104,16 +105,14 @@ func leads(routes []rtnl.Route, dst netip.Prefix) (best []rtnl.Route) {
 		if r.Dst.Addr().BitLen() != dst.Addr().BitLen() || r.Dst.Bits() > dst.Bits() || !r.Dst.Contains(dst.Addr()) {
 			continue
 		}
-		worse, better := false, true
+		order := -1 // before the best so far
 		if len(best) > 0 {
-			bits, metric := best[0].Dst.Bits(), best[0].Metric
-			worse = r.Dst.Bits() < bits || r.Dst.Bits() == bits && r.Metric > metric
-			better = r.Dst.Bits() > bits || r.Dst.Bits() == bits && r.Metric < metric
+			order = cmp.Or(best[0].Dst.Bits()-r.Dst.Bits(), r.Metric-best[0].Metric)
 		}
 		switch {
-		case better:
+		case order < 0:
 			best = []rtnl.Route{r}
-		case !worse:
+		case order == 0:
 			best = append(best, r)
 		}
 	}

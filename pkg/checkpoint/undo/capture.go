@@ -255,23 +255,24 @@ func (c *Capture) unit(ctx context.Context, name string) error {
 // write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and
 // "default" come first, as they reach the links.
 func confKeys(net map[string]string) []string {
-	var first, all, initial, links []string
+	var groups [4][]string // ip_forward, all, default and links
 	for key := range net {
 		at := strings.TrimPrefix(strings.TrimPrefix(key, "net.ipv4.conf."), "net.ipv6.conf.")
+		place := 3
 		switch {
 		case key == "net.ipv4.ip_forward":
-			first = append(first, key)
+			place = 0
 		case at == key:
+			continue
 		case strings.HasPrefix(at, "all."):
-			all = append(all, key)
+			place = 1
 		case strings.HasPrefix(at, "default."):
-			initial = append(initial, key)
-		default:
-			links = append(links, key)
+			place = 2
 		}
+		groups[place] = append(groups[place], key)
 	}
-	slices.Sort(all)
-	slices.Sort(initial)
-	slices.Sort(links)
-	return slices.Concat(first, all, initial, links)
+	for _, keys := range groups {
+		slices.Sort(keys)
+	}
+	return slices.Concat(groups[:]...)
 }
