@@ -20,20 +20,16 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	if _, err := n.rt(ctx); err != nil {
 		return nil, err
 	}
-	type member struct{ link, master int }
 	links, err := sys.Dump(ctx, "links", func() ([]Link, error) {
 		var out []Link
-		var of []member
+		var masters []int
 		err := n.lists.List(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, LinkQuestion(), func(m []byte) {
 			l, master := DecodeLink(m)
-			if master != 0 {
-				of = append(of, member{len(out), master})
-			}
-			out = append(out, l)
+			out, masters = append(out, l), append(masters, master)
 		})
 		names := NamesOf(out)
-		for _, o := range of {
-			out[o.link].Master = names[o.master]
+		for i, master := range masters {
+			out[i].Master = names[master]
 		}
 		return out, err
 	})
