@@ -90,15 +90,11 @@ var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_
 // has no carrier before its first pod, and detection would wait for one. It
 // may be retried.
 func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	l, err := w.net.Link(ctx, link)
 	if err != nil {
 		return fmt.Errorf("set address %s: %w", prefix, err)
 	}
-	switch err := rt.AddrAdd(l.handle(), sys.Address(prefix)); {
+	switch err := w.net.opened().AddrAdd(l.handle(), sys.Address(prefix)); {
 	case errors.Is(err, unix.EEXIST):
 		return nil
 	case errors.Is(err, unix.EACCES) && prefix.Addr().Is6():
@@ -119,10 +115,6 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
 	w.net.addressMu.Lock()
 	defer w.net.addressMu.Unlock()
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	l, err := w.net.Link(ctx, link)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -137,7 +129,7 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 	if !slices.ContainsFunc(had, func(a Address) bool { return a.Prefix == prefix }) {
 		return nil
 	}
-	if err := rt.AddrDel(l.handle(), sys.Address(prefix)); err != nil &&
+	if err := w.net.opened().AddrDel(l.handle(), sys.Address(prefix)); err != nil &&
 		!errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}

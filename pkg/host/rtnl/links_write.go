@@ -55,15 +55,11 @@ func (w *Writer) AddLink(ctx context.Context, want Link) error {
 // and up when want.Up; Up false leaves the state alone. What
 // is right already is not written. It refuses a physical link. It may be retried.
 func (w *Writer) SetLink(ctx context.Context, want Link) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	have, err := w.net.Link(ctx, want.Name)
 	if err != nil {
 		return fmt.Errorf("change link: %w", err)
 	}
-	l := have.handle()
+	l, rt := have.handle(), w.net.opened()
 	if have.Physical || have.Loopback {
 		return fmt.Errorf("change link %s: it is a device of the machine, not a virtual link of ours", want.Name)
 	}
@@ -93,15 +89,11 @@ func (w *Writer) SetLink(ctx context.Context, want Link) error {
 // LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a
 // default route goes through. It may be retried.
 func (w *Writer) LinkDown(ctx context.Context, name string) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	l, err := w.dispensable(ctx, "take down", name)
 	if err != nil {
 		return err
 	}
-	if err := rt.LinkSetDown(l); err != nil {
+	if err := w.net.opened().LinkSetDown(l); err != nil {
 		return fmt.Errorf("take down link %s: %w", name, err)
 	}
 	sys.Changed(w.log, "link down", zap.String("link", name))
@@ -131,10 +123,6 @@ func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Li
 // DelLink removes a virtual link; absence is success. It refuses the loopback,
 // a physical link and a link that a default route goes through. It may be retried.
 func (w *Writer) DelLink(ctx context.Context, name string) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	l, err := w.dispensable(ctx, "remove", name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -142,7 +130,7 @@ func (w *Writer) DelLink(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
+	if err := w.net.opened().LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("remove link %s: %w", name, err)
 	}
 	sys.Changed(w.log, "link removed", zap.String("link", name))

@@ -26,10 +26,6 @@ const unasked = unix.NUD_PERMANENT | unix.NUD_NOARP
 // ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits
 // until it answered or ctx ends. An entry that was not asked is no answer.
 func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	l, err := w.net.Link(ctx, link)
 	if err != nil {
 		return fmt.Errorf("ask neighbour %s: %w", addr, err)
@@ -58,7 +54,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 	if len(n.HardwareAddr) > 0 {
 		ask.Flags, ask.State, ask.HardwareAddr = 0, unix.NUD_PROBE, n.HardwareAddr
 	}
-	if err := rt.NeighSet(&ask); err != nil {
+	if err := w.net.opened().NeighSet(&ask); err != nil {
 		return fmt.Errorf("ask neighbour %s on link %s: %w", addr, link, err)
 	}
 	for pause := firstNeighbourPause; ; pause = min(2*pause, mostNeighbourPause) {

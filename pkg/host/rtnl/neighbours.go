@@ -62,17 +62,13 @@ func (n *Reader) neighbours(ctx context.Context, link, family int) ([]netlink.Ne
 // of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere
 // stays. It may be retried.
 func (w *Writer) ForgetNeighbours(ctx context.Context) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	list, err := w.net.neighbours(ctx, 0, netlink.FAMILY_ALL)
 	errs := []error{err}
 	for _, e := range list {
 		if e.State&unasked != 0 || e.Flags&netlink.NTF_EXT_LEARNED != 0 {
 			continue
 		}
-		if err := rt.NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := w.net.opened().NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
 			errs = append(errs, fmt.Errorf("forget neighbour %s: %w", e.IP, err))
 		}
 	}

@@ -79,6 +79,13 @@ func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	return n.handle, nil
 }
 
+// opened is the handle, for who has just read something: that opened it.
+func (n *Reader) opened() *netlink.Handle {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.handle
+}
+
 func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live, "the network") }
 
 // Passing says that an error of reading or writing the network may not be met

@@ -73,10 +73,6 @@ func (w *Writer) leaveOthers(ctx context.Context, r Route) error {
 // alone. It may be retried.
 func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	have, err := w.net.listed(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
@@ -85,7 +81,7 @@ func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 		if o.Protocol != RouteProtocol || !o.SameKey(r) {
 			continue
 		}
-		if err := rt.RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := w.net.opened().RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s: %w", r.Dst, err)
 		}
 		sys.Changed(w.log, "route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))

@@ -118,10 +118,6 @@ func (w *Writer) AddRule(ctx context.Context, r Rule) error {
 // answers nobody, and leaves a rule of another protocol alone. It may be retried.
 func (w *Writer) DelRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	if r.Priority == 0 || r.Table == unix.RT_TABLE_LOCAL {
 		return errors.New("remove policy rule: the rule for local addresses is never removed")
 	}
@@ -133,11 +129,19 @@ func (w *Writer) DelRule(ctx context.Context, r Rule) error {
 		if !o.Same(r) || o.Protocol != RouteProtocol {
 			continue
 		}
-		if err := rt.RuleDel(ruleTo(o)); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
+		if err := w.removeRule(w.net.opened(), o, "policy rule removed"); err != nil {
+			return err
 		}
-		sys.Changed(w.log, "policy rule removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	}
+	return nil
+}
+
+// removeRule removes a rule, and logs it in words.
+func (w *Writer) removeRule(rt *netlink.Handle, r Rule, logged string) error {
+	if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
+	}
+	sys.Changed(w.log, logged, zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	return nil
 }
 

@@ -46,10 +46,6 @@ func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
 			r.Table, r.Protocol)
 	}
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	names, err := w.net.names(ctx)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
@@ -62,7 +58,7 @@ func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 		if o.on(names) != r {
 			continue
 		}
-		if err := rt.RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := w.net.opened().RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
 		}
 		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table),
@@ -81,11 +77,7 @@ func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
 	if err != nil {
 		return err
 	}
-	if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
-	}
-	sys.Changed(w.log, "policy rule of another removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
-	return nil
+	return w.removeRule(rt, r, "policy rule of another removed")
 }
 
 // ForAll says that a rule asks for nothing at all.
@@ -116,10 +108,6 @@ func LocalRulePriority(rules []Rule, family int) int {
 // only then takes it from where a network moved it: without one the host
 // answers nobody. It may be retried.
 func (w *Writer) RestoreLocalRule(ctx context.Context) error {
-	rt, err := w.net.rt(ctx)
-	if err != nil {
-		return err
-	}
 	rules, err := w.net.Rules(ctx)
 	if err != nil {
 		return fmt.Errorf("bring back the rule for local addresses: %w", err)
@@ -127,7 +115,7 @@ func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 	for _, family := range []int{4, 6} {
 		local := Rule{Family: family, Table: unix.RT_TABLE_LOCAL, Protocol: unix.RTPROT_KERNEL}
 		if LocalRulePriority(rules, family) != 0 {
-			if err := rt.RuleAdd(ruleTo(local)); err != nil && !errors.Is(err, unix.EEXIST) {
+			if err := w.net.opened().RuleAdd(ruleTo(local)); err != nil && !errors.Is(err, unix.EEXIST) {
 				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", family, err)
 			}
 		}
@@ -135,7 +123,7 @@ func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 			if r.Family != family || r.Table != unix.RT_TABLE_LOCAL || r.Priority == 0 || !r.unselective() {
 				continue
 			}
-			if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
+			if err := w.net.opened().RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
 				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", family, r.Priority,
 					err)
 			}
