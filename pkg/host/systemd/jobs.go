@@ -19,12 +19,12 @@ import (
 // (StartLimitBurst=). So it is in [Writer.RestartUnit] and [Writer.ReloadUnit],
 // where systemd would stop the unit, and refuse to start it.
 func (w *Writer) StartUnit(ctx context.Context, name string, wait bool) error {
-	return w.unitJob(ctx, "start", "StartUnit", name, wait)
+	return w.unitJob(ctx, "start unit "+name, "StartUnit", name, wait)
 }
 
 // StopUnit stops a unit. A unit that is not there is success.
 func (w *Writer) StopUnit(ctx context.Context, name string, wait bool) error {
-	err := w.unitJob(ctx, "stop", "StopUnit", name, wait)
+	err := w.unitJob(ctx, "stop unit "+name, "StopUnit", name, wait)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -47,45 +47,33 @@ func (w *Writer) RestartUnit(ctx context.Context, name string, wait bool) error 
 			break // whether it can be restarted is for systemd to say
 		}
 	}
-	return w.unitJob(ctx, "restart", "TryRestartUnit", name, wait)
+	return w.unitJob(ctx, "restart unit "+name, "TryRestartUnit", name, wait)
 }
 
 // ReloadUnit makes a unit that runs read its configuration again; one that
 // cannot is restarted.
 func (w *Writer) ReloadUnit(ctx context.Context, name string, wait bool) error {
-	return w.unitJob(ctx, "reload", "ReloadOrTryRestartUnit", name, wait)
+	return w.unitJob(ctx, "reload unit "+name, "ReloadOrTryRestartUnit", name, wait)
 }
 
 // RestartFailed starts a unit, or starts it again, whatever state it is in, and does not wait. That
 // it failed, and how often, is forgotten: else systemd may refuse. It may be retried.
 func (w *Writer) RestartFailed(ctx context.Context, name string) error {
-	b, err := w.units.connect(ctx)
-	if err != nil {
-		return fmt.Errorf("start unit %s again: %w", name, err)
-	}
-	err = b.forgetFailure(ctx, name)
-	if err == nil {
-		if err = b.manager(ctx, "RestartUnit", name, "replace").Err; err != nil {
-			err = explainUnit(name, err)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("start unit %s again: %w", name, err)
-	}
-	if log := w.log; log != nil {
+	err := w.unitJob(ctx, "start unit "+name+" again", "RestartUnit", name, false)
+	if log := w.log; err == nil && log != nil {
 		log.Info("unit start again", zap.String("unit", name))
 	}
-	return nil
+	return err
 }
 
-// unitJob queues a job and waits for its end.
-func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
+// unitJob queues a job, which what says in words, and waits for its end.
+func (w *Writer) unitJob(ctx context.Context, what, method, name string, wait bool) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("%s unit %s: %w", verb, name, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if err := w.forgetStarts(ctx, b, method, name); err != nil {
-		return fmt.Errorf("%s unit %s: %w", verb, name, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	result := "done"
 	if wait {
@@ -94,39 +82,33 @@ func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bo
 		err = b.manager(ctx, method, name, "replace").Err
 	}
 	if err != nil {
-		return fmt.Errorf("%s unit %s: %w", verb, name, explainUnit(name, err))
+		return fmt.Errorf("%s: %w", what, explainUnit(name, err))
 	}
 	switch result {
 	case "done", "skipped":
 	case "dependency":
-		return fmt.Errorf("%s unit %s: a unit that it requires failed: see `systemctl list-dependencies "+
-			"--state=failed %s`", verb, name, name)
+		return fmt.Errorf("%s: a unit that it requires failed: see `systemctl list-dependencies "+
+			"--state=failed %s`", what, name)
 	case "canceled":
-		return fmt.Errorf("%s unit %s: another job took its place: try again", verb, name)
+		return fmt.Errorf("%s: another job took its place: try again", what)
 	default:
-		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, w.lastResult(ctx, name), name)
+		return fmt.Errorf("%s: %s%s: see `journalctl -u %s`", what, result, w.lastResult(ctx, name), name)
 	}
-	sys.Changed(w.log, "unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
+	sys.Changed(w.log, what, zap.Bool("waited", wait))
 	return nil
 }
 
-// forgetStarts has systemd not count the starts before this job, if the job may start the unit:
-// none but a start does so to one that failed.
+// forgetStarts has systemd not count the starts before this job, if the job may start the unit: of
+// those that leave alone what does not run, none does so but to one that failed.
 func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) error {
-	if method == "StopUnit" {
+	switch method {
+	case "StopUnit":
 		return nil
-	}
-	if method != "StartUnit" {
+	case "TryRestartUnit", "ReloadOrTryRestartUnit":
 		if s, err := w.units.Unit(ctx, name); err != nil || s.Active == "failed" {
 			return err
 		}
 	}
-	return b.forgetFailure(ctx, name)
-}
-
-// forgetFailure makes systemd forget that a unit failed, and how often it was started. A unit that
-// is not there is success.
-func (b *Bus) forgetFailure(ctx context.Context, name string) error {
 	if err := b.manager(ctx, "ResetFailedUnit", name).Err; err != nil && !isNoUnit(err) {
 		return explainUnit(name, err)
 	}
