@@ -64,13 +64,17 @@ type sighting struct {
 	err               error // why nothing is known
 }
 
-// of takes the services from what is true of the host.
+// of takes the services from what is true of the host. A runtime that has no socket is not running,
+// and has the former one when it is.
 func (s *services) of(f *host.Facts) {
 	aim := aimed{kubeletUnit: f.Kubelet.Unit}
 	if rt := f.Runtime; rt.Name != "" {
 		aim.runtime, aim.runtimeUnit = rt.Name, facts.RuntimeUnit(rt.Name)
-		if !rt.CRIDisabled {
-			aim.socket = rt.Socket
+		if aim.socket = rt.Socket; rt.Socket == "" && rt.Name == s.aim.runtime {
+			aim.socket = s.aim.socket
+		}
+		if rt.CRIDisabled {
+			aim.socket = ""
 		}
 	}
 	s.aim = aim
@@ -116,7 +120,7 @@ func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sig
 	if a.runtimeUnit != "" {
 		s := sight(ctx, view, a.runtimeUnit, before)
 		s.name, s.means = a.runtime, "no pod can be started or stopped; those that run go on"
-		if s.err == nil && s.state.Active == "active" && a.socket != "" {
+		if _, missing := view.Files.Lstat(a.socket); s.err == nil && s.state.Active == "active" && missing == nil {
 			s.silent = cri.CheckAnswer(ctx, a.socket)
 		}
 		list = append(list, s)

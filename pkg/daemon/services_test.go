@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -67,6 +68,28 @@ func TestWhetherServicesWork(t *testing.T) {
 				t.Errorf("got %+v, want %q", got[0], c.want)
 			}
 		})
+	}
+}
+
+// A runtime that was down at the last pass is asked again where it was: a pass may be long after it
+// runs again. The line that keeps it: services.go, of.
+func TestSocketOfARuntimeThatWasDown(t *testing.T) {
+	var s services
+	for _, c := range []struct {
+		runtime host.RuntimeFacts
+		want    string
+	}{
+		{host.RuntimeFacts{Name: "cri-o"}, ""},
+		{host.RuntimeFacts{Name: "cri-o", Socket: "/run/crio/crio.sock"}, "/run/crio/crio.sock"},
+		{host.RuntimeFacts{Name: "cri-o"}, "/run/crio/crio.sock"},
+		{host.RuntimeFacts{Name: "cri-o", Socket: "/run/other.sock"}, "/run/other.sock"},
+		{host.RuntimeFacts{Name: "containerd"}, ""},
+		{host.RuntimeFacts{Name: "containerd", Socket: "/run/c.sock"}, "/run/c.sock"},
+		{host.RuntimeFacts{Name: "containerd", CRIDisabled: true}, ""},
+	} {
+		if s.of(&host.Facts{Runtime: c.runtime}); s.aim.socket != c.want {
+			t.Errorf("%+v: asked at %q, want %q", c.runtime, s.aim.socket, c.want)
+		}
 	}
 }
 
