@@ -1,6 +1,8 @@
 package nodestatus
 
 import (
+	"context"
+	"io/fs"
 	"testing"
 	"time"
 
@@ -62,6 +64,30 @@ func TestANodeThatIsRegisteredAnewIsToldAgain(t *testing.T) {
 			if value, _ := a.applied(); a.now().Status != kube.True || value != "3" {
 				t.Errorf("Node %s: %+v, %q applied", uid, a.now(), value)
 			}
+		}
+	})
+}
+
+// A Node that is deleted is not there for any of the identities that a node has: each of them is
+// asked, and the next Node is told. The line that keeps it: pkg/publish/nodestatus/node.go, tell.
+func TestANodeThatIsGoneForEachIdentity(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+		n.As = func(ctx context.Context, do func(context.Context, Client) error) error { // as access.API.Own
+			if err := do(ctx, a); err == nil {
+				return nil
+			}
+			return do(ctx, a)
+		}
+		n.Observe(appliedStatus(report.NodeConverged, 3), nil)
+		wait(3 * time.Minute)
+		a.fails(fs.ErrNotExist)
+		wait(10 * time.Minute)
+		a.fails(nil)
+		a.registers("2")
+		wait(3 * time.Minute)
+		if value, _ := a.applied(); a.now().Status != kube.True || value != "3" {
+			t.Errorf("the next Node: %+v, %q applied", a.now(), value)
 		}
 	})
 }
