@@ -260,7 +260,7 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 		}
 		at = report.Sooner(at, due)
 	}
-	if d != nil {
+	if d != nil && (p == nil || p.Paused == nil && p.Awaits == nil) { // else nothing is renewed meanwhile
 		again(d.LookAgain)
 	}
 	if p == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
@@ -224,4 +225,20 @@ func TestAPauseOfANodeThatFails(t *testing.T) {
 			t.Errorf("systemd is told %q", last)
 		}
 	})
+}
+
+// A renewal that comes due while nothing is changed on the node is no reason for a pass each
+// second. The line that keeps it: pkg/daemon/loop.go, nextMoment.
+func TestARenewalWaitsForTheEndOfAPause(t *testing.T) {
+	d, end := &desired.State{LookAgain: time.Now().Add(-time.Minute)}, time.Now().Add(time.Hour)
+	for name, p := range map[string]*report.Plan{
+		"paused": {Paused: &report.Paused{Until: end}}, "awaits its confirmation": {Awaits: &report.Awaits{Until: end}},
+	} {
+		if at := nextMoment(reconcile.Pass{}, d, p); !at.Equal(end) {
+			t.Errorf("%s: the next pass is in %s", name, time.Until(at))
+		}
+	}
+	if at := nextMoment(reconcile.Pass{}, d, &report.Plan{}); time.Until(at) > time.Minute {
+		t.Errorf("else the next pass is in %s", time.Until(at))
+	}
 }
