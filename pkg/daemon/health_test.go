@@ -25,8 +25,10 @@ func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 		{"get manifest: dial tcp 52.1.2.3:443: i/o timeout", 2},
 		{"certificate has expired or is not yet valid: current time 2026-11-22T05:18:23Z is after 2026-11-22T04:48:17Z", 3},
 		{"certificate has expired or is not yet valid: current time 2026-11-22T05:19:23Z is after 2026-11-22T04:48:17Z", 3},
-		{"manifest is of generation 5", 4},
-		{"manifest is of generation 6", 5},
+		{"the certificate own HAS EXPIRED, set the clock if it is wrong (now 2026-11-22 05:18:23 UTC)", 4},
+		{"the certificate own HAS EXPIRED, set the clock if it is wrong (now 2026-11-23 05:28:23 UTC)", 4},
+		{"manifest is of generation 5", 5},
+		{"manifest is of generation 6", 6},
 	} {
 		h.store(errors.New(c.text), nil)
 		if n := log.FilterMessage("the configuration could not be loaded").Len(); n != c.told {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,10 +15,17 @@ func Stable(text string) string {
 	for i, word := range words {
 		word = strings.TrimRight(word, ":;,)")
 		_, noAddress := netip.ParseAddrPort(word[strings.LastIndex(word, ">")+1:]) // it may be from->to
-		_, noTime := time.Parse(time.RFC3339, word)
-		if noAddress == nil || noTime == nil {
+		if noAddress == nil || isTime(word) {
 			words[i] = ""
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// isTime says that a word is a moment, or its day or its time of day.
+func isTime(word string) bool {
+	return slices.ContainsFunc([]string{time.RFC3339, time.DateOnly, time.TimeOnly}, func(layout string) bool {
+		_, err := time.Parse(layout, word)
+		return err == nil
+	})
 }
