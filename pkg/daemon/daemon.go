@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,6 +70,7 @@ type loop struct {
 	looks     looks
 	services  services
 	fetch     *fetch.Aside    // nil: nothing is fetched
+	unwatched sync.Map        // by what, why it is not watched, as it was logged
 	edited    <-chan struct{} // has something when the files of a store of this machine changed
 	queued    []trigger       // commands that what is being fetched keeps waiting
 	drift     *hostWatch

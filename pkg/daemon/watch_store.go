@@ -29,20 +29,21 @@ func (l *loop) watch(ctx context.Context) <-chan string {
 	}
 	// after a pass that could not read it, the pauses between passes decide
 	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil {
-		go follow(ctx, l.Daemon, "the store", w.Changed, changed)
+		go l.follow(ctx, "the store", w.Changed, changed)
 	}
 	if l.Pass.API != nil {
-		go follow(ctx, l.Daemon, "the Kubernetes API", l.Pass.API.Changed, changed)
+		go l.follow(ctx, "the Kubernetes API", l.Pass.API.Changed, changed)
 	}
 	return changed
 }
 
 // follow waits for one change.
-func follow(ctx context.Context, d Daemon, what string, await func(context.Context) error, changed chan<- string) {
+func (l *loop) follow(ctx context.Context, what string, await func(context.Context) error, changed chan<- string) {
 	for failures := 1; ; failures++ {
 		err := await(ctx)
 		switch {
 		case err == nil:
+			l.unwatched.Delete(what)
 			if host.Sleep(ctx, rand.N(watchSplay)) {
 				changed <- what
 			}
@@ -50,9 +51,12 @@ func follow(ctx context.Context, d Daemon, what string, await func(context.Conte
 		case ctx.Err() != nil, errors.Is(err, errors.ErrUnsupported):
 			return
 		case !graph.IsTransient(err):
-			d.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
+			why := report.Stable(err.Error())
+			if said, _ := l.unwatched.Swap(what, why); said != why {
+				l.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
+			}
 			return
-		case !host.Sleep(ctx, Delay(d.Interval, failures)):
+		case !host.Sleep(ctx, Delay(l.Interval, failures)):
 			return
 		}
 	}

@@ -79,5 +79,12 @@ func TestTheStoreIsWatched(t *testing.T) {
 		if n := tell(errors.New("forbidden")); n != 0 || s.asked.Load() != 5 || b.logged("not watched: the store is asked every interval") != 1 {
 			t.Errorf("a watch that is forbidden made %d passes, and was asked for again: %d", n, s.asked.Load())
 		}
+		for range 3 {
+			later(11 * time.Minute)
+			tell(errors.New("forbidden"))
+		}
+		if n := b.logged("not watched: the store is asked every interval"); n != 1 {
+			t.Errorf("that it is not watched is told %d times", n)
+		}
 	})
 }
