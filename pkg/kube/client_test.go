@@ -120,7 +120,7 @@ func TestWhatErrorsMean(t *testing.T) {
 	}{
 		{404, status(404, "NotFound", "no"), fs.ErrNotExist, false, "get nodes n at "},
 		{403, status(403, "Forbidden", "nodes is forbidden"), fs.ErrPermission, false, `a ClusterRole with {apiGroups: [""], resources: ["nodes"], resourceNames: ["n"], verbs: ["get"]}`},
-		{401, status(401, "Unauthorized", "no"), fs.ErrPermission, false, "renew its token or certificate"},
+		{401, status(401, "Unauthorized", "no"), ErrUnknown, false, "renew its token or certificate"},
 		{409, status(409, "Conflict", "no"), ErrConflict, false, ""},
 		{422, status(422, "Invalid", "spec is wrong"), nil, false, "the server refuses it: spec is wrong"},
 		{500, status(500, "InternalError", "etcd is gone"), nil, true, "etcd is gone"},

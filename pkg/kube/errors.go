@@ -60,6 +60,15 @@ func (w apiRequest) allow(kubeconfig string) string {
 // ErrConflict is a write to an object that somebody else changed meanwhile: read it again.
 var ErrConflict = errors.New("somebody else changed it meanwhile")
 
+// ErrUnknown is an [fs.ErrPermission] of a server that does not know who asks: credentials are
+// renewed, often by a program, and then it does.
+var ErrUnknown error = unknown{fs.ErrPermission}
+
+type unknown struct{ error }
+
+// Unwrap gives package errors the error.
+func (u unknown) Unwrap() error { return u.error }
+
 // explain says what a failed request means and what to do. What another attempt may not meet is
 // marked [graph.Transient]: an API that does not answer, or says so itself. Absent is
 // [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
@@ -90,7 +99,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		return fmt.Errorf("%s: %w: the server says %q: %s", at, fs.ErrPermission, reason(err), w.allow(c.kubeconfig))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s: %w: the server does not know the credentials in %s: renew its token or certificate", at,
-			fs.ErrPermission, c.kubeconfig)
+			ErrUnknown, c.kubeconfig)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return fmt.Errorf("%s: the server refuses it: %s", at, reason(err))
 	}

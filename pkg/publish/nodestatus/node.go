@@ -204,7 +204,7 @@ func pause(err error, failures int) time.Duration {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		most = retryNone
-	case !graph.IsTransient(err):
+	case !graph.IsTransient(err) && !errors.Is(err, kube.ErrUnknown):
 		most = retryNever
 	}
 	d := min(retryFirst<<min(failures-1, 16), most)

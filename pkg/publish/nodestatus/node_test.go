@@ -406,6 +406,23 @@ func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
 	})
 }
 
+// Credentials that the API does not know are renewed, and then the Node is told soon, however long
+// that took. The line that keeps it: pkg/publish/nodestatus/node.go, pause (ErrUnknown).
+func TestCredentialsAreRenewed(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+		a.fails(fmt.Errorf("patch nodes/status: %w", kube.ErrUnknown))
+		n.Observe(status(report.NodeConverged, 3), nil)
+		wait(24 * time.Hour)
+		asked, _, _ := a.counts()
+		a.fails(nil)
+		wait(retryMax * 3 / 2)
+		if a.now().Status != kube.True || asked > 24*13+10 {
+			t.Errorf("%+v, after %d requests", a.now(), asked)
+		}
+	})
+}
+
 func TestNotYetAndNever(t *testing.T) {
 	a := newAPI()
 	a.fails(fs.ErrNotExist)
