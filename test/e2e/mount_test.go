@@ -34,22 +34,33 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 	}
 }
 
-// A file goes onto the file system that fstab names for its directory, and not below a mount that
-// is still to come: what waits says which mount. One that is not mounted at boot holds nothing up.
-// The line that keeps it: pkg/reconcile/changes/preflight.go, unmounted.
+// A file goes onto the file system that systemd is about to mount, and not below it: what waits
+// says for which mount. One that could not be mounted holds nothing up, and neither does one that
+// is not mounted at boot. The line that keeps it: pkg/reconcile/changes/preflight.go, pendingMount.
 func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := newStore(t, bridgeSpec+"  fileAssets:\n"+assetFile("/srv/late/deep/motd", "late\n")+assetFile("/srv/by-hand/motd", "by hand\n"), nil)
+	s := newStore(t, bridgeSpec+"  fileAssets:\n"+assetFile("/srv/late/deep/motd", "late\n")+
+		assetFile("/srv/broken/motd", "there\n")+assetFile("/srv/by-hand/motd", "there\n"), nil)
 	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
 	s.write(t, path, text)
-	const fstab = "10.77.0.99:/late /srv/late nfs nofail,x-systemd.mount-timeout=1s 0 0\n10.77.0.99:/x /srv/by-hand nfs noauto 0 0\n"
-	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Degraded: true, Files: map[string]string{"/etc/fstab": fstab}}))
+	unit := func(script string) string {
+		return "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '" + script + "'\n"
+	}
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Degraded: true, Files: map[string]string{
+		"/etc/systemd/system/late.service":   unit("while test -e /run/late; do sleep 0.1; done"),
+		"/etc/systemd/system/broken.service": unit("exit 1"),
+		"/etc/fstab": "tmpfs /srv/late tmpfs nofail,x-systemd.requires=late.service 0 0\n" +
+			"tmpfs /srv/broken tmpfs nofail,x-systemd.requires=broken.service 0 0\ntmpfs /srv/by-hand tmpfs noauto 0 0\n"}}))
+	n.Shell(ctx, "touch /run/late; systemctl stop late srv-late.mount; systemctl start --no-block srv-late.mount")
 	once := func() string { return n.Run(ctx, "netwright", "--once").Stdout } // there are no plugins to be had
 	if said := once(); !strings.Contains(said, "waiting for /srv/late to be mounted") {
 		t.Errorf("it says\n%s", said)
 	}
-	n.Shell(ctx, "test ! -e /srv/late/deep && cat /srv/by-hand/motd && mkdir -p /srv/late && mount -t tmpfs none /srv/late")
+	n.Shell(ctx, "test ! -e /srv/late/deep && cat /srv/broken/motd /srv/by-hand/motd && rm /run/late")
+	if !n.Await(ctx, "mountpoint -q /srv/late") {
+		t.Fatal(n.Shell(ctx, "systemctl status srv-late.mount || true"))
+	}
 	if said := once(); strings.Contains(said, "to be mounted") {
 		t.Errorf("once it is mounted it says\n%s", said)
 	}

@@ -1,7 +1,7 @@
 package changes
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -15,7 +15,7 @@ import (
 // preflight says why a change cannot be made: a path of it leads through a link that is not
 // followed, is held by its file system, has no room there, or its file system is still to come.
 // That fails, or waits, before anything of the path is taken down, and this one task alone.
-func preflight(v host.View, t tasks.Task, c *tasks.Change) error {
+func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		file := tasks.FileOf(it.Key)
 		if file == "" {
@@ -28,9 +28,9 @@ func preflight(v host.View, t tasks.Task, c *tasks.Change) error {
 		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotApplicable != "" || it.Key.Kind() == tasks.KindMount {
 			continue
 		}
-		if dir := unmounted(v, file); dir != "" {
-			return graph.Wait(fmt.Sprintf("%s to be mounted, which it is to be at boot: `systemctl status %s` says why it "+
-				"is not", dir, tasks.MountUnit(dir)))
+		if dir := pendingMount(ctx, v, file); dir != "" {
+			return graph.Wait(fmt.Sprintf("%s to be mounted: `systemctl status %s` says what that waits for", dir,
+				tasks.MountUnit(dir)))
 		}
 		if err := v.Files.Writable(file, newBytes(c, it)); err != nil {
 			return err
@@ -39,17 +39,16 @@ func preflight(v host.View, t tasks.Task, c *tasks.Change) error {
 	return nil
 }
 
-// unmounted is the directory above a path, or the path, that systemd mounts at boot and that is not
-// mounted: what is put there now is hidden once it is. "": there is none. Systemd makes units of
-// fstab.
-func unmounted(v host.View, name string) string {
-	for dir := name; dir != "/"; dir = path.Dir(dir) {
-		for _, at := range mountsOfBoot {
-			if _, err := v.Files.Lstat(at + tasks.MountUnit(dir)); err != nil {
-				continue
-			}
-			if _, err := v.Kernel.Mounted(dir); errors.Is(err, host.ErrNotExist) {
-				return dir
+// pendingMount is the directory above a path, or the path, that systemd is about to mount: what is
+// put there now is hidden then. "": there is none. What could not be mounted holds nothing up.
+func pendingMount(ctx context.Context, v host.View, name string) string {
+	for _, at := range mountsOfBoot {
+		units, _ := v.Files.ReadDir(at) // none: nothing is mounted by it
+		for dir := name; len(units) > 0 && dir != "/"; dir = path.Dir(dir) {
+			if mount := tasks.MountUnit(dir); slices.Contains(units, mount) {
+				if state, err := v.Units.Unit(ctx, mount); err == nil && state.Active != "active" && state.Job {
+					return dir
+				}
 			}
 		}
 	}
@@ -59,10 +58,10 @@ func unmounted(v host.View, name string) string {
 // mountsOfBoot are where the units are linked of what is mounted at boot, by fstab or by a unit
 // that is enabled. https://www.freedesktop.org/software/systemd/man/systemd-fstab-generator.html
 var mountsOfBoot = []string{
-	"/run/systemd/generator/local-fs.target.requires/", "/run/systemd/generator/local-fs.target.wants/",
-	"/run/systemd/generator/remote-fs.target.requires/", "/run/systemd/generator/remote-fs.target.wants/",
-	"/etc/systemd/system/local-fs.target.requires/", "/etc/systemd/system/local-fs.target.wants/",
-	"/etc/systemd/system/remote-fs.target.requires/", "/etc/systemd/system/remote-fs.target.wants/",
+	"/run/systemd/generator/local-fs.target.requires", "/run/systemd/generator/local-fs.target.wants",
+	"/run/systemd/generator/remote-fs.target.requires", "/run/systemd/generator/remote-fs.target.wants",
+	"/etc/systemd/system/local-fs.target.requires", "/etc/systemd/system/local-fs.target.wants",
+	"/etc/systemd/system/remote-fs.target.requires", "/etc/systemd/system/remote-fs.target.wants",
 }
 
 // newBytes is how much an item writes; less than 0: nothing but an owner or a mode.
