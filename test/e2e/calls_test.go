@@ -97,6 +97,11 @@ func onThisMachine(t *testing.T, n *node.Node, pid string) int {
 // following are strace's arguments for calls of all threads that are not the runtime's.
 var following = []string{"-f", "-qq", "-y", "-s", "128", "-e", "trace=!" + ofRuntime}
 
+// betweenLooks says that the half minute between two looks at the services began a short while ago
+// (pkg/daemon/services.go): they ask systemd and the runtime.
+const betweenLooks = `began=$(systemctl show --value -p ExecMainStartTimestampMonotonic netwright-agent)
+	s=$(awk -v began=$began '{print int($1-began/1e6)%30}' /proc/uptime); [ $s -ge 2 ] && [ $s -le 12 ]`
+
 // follow counts the calls of a process while do has it work, until it makes none for so many
 // seconds.
 func follow(t *testing.T, pid, quiet int, do func()) counted {
@@ -117,10 +122,9 @@ func follow(t *testing.T, pid, quiet int, do func()) counted {
 		}
 		return string(text)
 	}
-	for was, same := -1, 0; same < 10*quiet; time.Sleep(100 * time.Millisecond) {
-		now := callsIn(read()).all
-		if same++; now != was {
-			was, same = now, 0
+	for was, at := -1, time.Now(); time.Since(at) < time.Duration(quiet)*time.Second; time.Sleep(100 * time.Millisecond) {
+		if now := callsIn(read()).all; now != was {
+			was, at = now, time.Now()
 		}
 	}
 	_ = cmd.Process.Signal(syscall.SIGINT) // it lets go of the process
@@ -206,7 +210,8 @@ func TestDaemonCostsInCalls(t *testing.T) {
 		var wrong string
 		// An event of somebody else's in one of them asks for facts anew, and rightly. On a busy
 		// machine the pass after a repair is made some seconds later (pkg/daemon/cpu_budget.go).
-		for _, quiet := range []int{1, 8, 8} {
+		for _, quiet := range []int{1, 5, 5} {
+			until(t, n, "no look at the services comes soon", betweenLooks)
 			until(t, n, "nothing but an event makes a pass soon", `[ $(($(date -d "$(netwright status -o json | jq -r .next)" +%s) - $(date +%s))) -gt 60 ]`)
 			before, _ := passesOf(t, n)
 			calls := follow(t, pid, quiet, func() {
