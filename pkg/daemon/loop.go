@@ -235,15 +235,15 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 		next = report.Sooner(next, l.next)
 	}
 	l.awaited = nextMoment(l.Pass, l.desired, out.plan)
-	l.next = l.orAwaited(next)
+	l.next = nextLook(next, l.awaited)
 }
 
-// orAwaited is when to look again: then, or sooner for what a pass waits for. That may be a moment
+// nextLook is when to look again: then, or sooner for what a pass waits for. That may be a moment
 // of the wall's clock. How far off it is counts from now: else a clock that is set back by hours
 // would keep the daemon from looking for as long.
-func (l *loop) orAwaited(next time.Time) time.Time {
-	if now := time.Now(); !l.awaited.IsZero() {
-		return report.Sooner(next, now.Add(l.awaited.Sub(now)))
+func nextLook(next, awaited time.Time) time.Time {
+	if now := time.Now(); !awaited.IsZero() {
+		return report.Sooner(next, now.Add(awaited.Sub(now)))
 	}
 	return next
 }

@@ -591,19 +591,16 @@ func TestAStopEndsAPass(t *testing.T) {
 }
 
 // What a pass waits for may be a moment of the wall's clock. The next look is by the other one,
-// which nobody sets. The line that keeps it: pkg/daemon/loop.go, orAwaited.
+// which nobody sets. The line that keeps it: pkg/daemon/loop.go, nextLook.
 func TestTheNextLookIsByAClockThatNobodySets(t *testing.T) {
 	const soon = 20 * time.Second
-	l := &loop{}
 	for name, awaited := range map[string]time.Time{"of the wall": time.Now().Add(soon).Round(0), "of this process": time.Now().Add(soon)} {
-		l.awaited = awaited
-		next := l.orAwaited(time.Now().Add(time.Hour))
+		next := nextLook(time.Now().Add(time.Hour), awaited)
 		if left := time.Until(next); left < soon/2 || left > soon || next == next.Round(0) { // which has the wall's alone
 			t.Errorf("a moment %s: in %s, as %s", name, left, next)
 		}
 	}
-	l.awaited = time.Now().Add(2 * time.Hour).Round(0)
-	if next := l.orAwaited(time.Now().Add(time.Hour)); time.Until(next) > time.Hour {
+	if next := nextLook(time.Now().Add(time.Hour), time.Now().Add(2*time.Hour).Round(0)); time.Until(next) > time.Hour {
 		t.Errorf("it does not look before %s", next)
 	}
 }

@@ -35,9 +35,9 @@ type nodeStatus struct {
 	// when that change was taken back which was counted last, or the daemon began
 	undone time.Time
 
-	mu   sync.Mutex
-	told *report.Status // last; nil: nothing was
-	hung *hanging       // nil: nothing hangs
+	mu        sync.Mutex
+	published *report.Status // last; nil: nothing was
+	hung      *hanging       // nil: nothing hangs
 }
 
 // certsEvery is how old the list of certificates may be in a pass that changes nothing.
@@ -66,11 +66,11 @@ func (s *nodeStatus) publish(next report.Status, done *report.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = next
-	s.tell(done)
+	s.notify(done)
 }
 
-// tell gives the status to all observers as it is. Who calls it holds mu.
-func (s *nodeStatus) tell(done *report.Plan) {
+// notify gives the status to all observers as it is. Who calls it holds mu.
+func (s *nodeStatus) notify(done *report.Plan) {
 	if len(s.observers) == 0 {
 		return
 	}
@@ -82,8 +82,8 @@ func (s *nodeStatus) tell(done *report.Plan) {
 			next.State, next.Reason = report.NodeFailing, next.Hangs.String()
 		}
 	}
-	events := report.Events(s.told, &next, done)
-	s.told = &next
+	events := report.Events(s.published, &next, done)
+	s.published = &next
 	for _, o := range s.observers {
 		o.Observe(&next, events)
 	}
@@ -100,14 +100,14 @@ type hanging struct {
 func (s *nodeStatus) hangs(where func() string, say func(where string)) (end func()) {
 	work, over := &hanging{where: where, since: time.Now()}, false
 	late := time.AfterFunc(passLate, func() {
+		say(where())
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if over {
 			return
 		}
-		say(where())
 		s.hung = work
-		s.tell(nil)
+		s.notify(nil)
 	})
 	return func() {
 		late.Stop()
@@ -116,7 +116,7 @@ func (s *nodeStatus) hangs(where func() string, say func(where string)) (end fun
 		over = true
 		if s.hung != nil {
 			s.hung = nil
-			s.tell(nil)
+			s.notify(nil)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestASlowStartIsTold(t *testing.T) {
 // A pass that does not end, as where a file system gives no answer, is told of while it hangs,
 // once, with what it is at. Who watches the node has it until the pass ends. One that ends in time
 // is not told of.
-// The lines that keep it: loop.go, at (hangs); node_status.go, hangs and tell.
+// The lines that keep it: loop.go, at (hangs); node_status.go, hangs and notify.
 func TestAPassThatHangsIsTold(t *testing.T) {
 	b := newBox(t)
 	told := &listener{}

@@ -133,7 +133,7 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	out.pass = now.pass
 	old := now.job == nil && errors.Is(out.err, statestore.ErrNotModified) && l.looks.answers.Same(out.answers)
 	if l.looks.answers = out.answers; old && !now.asked && l.needsNoPass() {
-		l.next = l.orAwaited(time.Now().Add(Delay(l.Interval, 0)))
+		l.next = nextLook(time.Now().Add(Delay(l.Interval, 0)), l.awaited)
 		l.status.checked(l.next)
 		return trigger{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,21 +30,24 @@ func (l *loop) watch(ctx context.Context) <-chan string {
 	}
 	// after a pass that could not read it, the pauses between passes decide
 	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil {
-		go l.follow(ctx, "the store", w.Changed, changed)
+		go follow(ctx, l.Daemon, &l.unwatched, "the store", w.Changed, changed)
 	}
 	if l.Pass.API != nil {
-		go l.follow(ctx, "the Kubernetes API", l.Pass.API.Changed, changed)
+		go follow(ctx, l.Daemon, &l.unwatched, "the Kubernetes API", l.Pass.API.Changed, changed)
 	}
 	return changed
 }
 
 // follow waits for one change.
-func (l *loop) follow(ctx context.Context, what string, await func(context.Context) error, changed chan<- string) {
+func follow(
+	ctx context.Context, d Daemon, unwatched *sync.Map, what string, await func(context.Context) error,
+	changed chan<- string,
+) {
 	for failures := 1; ; failures++ {
 		err := await(ctx)
 		switch {
 		case err == nil:
-			l.unwatched.Delete(what)
+			unwatched.Delete(what)
 			if host.Sleep(ctx, rand.N(watchSplay)) {
 				changed <- what
 			}
@@ -52,11 +56,11 @@ func (l *loop) follow(ctx context.Context, what string, await func(context.Conte
 			return
 		case !graph.IsTransient(err):
 			why := report.Stable(err.Error())
-			if said, _ := l.unwatched.Swap(what, why); said != why {
-				l.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
+			if said, _ := unwatched.Swap(what, why); said != why {
+				d.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
 			}
 			return
-		case !host.Sleep(ctx, Delay(l.Interval, failures)):
+		case !host.Sleep(ctx, Delay(d.Interval, failures)):
 			return
 		}
 	}

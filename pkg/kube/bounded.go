@@ -26,7 +26,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
 	if end, ends := request.Context().Deadline(); ends {
-		if err := asksForMore(answer, time.Until(end)); err != nil {
+		if err := tooBusy(answer, time.Until(end)); err != nil {
 			answer.Body.Close() // all of it that counts is read
 			return nil, err
 		}
@@ -34,10 +34,10 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// asksForMore is the error of an answer that asks to be left alone for longer than its request has
+// tooBusy is the error of an answer that asks to be left alone for longer than its request has
 // left; nil: it does not. Client-go would sleep for the rest of that time, and all that were known
 // then is that it is over.
-func asksForMore(answer *http.Response, left time.Duration) error {
+func tooBusy(answer *http.Response, left time.Duration) error {
 	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 	busy := answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError
 	if err != nil || !busy || time.Duration(seconds)*time.Second < left {

@@ -70,8 +70,8 @@ func ReadBoots(r Reader) ([]Boot, error) {
 // NoteBoot saves a boot, durably, in the place of what was said of the same one. What earlier
 // boots failed with is of no use once one of it has met another boot.
 func NoteBoot(ctx context.Context, w Host, b Boot) error {
-	list, err := readList(w, bootsFile, ReadBoots)
-	if err != nil {
+	list, err := ReadBoots(w)
+	if err := setAside(w, bootsFile, err); err != nil {
 		return err
 	}
 	list = slices.DeleteFunc(list, b.Same)

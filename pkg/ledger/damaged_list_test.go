@@ -24,7 +24,7 @@ type badSector struct {
 func (d badSector) ReadFile(path string) ([]byte, error) { return d.failing.ReadFile(path) }
 
 // A list that is torn, or lies on a bad sector, is not written over: the next one is begun beside
-// it, and that is told once. The line that keeps it: file.go, readList (SetAside).
+// it, and that is told once. The line that keeps it: file.go, setAside.
 func TestADamagedListIsKept(t *testing.T) {
 	for file, note := range map[string]func(Host) error{
 		undoneFile: func(w Host) error { return NoteUndone(t.Context(), w, Undone{Digest: "ab"}) },

@@ -60,14 +60,13 @@ func writeAs(ctx context.Context, w Writer, path string, data []byte, spec hostf
 	return w.WriteFile(ctx, path, data, spec)
 }
 
-// readList reads a list to which something is to be added. One that cannot be read is kept under
-// another name, and counts as empty: what is to be added must be, such as that a change was undone.
-func readList[T any](w Host, file string, read func(Reader) ([]T, error)) ([]T, error) {
-	list, err := read(w)
-	if err != nil {
-		return nil, w.SetAside(file, path.Base(file)+damagedSuffix, err)
+// setAside keeps a list under another name that could not be read for the reason why, if there is
+// one. The list counts as empty: what is to be added must be, such as that a change was undone.
+func setAside(w Host, file string, why error) error {
+	if why == nil {
+		return nil
 	}
-	return list, nil
+	return w.SetAside(file, path.Base(file)+damagedSuffix, why)
 }
 
 // damagedSuffix is added to the name of a list that cannot be read.

@@ -52,8 +52,8 @@ func ReadOperatorActions(r Reader) (list []OperatorAction, err error) {
 // NoteOperatorAction saves an action, durably. One that was done last already leads to nothing new,
 // and is not saved again: a command that was killed is run again.
 func NoteOperatorAction(ctx context.Context, w Host, d OperatorAction) error {
-	list, err := readList(w, operatorActionsFile, ReadOperatorActions)
-	if err != nil {
+	list, err := ReadOperatorActions(w)
+	if err := setAside(w, operatorActionsFile, err); err != nil {
 		return err
 	}
 	d.Time, d.Machine = d.Time.UTC().Truncate(time.Second), host.MachineID(w)

@@ -48,7 +48,8 @@ func ReadUndone(r Reader) ([]Undone, error) {
 		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was undone, %[1]s: %[2]w: the next undo keeps it as %[1]s"+damagedSuffix, undoneFile, err)
+		return nil, fmt.Errorf("read what was undone, %[1]s: %[2]w: the next undo keeps it as %[1]s"+damagedSuffix,
+			undoneFile, err)
 	}
 	return slices.DeleteFunc(out, func(u Undone) bool { return host.IsOtherMachine(r, u.Machine) }), nil
 }
@@ -56,8 +57,8 @@ func ReadUndone(r Reader) ([]Undone, error) {
 // NoteUndone saves that a generation was undone, durably. Of one generation the last time is
 // kept, so that noting the same again changes nothing.
 func NoteUndone(ctx context.Context, w Host, u Undone) error {
-	list, err := readList(w, undoneFile, ReadUndone)
-	if err != nil {
+	list, err := ReadUndone(w)
+	if err := setAside(w, undoneFile, err); err != nil {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })

@@ -136,9 +136,6 @@ func (e *events) node(before, after *Status) {
 	if after.Hangs != nil && before.Hangs == nil {
 		e.add(EventFailed, "", after.Hangs.String())
 	}
-	if after.Hangs == nil && before.Hangs != nil {
-		e.add(EventRight, "", "what hung has ended: "+before.Hangs.At)
-	}
 	if after.Totals.Rollbacks > before.Totals.Rollbacks {
 		text := after.Reason
 		if u := after.Undone; after.State != NodeFailing && len(u) > 0 {

@@ -196,8 +196,6 @@ func (r *resetting) decide(
 	changed := r.ownership.Altered(ctx, v, e, live)
 	ours := !changed || r.ownership.Changed != ""
 	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
-	pods := tasks.Shared(e.Key) ||
-		slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(v.Facts.Runtime.Name)))
 	holds, err := ownership.UsedBy(ctx, v, r.led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
@@ -220,9 +218,8 @@ func (r *resetting) decide(
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it",
+				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it", Pods: podsNeed(v, e),
 				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),
-				Pods: pods,
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
@@ -247,10 +244,15 @@ func (r *resetting) decide(
 			stays(err.Error())
 			return nil
 		}
-		task.Pods = pods
+		task.Pods = podsNeed(v, e)
 		*back = append(*back, task)
 	}
 	return nil
+}
+
+// podsNeed says that pods send by what a key stands for, or their runtime removes them by it.
+func podsNeed(v host.View, e ledger.Entry) bool {
+	return tasks.Shared(e.Key) || slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(v.Facts.Runtime.Name)))
 }
 
 // times gives directories that we put something into the time of change that they had, but for

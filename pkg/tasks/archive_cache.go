@@ -45,7 +45,7 @@ func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 	}
 	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
 	// from such a node.
-	if room, err := h.Files.Room(memberCacheDir); err == nil && room/2 < size {
+	if room, err := hostfs.Room(h.Live.Files, memberCacheDir); err == nil && room/2 < size {
 		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space",
 			t.Name, (size+1<<20-1)>>20, memberCacheDir)
 	}

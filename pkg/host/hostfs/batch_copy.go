@@ -69,9 +69,9 @@ func (s *Staged) fill(from *os.File) error {
 }
 
 // Room is how many bytes may be written below a directory, by its file system.
-func (w *Writer) Room(dir string) (int64, error) {
+func Room(f *Reader, dir string) (int64, error) {
 	return look("look for room in", dir, func(dir string) (int64, error) {
-		fd, _, err := w.files.Paths.OpenDir(dir, false)
+		fd, _, err := f.Paths.OpenDir(dir, false)
 		if err != nil {
 			return 0, err
 		}

@@ -75,9 +75,9 @@ func TestCopySharesBlocks(t *testing.T) {
 		content[i] = byte(rand.Uint32())
 	}
 	must(t, h.WriteFile(ctx, "/xfs/a/from", content, self(0o644)))
-	before, err := h.Room("/xfs/b")
+	before, err := Room(h.files, "/xfs/b")
 	must(t, err, copied(ctx, h, "/xfs/a/from", "/xfs/b/to", Member{SHA256: blob.Of(content).Sum, Size: int64(len(content))}))
-	after, err := h.Room("/xfs/b")
+	after, err := Room(h.files, "/xfs/b")
 	if must(t, err); before-after > 1<<20 {
 		t.Errorf("the copy took %d bytes of %d", before-after, len(content))
 	}

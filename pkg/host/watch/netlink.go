@@ -13,8 +13,8 @@ import (
 )
 
 // multicast is a source that hears what the kernel tells everybody, by groups of a netlink
-// protocol, as far as filter (nil: all) lets it through. heard gets the bytes of each read, lost is
-// told that the kernel had to drop some. Both are called on one goroutine, which ends with
+// protocol, as far as filter (nil: all) lets it through. received gets the bytes of each read, lost
+// is told that the kernel had to drop some. Both are called on one goroutine, which ends with
 // [multicast.close].
 type multicast struct {
 	w        *Watcher
@@ -22,7 +22,7 @@ type multicast struct {
 	protocol int
 	groups   []int
 	filter   []bpf.Instruction
-	heard    func([]byte)
+	received func([]byte)
 	lost     func()
 
 	file *os.File // nil: it does not listen
@@ -66,7 +66,7 @@ func (m *multicast) listen() error {
 				m.lost()
 				return
 			}
-			m.heard(b)
+			m.received(b)
 		}
 		dropped := func(err error) bool {
 			if errors.Is(err, unix.ENOBUFS) {

@@ -26,7 +26,7 @@ type routeWatch struct {
 
 func newRouteWatch(w *Watcher) *routeWatch {
 	r := &routeWatch{multicast: multicast{w: w, source: Links, protocol: unix.NETLINK_ROUTE, groups: routeGroups}}
-	r.heard, r.lost = r.handle, r.forget
+	r.received, r.lost = r.handle, r.forget
 	return r
 }
 

@@ -69,7 +69,8 @@ func TestANodeThatIsRegisteredAnewIsToldAgain(t *testing.T) {
 }
 
 // A Node that is deleted is not there for any of the identities that a node has: each of them is
-// asked, and the next Node is told. The line that keeps it: pkg/publish/nodestatus/node.go, tell.
+// asked, and the next Node is told. The line that keeps it: pkg/publish/nodestatus/node.go,
+// publishStatus.
 func TestANodeThatIsGoneForEachIdentity(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {

@@ -51,8 +51,8 @@ type Node struct {
 	node      registration
 	events    events
 
-	telling   attempts // of all but Events
-	reporting attempts // of Events, which a server may refuse alone
+	statusAttempts attempts // of all but Events
+	eventAttempts  attempts // of Events, which a server may refuse alone
 }
 
 // attempts is how requests of a kind went.
@@ -108,38 +108,39 @@ func (n *Node) take(news publish.News, now time.Time) {
 
 // publishAt is when there is something to do.
 func (n *Node) publishAt(now time.Time) time.Time {
-	at := report.Sooner(n.tellAt(), n.reportAt())
+	at := report.Sooner(n.statusAt(), n.eventsAt())
 	return report.Sooner(at, now.Add(2*heartbeat)) // there may be nothing
 }
 
-// tellAt is when to say or to ask something of the Node; zero: there is nothing.
-func (n *Node) tellAt() time.Time {
+// statusAt is when to say or to ask something of the Node; zero: there is nothing.
+func (n *Node) statusAt() time.Time {
 	at := report.Sooner(n.condition.at, n.applied.publishAt(&n.condition))
-	return n.telling.after(report.Sooner(at, n.node.checkAt(&n.condition)))
+	return n.statusAttempts.postpone(report.Sooner(at, n.node.checkAt(&n.condition)))
 }
 
-// reportAt is when to publish an Event; zero: there is none. It waits while the Node cannot be
+// eventsAt is when to publish an Event; zero: there is none. It waits while the Node cannot be
 // told. The Node does not wait for Events: a server limits them by themselves (EventRateLimit).
-func (n *Node) reportAt() time.Time {
-	return n.reporting.after(n.telling.after(n.events.publishAt(n.condition.published != nil)))
+func (n *Node) eventsAt() time.Time {
+	return n.eventAttempts.postpone(n.statusAttempts.postpone(n.events.publishAt(n.condition.published != nil)))
 }
 
 // publish does what is due.
 func (n *Node) publish(ctx context.Context) {
 	now := time.Now()
 	switch {
-	case due(n.tellAt(), now):
-		n.attempt(ctx, &n.telling, "how the node is", func(ctx context.Context, c Client) error {
-			return n.tell(ctx, c, now)
+	case isPending(n.statusAt(), now):
+		n.attempt(ctx, &n.statusAttempts, "how the node is", func(ctx context.Context, c Client) error {
+			return n.publishStatus(ctx, c, now)
 		})
-	case due(n.reportAt(), now):
-		n.attempt(ctx, &n.reporting, "what happened on the node, in Events", func(ctx context.Context, c Client) error {
+	case isPending(n.eventsAt(), now):
+		const what = "what happened on the node, in Events"
+		n.attempt(ctx, &n.eventAttempts, what, func(ctx context.Context, c Client) error {
 			return n.events.put(ctx, c, n.name, now)
 		})
 	}
 }
 
-func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+func isPending(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
 // attempt makes requests, and takes note of how that went.
 func (n *Node) attempt(
@@ -168,26 +169,26 @@ func (n *Node) attempt(
 	}
 }
 
-// after is a moment, or the later one before which nothing is asked.
-func (a *attempts) after(at time.Time) time.Time {
+// postpone is a moment, or the later one before which nothing is asked.
+func (a *attempts) postpone(at time.Time) time.Time {
 	if !at.IsZero() && at.Before(a.notBefore) {
 		return a.notBefore
 	}
 	return at
 }
 
-// tell does the first that is due. The Node is looked at last: that it can be read would else count
-// for what it may be told.
-func (n *Node) tell(ctx context.Context, to Client, now time.Time) error {
+// publishStatus does the first that is due. The Node is looked at last: that it can be read would
+// else count for what it may be told.
+func (n *Node) publishStatus(ctx context.Context, to Client, now time.Time) error {
 	switch {
-	case due(n.condition.at, now):
+	case isPending(n.condition.at, now):
 		if n.condition.published == nil { // what is read later may be another one already
 			if _, err := n.node.look(ctx, to, n.name, now); err != nil {
 				return err
 			}
 		}
 		return n.condition.put(ctx, to, n.name, now)
-	case due(n.applied.publishAt(&n.condition), now):
+	case isPending(n.applied.publishAt(&n.condition), now):
 		return n.applied.put(ctx, to, n.name)
 	}
 	another, err := n.node.look(ctx, to, n.name, now)
@@ -214,7 +215,7 @@ func pause(err error, failures int) time.Duration {
 // part publishes that the daemon ends, if it published before and nothing keeps it from doing so
 // now.
 func (n *Node) part(ctx context.Context) {
-	if n.condition.published == nil || n.telling.failures > 0 {
+	if n.condition.published == nil || n.statusAttempts.failures > 0 {
 		return
 	}
 	now := time.Now()

@@ -358,7 +358,7 @@ func TestAnAPIThatIsGone(t *testing.T) {
 // Before a node has joined it is no news that it has no Node; one that may not is asked twice an
 // hour.
 // A server that limits Events, or refuses them, is told how the node is all the same, and as soon.
-// The line that keeps it: pkg/publish/nodestatus/node.go, reportAt.
+// The line that keeps it: pkg/publish/nodestatus/node.go, eventsAt.
 func TestEventsThatAreRefusedHoldNothingElseUp(t *testing.T) {
 	for name, err := range map[string]error{"limited": graph.Transient(errors.New("too many requests")), "forbidden": fs.ErrPermission} {
 		t.Run(name, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestEventsThatAreRefusedHoldNothingElseUp(t *testing.T) {
 }
 
 // That a Node can be read is no reason to try soon again what it may not be told. The line that
-// keeps it: pkg/publish/nodestatus/node.go, tell.
+// keeps it: pkg/publish/nodestatus/node.go, publishStatus.
 func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, logs *observer.ObservedLogs, _ func()) {

@@ -38,24 +38,20 @@ func (c *Set) WithGone(planned *Set, rep tasks.Report) *Set {
 	all := c.Without(nil)
 	for i := range rep.Results {
 		key := rep.Results[i].Key
-		p := planned.Get(key)
-		if p == nil || p.NotApplicable != "" || rep.Results[i].State != graph.Done {
+		p := planned.ByKey[key]
+		if p == nil || rep.Results[i].State != graph.Done {
 			continue
 		}
 		made := tasks.Change{Reason: p.Reason}
-		if was := c.Get(key); was != nil {
+		if was := c.ByKey[key]; was != nil {
 			made = *was
 		}
-		had := len(made.Items)
-		made.Items = slices.Clone(made.Items)
 		for _, item := range p.Items {
 			same := func(o tasks.Item) bool { return o.Key == item.Key }
 			if item.Op == tasks.Remove && !slices.ContainsFunc(made.Items, same) {
-				made.Items = append(made.Items, item)
+				made.Items = append(slices.Clip(made.Items), item)
+				all.ByKey[key] = &made
 			}
-		}
-		if len(made.Items) > had {
-			all.Put(key, &made)
 		}
 	}
 	return all
