@@ -28,7 +28,15 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
 func openItself(root hostpath.Root, name string) (int, error) {
-	return root.Open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
+	return root.Open(name, toRead)
+}
+
+// toRead opens a file or directory itself, and waits for nobody.
+const toRead = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+
+// openDir opens a directory in another one that is held.
+func openDir(dir int, base string) (int, error) {
+	return hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
 // SetAttributes gives a file or directory extended attributes as [Files.Attributes] returned them.
@@ -52,7 +60,7 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 
 // otherNames refuses an open file that has another name.
 func otherNames(fd int, name string) error {
-	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Fstat(fd)
 	return cmp.Or(err, singleName(name, info))
 }
 
@@ -73,7 +81,7 @@ func (w *Writer) SetMtime(name string, mtime int64) error {
 			return err
 		}
 		defer unix.Close(dir)
-		fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,6 @@ func Room(f *Reader, dir string) (int64, error) {
 
 // room is how many bytes may be written on the file system of what is open.
 func room(fd int, name string) (int64, error) {
-	var of unix.Statfs_t
-	err := hostpath.Again(func() error { return unix.Fstatfs(fd, &of) })
+	of, err := fsOf(fd)
 	return int64(of.Bavail) * of.Bsize, hostpath.Explain("look for room in", name, err)
 }

@@ -188,7 +188,7 @@ func (b *Batch) resume(f intentFile) error {
 	s := &Staged{dir: dir, name: f.Path, base: path.Base(f.Path), temp: f.Staged, sum: f.Sum, size: f.Size,
 		closed: true,
 		spec:   FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}, state: inPlace}
-	fd, err := unix.Openat(dir.fd, f.Staged, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := hostpath.OpenAt(dir.fd, f.Staged, toRead, 0)
 	switch err {
 	case nil:
 		s.file = os.NewFile(uintptr(fd), f.Path)
@@ -202,7 +202,7 @@ func (b *Batch) resume(f intentFile) error {
 	default:
 		return hostpath.Explain("open", f.Path, err)
 	}
-	_, err = hostpath.Stat(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	_, err = hostpath.LstatAt(dir.fd, s.base)
 	if s.old = err == nil; !s.old && s.state == inPlace {
 		return fmt.Errorf("%s: %w", f.Path, errMissing)
 	}

@@ -57,12 +57,7 @@ func stageFile(root hostpath.Root, dir *stagingDir, s *Staged) error {
 	if err != nil {
 		return err
 	}
-	var fd int
-	err = hostpath.Again(func() error {
-		fd, err = unix.Openat(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC,
-			0o600)
-		return err
-	})
+	fd, err := hostpath.OpenAt(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
@@ -77,7 +72,7 @@ func stageFile(root hostpath.Root, dir *stagingDir, s *Staged) error {
 // enter gives s its directory and a staged name there, which nobody has yet, and says what is at
 // its target.
 func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
-	there, err := hostpath.Stat(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	there, err := hostpath.LstatAt(dir.fd, s.base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -135,7 +130,7 @@ func (s *Staged) Close() error {
 		startWriting(fd)
 	}
 	s.sum, s.closed = digestOf(s.hash), true
-	if info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err == nil {
+	if info, err := hostpath.Fstat(fd); err == nil {
 		s.mtime = info.Mtime
 	}
 	return nil
@@ -172,7 +167,7 @@ func (s *Staged) rename(keep bool) error {
 // refuseDirectory swaps back what was no file any more when it was swapped: a rename would have
 // refused it.
 func (s *Staged) refuseDirectory() error {
-	if old, err := hostpath.Stat(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || old.Type != Directory {
+	if old, err := hostpath.LstatAt(s.dir.fd, s.temp); err != nil || old.Type != Directory {
 		return err
 	}
 	return errors.Join(unix.EISDIR, s.undo())
@@ -226,7 +221,7 @@ func (s *Staged) overwrite() error {
 // reserve sees to it that so many bytes can be written in an open file: on a disk that is full it
 // would become half of the new and nothing of the old. What does not know how is not asked.
 func reserve(fd int, size int64) error {
-	was, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	was, err := hostpath.Fstat(fd)
 	if err != nil || size == 0 {
 		return err
 	}

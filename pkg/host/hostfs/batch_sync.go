@@ -4,8 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
@@ -63,7 +61,7 @@ func syncFileSystems(items []syncItem) {
 	done := map[uint64]error{}
 	for i := range items {
 		it := &items[i]
-		info, err := hostpath.Stat(it.fd, "", unix.AT_EMPTY_PATH)
+		info, err := hostpath.Fstat(it.fd)
 		if err != nil {
 			it.err = err
 			continue

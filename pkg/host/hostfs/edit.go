@@ -114,7 +114,7 @@ func (s *Staged) replace() error {
 	}
 	// Whoever replaced ours meanwhile is the last to have written.
 	if mine, errMine := hostpath.Stat(int(s.file.Fd()), "", unix.AT_EMPTY_PATH); errMine == nil {
-		if out, errOut := hostpath.Stat(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); errOut == nil && out.Inode != mine.Inode {
+		if out, errOut := hostpath.LstatAt(s.dir.fd, s.temp); errOut == nil && out.Inode != mine.Inode {
 			return errors.Join(err, unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE))
 		}
 	}
@@ -124,7 +124,7 @@ func (s *Staged) replace() error {
 // unread says that the file under a name is not the one that was read, or that somebody is about to
 // write to it.
 func (s *Staged) unread(base string) error {
-	fd, err := unix.Openat(s.dir.fd, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := hostpath.OpenAt(s.dir.fd, base, toRead, 0)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrWrittenMeanwhile, err)
 	}

@@ -17,7 +17,7 @@ import (
 // change of owner clears the setuid bit and capabilities. The mode comes after the attributes: with
 // an ACL its group bits are the mask, and without one they are what the group may do.
 func setMeta(fd int, spec FileSpec) error {
-	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Fstat(fd)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func setMeta(fd int, spec FileSpec) error {
 		return err
 	}
 	// Who may not give set-ID bits (systemd.exec(5), RestrictSUIDSGID=) may not give them again.
-	if info, err = hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err == nil && info.Mode != spec.Mode {
+	if info, err = hostpath.Fstat(fd); err == nil && info.Mode != spec.Mode {
 		err = unix.Fchmod(fd, hostpath.ModeBits(spec.Mode))
 	}
 	if err == nil && spec.Mtime != nil { // the next write would change it again
@@ -55,7 +55,7 @@ func setTime(fd int, mtime int64) error {
 
 // single says that an open file is a regular one without another name.
 func single(fd int, name string) error {
-	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Fstat(fd)
 	if err == nil && info.Type != Regular {
 		err = hostpath.ErrChanged
 	}

@@ -113,7 +113,7 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 			return sum, err
 		}
 		// What changed while it was read, or just before, has no digest worth remembering.
-		switch after, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); {
+		switch after, err := hostpath.Fstat(fd); {
 		case err != nil || after != before:
 		case !settled:
 			f.racy.add(name, after)
@@ -131,7 +131,7 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 	if err != nil {
 		return -1, FileInfo{}, err
 	}
-	info, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+	info, err := hostpath.Fstat(fd)
 	switch {
 	case err != nil:
 	case info.Type == Directory:

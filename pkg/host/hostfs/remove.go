@@ -146,7 +146,7 @@ func (t tree) removeIn(ctx context.Context, dir int, base, name string) error {
 	case err != unix.EISDIR:
 		return err
 	}
-	fd, err := hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := openDir(dir, base)
 	switch {
 	case err == unix.ENOENT:
 		return nil

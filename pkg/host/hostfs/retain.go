@@ -81,7 +81,7 @@ func (w *Writer) retain(
 	if err := ready(info, fd); err != nil {
 		return info, hostpath.Explain("keep", from, err)
 	}
-	if info, err = hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err != nil {
+	if info, err = hostpath.Fstat(fd); err != nil {
 		return info, hostpath.Explain("keep", from, err)
 	}
 	if w.files.Paths.Alike(from, to) {
@@ -117,7 +117,7 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 	defer unix.Close(dir)
 	name := path.Base(to)
 	// Where it is the same file already a rename would do nothing, and leave the other name.
-	if now, err := hostpath.Stat(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || !now.SameFile(of) {
+	if now, err := hostpath.LstatAt(dir, name); err != nil || !now.SameFile(of) {
 		temp := stagedName()
 		if err := mayStage(dir); err != nil {
 			return hostpath.Explain("keep", to, err)
@@ -125,7 +125,7 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
 			return hostpath.Explain("keep", from, err)
 		}
-		if got, err := hostpath.Stat(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || !got.SameFile(of) {
+		if got, err := hostpath.LstatAt(dir, temp); err != nil || !got.SameFile(of) {
 			return errors.Join(hostpath.Explain("keep", from, cmp.Or(err, hostpath.ErrChanged)), unix.Unlinkat(dir, temp, 0))
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
@@ -145,17 +145,17 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 
 // openRegularAt opens a regular file in a directory that is held, for reading.
 func openRegularAt(dir int, base string) (int, FileInfo, error) {
-	info, err := hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	info, err := hostpath.LstatAt(dir, base)
 	if err != nil || info.Type != Regular { // a device is not even opened
 		return -1, info, cmp.Or(err, errors.New("not a regular file"))
 	}
 	fd, err := hostpath.Quietly(func(more int) (int, error) {
-		return hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|more, 0)
+		return hostpath.OpenAt(dir, base, toRead|more, 0)
 	})
 	if err != nil {
 		return -1, info, err
 	}
-	if info, err = hostpath.Stat(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type != Regular {
+	if info, err = hostpath.Fstat(fd); err != nil || info.Type != Regular {
 		unix.Close(fd)
 		return -1, info, cmp.Or(err, hostpath.ErrChanged)
 	}
@@ -180,7 +180,7 @@ func (f *Reader) Capture(name string, most int64, ours ...string) (Captured, err
 			return c, err
 		}
 		defer unix.Close(dir)
-		if c.FileInfo, err = hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if c.FileInfo, err = hostpath.LstatAt(dir, base); err != nil {
 			return c, err
 		}
 		switch c.Type {
@@ -190,7 +190,7 @@ func (f *Reader) Capture(name string, most int64, ours ...string) (Captured, err
 			err = f.capture(dir, base, name, most, ours, &c)
 		case Directory:
 			var fd int
-			if fd, err = hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err == nil {
+			if fd, err = openDir(dir, base); err == nil {
 				defer unix.Close(fd)
 				c.Attrs, err = xattr.Portable(fd)
 			}
@@ -208,8 +208,7 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 	file := os.NewFile(uintptr(fd), name)
 	defer file.Close() // only read from
 	c.FileInfo = info
-	var on unix.Statfs_t
-	if err := hostpath.Again(func() error { return unix.Fstatfs(fd, &on) }); err == nil && on.Type == unix.NSFS_MAGIC {
+	if on, err := fsOf(fd); err == nil && on.Type == unix.NSFS_MAGIC {
 		c.Type = Other // a namespace, which has no content
 		return nil
 	}

@@ -83,6 +83,6 @@ func leftover(dir int, entry string, now time.Time) bool {
 	if !ok || token == processToken {
 		return false
 	}
-	info, err := hostpath.Stat(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
+	info, err := hostpath.LstatAt(dir, entry)
 	return err == nil && info.Type != Directory && (info.Ctime < processStart.UnixNano() || info.Ctime > now.UnixNano())
 }

@@ -34,7 +34,7 @@ func (f *Reader) stat(name string, follow int) (FileInfo, error) {
 			return FileInfo{}, err
 		}
 		defer unix.Close(fd)
-		return hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+		return hostpath.Fstat(fd)
 	})
 }
 
@@ -96,7 +96,7 @@ func (f *Reader) Way(name string) error {
 	if err != nil {
 		return err
 	}
-	fd, _, err := f.Paths.Strict().Walk(name, unix.O_PATH|unix.O_CLOEXEC)
+	fd, _, err := f.Paths.Strict().Walk(name, unix.O_PATH)
 	if err == nil {
 		return unix.Close(fd)
 	}

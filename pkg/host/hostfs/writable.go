@@ -22,8 +22,7 @@ func (f *Reader) Removable(name string) error {
 			return err
 		}
 		defer unix.Close(dir)
-		var on unix.Statfs_t
-		if err := hostpath.Again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
+		if on, err := fsOf(dir); err == nil && on.Flags&unix.ST_RDONLY != 0 {
 			return unix.EROFS
 		}
 		return fixedAt(dir, base)
@@ -46,7 +45,7 @@ func (f *Reader) Writable(name string, size int64) error {
 			return nil
 		}
 		defer unix.Close(dir)
-		on := fsOf(dir, base)
+		on := fsAt(dir, base)
 		if on.Flags&unix.ST_RDONLY != 0 {
 			return unix.EROFS
 		}
@@ -71,7 +70,7 @@ func (f *Reader) Runnable(name string) error {
 		return nil
 	}
 	defer unix.Close(dir)
-	if fsOf(dir, base).Flags&unix.ST_NOEXEC != 0 {
+	if fsAt(dir, base).Flags&unix.ST_NOEXEC != 0 {
 		return fmt.Errorf("run %s: its file system is mounted noexec", name)
 	}
 	return nil
@@ -88,18 +87,22 @@ func openNearestParent(root hostpath.Root, name string) (dir int, base string, e
 	return dir, base, err
 }
 
-// fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not
+// fsAt describes what a path lies on: it may be mounted there itself. Where the kernel does not
 // say, nothing is known of it.
-func fsOf(dir int, base string) (on unix.Statfs_t) {
-	fd, err := unix.Openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func fsAt(dir int, base string) unix.Statfs_t {
+	fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err == nil {
 		defer unix.Close(fd)
 		dir = fd
 	}
-	if hostpath.Again(func() error { return unix.Fstatfs(dir, &on) }) != nil {
-		return unix.Statfs_t{}
-	}
+	on, _ := fsOf(dir)
 	return on
+}
+
+// fsOf describes what an open file lies on.
+func fsOf(fd int) (on unix.Statfs_t, err error) {
+	err = hostpath.Again(func() error { return unix.Fstatfs(fd, &on) })
+	return on, err
 }
 
 // full says that so many bytes in a file of their own have no room. Without a size the kernel

@@ -64,7 +64,7 @@ func look[T any](op, name string, find func(name string) (T, error)) (out T, err
 // behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
 func behind(root hostpath.Root, name string) (string, error) {
-	fd, real, err := root.Strict().Walk(name, unix.O_PATH|unix.O_CLOEXEC)
+	fd, real, err := root.Strict().Walk(name, unix.O_PATH)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func (w *Writer) Symlink(name, target string) error {
 	}
 	defer unix.Close(dir)
 	base := path.Base(name)
-	there, err := hostpath.Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	there, err := hostpath.LstatAt(dir, base)
 	switch {
 	case err == nil && there.Type != Symlink:
 		return &hostpath.InTheWayError{Path: name, Is: there.Type, Want: Symlink}
@@ -142,12 +142,12 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 			return err
 		}
 		defer unix.Close(dir)
-		fd, err := hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		fd, err := hostpath.OpenAt(dir, base, toRead, 0)
 		if err != nil {
 			return err
 		}
 		defer unix.Close(fd)
-		now, err := hostpath.Stat(fd, "", unix.AT_EMPTY_PATH)
+		now, err := hostpath.Fstat(fd)
 		if err == nil && now != was {
 			err = hostpath.ErrChanged
 		}

@@ -13,8 +13,9 @@ func Again(call func() error) error {
 	}
 }
 
-// OpenAt is openat(2), made again where a signal interrupted it.
+// OpenAt is openat(2), made again where a signal interrupted it. No program that is run gets the
+// descriptor.
 func OpenAt(dir int, name string, flags int, mode uint32) (fd int, err error) {
-	err = Again(func() error { fd, err = unix.Openat(dir, name, flags, mode); return err })
+	err = Again(func() error { fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, mode); return err })
 	return fd, err
 }

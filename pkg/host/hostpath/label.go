@@ -25,7 +25,7 @@ func (r Root) LabelLink(dir int, base, name string) error {
 	if r.image || !selinux.Active() {
 		return nil
 	}
-	fd, err := OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}

@@ -33,13 +33,12 @@ func (r Root) Open(name string, flags int) (int, error) {
 }
 
 func (r Root) openIn(name string, flags int) (int, error) {
-	flags |= unix.O_CLOEXEC
 	if !r.strict && !r.image {
 		return OpenAt(unix.AT_FDCWD, name, flags, 0)
 	}
 	fd, err := -1, error(unix.ENOSYS)
 	if !r.strict {
-		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 		err = Again(func() error { fd, err = sys.Openat2(r.fd, name, &how); return err })
 	}
 	// ENOSYS before Linux 5.6; EPERM from old seccomp profiles that do not know the call.

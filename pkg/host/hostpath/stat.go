@@ -36,6 +36,14 @@ type FileInfo struct {
 // SameFile says that both are of one file.
 func (i FileInfo) SameFile(o FileInfo) bool { return i.Inode == o.Inode && i.Dev == o.Dev }
 
+// Fstat describes what is open.
+func Fstat(fd int) (FileInfo, error) { return Stat(fd, "", unix.AT_EMPTY_PATH) }
+
+// LstatAt describes a name in a directory, a symlink not followed.
+func LstatAt(dir int, base string) (FileInfo, error) {
+	return Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+}
+
 // Stat describes what at and name say. The attribute for a mount point is
 // there since Linux 5.8; before, Mounted is false.
 func Stat(at int, name string, flags int) (FileInfo, error) {

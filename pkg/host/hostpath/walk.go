@@ -30,7 +30,7 @@ func (r Root) walk(name string, flags int, makes bool) (fd int, real string, err
 	if r.image {
 		at, root = r.fd, "."
 	}
-	top, err := OpenAt(at, root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	top, err := OpenAt(at, root, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return -1, "", err
 	}
@@ -45,7 +45,7 @@ func (r Root) withoutLinks(name string, flags int) (int, error) {
 	if !r.strict || r.AnyLink {
 		return -1, unix.ENOSYS
 	}
-	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if r.image {
 		at, how.Resolve = r.fd, how.Resolve|unix.RESOLVE_IN_ROOT
 	}
@@ -55,7 +55,7 @@ func (r Root) withoutLinks(name string, flags int) (int, error) {
 // Resolve says where a cleaned path ends once each symlink is followed, inside the root. What is
 // not there stays as it is written.
 func (r Root) Resolve(name string) (string, error) {
-	fd, real, err := r.Walk(name, unix.O_PATH|unix.O_CLOEXEC)
+	fd, real, err := r.Walk(name, unix.O_PATH)
 	switch err {
 	case nil:
 		unix.Close(fd)
@@ -69,7 +69,7 @@ func (r Root) Resolve(name string) (string, error) {
 // OpenDir opens a directory for who writes there, and says where it is without links; with makes,
 // what is missing of it is made with mode 0755.
 func (r Root) OpenDir(name string, makes bool) (dir int, real string, err error) {
-	return r.Strict().walk(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, makes)
+	return r.Strict().walk(name, unix.O_RDONLY|unix.O_DIRECTORY, makes)
 }
 
 // walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
@@ -117,7 +117,7 @@ func (w *walker) open(name string, flags int) (int, error) {
 		if last {
 			how = flags
 		}
-		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW, 0)
 		if (!last || flags&unix.O_NOFOLLOW == 0) &&
 			(err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&(unix.O_PATH|unix.O_DIRECTORY) == unix.O_PATH) {
 			if target, not := Readlinkat(w.at().fd, e); not == nil {
@@ -180,7 +180,7 @@ func (w *walker) follow(base, target string) error {
 }
 
 func (w *walker) inTheWay(base string) error {
-	info, err := Stat(w.at().fd, base, unix.AT_SYMLINK_NOFOLLOW)
+	info, err := LstatAt(w.at().fd, base)
 	if err != nil || info.Type == Directory || info.Type == Symlink {
 		return errors.Join(ErrChanged, err)
 	}
@@ -190,7 +190,7 @@ func (w *walker) inTheWay(base string) error {
 // makePublic gives a directory that was made the mode 0755, whatever the umask or a default ACL,
 // and its label.
 func (r Root) makePublic(fd int, name string) error {
-	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
