@@ -135,7 +135,7 @@ func (s State) routedOn(links map[int]bool) map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for _, m := range s.Routes {
 		link, _ := routeLink(m)
-		if dst, is := netip.AddrFromSlice(sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_DST)); is &&
+		if dst, is := netip.AddrFromSlice(routeAttribute(m, unix.RTA_DST)); is &&
 			int(m[1]) == dst.BitLen() && links[link] {
 			out[dst] = true
 		}

@@ -198,7 +198,7 @@ func network(m []byte) netip.Prefix {
 func besides(now, was [][]byte) [][]byte {
 	return slices.DeleteFunc(missing(now, was), func(m []byte) bool {
 		return m[5] == rtnl.RouteProtocol || m[5] == unix.RTPROT_KERNEL || advertised(m) ||
-			sys.Attribute(m[unix.SizeofRtMsg:], rtnl.NexthopID) != nil
+			routeAttribute(m, rtnl.NexthopID) != nil
 	})
 }
 

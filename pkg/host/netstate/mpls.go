@@ -22,7 +22,7 @@ func listMPLS(ctx context.Context, _ State) ([][]byte, error) {
 // ofMPLS is the link that a route leads over, of several the first, and who made it.
 func ofMPLS(m []byte) (link int, by byte) {
 	link, _ = routeLink(m)
-	if several := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_MULTIPATH); len(several) >= unix.SizeofRtNexthop {
+	if several := routeAttribute(m, unix.RTA_MULTIPATH); len(several) >= unix.SizeofRtNexthop {
 		link = sys.Number(several[4:])
 	}
 	return link, m[5]

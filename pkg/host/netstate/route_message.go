@@ -44,7 +44,7 @@ const settableHopFlags = unix.RTNH_F_ONLINK | unix.RTNH_F_PERVASIVE
 func routeMessage(m []byte) []byte {
 	out := without(m, unix.RTA_CACHEINFO, unix.RTA_EXPIRES)
 	binary.NativeEndian.PutUint32(out[8:], binary.NativeEndian.Uint32(out[8:])&settableHopFlags)
-	several := sys.Attribute(out[unix.SizeofRtMsg:], unix.RTA_MULTIPATH)
+	several := routeAttribute(out, unix.RTA_MULTIPATH)
 	var hops []string
 	for hop := range rtnl.NextHops(several) {
 		hop[2] &= settableHopFlags
@@ -56,6 +56,9 @@ func routeMessage(m []byte) []byte {
 	}
 	return out
 }
+
+// routeAttribute is one attribute of a route, nil if it is not there.
+func routeAttribute(m []byte, kind uint16) []byte { return sys.Attribute(m[unix.SizeofRtMsg:], kind) }
 
 // without is a route without some of its attributes.
 func without(m []byte, kinds ...uint16) []byte {
@@ -75,10 +78,10 @@ func onLinks(m []byte, links []rtnl.Link) []byte {
 	there := func(index int) bool {
 		return slices.ContainsFunc(links, func(l rtnl.Link) bool { return l.Index == index })
 	}
-	if on := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_OIF); on != nil && !there(sys.Number(on)) {
+	if on := routeAttribute(m, unix.RTA_OIF); on != nil && !there(sys.Number(on)) {
 		return nil
 	}
-	several := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_MULTIPATH)
+	several := routeAttribute(m, unix.RTA_MULTIPATH)
 	if several == nil {
 		return m
 	}
@@ -97,7 +100,7 @@ func onLinks(m []byte, links []rtnl.Link) []byte {
 // byObject is a route without the next hops of the nexthop object that it names. The kernel lists
 // both, and takes one of them. Where the object drops packets it lists the route as one that does.
 func byObject(m []byte) []byte {
-	if sys.Attribute(m[unix.SizeofRtMsg:], rtnl.NexthopID) == nil {
+	if routeAttribute(m, rtnl.NexthopID) == nil {
 		return m
 	}
 	m = without(m, unix.RTA_OIF, unix.RTA_GATEWAY, unix.RTA_VIA, unix.RTA_MULTIPATH)
@@ -108,7 +111,7 @@ func byObject(m []byte) []byte {
 // sendRoute sends a route that was listed, to be made or to be removed. One of IPv6 with several
 // next hops is a route for each of them, of which one that is there would refuse all.
 func sendRoute(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
-	several := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_MULTIPATH)
+	several := routeAttribute(m, unix.RTA_MULTIPATH)
 	if m[0] != unix.AF_INET6 || several == nil {
 		return send(what, kind, flags, m, fine...)
 	}
@@ -123,7 +126,7 @@ func sendRoute(what string, kind, flags int, m []byte, fine ...unix.Errno) error
 // lifetime is how many seconds a route has still to live, 0 for ever. One from a
 // router advertisement that came back for ever would outlive its router.
 func lifetime(m []byte) (seconds uint32) {
-	cache := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_CACHEINFO)
+	cache := routeAttribute(m, unix.RTA_CACHEINFO)
 	if ticks := int32(sys.Number(cache[min(8, len(cache)):])); ticks > 0 {
 		seconds = uint32(ticks)/sys.Ticks + 1
 	}

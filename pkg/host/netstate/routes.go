@@ -130,13 +130,13 @@ func (s State) missingRoutes(now [][]byte, links []rtnl.Link) (gone, off [][]byt
 func routeKey(m []byte) string {
 	at := string(m[:5])
 	for _, kind := range []uint16{unix.RTA_DST, unix.RTA_SRC, unix.RTA_TABLE, unix.RTA_PRIORITY} {
-		at += fmt.Sprintf(" %x", sys.Attribute(m[unix.SizeofRtMsg:], kind))
+		at += fmt.Sprintf(" %x", routeAttribute(m, kind))
 	}
 	return at
 }
 
 func routeLink(m []byte) (index int, there bool) {
-	b := sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_OIF)
+	b := routeAttribute(m, unix.RTA_OIF)
 	if len(b) != 4 {
 		return 0, false
 	}
@@ -185,7 +185,7 @@ func standIn(m []byte, hear map[int]bool) []byte {
 	if !advertised(m) || !hear[link] {
 		return m
 	}
-	metric := sys.Number(sys.Attribute(m[unix.SizeofRtMsg:], unix.RTA_PRIORITY))
+	metric := sys.Number(routeAttribute(m, unix.RTA_PRIORITY))
 	return append(without(m, unix.RTA_PRIORITY),
 		sys.NewAttribute(unix.RTA_PRIORITY, binary.NativeEndian.AppendUint32(nil, uint32(metric+1)))...)
 }
