@@ -5,10 +5,10 @@ import "context"
 // forward tells what becomes of forwarded packets by policy: "drop" when any
 // chain of the family drops, as on a Docker host, else "accept".
 func (g gatherer) forward(ctx context.Context) {
-	if !g.from.opt.live() {
+	if !g.opt.live() {
 		return
 	}
-	policies, err := g.from.firewall.ForwardPolicies(ctx)
+	policies, err := g.firewall.ForwardPolicies(ctx)
 	if err != nil {
 		g.problem("read the policies of forwarding (it needs root)", err)
 		return

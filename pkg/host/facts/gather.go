@@ -16,7 +16,7 @@ import (
 // cannot be read is listed in [Facts.Problems].
 func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
-	g := gatherer{from: l, facts: facts, mu: &sync.Mutex{}}
+	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
 	// What files say is read, and the runtime asked, while the kernel is asked. That goes on here:
@@ -24,7 +24,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		g.facts.Peers = Peers(g.from.files)
+		g.facts.Peers = Peers(g.files)
 		g.services()
 		g.lateSysctls()
 		g.resolvConf()
@@ -51,7 +51,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 
 // GatherBrief looks for where the machine runs and how its kubelet does, and asks nobody.
 func GatherBrief(l *Sources, facts *Facts) {
-	g := gatherer{from: l, facts: facts, mu: &sync.Mutex{}}
+	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
 	if facts.Contain = Container(l.kernel, l.opt.Sandbox); l.opt.live() && facts.Contain == "" {
 		facts.Cloud = cloudOf(l.kernel)
 	}
@@ -65,7 +65,7 @@ func (g *gatherer) symbolicLinks() {
 		g.facts.Runtime.BinDirs...)
 	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
 		var link *hostpath.LinkError
-		if dir != "" && errors.As(g.from.files.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
+		if dir != "" && errors.As(g.files.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
 			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
 		}
 	}

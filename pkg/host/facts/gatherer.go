@@ -7,7 +7,7 @@ import (
 
 // gatherer fills facts from a host.
 type gatherer struct {
-	from  *Sources
+	*Sources
 	facts *Facts
 	mu    *sync.Mutex // for Problems
 

@@ -24,7 +24,7 @@ func (g gatherer) guestAliases() *Setting {
 	if value := g.guestSetting(owner); value != "" {
 		return &Setting{Value: value, File: owner}
 	}
-	if raw, err := g.from.files.ReadFile(GuestConfig); err == nil && !strings.HasPrefix(string(raw), OwnFileMark) {
+	if raw, err := g.files.ReadFile(GuestConfig); err == nil && !strings.HasPrefix(string(raw), OwnFileMark) {
 		return &Setting{Value: g.guestSetting(GuestConfig), File: GuestConfig}
 	}
 	return nil
@@ -33,7 +33,7 @@ func (g gatherer) guestAliases() *Setting {
 // guestSetting is ip_aliases in the section IpForwarding of a file, in lower case as the agent
 // reads it.
 func (g gatherer) guestSetting(file string) string {
-	raw, err := g.from.files.ReadFile(file)
+	raw, err := g.files.ReadFile(file)
 	if err != nil {
 		return ""
 	}

@@ -29,17 +29,17 @@ func (g gatherer) kubelet() {
 			continue
 		}
 		k.Unit = name
-		command := commandOf(unit, g.from.files).dashed()
+		command := commandOf(unit, g.files).dashed()
 		k.ExecStart = command.line
 		if len(command.args) > 0 {
 			k.Program = command.args[0]
-			k.Version = g.from.cachedVersion(k.Program)
+			k.Version = g.cachedVersion(k.Program)
 		}
 		k.Variables = command.variables
 		others, set := g.byOthers(unit, k.Variables)
 		k.Flags, k.Set = command.flags(), set
 		if slices.ContainsFunc(unit.DropIns, func(file string) bool { return path.Base(file) == OwnDropIn }) {
-			k.Flags = commandOf(others, g.from.files).dashed().flags()
+			k.Flags = commandOf(others, g.files).dashed().flags()
 		}
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config")
@@ -79,7 +79,7 @@ func (k *KubeletFacts) NodeName(host string) string {
 // unitFile reads a unit's files, and notes what of them cannot be read. False: there is no unit, or
 // its own file cannot be read.
 func (g gatherer) unitFile(what, name string) (systemd.UnitFile, bool) {
-	unit, err := ReadUnitFile(g.from.files, name)
+	unit, err := ReadUnitFile(g.files, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		g.problem(what, err)
 	}
@@ -97,7 +97,7 @@ var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernete
 func (g gatherer) kubeconfigOf(command unitCommand) string {
 	named := command.flag("kubeconfig")
 	for _, file := range kubeletKubeconfigs {
-		if named == "" && isThere(g.from.files, file) {
+		if named == "" && isThere(g.files, file) {
 			return file
 		}
 	}
@@ -116,7 +116,7 @@ const (
 func (g gatherer) byOthers(unit systemd.UnitFile, variables []string) (others systemd.UnitFile, set []VariableFact) {
 	others = systemd.ParseUnitFile(nil)
 	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
-		raw, err := g.from.files.ReadFile(file)
+		raw, err := g.files.ReadFile(file)
 		if err != nil || path.Base(file) == OwnDropIn {
 			continue
 		}
@@ -151,11 +151,11 @@ func (g gatherer) kubeletConfig(k *KubeletFacts) map[string]any {
 		files = append(files, k.ConfigFile)
 	}
 	if k.ConfigDir != "" {
-		files = append(files, filesBelow(g.from.files, k.ConfigDir)...)
+		files = append(files, filesBelow(g.files, k.ConfigDir)...)
 	}
 	for i, file := range files {
 		dropIn := i > 0 || k.ConfigFile == ""
-		raw, err := g.from.files.ReadFile(file)
+		raw, err := g.files.ReadFile(file)
 		if dropIn && path.Ext(file) != ".conf" || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -15,7 +15,7 @@ var kubeadmConfig = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletCon
 func TestKubeletConfigurationCosts(t *testing.T) {
 	root := t.TempDir()
 	write(t, root+"/config.yaml", kubeadmConfig)
-	g := gatherer{from: sourcesOf(t, Options{Root: root}), facts: &Facts{}}
+	g := gatherer{Sources: sourcesOf(t, Options{Root: root}), facts: &Facts{}}
 	k := &KubeletFacts{ConfigFile: "/config.yaml"}
 	if objects := testing.AllocsPerRun(5, func() { g.kubeletConfig(k) }); objects > 800 {
 		t.Errorf("kubelet's configuration takes %.0f objects to read", objects)

@@ -15,7 +15,7 @@ import (
 // links lists the links with their addresses and managers, and finds the
 // uplink.
 func (g gatherer) links(ctx context.Context) error {
-	o, err := g.from.net.Overview(ctx)
+	o, err := g.net.Overview(ctx)
 	if errors.Is(err, sys.ErrNoLiveState) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 		if !of || l.Loopback || l.Master != "" {
 			continue
 		}
-		switch value, _ := g.from.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") +
+		switch value, _ := g.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") +
 			".accept_ra"); value {
 		case "1", "2":
 			out = append(out, l.Name)
@@ -82,10 +82,10 @@ func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 // D-Bus costs a hundred times as much. Files of a daemon that does not run are
 // left over and say nothing.
 func (g gatherer) linkManagers() func(index int) string {
-	networkd := g.from.ServiceRuns("systemd-networkd.service")
-	manager := g.from.ServiceRuns("NetworkManager.service")
+	networkd := g.ServiceRuns("systemd-networkd.service")
+	manager := g.ServiceRuns("NetworkManager.service")
 	says := func(dir string, index int, name string) string {
-		raw, _ := g.from.files.ReadFile(dir + strconv.Itoa(index)) // of a link that nobody manages there is none
+		raw, _ := g.files.ReadFile(dir + strconv.Itoa(index)) // of a link that nobody manages there is none
 		return ParseAssignments(raw)[name]
 	}
 	return func(index int) string {

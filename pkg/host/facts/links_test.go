@@ -25,7 +25,7 @@ func TestUplinkFacts(t *testing.T) {
 	ns.Do(func() {
 		noError(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
 		l := sourcesOf(t, Options{Root: "/", Sandbox: true})
-		g := gatherer{from: l, facts: &Facts{}}
+		g := gatherer{Sources: l, facts: &Facts{}}
 		noError(t, g.links(t.Context()))
 		if g.facts.Uplink != "eth0.1" || g.facts.Address.String() != "192.0.1.2" {
 			t.Errorf("uplink %s %s, want eth0.1 192.0.1.2", g.facts.Uplink, g.facts.Address)

@@ -42,7 +42,7 @@ func (g gatherer) loadedConf(rt *RuntimeFacts, info map[string]string) {
 // confWith is the first conf in a directory with the given text, else with the
 // given network name.
 func (g gatherer) confWith(dir, name, text string) (file string, same bool) {
-	files, err := g.from.files.ReadDir(dir)
+	files, err := g.files.ReadDir(dir)
 	if err != nil {
 		return "", false
 	}
@@ -53,7 +53,7 @@ func (g gatherer) confWith(dir, name, text string) (file string, same bool) {
 		default:
 			continue
 		}
-		raw, err := g.from.files.ReadFile(path.Join(dir, file))
+		raw, err := g.files.ReadFile(path.Join(dir, file))
 		if err != nil {
 			continue
 		}

@@ -39,9 +39,9 @@ func initSystem(l *Sources) string {
 
 // osRelease reads os-release(5).
 func (g gatherer) osRelease() {
-	raw, err := g.from.files.ReadFile("/etc/os-release")
+	raw, err := g.files.ReadFile("/etc/os-release")
 	if errors.Is(err, fs.ErrNotExist) {
-		raw, err = g.from.files.ReadFile("/usr/lib/os-release")
+		raw, err = g.files.ReadFile("/usr/lib/os-release")
 	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +130,7 @@ var resolvConfs = []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf
 
 func (g gatherer) resolvConf() {
 	for _, file := range resolvConfs {
-		raw, err := g.from.files.ReadFile(file)
+		raw, err := g.files.ReadFile(file)
 		if err != nil {
 			continue
 		}

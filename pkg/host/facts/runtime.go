@@ -43,14 +43,14 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
 	rt.ConfigFile = kind.config
-	command := commandOf(unit, g.from.files)
+	command := commandOf(unit, g.files)
 	if file := command.option("CONTAINER_CONFIG", "config", "c"); file != "" { // the variable is CRI-O's
 		rt.ConfigFile = file
 	}
 	switch kind.name {
 	case "containerd":
 		g.containerdFile(&rt, command)
-		if docker, err := ReadUnitFile(g.from.files, "docker.service"); err == nil && !docker.Masked && rt.CRIDisabled {
+		if docker, err := ReadUnitFile(g.files, "docker.service"); err == nil && !docker.Masked && rt.CRIDisabled {
 			rt = RuntimeFacts{Name: "docker"} // it runs containerd for itself
 			g.criDockerd(&rt)
 			return rt
@@ -68,8 +68,8 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 			fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s",
 				rt.ConfigFile, rt.Name))
 	}
-	if rt.Socket != "" && !rt.CRIDisabled && g.from.opt.live() && !g.from.opt.Sandbox {
-		status, known, err := g.from.opt.Runtime.Status(ctx, rt.Socket)
+	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
+		status, known, err := g.opt.Runtime.Status(ctx, rt.Socket)
 		if err != nil {
 			g.problem("ask the container runtime", err)
 		}
@@ -134,7 +134,7 @@ func (g gatherer) socket(kind runtimeKind) string {
 		sockets = append([]string{e}, sockets...)
 	}
 	for _, s := range sockets {
-		if info, err := g.from.files.Lstat(s); err == nil && info.Type == hostfs.Other {
+		if info, err := g.files.Lstat(s); err == nil && info.Type == hostfs.Other {
 			return s
 		}
 	}

@@ -71,7 +71,7 @@ func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
 	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
 		return
 	}
-	if info, err := g.from.files.Lstat(socket); err == nil && info.Type == hostfs.Other {
+	if info, err := g.files.Lstat(socket); err == nil && info.Type == hostfs.Other {
 		rt.Socket = socket
 	}
 }
@@ -146,7 +146,7 @@ func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
 				pattern = path.Join(path.Dir(name), pattern)
 			}
 			if strings.Contains(pattern, "*") {
-				pending = append(pending, glob(g.from.files, pattern)...)
+				pending = append(pending, glob(g.files, pattern)...)
 			} else {
 				pending = append(pending, path.Clean(pattern))
 			}
@@ -162,7 +162,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.DropInDir = command.option("CONTAINER_CONFIG_DIR", "config-dir", "d")
 	dropIns := cmp.Or(rt.DropInDir, "/etc/crio/crio.conf.d")
 	oldBinDir := ""
-	for _, file := range append([]string{rt.ConfigFile}, filesBelow(g.from.files, dropIns)...) {
+	for _, file := range append([]string{rt.ConfigFile}, filesBelow(g.files, dropIns)...) {
 		t, err := g.toml(file)
 		if file == g.without || errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -217,7 +217,7 @@ func (g gatherer) criDockerd(rt *RuntimeFacts) {
 		return
 	}
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
-	for _, f := range commandOf(unit, g.from.files).flags() {
+	for _, f := range commandOf(unit, g.files).flags() {
 		switch {
 		case f.Name == "cni-conf-dir" && f.Value != "":
 			rt.ConfDir, rt.From = absolute(f.Value), "its command line"
@@ -232,7 +232,7 @@ func (g gatherer) criDockerd(rt *RuntimeFacts) {
 
 // toml reads a file of tables.
 func (g gatherer) toml(file string) (map[string]any, error) {
-	raw, err := readConfig(g.from.files, file)
+	raw, err := readConfig(g.files, file)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (g gatherer) services() {
 	}
 	for _, name := range networkRules {
 		for _, dir := range []string{"/usr/lib/udev/rules.d", "/lib/udev/rules.d", "/etc/udev/rules.d"} {
-			if isThere(g.from.files, path.Join(dir, name)) {
+			if isThere(g.files, path.Join(dir, name)) {
 				g.facts.UdevRules = append(g.facts.UdevRules, path.Join(dir, name))
 				break
 			}
@@ -79,7 +79,7 @@ func (g gatherer) services() {
 // ufwFilters says that ufw is on. Ubuntu enables its unit everywhere, which does nothing without
 // this (/lib/ufw/ufw-init-functions).
 func (g gatherer) ufwFilters() bool {
-	conf, _ := readConfig(g.from.files, "/etc/ufw/ufw.conf")
+	conf, _ := readConfig(g.files, "/etc/ufw/ufw.conf")
 	for line := range strings.Lines(string(conf)) {
 		if on, set := strings.CutPrefix(strings.TrimSpace(line), "ENABLED="); set {
 			return strings.EqualFold(strings.Trim(on, `"'`), "yes")
@@ -92,16 +92,16 @@ func (g gatherer) ufwFilters() bool {
 // /etc hides the unit, which is there all the same: what is masked by us would else look absent,
 // and be unmasked.
 func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
-	if g.from.ServiceRuns(unit) {
+	if g.ServiceRuns(unit) {
 		return ServiceRunning
 	}
 	there, masked := false, false
 	for _, dir := range UnitDirs {
 		file := path.Join(dir, unit)
-		if !isThere(g.from.files, file) {
+		if !isThere(g.files, file) {
 			continue
 		}
-		content, err := readConfig(g.from.files, file)
+		content, err := readConfig(g.files, file)
 		if there = err != nil || len(content) > 0; there {
 			break
 		}
@@ -111,7 +111,7 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 		return ""
 	}
 	for _, dir := range UnitDirs {
-		if !masked && isThere(g.from.files, path.Join(dir, wantedBy+".wants", unit)) {
+		if !masked && isThere(g.files, path.Join(dir, wantedBy+".wants", unit)) {
 			return ServiceEnabled
 		}
 	}
@@ -129,7 +129,7 @@ func (g gatherer) systemdVersion() int {
 		dirs = append(dirs, "/usr/lib/"+triplet+"/systemd", "/lib/"+triplet+"/systemd")
 	}
 	for _, dir := range dirs {
-		names, _ := g.from.files.ReadDir(dir)
+		names, _ := g.files.ReadDir(dir)
 		for _, name := range names {
 			if found := sharedLibrary().FindStringSubmatch(name); found != nil {
 				release, _ := strconv.Atoi(found[1]) // digits

@@ -23,7 +23,7 @@ var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysc
 // they win. Debian and its kin have such a file, 99-sysctl.conf, a link to /etc/sysctl.conf.
 // Patterns are left out: where a key is named, they do not reach it.
 func (g gatherer) lateSysctls() {
-	lines, problems := LateSysctls(g.from.files)
+	lines, problems := LateSysctls(g.files)
 	g.facts.LateSysctls = lines
 	for _, err := range problems {
 		g.problem("read the files of sysctls", err)
