@@ -2,7 +2,6 @@ package sys
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -112,21 +111,9 @@ func WriteKernelFile(path, value string) error {
 // the ends.
 func FoldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// UnescapeMount undoes the kernel's \040 for space, tab, newline and backslash.
-func UnescapeMount(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// mountEscapes are how the kernel writes what separates fields and lines of a list of mounts
+// (fs/proc_namespace.c, show_mountinfo).
+var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
+
+// UnescapeMount is a mount point as it is.
+func UnescapeMount(s string) string { return mountEscapes.Replace(s) }

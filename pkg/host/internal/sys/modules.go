@@ -24,12 +24,9 @@ func HasModule(root, module, option string) bool {
 	if err != nil {
 		return true // a kernel without modules: nothing can be loaded
 	}
-	for line := range bytes.Lines(modules) {
-		if bytes.HasPrefix(line, []byte(module+" ")) {
-			return true
-		}
-	}
-	return hasBuiltin(root, module, option)
+	named := []byte(module + " ")
+	return bytes.HasPrefix(modules, named) || bytes.Contains(modules, append([]byte("\n"), named...)) ||
+		hasBuiltin(root, module, option)
 }
 
 // hasBuiltin looks where a kernel lists what was built into it. In a container

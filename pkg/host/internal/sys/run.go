@@ -93,22 +93,17 @@ type bounded struct {
 
 // Write never fails: a program must not die of SIGPIPE for our bound.
 func (b *bounded) Write(p []byte) (int, error) {
-	n := len(p)
-	room := b.max - b.buf.Len()
-	switch {
-	case n <= room:
+	b.buf.Write(p)
+	switch over := b.buf.Len() - b.max; {
+	case over <= 0:
 	case b.tail:
 		b.cut = true
-		p = p[max(0, n-b.max):]
-		if drop := b.buf.Len() + len(p) - b.max; drop > 0 {
-			b.buf.Next(drop)
-		}
+		b.buf.Next(over)
 	default:
 		b.cut = true
-		p = p[:max(0, room)]
+		b.buf.Truncate(b.max)
 	}
-	b.buf.Write(p)
-	return n, nil
+	return len(p), nil
 }
 
 // LastLines are the last n lines that are not blank, on one line.
