@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,14 +34,10 @@ type Clock struct {
 // ClockOf reads the time since the boot.
 // https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime), suspension included.
 func ClockOf(r Reader, now time.Time) Clock {
-	c := Clock{Now: now, Boot: host.BootID(r)}
-	if data, err := r.ReadFile("/proc/uptime"); err == nil {
-		text, _, _ := strings.Cut(string(data), " ")
-		if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-			c.Up = time.Duration(seconds * float64(time.Second))
-		}
-	}
-	return c
+	data, _ := r.ReadFile("/proc/uptime")
+	seconds, _, _ := strings.Cut(string(data), " ")
+	up, _ := time.ParseDuration(seconds + "s") // without the file it is not known
+	return Clock{now, host.BootID(r), up}
 }
 
 // Ends is when the pause is over, at the latest: by the clock on the wall, and by the time that has
