@@ -2,8 +2,8 @@ package systemd
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -99,7 +99,7 @@ func confined(unit string, systemd int) (list []unitProperty) {
 func (b *Bus) release(ctx context.Context) int {
 	said := ""
 	_ = b.Property(ctx, managerName, managerPath, managerIface, "Version", &said)
-	digits := strings.IndexFunc(said+".", func(r rune) bool { return r < '0' || r > '9' })
-	n, _ := strconv.Atoi(said[:digits]) // such as "252.39-1~deb12u2"
+	n := 0
+	_, _ = fmt.Sscanf(said, "%d", &n) // such as "252.39-1~deb12u2"
 	return n
 }
