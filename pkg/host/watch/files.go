@@ -112,11 +112,7 @@ func (f *fileWatch) handle(b []byte) {
 	if f.file == nil {
 		return
 	}
-	type event struct {
-		what string
-		lost bool
-	}
-	var woken []event
+	var woken []string
 	moved := false
 	for len(b) >= unix.SizeofInotifyEvent {
 		mask, size := binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
@@ -127,16 +123,16 @@ func (f *fileWatch) handle(b []byte) {
 		switch {
 		case mask&unix.IN_Q_OVERFLOW != 0:
 			moved = true
-			woken = append(woken, event{"too many events", true})
+			woken = append(woken, tooMany)
 		case dir == nil: // it is not watched any more
 		case mask&(unix.IN_IGNORED|unix.IN_UNMOUNT|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF) != 0:
 			moved = true
-			woken = append(woken, event{dir.path, false})
+			woken = append(woken, dir.path)
 		case name != "":
 			turns := dir.above[name] && mask&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO) != 0
 			moved = moved || turns
 			if turns || dir.all || dir.own[name] {
-				woken = append(woken, event{path.Join(dir.path, name), false})
+				woken = append(woken, path.Join(dir.path, name))
 			}
 		}
 	}
@@ -145,8 +141,8 @@ func (f *fileWatch) handle(b []byte) {
 			f.w.lose(Files, err)
 		}
 	}
-	for _, e := range woken {
-		f.w.trigger(sourceOf(e.what), e.what, e.lost)
+	for _, what := range woken {
+		f.w.trigger(sourceOf(what), what, what == tooMany)
 	}
 }
 

@@ -22,7 +22,7 @@ func newModuleWatch(w *Watcher) *moduleWatch {
 	const fromKernel = 1 // the group; udev's own is 2
 	u := &moduleWatch{multicast: multicast{w: w, source: Modules, protocol: unix.NETLINK_KOBJECT_UEVENT,
 		groups: []int{fromKernel}, filter: moduleEvents}}
-	u.received, u.lost = u.handle, func() { w.trigger(Modules, "too many events", true) }
+	u.received, u.lost = u.handle, func() { w.trigger(Modules, tooMany, true) }
 	return u
 }
 

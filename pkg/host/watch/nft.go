@@ -76,7 +76,7 @@ func (n *nftWatch) forget() {
 	if err := n.learn(); err != nil {
 		n.w.note(NFT, err)
 	}
-	n.w.trigger(NFT, "too many events", true)
+	n.w.trigger(NFT, tooMany, true)
 }
 
 // learn notes the chains that are at the forward hook. Those that come later are heard of.

@@ -59,7 +59,7 @@ func (r *routeWatch) ask() error {
 // forget forgets what was known of links: it may not be so any more.
 func (r *routeWatch) forget() {
 	clear(r.links.seen)
-	r.w.trigger(Links, "too many events", true)
+	r.w.trigger(Links, tooMany, true)
 	r.list()
 }
 

@@ -32,6 +32,9 @@ type Interest struct {
 // Source is what woke: the part of the host that something happened in.
 type Source string
 
+// tooMany is what an event is about that stands for those that were lost.
+const tooMany = "too many events"
+
 // maxNames bounds what is kept of the events of one source until somebody takes them.
 const maxNames = 16
 
