@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
@@ -91,6 +92,26 @@ func (p planner) plan(ctx context.Context, d *desired.State) (*plan, error) {
 	return r, nil
 }
 
+// withoutOurKeys are the facts of a host without the keys of ours in containerd's own file: those
+// go where no document wants them, and what they say is not containerd's own.
+func withoutOurKeys(f *host.Facts, led *ledger.Ledger) *host.Facts {
+	if f.Runtime.Name != "containerd" || f.Runtime.HasDefaultDirs() {
+		return f // no entry of the ledger is decoded
+	}
+	var keys []string
+	for key, e := range led.Entries() {
+		if key.Kind() == tasks.KindTOML && e.Mode == ledger.Owned && !e.Released {
+			keys = append(keys, key.Name()[strings.LastIndexByte(key.Name(), '.')+1:])
+		}
+	}
+	if len(keys) == 0 {
+		return f
+	}
+	out := *f
+	out.Runtime = f.Runtime.Without(keys)
+	return &out
+}
+
 // target is what the pass works towards, and what the Kubernetes API said of it.
 func (p planner) target(
 	ctx context.Context, d *desired.State,
@@ -114,7 +135,8 @@ func (p planner) target(
 	}
 	by.Sources().AskEC2(ctx, d, v.Facts, &found)
 	to.desired = d
-	if to.graph, to.notes, err = d.Graph(v.Facts, found, by.Assets); err != nil {
+	facts := withoutOurKeys(v.Facts, led)
+	if to.graph, to.notes, err = d.Graph(facts, found, by.Assets); err != nil {
 		to, err = p.lastBuilt(to, err)
 		return to, learnt, err
 	}
@@ -126,7 +148,7 @@ func (p planner) target(
 		return to, learnt, err
 	}
 	if to.sw.Begins() {
-		if to.graph, to.notes, err = d.Graph(to.sw.Without(v.Facts), model.Discovered{}, by.Assets); err != nil {
+		if to.graph, to.notes, err = d.Graph(to.sw.Without(facts), model.Discovered{}, by.Assets); err != nil {
 			return to, learnt, err
 		}
 		if to.graph, err = to.sw.Order(to.graph, v); err != nil {

@@ -125,7 +125,8 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 }
 
 // Where no document says the directories any more, containerd has its own again, with the conf in
-// them, by one pass. The lines that hold it: pkg/host/facts/runtime.go, withoutOurs.
+// them, by one pass; whether they stood in a file of ours or in its own. The lines that hold it:
+// pkg/host/facts/runtime.go, withoutOurs; pkg/reconcile/plan.go, withoutOurKeys.
 func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -133,23 +134,23 @@ func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 	spec := func(cni string) string {
 		return document("Cluster", cluster, strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {"+cni+"}", 1)+s.pluginSpec(t))
 	}
-	s.write(t, "cluster.yaml", spec("binDir: /srv/cni/bin, confDir: /srv/cni/net.d"))
-	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", containerd2(t, imports)))
-	n.Must(ctx, "netwright", "--once")
-	for cni, want := range map[string]criSettings{
-		"binDir: /srv/other": {ConfDir: "/etc/cni/net.d", BinDirs: []string{"/srv/other", "/opt/cni/bin"}},
-		"":                   {ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}},
-	} {
-		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", spec("binDir: /srv/cni/bin, confDir: /srv/cni/net.d"), 0o644)
-		n.Must(ctx, "netwright", "--once")
-		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", spec(cni), 0o644)
-		n.Must(ctx, "netwright", "--once")
-		awaitNetwork(ctx, t, n)
-		if got := criCNI(ctx, t, n); got.ConfDir != want.ConfDir || !slices.Equal(got.BinDirs, want.BinDirs) {
-			t.Errorf("%q: containerd has %+v, want %+v", cni, got, want)
-		}
-		if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
-			t.Errorf("%q: a dry run after it exits %d\n%s%s", cni, res.Code, res.Stdout, res.Stderr)
+	for name, config := range map[string]string{"imports": imports, "no imports": "version = 3\n"} {
+		n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", containerd2(t, config)))
+		for cni, want := range map[string]criSettings{
+			"binDir: /srv/other": {ConfDir: "/etc/cni/net.d", BinDirs: []string{"/srv/other", "/opt/cni/bin"}},
+			"":                   {ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}},
+		} {
+			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", spec("binDir: /srv/cni/bin, confDir: /srv/cni/net.d"), 0o644)
+			n.Must(ctx, "netwright", "--once")
+			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", spec(cni), 0o644)
+			n.Must(ctx, "netwright", "--once")
+			awaitNetwork(ctx, t, n)
+			if got := criCNI(ctx, t, n); got.ConfDir != want.ConfDir || !slices.Equal(got.BinDirs, want.BinDirs) {
+				t.Errorf("%s, %q: containerd has %+v, want %+v", name, cni, got, want)
+			}
+			if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
+				t.Errorf("%s, %q: a dry run after it exits %d\n%s%s", name, cni, res.Code, res.Stdout, res.Stderr)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -90,6 +91,27 @@ func (g gatherer) withoutOurs(rt *RuntimeFacts, command unitCommand, read func(g
 			return
 		}
 	}
+}
+
+// HasDefaultDirs says that the runtime looks for confs and plugins where it does by default.
+func (rt RuntimeFacts) HasDefaultDirs() bool {
+	return rt.ConfDir == defaultCNIConf && slices.Equal(rt.BinDirs, []string{defaultCNIBin})
+}
+
+// Without is the runtime as it is once keys of its own file are gone: what they say is its default
+// again.
+func (rt RuntimeFacts) Without(keys []string) RuntimeFacts {
+	dirs := cmp.Or(rt.ByOthers, &CNIDirs{rt.BinDirs, rt.ConfDir})
+	rt.ByOthers = &CNIDirs{dirs.BinDirs, dirs.ConfDir}
+	for _, key := range keys {
+		switch key {
+		case "conf_dir":
+			rt.ByOthers.ConfDir = defaultCNIConf
+		case "bin_dir", "bin_dirs":
+			rt.ByOthers.BinDirs = []string{defaultCNIBin}
+		}
+	}
+	return rt
 }
 
 // runtimeKind is the runtime that kubelet's endpoint names, else the first one that is there: by

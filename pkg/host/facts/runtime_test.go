@@ -191,6 +191,22 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 }
 
+// What a key of containerd's own file says is its default again when the key is gone; of a file of
+// others nothing changes.
+func TestRuntimeWithoutKeys(t *testing.T) {
+	rt := RuntimeFacts{ConfDir: "/ours", BinDirs: []string{"/ours"}}
+	if got, want := *rt.Without([]string{"conf_dir"}).ByOthers, (CNIDirs{[]string{"/ours"}, "/etc/cni/net.d"}); !cmp.Equal(got, want) {
+		t.Errorf("without conf_dir: %+v, want %+v", got, want)
+	}
+	rt.ByOthers = &CNIDirs{[]string{"/theirs"}, "/theirs"}
+	if got, want := *rt.Without([]string{"bin_dirs"}).ByOthers, (CNIDirs{[]string{"/opt/cni/bin"}, "/theirs"}); !cmp.Equal(got, want) {
+		t.Errorf("without bin_dirs: %+v, want %+v", got, want)
+	}
+	if rt.ByOthers.BinDirs[0] != "/theirs" {
+		t.Errorf("the facts themselves are %+v now", rt.ByOthers)
+	}
+}
+
 // The unit that some packages of cri-dockerd have asks for no network of CNI.
 func TestDockerWithoutCNI(t *testing.T) {
 	for flag, want := range map[string]int{"": 0, "--network-plugin=cni": 0, "--network-plugin=": 1} {
