@@ -224,9 +224,10 @@ func (w *hostWatch) take() trigger {
 }
 
 // inFacts says that facts are made of what a source hears of: links, who runs, modules, policies of
-// forwarding. Of files, rules and sysctls it hears only what tasks own, which is no fact.
+// forwarding. Of files, rules and sysctls it hears only what tasks own, which is no fact. Nor is
+// the time.
 func inFacts(s watch.Source) bool {
-	return s != watch.Files && s != watch.Rules && s != watch.Sysctls
+	return s != watch.Files && s != watch.Rules && s != watch.Sysctls && s != watch.Clock
 }
 
 // drifted is the trigger of what only the host can have changed.

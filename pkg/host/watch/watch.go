@@ -50,6 +50,7 @@ const (
 	Modules   Source = "modules"
 	Mounts    Source = "mounts"
 	Units     Source = "units"
+	Clock     Source = "clock" // somebody set it
 )
 
 // Event says that something of an [Interest] may have changed. It is a reason to look and no more:

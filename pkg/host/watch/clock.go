@@ -1,0 +1,57 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// clockWatch hears that somebody sets the clock on the wall, as a time server does minutes after a
+// boot. A timer of that clock is then cancelled, which reading it says (timerfd_create(2),
+// TFD_TIMER_CANCEL_ON_SET). So does the end of a sleep of the machine.
+type clockWatch struct {
+	w    *Watcher
+	file *os.File
+	done sync.WaitGroup
+}
+
+func (c *clockWatch) name() Source { return Clock }
+
+func (c *clockWatch) set(*Interest) error {
+	if c.file != nil && !c.w.isUnwatched(Clock) {
+		return nil
+	}
+	_ = c.close()
+	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("listen to the clock: %w", err)
+	}
+	c.file = os.NewFile(uintptr(fd), "the clock")
+	never := unix.ItimerSpec{Value: unix.Timespec{Sec: 1<<31 - 1}} // 2038: later it fires once, which is read
+	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &never, nil); err != nil {
+		return fmt.Errorf("listen to the clock: %w", err)
+	}
+	c.done.Go(func() {
+		err := readEvents(c.file, 8, func([]byte) {}, func(err error) bool {
+			c.w.trigger(Clock, "the clock was set", false)
+			return errors.Is(err, unix.ECANCELED)
+		})
+		if err != nil {
+			c.w.lose(Clock, err)
+		}
+	})
+	return nil
+}
+
+func (c *clockWatch) close() error {
+	if c.file == nil {
+		return nil
+	}
+	err := c.file.Close()
+	c.done.Wait()
+	c.file = nil
+	return err
+}
