@@ -50,8 +50,8 @@ func (c *checker) sign(ctx context.Context, s network.HealthCheck) (seen string,
 		return "", false, host.ErrNoLiveState // what listens here is not the image's
 	}
 	var parts []string
-	for _, look := range []func(context.Context, network.HealthCheck) (string, bool, error){c.path, c.link, c.table,
-		c.health} {
+	for _, look := range []func(context.Context, network.HealthCheck) (string, bool, error){c.path, c.lease, c.link,
+		c.table, c.health} {
 		part, ok, err := look(ctx, s)
 		if err != nil {
 			return "", false, err
@@ -90,7 +90,7 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 			return cmp.Or(why, noPods), err == nil && why == "", err
 		}
 	}
-	return s.Path + " is not there", false, nil
+	return s.Path + " is not there", s.Lease != "", nil // a lease has a sign of its own
 }
 
 // noPods is what is seen of a sign of pods where there are none.
@@ -152,6 +152,39 @@ func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool
 		}
 	}
 	return seen, false, nil
+}
+
+// lease holds a link's IPv4 addresses to a lease: beside another one the plugin bridge adds no pod.
+// https://github.com/containernetworking/plugins/blob/v1.9.1/plugins/main/bridge/bridge.go
+// (ensureAddr)
+func (c *checker) lease(ctx context.Context, s network.HealthCheck) (string, bool, error) {
+	link, variable, ok := strings.Cut(s.Lease, " ")
+	if !ok {
+		return "", true, nil
+	}
+	raw, err := c.view.Files.ReadFile(s.Path)
+	if err != nil && !hostpath.IsMissing(err) {
+		return "", false, err
+	}
+	addresses, err := c.view.Net.Addresses(ctx, link)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return "", false, err
+	}
+	lease, seen := "", ""
+	for line := range strings.Lines(string(raw)) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); name == variable {
+			lease = value
+		}
+	}
+	for _, a := range addresses {
+		switch has := a.Prefix.String(); {
+		case has == lease || lease == "":
+			return link + " has " + has, true, nil
+		case a.Prefix.Addr().Is4():
+			seen = fmt.Sprintf("%s has %s, and the lease is %s", link, has, lease)
+		}
+	}
+	return cmp.Or(seen, link+" has no address yet"), seen == "", nil
 }
 
 // podLinks counts the links that a sign names, and the pods that must have one each.

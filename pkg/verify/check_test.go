@@ -221,9 +221,11 @@ func TestSigns(t *testing.T) {
 	node := netns.New(t)
 	node.Run("ip", "link", "add", "br-up", "type", "bridge")
 	node.Run("ip", "link", "set", "br-up", "up")
+	node.Run("ip", "address", "add", "10.85.0.1/16", "dev", "br-up")
 	node.Run("ip", "link", "add", "br-down", "type", "bridge")
 	node.Run("nft", "add", "table", "inet", "kindnet-ipmasq")
 	dir := t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(dir, "lease"), []byte("LEASE=10.244.1.1/24\nOTHER=10.85.0.1/16\n"), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "cilium_calls"), nil, 0o600))
 	served, err := net.Listen("unix", dir+"/served.sock")
 	ok(t, err)
@@ -244,6 +246,12 @@ func TestSigns(t *testing.T) {
 			{network.HealthCheck{Link: "br-up", Kind: "vxlan"}, `failed: x: br-up is of kind "bridge", not vxlan`},
 			{network.HealthCheck{Link: "br-down"}, "failed: x: br-down is down"},
 			{network.HealthCheck{Link: "br-none", Missing: "make it"}, "failed: x: br-none is not there → make it"},
+			{network.HealthCheck{Path: dir + "/lease", Lease: "br-up LEASE"}, "failed: x: br-up has 10.85.0.1/16, and the lease is 10.244.1.1/24"},
+			{network.HealthCheck{Path: dir + "/lease", Lease: "br-up OTHER"}, "ok: x: " + dir + "/lease, br-up has 10.85.0.1/16"},
+			{network.HealthCheck{Path: dir + "/lease", Lease: "br-up NONE"}, "ok: x: "},
+			{network.HealthCheck{Path: dir + "/none", Lease: "br-up LEASE"}, "ok: x: " + dir + "/none is not there"},
+			{network.HealthCheck{Path: dir + "/lease", Lease: "br-down LEASE"}, "br-down has no address yet"},
+			{network.HealthCheck{Path: dir + "/lease", Lease: "br-none LEASE"}, "br-none has no address yet"},
 			{network.HealthCheck{Path: dir + "/cilium_*"}, "ok: x: " + dir + "/cilium_calls"},
 			{network.HealthCheck{Path: dir + "/calico_*"}, "failed: x: " + dir + "/calico_* is not there → look at the network's pod"},
 			{network.HealthCheck{Path: dir + "/cilium_calls/below"}, "below is not there"},

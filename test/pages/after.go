@@ -22,6 +22,8 @@ func (w *writer) works(n network.Network) {
 			rows = append(rows, []string{s.Text, code("curl -f " + s.URL), s.When})
 		case s.Table != "":
 			rows = append(rows, []string{s.Text, code("nft list table " + s.Table), s.When})
+		case s.Lease != "":
+			rows = append(rows, []string{s.Text, code("ip address show " + strings.Fields(s.Lease)[0]), s.When})
 		case s.Path != "":
 			rows = append(rows, []string{s.Text, code("ls " + s.Path), s.When})
 		case s.Master != "":

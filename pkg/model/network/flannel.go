@@ -59,6 +59,9 @@ func flannel() Network {
 			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard",
 				Case:    flannelBackend("wireguard"),
 				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
+			{Text: "the pods' bridge has the lease's address", Path: "/run/flannel/subnet.env", Lease: "cni0 FLANNEL_SUBNET",
+				Missing: "the plugin bridge makes no pod: another network had cni0, or the node another pod CIDR; remove the " +
+					"pods on it, then `ip link delete cni0`"},
 			podSign("veth*", "veth"),
 		},
 		SharedHost: ownLinks("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),

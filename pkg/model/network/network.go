@@ -215,8 +215,10 @@ type HealthCheck struct {
 	Kind string `json:"kind,omitempty"` // of the link, as `ip -d link` says it
 	// whose port the link is: one that is not, of a bridge that somebody deleted, carries nothing
 	Master string `json:"master,omitempty"`
-	Table  string `json:"table,omitempty"` // an nft table: "inet kindnet-ipmasq"
-	URL    string `json:"url,omitempty"`   // on this host only: it answers 2xx while the network's own agent is well
+	// a link, and the variable in the file at Path with the only IPv4 address that it may have
+	Lease string `json:"lease,omitempty"`
+	Table string `json:"table,omitempty"` // an nft table: "inet kindnet-ipmasq"
+	URL   string `json:"url,omitempty"`   // on this host only: it answers 2xx while the network's own agent is well
 	// as many of Link as pods with an address live here; with Path alone: it is there while one
 	// does
 	Pods bool `json:"pods,omitempty"`
