@@ -62,12 +62,7 @@ var ErrConflict = errors.New("somebody else changed it meanwhile")
 
 // ErrUnknown is an [fs.ErrPermission] of a server that does not know who asks: credentials are
 // renewed, often by a program, and then it does.
-var ErrUnknown error = unknown{fs.ErrPermission}
-
-type unknown struct{ error }
-
-// Unwrap gives package errors the error.
-func (u unknown) Unwrap() error { return u.error }
+var ErrUnknown = fmt.Errorf("%w", fs.ErrPermission)
 
 // explain says what a failed request means and what to do. What another attempt may not meet is
 // marked [graph.Transient]: an API that does not answer, or says so itself. Absent is
