@@ -65,21 +65,6 @@ func InTheWay(v host.View) error {
 		&hostpath.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
 }
 
-// withhold has nothing written for as long as what is on the disk is not known.
-func withhold(l *Ledger, why error) {
-	l.Newer, l.damage = why, append(l.damage, why.Error())
-	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
-}
-
-// lose forgets all that was known: what is desired comes in again as found, so that nothing is
-// removed for want of a memory.
-func (l *Ledger) lose(why string) {
-	l.damage = append(l.damage,
-		why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
-	l.lines, l.head, l.rewrite, l.Lost = nil, Head{Lost: true}, true, true
-	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
-}
-
 // Head returns what the last commit said.
 func (l *Ledger) Head() Head { return l.head }
 
