@@ -53,6 +53,9 @@ func testUnitStates(t *testing.T) {
 		if !equalState(s, want) {
 			t.Errorf("%s: %+v, want %+v", name, s, want)
 		}
+		if at, err := h.Live.Units.UnitChangedUS(t.Context(), name); err != nil || at != s.ChangedUS {
+			t.Errorf("%s changed at %d, %v, want %d", name, at, err, s.ChangedUS)
+		}
 	}
 	if s := unit(t, h, "no-such.service"); s.Load != "not-found" || s.Active != "inactive" || s.File != "" {
 		t.Errorf("an absent unit: %+v", s)
