@@ -72,6 +72,8 @@ func TestSetupSaysWhatIsShort(t *testing.T) {
 		{"disk of both", "mount -t tmpfs -o size=32m tmpfs space", `32 MB are free for \S+/cache and \S+/tmp, and the suites need \d+\. .+NETWRIGHT_CACHE and TMPDIR.+`},
 		{"disk of the cache", "mount -t tmpfs -o size=32m tmpfs space/cache; export NETWRIGHT_CACHE=$0/space/cache/not/yet",
 			`32 MB are free for \S+/cache/not/yet, and the suites need \d+\. .+ NETWRIGHT_CACHE .+`},
+		{"disk of a cache that is full", "mount -t tmpfs -o size=6g tmpfs space; mkdir space/cache space/tmp; fallocate -l 100m space/cache/image",
+			`\d+ MB are free for \S+/cache and \S+/tmp, and the suites need 8092\. .+`},
 		{"disk of TMPDIR", "mount -t tmpfs -o size=32m tmpfs space/tmp", `32 MB are free for \S+/tmp, and the suites need \d+\. .+ TMPDIR .+`},
 		{"no cgroups", groups + "for group in $groups; do umount -l $group; done", `0 cgroup hierarchies are mounted, and nodes need one\. As root: mount -t cgroup2 .+`},
 		{"cgroups that take none", groups + "for group in $groups; do mount -o remount,bind,ro $group; break; done",
