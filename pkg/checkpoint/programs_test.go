@@ -18,7 +18,7 @@ func hook(t *testing.T) Change {
 
 // What a program did to the network that no key names is taken back, by the process and by another
 // one from the journal; a change without a program keeps nothing of it. The lines that keep it:
-// pkg/checkpoint/undo/surroundings.go; pkg/tasks/kind_lookup.go, RunsPrograms.
+// pkg/checkpoint/undo/restore_hooks.go; pkg/tasks/kind_lookup.go, RunsPrograms.
 func TestWhatAProgramDidIsTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -75,7 +75,7 @@ func TestABusyServerIsWaitedFor(t *testing.T) {
 }
 
 // A server that asks for more time than a request has is not waited for, and the error says that it
-// is busy, and for how long. The line that keeps it: bounded.go, tooBusy.
+// is busy, and for how long. The line that keeps it: answer_limits.go, tooBusy.
 func TestABusyServerIsNotWaitedForInVain(t *testing.T) {
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		var asked atomic.Int32

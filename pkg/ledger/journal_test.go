@@ -190,7 +190,7 @@ func TestAHoldIsOfItsMachine(t *testing.T) {
 // What changes and boots have shown of a machine says nothing of another one that has its disk: not
 // that a generation is applied or was proved, nor that a change is held back. What the other shows
 // comes in its place. The lines that keep it: ledger.go, LoadWith; applied.go, ReadApplied;
-// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials; update.go, ReadUpdate;
+// undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials; pending_update.go, ReadUpdate;
 // operator_actions.go, ReadOperatorActions.
 func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 	root := t.TempDir()

@@ -16,7 +16,7 @@ import (
 
 // A bare machine gets the agent from one server and its documents, signed, from another over TLS. A
 // change after which it cannot have the next ones from there is undone, though the network goes on.
-// The line that keeps it: pkg/checkpoint/probe/ask.go, Attempt (the store).
+// The line that keeps it: pkg/checkpoint/probe/run_probes.go, Attempt (the store).
 func TestBootstrapFromHTTPS(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -99,10 +99,10 @@ func hookThat(name string) string {
 // What a hook does to the node's network and units, and no document names, is taken back with the
 // hook. The fabric judges, and what the node's own programs say of it.
 //
-// The lines that keep it: pkg/checkpoint/undo/surroundings.go; pkg/checkpoint/probe/comparison.go,
+// The lines that keep it: pkg/checkpoint/undo/restore_hooks.go; pkg/checkpoint/probe/comparison.go,
 // AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/firewall/ruleset_message.go;
-// pkg/host/netstate/added.go; pkg/host/netstate/rules.go, ruleMessage;
-// pkg/host/netstate/route_message.go; pkg/host/systemd/list.go.
+// pkg/host/netstate/remove_added.go; pkg/host/netstate/rules.go, ruleMessage;
+// pkg/host/netstate/route_message.go; pkg/host/systemd/unit_list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

@@ -99,7 +99,7 @@ func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 
 // With however few descriptors a run has, no change stays that cuts the node off: probes that could
 // not be asked before it are not taken for silent. The line that keeps it:
-// pkg/checkpoint/probe/ask.go, unasked.
+// pkg/checkpoint/probe/run_probes.go, unasked.
 func TestWithoutDescriptorsNoChangeIsUnproved(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it cuts the node off")

@@ -15,8 +15,8 @@ import (
 // is there. The old ones go on answering here. ip and cat judge.
 //
 // The lines that keep it: pkg/checkpoint/probe/new_targets.go, newHops, newServers and Warnings;
-// pkg/checkpoint/probe/ask.go, askRoute; pkg/checkpoint/probe/neighbourhood.go, ownAddresses;
-// pkg/checkpoint/probe/next_hops.go.
+// pkg/checkpoint/probe/run_probes.go, askRoute;
+// pkg/checkpoint/probe/neighbourhood.go, ownAddresses; pkg/checkpoint/probe/next_hops.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

@@ -62,7 +62,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 
 // What a killed agent leaves is undone as it dies. The timer of a checkpoint with such a window
 // comes after more than an hour. The lines that keep it: pkg/checkpoint/arm.go, StartWhenGone;
-// pkg/host/systemd/when_gone.go, StartWhenGone.
+// pkg/host/systemd/timer.go, StartWhenGone.
 func TestUndoAsTheAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

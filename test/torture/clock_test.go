@@ -18,7 +18,7 @@ const year = 365 * 24 * time.Hour
 // drifts is seen although it looks as before; and a reset takes all of it away.
 //
 // What keeps it: pkg/tasks/certificates_check.go check (expired, not valid yet) for those that are
-// to be installed, pkg/certs/issue/ending.go Ending for those in place,
+// to be installed, pkg/certs/issue/expiring.go Ending for those in place,
 // pkg/host/hostfs/stale_files.go leftover (staged in the future), pkg/ledger/stamps.go Lookup: a
 // stamp has the inode's times and is not compared with now.
 func TestClockIsAYearOff(t *testing.T) {

@@ -65,8 +65,8 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // nothing of it, leaves nothing beside it, and keeps its memory. The hash of the archives is right:
 // the last line of defence is asked.
 //
-// What keeps it: pkg/archive/archive.go entry, pkg/archive/format.go Read (of inflated),
-// pkg/archive/packed.go Read (of source) and verdict.
+// What keeps it: pkg/archive/archive.go entry, pkg/archive/decompress.go Read (of inflated),
+// pkg/archive/compressed_source.go Read (of source) and verdict.
 func TestHostileAssets(t *testing.T) {
 	t.Parallel()
 	serve := func(body []byte) http.HandlerFunc {

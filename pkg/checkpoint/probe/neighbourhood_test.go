@@ -147,7 +147,7 @@ var echoes = Means{
 // On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
 // not each; the gateway, of full size too. Neighbours are asked while a gateway that is slow to
 // answer is waited for. The lines that keep it: comparison.go, Before (beside) and addNeighbours;
-// ask.go, askFull and tryAny; candidates.go, candidates (fullProbe and routeProbe).
+// run_probes.go, askFull and tryAny; candidates.go, candidates (fullProbe and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return

@@ -42,7 +42,7 @@ func TestTheWindowCutsNoProbeShort(t *testing.T) {
 
 // What cannot be asked for want of descriptors or memory is not silent: no change is begun that
 // would not be judged by it. Whose address cannot be asked for is no other. The lines that keep it:
-// ask.go, passing (unasked) and lacking (dns); comparison.go, Before.
+// run_probes.go, passing (unasked) and lacking (dns); comparison.go, Before.
 func TestWhoCannotBeAskedIsNotSilent(t *testing.T) {
 	for _, c := range []struct {
 		says    error
@@ -72,8 +72,8 @@ func TestWhoCannotBeAskedIsNotSilent(t *testing.T) {
 }
 
 // Who finds no port of the node's own asks nobody. Where the node has no address to ask from, it is
-// cut off, and the kernel says the same. The lines that keep it: ask.go, unasked (lacksPort) and
-// lacks (EAGAIN).
+// cut off, and the kernel says the same. The lines that keep it: run_probes.go, unasked (lacksPort)
+// and lacks (EAGAIN).
 func TestAProbeWithoutAPortIsNotSilent(t *testing.T) {
 	if !netns.Alone(t) {
 		return

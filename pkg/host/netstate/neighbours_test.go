@@ -14,7 +14,7 @@ import (
 // Neighbours that somebody wrote down come back, with the address that they had, and those that a
 // program wrote down go; those of links of Kubernetes, and of who says that he is a daemon, stay. A
 // journal of an earlier release does not say what there was. The lines that keep it:
-// neighbours.go, writtenDown and restoreNeighbours; added.go, addedSince.
+// neighbours.go, writtenDown and restoreNeighbours; remove_added.go, addedSince.
 func TestRestoreBringsNeighboursBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip link add cali1 type veth peer name cali2

@@ -14,7 +14,7 @@ import (
 // was replaced or became one of another kind, where all went with their link, and where a gateway
 // is reached by a route of its own. What came goes again, but for that of a routing daemon, which
 // has its own numbers. An earlier release did not look. The lines that keep it: nexthops.go,
-// restoreNexthops, restoreNexthop; routes.go, restoreRoutes; added.go, addedSince.
+// restoreNexthops, restoreNexthop; routes.go, restoreRoutes; remove_added.go, addedSince.
 func TestRestoreBringsNexthopsBack(t *testing.T) {
 	look := func(ns *netns.NS, part string) string {
 		text := ns.Run("sh", "-ec", "ip -d nexthop; ip route; ip -6 route show 2001:db8:a::/48")

@@ -15,7 +15,7 @@ import (
 // was out of its bridge, and those that a program wrote down go. Those of Kubernetes, of a daemon
 // that says who it is, and what the bridge learned stay. What does not come back is said. A journal
 // of an earlier release does not say what there was. The lines that keep it: groups.go, listGroups
-// and groupMessage; tables.go, restoreTables; added.go, addedSince and Lost.
+// and groupMessage; tables.go, restoreTables; remove_added.go, addedSince and Lost.
 func TestRestoreBringsMulticastGroupsBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add br0 type bridge mcast_igmp_version 3; ip link set br0 up

@@ -183,3 +183,23 @@ func (r Route) SameKey(o Route) bool {
 	r, o = r.Canonical(), o.Canonical()
 	return r.Dst == o.Dst && r.Table == o.Table && r.Metric == o.Metric
 }
+
+// AllTables asks [Reader.Routes] for the routes of every table.
+const AllTables = -1
+
+// OfMachine says that the machine itself stands on a route, whoever is looked
+// for: local addresses, and in the main table the default routes, connected networks, and what DHCP
+// and router advertisements gave (protocols of linux/rtnetlink.h). Cilium marks
+// its routes with the kernel's protocol too; they have a next hop or a table of their own.
+func (r Route) OfMachine() bool {
+	switch {
+	case r.Table == unix.RT_TABLE_LOCAL:
+		return true
+	case r.Table != MainTable: // that of a VRF: what the kernel adds for an address, with its source; in IPv6 with metric 256, for the address itself 0
+		added := r.Source.IsValid() || r.Dst.Addr().Is6() && (r.Metric == 256 || r.Metric == 0)
+		return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid() && added
+	case r.Dst.Bits() == 0, r.Protocol == unix.RTPROT_RA, r.Protocol == unix.RTPROT_DHCP:
+		return true
+	}
+	return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid()
+}

@@ -112,3 +112,32 @@ func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 	}
 	return out.handle(), nil
 }
+
+// DelUnmanagedRoute removes a route that a network left, exactly as it was read; absence is
+// success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be
+// retried.
+func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
+	if r.OfMachine() {
+		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
+			r.Table, r.Protocol)
+	}
+	names, err := w.net.names(ctx)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	have, err := w.net.listed(ctx, r.Table)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	for _, o := range have {
+		if o.on(names) != r {
+			continue
+		}
+		if err := w.net.opened().RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
+		}
+		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table),
+			zap.Int("protocol", r.Protocol))
+	}
+	return nil
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // What a program added to the network goes again; what pods, routing daemons and leases brought
-// stays. The lines that keep it: added.go, addedSince and what it asks.
+// stays. The lines that keep it: remove_added.go, addedSince and what it asks.
 func TestRemoveCame(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name x0; ip link add node0 type bridge; ip link add cali1 type veth peer name cali2

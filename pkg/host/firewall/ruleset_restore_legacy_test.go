@@ -10,7 +10,7 @@ import (
 )
 
 // What a program does to ip_tables is taken back, and what kube-proxy does meanwhile stays.
-// The lines that keep it: ruleset_legacy.go, guarded and legacyBatch.
+// The lines that keep it: ruleset_restore_legacy.go, guarded and legacyBatch.
 func TestRestoreLegacyTables(t *testing.T) {
 	needs.Tool(t, "iptables-legacy")
 	ns := netns.New(t)

@@ -13,7 +13,7 @@ import (
 // first, of several rules of a priority too, and of several addresses of IPv6 it speaks by the
 // newest that fits. All stand in the order again in which they stood, whichever of them went, and
 // before what somebody else put into their place. One that lost its source address has it again.
-// The lines that keep it: order.go, reorder; routes.go, missingRoutes; rules.go, restoreRules;
+// The lines that keep it: reorder.go, reorder; routes.go, missingRoutes; rules.go, restoreRules;
 // addresses.go, ofIPv6 and besides.
 func TestRestoreKeepsTheOrderOfWhatIsAppended(t *testing.T) {
 	ns := netns.New(t)

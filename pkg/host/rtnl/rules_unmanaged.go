@@ -11,60 +11,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// AllTables asks [Reader.Routes] for the routes of every table.
-const AllTables = -1
-
-// OfMachine says that the machine itself stands on a route, whoever is looked
-// for: local addresses, and in the main table the default routes, connected networks, and what DHCP
-// and router advertisements gave (protocols of linux/rtnetlink.h). Cilium marks
-// its routes with the kernel's protocol too; they have a next hop or a table of their own.
-func (r Route) OfMachine() bool {
-	switch {
-	case r.Table == unix.RT_TABLE_LOCAL:
-		return true
-	case r.Table != MainTable: // that of a VRF: what the kernel adds for an address, with its source; in IPv6 with metric 256, for the address itself 0
-		added := r.Source.IsValid() || r.Dst.Addr().Is6() && (r.Metric == 256 || r.Metric == 0)
-		return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid() && added
-	case r.Dst.Bits() == 0, r.Protocol == unix.RTPROT_RA, r.Protocol == unix.RTPROT_DHCP:
-		return true
-	}
-	return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid()
-}
-
 // OfMachine says that the host answers by a rule: those for local addresses,
 // and the main and the default table without a selector.
 func (r Rule) OfMachine() bool {
 	return r.Table == unix.RT_TABLE_LOCAL ||
 		r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
-}
-
-// DelUnmanagedRoute removes a route that a network left, exactly as it was read; absence is
-// success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be
-// retried.
-func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
-	if r.OfMachine() {
-		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
-			r.Table, r.Protocol)
-	}
-	names, err := w.net.names(ctx)
-	if err != nil {
-		return fmt.Errorf("remove route %s: %w", r.Dst, err)
-	}
-	have, err := w.net.listed(ctx, r.Table)
-	if err != nil {
-		return fmt.Errorf("remove route %s: %w", r.Dst, err)
-	}
-	for _, o := range have {
-		if o.on(names) != r {
-			continue
-		}
-		if err := w.net.opened().RouteDel(o.handle()); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
-		}
-		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table),
-			zap.Int("protocol", r.Protocol))
-	}
-	return nil
 }
 
 // DelUnmanagedRule removes a policy rule that a network left, exactly as it was read; absence is

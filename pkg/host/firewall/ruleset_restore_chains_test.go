@@ -7,7 +7,7 @@ import (
 )
 
 // Chains at hooks get back what they had; others only if they are gone or were emptied; what
-// kube-proxy added meanwhile stays. The lines that keep it: mend.go, all of it.
+// kube-proxy added meanwhile stays. The lines that keep it: ruleset_restore_chains.go, all of it.
 func TestMendChains(t *testing.T) {
 	rules := func(texts ...string) (out []guardedRule) {
 		for _, text := range texts {

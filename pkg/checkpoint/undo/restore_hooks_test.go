@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// What was enabled or ran comes back; what came is left. The line that keeps it: surroundings.go,
+// What was enabled or ran comes back; what came is left. The line that keeps it: restore_hooks.go,
 // unitsBack.
 func TestUnitsBack(t *testing.T) {
 	was := map[string]systemd.UnitBrief{
