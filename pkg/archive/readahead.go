@@ -27,7 +27,7 @@ type readahead struct {
 
 // startReadahead starts reading. The caller ends it with stop.
 func startReadahead(r io.Reader) *readahead {
-	a := &readahead{full: make(chan []byte, 8), quit: make(chan struct{}), done: make(chan struct{})}
+	a := &readahead{full: make(chan []byte, 4), quit: make(chan struct{}), done: make(chan struct{})}
 	go a.run(r)
 	return a
 }

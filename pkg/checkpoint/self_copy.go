@@ -35,7 +35,7 @@ func copySelf(ctx context.Context, h *host.Host) error {
 		return fmt.Errorf("copy this program: %w", err)
 	}
 	// Without its WriteTo, which asks for 32 KiB at a time.
-	if _, err := io.CopyBuffer(to, struct{ io.Reader }{self}, make([]byte, 1<<20)); err != nil {
+	if _, err := io.CopyBuffer(to, struct{ io.Reader }{self}, make([]byte, 128<<10)); err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}
 	if err := errors.Join(to.Close(), b.Commit(ctx)); err != nil {

@@ -24,7 +24,7 @@ func Used() time.Duration {
 // UnmapProgram takes the program's own pages out of this process' memory. They stay in the
 // kernel's cache, which may now drop them, and each comes back when it is used: a start touches
 // most of them, for code that runs once. What is written to stays. The daemon calls it when it has
-// nothing to do. It may be called again.
+// nothing to do, and a pass before it unpacks archives. It may be called again.
 func UnmapProgram() error {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {

@@ -36,6 +36,9 @@ func Prefetch(
 			out[key] = f
 		}
 	}
+	if len(out) > 0 { // what a start used is not used again while they are unpacked
+		_ = host.UnmapProgram() // a saving: where it fails the pages stay
+	}
 	return out
 }
 
