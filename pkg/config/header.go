@@ -121,11 +121,11 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 	}
 	// every document has one: only the cluster's is worth remembering
 	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints}
-	top.Mapping(d.Doc.Root, "", []decode.Field{
+	top.At(d.Doc.Root, "").Mapping([]decode.Field{
 		decode.Unread("apiVersion"),
 		decode.Unread("kind"),
-		{Name: "metadata", Set: func(_ *decode.Decoder, v *document.Value, at string) { top.Mapping(v, at, metadata) }},
-		{Name: "spec", Set: func(_ *decode.Decoder, v *document.Value, at string) { d.Mapping(v, at, spec) }},
+		{Name: "metadata", Set: func(v decode.Reading) { v.Mapping(metadata) }},
+		{Name: "spec", Set: func(v decode.Reading) { d.At(v.Value, v.Path).Mapping(spec) }},
 	})
 	if fileName == "" {
 		d.Origins["metadata.name"], d.Origins["spec"] = top.Origins["metadata.name"], top.Origins["spec"]

@@ -267,7 +267,7 @@ func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 		readDocument(&d, &n.Cluster, "", r.cluster())
 		if own := kops.ControlPlaneKubelet(doc.Root.Get("spec")); own != nil && n.kops.cluster &&
 			n.Role == kops.RoleControlPlane {
-			d.Mapping(own, "spec.kubelet", n.Kubelet.fields())
+			d.At(own, "spec.kubelet").Mapping(n.Kubelet.fields())
 		}
 	case decode.KindNodeGroup:
 		readDocument(&d, &name, fileName, r.group())

@@ -23,7 +23,7 @@ func (l *loader) nodeupOf(group, role string) *decode.Doc {
 func (r *reader) nodeup(d *decode.Decoder) {
 	n := r.node
 	var plugins kops.Plugins
-	d.Mapping(d.Doc.Root, "spec", append(r.nodeupSpec(), plugins.Fields()...))
+	d.At(d.Doc.Root, "spec").Mapping(append(r.nodeupSpec(), plugins.Fields()...))
 	setPlugins(d, &plugins, n)
 }
 
@@ -42,7 +42,7 @@ func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
 	if slices.ContainsFunc(n.Assets, func(a extras.Asset) bool { return a.Name == kops.PluginsAsset }) {
 		return
 	}
-	archives, own := p.Archives(d)
+	archives, own := p.Archives()
 	n.kops.ownPlugins = n.kops.ownPlugins || own
 	if len(archives) == 0 {
 		return
@@ -78,6 +78,6 @@ func (l *loader) leftOut() {
 func (l *loader) sysctlsLast(n *Node) {
 	if said := l.cluster.Root.Get("spec").Get("sysctlParameters"); said != nil && n.kops.cluster {
 		d := decode.Decoder{Doc: l.cluster, Origins: n.origins, Checks: l.checks, Hints: hints{}}
-		extras.Sysctls(&n.SysctlParameters).Set(&d, said, "spec.sysctlParameters")
+		extras.Sysctls(&n.SysctlParameters).Set(d.At(said, "spec.sysctlParameters"))
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
 )
@@ -57,9 +56,9 @@ func (r *reader) group() []decode.Field {
 	n := r.node
 	var unread int // [loader.size] counts all groups
 	return append(r.common(),
-		decode.Field{Name: "role", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			n.kops.role = d.Doc.Dialect.Lenient
-			kops.Role(&n.Role)(d, v, at)
+		decode.Field{Name: "role", Set: func(v decode.Reading) {
+			n.kops.role = v.Doc.Dialect.Lenient
+			kops.Role(&n.Role)(v)
 		}},
 		decode.Number("minSize", &unread, 0, 100_000).
 			About("how few nodes the whole group has; kubenet's routes are held against what the cloud allows"),
@@ -120,15 +119,15 @@ func (r *reader) common() []decode.Field {
 
 // followLinks reads the links of the host that may be followed.
 func followLinks(n *Node) decode.Field {
-	return decode.Field{Name: "followLinks", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "followLinks", Set: func(v decode.Reading) {
 		n.FollowLinks = nil
 		seen := make(decode.Keys)
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+		v.List(func(item decode.Reading) {
 			var link string
-			if decode.AbsolutePath("", &link).Set(d, v, item); link != "" && d.Unique(seen, link, v.Pos, item) {
+			if decode.AbsolutePath("", &link).Set(item); link != "" && item.Unique(seen, link) {
 				n.FollowLinks = append(n.FollowLinks, link)
 			}
-		})(d, v, at)
+		})
 	}}
 }
 
@@ -160,9 +159,9 @@ func (k *Kubelet) fields() []decode.Field {
 // notOfKops passes over what a document of kOps says: nodeup acts on it, and kops.LeftOut says so.
 func notOfKops(f decode.Field) decode.Field {
 	set := f.Set
-	f.Set = func(d *decode.Decoder, v *document.Value, at string) {
-		if d.Describing() || !d.Doc.Dialect.Lenient {
-			set(d, v, at)
+	f.Set = func(v decode.Reading) {
+		if v.Describing() || !v.Doc.Dialect.Lenient {
+			set(v)
 		}
 	}
 	return f

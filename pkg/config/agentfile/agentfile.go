@@ -103,7 +103,7 @@ func Decode(src document.Source) (*AgentFile, document.Diagnostics) {
 	doc.Parse()
 	if doc.Root != nil {
 		d := decode.Decoder{Doc: doc, Origins: a.origins}
-		d.Mapping(doc.Root, "", a.fields())
+		d.At(doc.Root, "").Mapping(a.fields())
 	}
 	if doc.Diags.HasErrors() {
 		return nil, doc.Diags
@@ -177,13 +177,13 @@ func validStore(s string) string {
 
 // statusObject takes true for the store itself, or a place of its own.
 func statusObject(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		if v.Kind != document.KindBool {
-			decode.Text("statusObject", to, validStore).Set(d, v, at)
+			decode.Text("statusObject", to, validStore).Set(v)
 			return
 		}
 		var on bool
-		if decode.Bool("statusObject", &on).Set(d, v, at); on {
+		if decode.Bool("statusObject", &on).Set(v); on {
 			*to = On
 		}
 	}

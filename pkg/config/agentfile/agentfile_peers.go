@@ -32,20 +32,20 @@ const MaxAsked = 8
 // peerFields takes the stated peers. Without a key there are none, nor if the file names nobody to
 // ask and nobody to answer.
 func peerFields(p *Peers) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		p.Port = DefaultPeersPort
-		errors := d.Doc.Diags.HasErrors()
-		d.Mapping(v, at, []decode.Field{
+		errors := v.Doc.Diags.HasErrors()
+		v.Mapping([]decode.Field{
 			decode.AbsolutePath("keyFile", &p.KeyFile),
 			decode.Number("port", &p.Port, 1, 65535),
 			decode.EachAddress("ask", &p.Ask),
 			decode.Ranges("answer", &p.Answer),
 		})
-		if d.Describing() || !errors && d.Doc.Diags.HasErrors() {
+		if v.Describing() || !errors && v.Doc.Diags.HasErrors() {
 			return
 		}
 		complain := func(summary, expected string) {
-			d.Doc.ErrorAt(v.Pos, document.Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
+			v.Error(document.Diagnostic{Summary: v.Path + " " + summary, Expected: expected})
 		}
 		switch {
 		case p.KeyFile == "":

@@ -15,20 +15,20 @@ import (
 
 // CIDRs takes one range, or one of each family with a comma between them.
 func CIDRs(name string, to *values.CIDRs) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindString {
-			d.WrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
+			v.WrongKind("a string: a range such as 100.96.0.0/11, or one of each family with a comma")
 			return
 		}
 		var all values.CIDRs
 		for s := range strings.SplitSeq(v.Text, ",") {
-			p, ok := d.prefix(v, strings.TrimSpace(s), at)
+			p, ok := prefix(v, strings.TrimSpace(s))
 			if !ok {
 				return
 			}
 			all = append(all, p)
 		}
-		if d.oneOfEachFamily(v, at, all) {
+		if oneOfEachFamily(v, all) {
 			*to = all
 		}
 	}}
@@ -36,17 +36,17 @@ func CIDRs(name string, to *values.CIDRs) Field {
 
 // CIDRList takes a list of ranges, at most one of each family.
 func CIDRList(name string, to *values.CIDRs) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		var all []netip.Prefix
-		before := d.Doc.Errors
-		Ranges(name, &all).Set(d, v, at)
-		if d.Doc.Errors == before && d.oneOfEachFamily(v, at, all) {
+		before := v.Doc.Errors
+		Ranges(name, &all).Set(v)
+		if v.Doc.Errors == before && oneOfEachFamily(v, all) {
 			*to = all
 		}
 	}}
 }
 
-func (d *Decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
+func prefix(v Reading, s string) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(s)
 	switch {
 	case err != nil:
@@ -54,13 +54,13 @@ func (d *Decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
 		if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 			hint = fmt.Sprintf("an address alone is %s", netip.PrefixFrom(a, a.BitLen()))
 		}
-		d.Bad(v, at, "a range such as 100.96.0.0/11 or fd00:10::/64", hint)
+		v.Bad("a range such as 100.96.0.0/11 or fd00:10::/64", hint)
 		return p, false
 	case p.Addr().Is4In6():
-		d.Bad(v, at, "an IPv4 or an IPv6 range, not IPv4 written as IPv6", "")
+		v.Bad("an IPv4 or an IPv6 range, not IPv4 written as IPv6", "")
 		return p, false
 	case p != p.Masked():
-		d.Bad(v, at, "a range whose host bits are zero", fmt.Sprintf("did you mean %s?", p.Masked()))
+		v.Bad("a range whose host bits are zero", fmt.Sprintf("did you mean %s?", p.Masked()))
 		return p, false
 	}
 	return p, true
@@ -137,10 +137,10 @@ func misspeltLength(address, length string) string {
 	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
 }
 
-func (d *Decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs) bool {
+func oneOfEachFamily(v Reading, all values.CIDRs) bool {
 	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue,
-			Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
+		v.Error(document.Diagnostic{ID: problem.FieldValue,
+			Summary:  fmt.Sprintf("%s has two ranges of one family: %s", v.Path, document.Clip(all.String())),
 			Expected: "one range, or one IPv4 and one IPv6 range"})
 		return false
 	}
@@ -149,10 +149,10 @@ func (d *Decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs
 
 // Addresses takes one address, or one of each family with a comma between them.
 func Addresses(name string, to *values.Addresses) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
 		if v.Kind != document.KindString {
-			d.WrongKind(v, at, "a string: "+expected)
+			v.WrongKind("a string: " + expected)
 			return
 		}
 		var all values.Addresses
@@ -163,13 +163,13 @@ func Addresses(name string, to *values.Addresses) Field {
 				hint = fmt.Sprintf("without the length: %s", p.Addr())
 			}
 			if err != nil || a.Zone() != "" || a.Is4In6() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() {
-				d.Bad(v, at, expected, hint)
+				v.Bad(expected, hint)
 				return
 			}
 			all = append(all, a)
 		}
 		if len(all) > 2 || len(all) == 2 && all[0].Is4() == all[1].Is4() {
-			d.Bad(v, at, "one address, or one of each family", "")
+			v.Bad("one address, or one of each family", "")
 			return
 		}
 		*to = all
@@ -180,9 +180,9 @@ func Addresses(name string, to *values.Addresses) Field {
 // Kubernetes' own flags have it.
 // https://github.com/kubernetes/apimachinery/blob/master/pkg/util/net/port_range.go
 func Ports(name string, to *values.PortRange) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		first, last, _ := strings.Cut(v.Text, "-")
-		if d.Doc.Dialect.Lenient {
+		if v.Doc.Dialect.Lenient {
 			first, last = portEnds(v.Text)
 		}
 		f, err1 := strconv.ParseUint(first, 10, 16)
@@ -192,7 +192,7 @@ func Ports(name string, to *values.PortRange) Field {
 			if err1 == nil && err2 == nil && f > l {
 				hint = fmt.Sprintf("did you mean %d-%d?", l, f)
 			}
-			d.Bad(v, at, "a range of ports such as 30000-32767", hint)
+			v.Bad("a range of ports such as 30000-32767", hint)
 			return
 		}
 		*to = values.PortRange{First: uint16(f), Last: uint16(l)}
@@ -219,28 +219,28 @@ func portEnds(text string) (first, last string) {
 
 // Ranges takes a list of ranges.
 func Ranges(name string, to *[]netip.Prefix) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		*to = nil
-		List(func(d *Decoder, v *document.Value, at string) {
-			if v.Kind != document.KindString {
-				d.WrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+		v.List(func(item Reading) {
+			if item.Kind != document.KindString {
+				item.WrongKind("a string: a range such as 100.96.1.0/24")
 				return
 			}
-			if p, ok := d.prefix(v, v.Text, at); ok {
+			if p, ok := prefix(item, item.Text); ok {
 				*to = append(*to, p)
 			}
-		})(d, v, at)
+		})
 	}}
 }
 
 // EachAddress takes a list of addresses of hosts.
 func EachAddress(name string, to *[]netip.Addr) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		*to = nil
-		List(func(d *Decoder, v *document.Value, at string) {
+		v.List(func(item Reading) {
 			var one values.Addresses
-			Addresses(name, &one).Set(d, v, at)
+			Addresses(name, &one).Set(item)
 			*to = append(*to, one...)
-		})(d, v, at)
+		})
 	}}
 }

@@ -4,7 +4,6 @@
 package decode
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,9 +31,8 @@ type Hints interface {
 	Instead(path, written string) string // what to write where a mapping is, and this text was written
 }
 
-// Set takes a value of the document; path is the field's full path. It reports what is wrong
-// itself.
-type Set func(d *Decoder, v *document.Value, path string)
+// Set takes a value of the document. It reports what is wrong itself.
+type Set func(v Reading)
 
 // Field is one name that a mapping may hold. Explicit lists of them stand where others use
 // reflection.
@@ -65,29 +63,29 @@ func (f Field) Newer() Field {
 }
 
 // Mapping reads v, which must be a mapping, field by field.
-func (d *Decoder) Mapping(v *document.Value, at string, fields []Field) {
-	if d.Describing() {
-		d.describe(at, fields)
+func (v Reading) Mapping(fields []Field) {
+	if v.Describing() {
+		v.describe(v.Path, fields)
 		return
 	}
 	if v.Kind != document.KindMap {
-		d.WrongKind(v, at, "a mapping")
+		v.WrongKind("a mapping")
 		return
 	}
 	for i := range v.Entries {
 		e := &v.Entries[i]
-		name := d.Doc.Dialect.spell(at, e.Key)
-		path := Join(at, name)
+		name := v.Doc.Dialect.spell(v.Path, e.Key)
+		path := Join(v.Path, name)
 		f := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		switch {
 		case f < 0:
-			d.unknownField(e, at, fields)
+			v.unknownField(e, v.Path, fields)
 		case e.Value.Kind == document.KindNull:
-			d.Doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty,
+			v.Doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty,
 				Summary: fmt.Sprintf("field %q has no value", e.Key), Field: path,
-				Hint: d.toGive(path)})
+				Hint: v.toGive(path)})
 		default:
-			d.field(&fields[f], e, path, inList(at))
+			v.field(&fields[f], e, path, inList(v.Path))
 		}
 	}
 }
@@ -102,7 +100,7 @@ func (d *Decoder) field(f *Field, e *document.Entry, path string, listed bool) {
 	if f.newer {
 		d.Newer(e.Pos, path, "the field "+path)
 	}
-	f.Set(d, e.Value, path)
+	f.Set(d.At(e.Value, path))
 	switch {
 	case !d.unset:
 	case said:
@@ -142,25 +140,23 @@ func (d *Decoder) Newer(p document.Pos, path, what string) {
 //
 //go:noinline
 func Into(name string, fields func() []Field) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) { d.Mapping(v, at, fields()) }}
+	return Field{Name: name, Set: func(v Reading) { v.Mapping(fields()) }}
 }
 
 // List calls item for each entry of v, which must be a list.
-func List(item Set) Set {
-	return func(d *Decoder, v *document.Value, path string) {
-		if v.Kind != document.KindList {
-			d.WrongKind(v, path, "a list")
-			return
-		}
-		for i, it := range v.Items {
-			item(d, it, fmt.Sprintf("%s[%d]", path, i))
-		}
+func (v Reading) List(item Set) {
+	if v.Kind != document.KindList {
+		v.WrongKind("a list")
+		return
+	}
+	for i, it := range v.Items {
+		item(v.At(it, Index(v.Path, i)))
 	}
 }
 
 // Unread is a field that others read and we do not.
 func Unread(name string) Field {
-	return Field{Name: name, Set: func(*Decoder, *document.Value, string) {}}
+	return Field{Name: name, Set: func(Reading) {}}
 }
 
 // Join is the path of a field below another one, or at the top of a document.
@@ -202,70 +198,4 @@ func OneOf(names []string) string {
 	}
 	names = slices.Sorted(slices.Values(names))
 	return "one of " + strings.Join(names, ", ")
-}
-
-// WrongKind reports a value of another kind than wanted.
-func (d *Decoder) WrongKind(v *document.Value, path, expected string) {
-	diag := document.Diagnostic{ID: problem.FieldType,
-		Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.Show(v, path)), Field: path,
-		Expected: expected}
-	switch {
-	case expected == "a list" && v.Kind == document.KindMap:
-		diag.Hint = "begin each entry with a dash: - value"
-	case expected == "a mapping":
-		diag.Hint = d.toMap(path, v)
-	case expected == "a list" && v.Kind == document.KindString:
-		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))
-	case strings.HasPrefix(expected, "a string") && v.Kind <= document.KindFloat && v.Kind != document.KindNull:
-		diag.Hint = fmt.Sprintf("put it in quotes: %q", d.shownText(v, path))
-	}
-	if v.Kind == document.KindString {
-		diag.Hint = Also(diag.Hint, v.Text)
-	}
-	d.Doc.ErrorAt(v.Pos, diag)
-}
-
-// toMap says how to make a mapping of what was written in its place.
-func (d *Decoder) toMap(path string, v *document.Value) string {
-	const empty = "its fields go below it, further in; without any it is {}"
-	if d.Hints != nil && v.Kind == document.KindString {
-		if instead := d.Hints.Instead(path, v.Text); instead != "" {
-			return instead
-		}
-	}
-	switch {
-	case v.Kind == document.KindString && document.GluedField().MatchString(v.Text):
-		return "a blank is missing after the colon"
-	case v.Kind == document.KindList:
-		return "it is one mapping, and no list: take the dashes or brackets out"
-	}
-	return empty
-}
-
-// Bad reports a value of the right kind that is wrong.
-func (d *Decoder) Bad(v *document.Value, path, expected, hint string) {
-	if v.Kind == document.KindString && !strings.Contains(expected, "${") { // of which the field takes some
-		hint = Also(hint, v.Text)
-	}
-	d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue,
-		Summary: fmt.Sprintf("%s is %s", path, d.Show(v, path)), Field: path, Expected: expected, Hint: hint})
-}
-
-// Show names a value in a summary: its text when that is short and no secret.
-func (d *Decoder) Show(v *document.Value, path string) string {
-	if v.Kind == document.KindMap || v.Kind == document.KindList || v.Kind == document.KindNull {
-		return v.Kind.String()
-	}
-	text := d.shownText(v, path)
-	if v.Kind == document.KindString {
-		return fmt.Sprintf("the string %q", text)
-	}
-	return text
-}
-
-func (d *Decoder) shownText(v *document.Value, path string) string {
-	if document.IsSecretKey(path[strings.LastIndexByte(path, '.')+1:]) {
-		return document.NotShown
-	}
-	return document.Clip(document.MaskURLs(v.Text))
 }

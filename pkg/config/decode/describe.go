@@ -19,7 +19,7 @@ type Description struct {
 // made of it.
 func Describe(at string, list []Field) []Description {
 	d := &Decoder{Doc: NewDoc(document.Source{}), Origins: make(Origins), descriptions: &[]Description{}}
-	d.Mapping(&document.Value{}, at, list)
+	d.At(&document.Value{}, at).Mapping(list)
 	return *d.descriptions
 }
 
@@ -34,28 +34,28 @@ func (d *Decoder) describe(at string, fields []Field) {
 		}
 		i := len(*d.descriptions)
 		*d.descriptions = append(*d.descriptions, Description{Path: Join(at, f.Name), About: f.about, Newer: f.newer})
-		takes := d.takes(f.Set, Join(at, f.Name))
-		(*d.descriptions)[i].Takes = takes
+		words := takes(d, f.Set, Join(at, f.Name))
+		(*d.descriptions)[i].Takes = words
 	}
 }
 
 // takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
-func (d *Decoder) takes(set Set, path string) string {
+func takes(d *Decoder, set Set, path string) string {
 	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}},
 		&document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
 	list := func(v *document.Value) *document.Value {
 		return &document.Value{Kind: document.KindList, Pos: v.Pos, Items: []*document.Value{v}}
 	}
-	takes, of := d.wants(set, nothing, path), ""
+	takes, of := wants(d, set, nothing, path), ""
 	if takes == "a list" {
 		of = "a list: "
-		if takes = d.wants(set, list(nothing), path); takes == "a mapping" {
+		if takes = wants(d, set, list(nothing), path); takes == "a mapping" {
 			return "a list"
 		}
 		odd = list(odd)
 	}
 	if takes == "a string" {
-		if form := d.wants(set, odd, path); form != "anything" {
+		if form := wants(d, set, odd, path); form != "anything" {
 			takes = form
 		}
 	}
@@ -67,10 +67,10 @@ func (d *Decoder) takes(set Set, path string) string {
 
 // wants is what a setter complains that it expected; a mapping does not complain here, it describes
 // its own fields.
-func (d *Decoder) wants(set Set, v *document.Value, path string) string {
+func wants(d *Decoder, set Set, v *document.Value, path string) string {
 	d.Doc.Diags = nil
 	before := len(*d.descriptions)
-	set(d, v, path)
+	set(d.At(v, path))
 	switch {
 	case len(*d.descriptions) > before:
 		return "a mapping"

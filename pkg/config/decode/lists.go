@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
@@ -11,39 +12,39 @@ import (
 type Keys map[string]document.Pos
 
 // Unique reports a key that its list says twice.
-func (d *Decoder) Unique(seen Keys, key string, where document.Pos, at string) bool {
+func (v Reading) Unique(seen Keys, key string) bool {
 	first, twice := seen[key]
 	if twice {
-		d.Doc.ErrorAt(where, document.Diagnostic{ID: problem.FieldTwice,
-			Summary: fmt.Sprintf("%q is in this list twice", document.Clip(key)), Field: at,
-			Hint: fmt.Sprintf("it is first on line %d: take one of them out", first.Line)})
+		v.Error(document.Diagnostic{ID: problem.FieldTwice,
+			Summary: fmt.Sprintf("%q is in this list twice", document.Clip(key)),
+			Hint:    fmt.Sprintf("it is first on line %d: take one of them out", first.Line)})
 		return false
 	}
-	seen[key] = where
+	seen[key] = v.Pos
 	return true
 }
 
-// First is [Decoder.Unique] for a list in which kOps lets an entry hide a later one of its key: in
+// First is [Reading.Unique] for a list in which kOps lets an entry hide a later one of its key: in
 // a document of kOps that one is passed over. So an instance group's come before the cluster's in a
 // NodeupConfig.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go (NewConfig)
-func (d *Decoder) First(seen Keys, key string, where document.Pos, at string) bool {
-	if _, twice := seen[key]; twice && d.Doc.Dialect.Lenient {
+func (v Reading) First(seen Keys, key string) bool {
+	if _, twice := seen[key]; twice && v.Doc.Dialect.Lenient {
 		return false
 	}
-	return d.Unique(seen, key, where, at)
+	return v.Unique(seen, key)
 }
 
 // Required reports fields that a list's entry must have.
-func (d *Decoder) Required(v *document.Value, at string, names ...string) bool {
+func (v Reading) Required(names ...string) bool {
 	if v.Kind != document.KindMap {
 		return false // said already
 	}
 	ok := true
 	for _, name := range names {
 		if v.Index(name) < 0 {
-			d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing,
-				Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name,
+			v.Error(document.Diagnostic{ID: problem.FieldMissing,
+				Summary: fmt.Sprintf("%s.%s is missing", v.Path, name), Field: v.Path + "." + name,
 				Hint: "add the field " + name + " here"})
 			ok = false
 		}
@@ -77,48 +78,48 @@ func Merging[T any](list *[]T, key func(T) string) func(T) {
 //
 //go:noinline
 func Entries[T any](name string, to *[]T, fields func(*T) []Field, required ...string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
-		d.fresh(at, len(*to))
+	return Field{Name: name, Set: func(v Reading) {
+		fresh(v.Origins, v.Path, len(*to))
 		*to = nil
-		List(func(d *Decoder, v *document.Value, at string) {
+		v.List(func(item Reading) {
 			var x T
-			d.Mapping(v, at, fields(&x))
-			d.Required(v, at, required...)
-			d.Origins[at] = d.Doc.Origin(v.Pos)
+			item.Mapping(fields(&x))
+			item.Required(required...)
+			item.Origins[item.Path] = item.Origin()
 			*to = append(*to, x)
-		})(d, v, at)
+		})
 	}}
 }
 
 // Each takes a list of what one takes, in the place of what an earlier document listed.
 func Each[T any](name string, to *[]T, one func(*T) Set) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		*to = nil
-		List(func(d *Decoder, v *document.Value, at string) {
+		v.List(func(item Reading) {
 			var x T
-			one(&x)(d, v, at)
+			one(&x)(item)
 			*to = append(*to, x)
-		})(d, v, at)
+		})
 	}}
 }
 
 // Names reads a list of strings as [Texts] does, and keeps where each stands.
 func Names(name string, to *[]string, valid func(string) string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
-		d.fresh(at, len(*to))
-		Texts(name, to, valid).Set(d, v, at)
+	return Field{Name: name, Set: func(v Reading) {
+		fresh(v.Origins, v.Path, len(*to))
+		Texts(name, to, valid).Set(v)
 		for i, item := range v.Items {
-			d.Origins[Index(at, i)] = d.Doc.Origin(item.Pos)
+			v.Origins[Index(v.Path, i)] = v.Doc.Origin(item.Pos)
 		}
 	}}
 }
 
 // fresh forgets where the entries of an earlier document's list stood.
-func (d *Decoder) fresh(at string, was int) {
+func fresh(o Origins, at string, was int) {
 	for i := range was {
-		delete(d.Origins, Index(at, i))
+		delete(o, Index(at, i))
 	}
 }
 
 // Index is the path of a list's entry.
-func Index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
+func Index(at string, i int) string { return at + "[" + strconv.Itoa(i) + "]" }

@@ -17,14 +17,14 @@ import (
 //
 //go:noinline
 func Text(name string, to *string, valid func(string) string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindString {
-			d.WrongKind(v, at, "a string")
+			v.WrongKind("a string")
 			return
 		}
 		if valid != nil {
 			if expected := valid(v.Text); expected != "" {
-				d.Bad(v, at, expected, "")
+				v.Bad(expected, "")
 				return
 			}
 		}
@@ -42,9 +42,9 @@ func Texts(name string, to *[]string, valid func(string) string) Field {
 
 // Choice takes one of a few strings. Case counts, but a near miss is named.
 func Choice(name string, to *string, allowed ...string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindString {
-			d.WrongKind(v, at, OneOf(allowed))
+			v.WrongKind(OneOf(allowed))
 			return
 		}
 		for _, a := range allowed {
@@ -53,7 +53,7 @@ func Choice(name string, to *string, allowed ...string) Field {
 				return
 			}
 		}
-		d.Bad(v, at, OneOf(allowed), document.DidYouMean(v.Text, allowed))
+		v.Bad(OneOf(allowed), document.DidYouMean(v.Text, allowed))
 	}}
 }
 
@@ -61,7 +61,7 @@ func Choice(name string, to *string, allowed ...string) Field {
 //
 //go:noinline
 func Bool(name string, to *bool) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind == document.KindBool {
 			*to = strings.EqualFold(v.Text, "true")
 			return
@@ -74,7 +74,7 @@ func Bool(name string, to *bool) Field {
 			if v.Kind == document.KindInt && (v.Text == "1" || v.Text == "0") {
 				hint = fmt.Sprintf("write %t", v.Text == "1")
 			}
-			d.Bad(v, at, "true or false", hint)
+			v.Bad("true or false", hint)
 			return
 		}
 		var yes bool
@@ -83,22 +83,22 @@ func Bool(name string, to *bool) Field {
 			yes = true
 		case "no", "off", "n":
 		default:
-			d.Bad(v, at, "true or false", "")
+			v.Bad("true or false", "")
 			return
 		}
-		if d.Doc.Dialect.Lenient {
+		if v.Doc.Dialect.Lenient {
 			*to = yes
 			return
 		}
-		d.Bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
+		v.Bad("true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
 	}}
 }
 
 // OptionalBool is [Bool] for a field of which it matters whether it is said.
 func OptionalBool(name string, to **bool) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		var b bool
-		Bool(name, &b).Set(d, v, at)
+		Bool(name, &b).Set(v)
 		*to = &b
 	}}
 }
@@ -106,19 +106,19 @@ func OptionalBool(name string, to **bool) Field {
 // Number takes a whole number from low to high. In a document of kOps, whose types have 0 where
 // nobody says a number, a 0 below low is not set.
 func Number(name string, to *int, low, high int) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
 		n, err := strconv.Atoi(v.Text)
 		switch {
-		case d.Doc.Dialect.Lenient && v.Kind == document.KindInt && v.Text == "0" && low > 0 && !inList(at):
-			d.unset = true
+		case v.Doc.Dialect.Lenient && v.Kind == document.KindInt && v.Text == "0" && low > 0 && !inList(v.Path):
+			v.unset = true
 		case v.Kind == document.KindString && err == nil && v.Quoted:
-			d.Bad(v, at, expected, "take the quotes off")
+			v.Bad(expected, "take the quotes off")
 		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" ||
 			v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
-			d.Bad(v, at, expected, "write it in decimal, with digits alone")
+			v.Bad(expected, "write it in decimal, with digits alone")
 		case v.Kind != document.KindInt || err != nil || strconv.Itoa(n) != v.Text || n < low || n > high:
-			d.Bad(v, at, expected, "")
+			v.Bad(expected, "")
 		default:
 			*to = n
 		}
@@ -137,12 +137,12 @@ func MTU(name string, to *int) Field { return Number(name, to, minMTU, maxMTU) }
 
 // AutoMTU is an MTU where 0 means: let the network detect it.
 func AutoMTU(name string, to *int) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind == document.KindInt && v.Text == "0" {
 			*to = 0
 			return
 		}
-		MTU(name, to).Set(d, v, at)
+		MTU(name, to).Set(v)
 	}}
 }
 
@@ -151,17 +151,17 @@ func Port(name string, to *int) Field { return Number(name, to, 1, 65535) }
 
 // Version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
 func Version(name string, to *values.Version) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
 			hint = "write the version that the URL names: " + named
-			if d.Doc.Dialect.Lenient {
+			if v.Doc.Dialect.Lenient {
 				text = named
 			}
 		}
 		parsed, err := values.ParseVersion(text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
-			d.Bad(v, at, "a Kubernetes version such as 1.31.2", hint)
+			v.Bad("a Kubernetes version such as 1.31.2", hint)
 			return
 		}
 		*to = parsed
@@ -183,14 +183,14 @@ func versionIn(text string) string {
 
 // Duration takes a span of time from low to high.
 func Duration(name string, to *time.Duration, low, high time.Duration) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		parsed, err := time.ParseDuration(v.Text)
 		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
 			hint := ""
 			if v.Kind == document.KindInt {
 				hint = fmt.Sprintf("it has no unit: did you mean %ss?", v.Text)
 			}
-			d.Bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
+			v.Bad(fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
 			return
 		}
 		*to = parsed
@@ -201,9 +201,9 @@ func Duration(name string, to *time.Duration, low, high time.Duration) Field {
 //
 //go:noinline
 func AbsolutePath(name string, to *string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindString {
-			d.WrongKind(v, at, "a string: an absolute path")
+			v.WrongKind("a string: an absolute path")
 			return
 		}
 		hint := ""
@@ -213,7 +213,7 @@ func AbsolutePath(name string, to *string) Field {
 		}
 		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean ||
 			clean == "/" || !Printable(v.Text) {
-			d.Bad(v, at, "an absolute path without ..", hint)
+			v.Bad("an absolute path without ..", hint)
 			return
 		}
 		*to = clean

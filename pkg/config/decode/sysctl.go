@@ -55,10 +55,10 @@ func SysctlKey(key string) (canonical, hint string) {
 
 // SysctlName takes a parameter's key, in either form of sysctl(8).
 func SysctlName(name string, to *string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		canonical, hint := SysctlKey(v.Str())
 		if canonical == "" {
-			d.Bad(v, at, "a kernel parameter such as net.ipv4.ip_forward", hint)
+			v.Bad("a kernel parameter such as net.ipv4.ip_forward", hint)
 			return
 		}
 		*to = canonical
@@ -67,10 +67,10 @@ func SysctlName(name string, to *string) Field {
 
 // SysctlValue takes a string or a whole number: both are how people write a parameter's value.
 func SysctlValue(name string, to *string) Field {
-	return Field{Name: name, Set: func(d *Decoder, v *document.Value, at string) {
+	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" ||
 			!Printable(strings.ReplaceAll(v.Text, "\t", " ")) {
-			d.Bad(v, at, "a parameter's value such as 1", "")
+			v.Bad("a parameter's value such as 1", "")
 			return
 		}
 		*to = v.Text

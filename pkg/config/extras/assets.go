@@ -15,12 +15,12 @@ import (
 
 // Assets takes spec.assets of our own documents.
 func Assets(to *[]Asset) decode.Field {
-	return decode.Field{Name: "assets", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "assets", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(a Asset) string { return a.Name })
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			a := Asset{Arch: make(map[string]AssetFile), Origin: d.Doc.Origin(v.Pos)}
-			d.Mapping(v, item, []decode.Field{
+		v.List(func(item decode.Reading) {
+			a := Asset{Arch: make(map[string]AssetFile), Origin: item.Origin()}
+			item.Mapping([]decode.Field{
 				decode.Text("name", &a.Name, decode.ValidName),
 				decode.Text("version", &a.Version, nil),
 				decode.Texts("members", &a.Members, decode.ValidMember),
@@ -31,45 +31,45 @@ func Assets(to *[]Asset) decode.Field {
 					}
 				}),
 			})
-			if !d.Required(v, item, "name", "arch") ||
-				!d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+			if !item.Required("name", "arch") ||
+				!item.Field("name").Unique(seen, item.Get("name").Str()) {
 				return
 			}
-			d.Origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
+			item.Origins[fmt.Sprintf("%s[%s]", v.Path, a.Name)] = a.Origin
 			put(a)
-		})(d, v, at)
+		})
 	}}
 }
 
 func assetFile(to map[string]AssetFile, arch string) decode.Field {
-	return decode.Field{Name: arch, Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: arch, Set: func(v decode.Reading) {
 		var f AssetFile
-		d.Mapping(v, at, []decode.Field{
+		v.Mapping([]decode.Field{
 			decode.Text("sha256", &f.SHA256, decode.ValidSHA256),
 			decode.Text("sha512", &f.SHA512, decode.ValidSHA512),
 			decode.Texts("urls", &f.URLs, decode.ValidURL),
 		})
-		if hashed(d, v, at) && d.Required(v, at, "urls") && len(f.URLs) == 0 {
-			d.Bad(v.Get("urls"), at+".urls", "at least one URL", "")
+		if hashed(v) && v.Required("urls") && len(f.URLs) == 0 {
+			v.Field("urls").Bad("at least one URL", "")
 		}
 		to[arch] = f
 	}}
 }
 
 // hashed reports a file of an asset that says no hash, or two.
-func hashed(d *decode.Decoder, v *document.Value, at string) bool {
+func hashed(v decode.Reading) bool {
 	if v.Kind != document.KindMap {
 		return false // said already
 	}
 	sha256, sha512 := v.Index("sha256") >= 0, v.Index("sha512") >= 0
 	switch {
 	case !sha256 && !sha512:
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{
-			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256",
+		v.Error(document.Diagnostic{
+			ID: problem.FieldMissing, Summary: v.Path + ".sha256 is missing", Field: v.Path + ".sha256",
 			Expected: "sha256 or sha512, as the publisher of the file gives it",
 		})
 	case sha256 && sha512:
-		d.Bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too",
+		v.Field("sha512").Bad("one hash, sha256 or sha512, and there is a sha256 too",
 			"leave one of them out")
 	}
 	return sha256 != sha512

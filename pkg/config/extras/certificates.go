@@ -78,21 +78,21 @@ const (
 
 // Certificates takes spec.certificates.
 func Certificates(to *[]Certificate) decode.Field {
-	return decode.Field{Name: "certificates", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "certificates", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(c Certificate) string { return c.Name })
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			c := Certificate{Origin: d.Doc.Origin(v.Pos)}
-			d.Mapping(v, item, c.fields())
-			if !d.Required(v, item, "name") || !d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+		v.List(func(item decode.Reading) {
+			c := Certificate{Origin: item.Origin()}
+			item.Mapping(c.fields())
+			if !item.Required("name") || !item.Field("name").Unique(seen, item.Get("name").Str()) {
 				return
 			}
-			for i := range v.Entries {
-				d.Origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.Entries[i].Key)] = d.Doc.Origin(v.Entries[i].Value.Pos)
+			for _, e := range item.Entries {
+				item.Origins[fmt.Sprintf("%s[%s].%s", v.Path, c.Name, e.Key)] = item.Doc.Origin(e.Value.Pos)
 			}
-			d.Origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
+			item.Origins[fmt.Sprintf("%s[%s]", v.Path, c.Name)] = c.Origin
 			put(c)
-		})(d, v, at)
+		})
 	}}
 }
 

@@ -33,32 +33,32 @@ type Meant func(roles, groups []string) bool
 // Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
 // source.
 func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Field {
-	return decode.Field{Name: "fileAssets", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "fileAssets", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(f FileAsset) string { return f.Path })
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			all := fileAsset(d, v, item, stored, meant)
+		v.List(func(item decode.Reading) {
+			all := fileAsset(item, stored, meant)
 			*to = slices.Grow(*to, len(all))
-			at := item + ".path"
+			at := item.At(item.Value, item.Path+".path")
 			for _, f := range all {
-				if d.First(seen, f.Path, v.Pos, at) {
+				if at.First(seen, f.Path) {
 					put(f)
 				}
 			}
-		})(d, v, at)
+		})
 	}}
 }
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
 // wrong, or meant for other nodes.
-func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []blob.Named, meant Meant) []FileAsset {
-	f := FileAsset{Mode: defaultFileMode, Origin: d.Doc.Origin(v.Pos)}
+func fileAsset(v decode.Reading, stored []blob.Named, meant Meant) []FileAsset {
+	f := FileAsset{Mode: defaultFileMode, Origin: v.Origin()}
 	var content, source string
 	var isBase64 bool
 	var secret *bool
 	var roles, groups []string
-	before := d.Doc.Errors
-	d.Mapping(v, at, []decode.Field{
+	before := v.Doc.Errors
+	v.Mapping([]decode.Field{
 		decode.Text("name", &f.Name, decode.ValidFileName),
 		decode.AbsolutePath("path", &f.Path),
 		decode.Text("content", &content, nil),
@@ -71,42 +71,42 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []blob.Na
 		decode.Each("roles", &roles, kops.Role).About(aboutRoles),
 		decode.Texts("nodeGroups", &groups, decode.ValidName).About("only nodes of these groups get it; without it all"),
 	})
-	if v.Get("source") == nil && !d.Required(v, at, "content") {
+	if v.Get("source") == nil && !v.Required("content") {
 		return nil
 	}
 	if f.Path == "" && f.Name != "" {
 		f.Path = defaultFileDir + f.Name
 	}
 	if f.Path == "" {
-		d.Required(v, at, "path")
+		v.Required("path")
 		return nil
 	}
 	if dir, hint := notForFiles(f.Path); dir != "" {
-		d.Bad(v.Get("path"), at+".path", "a path outside of "+dir, hint)
+		v.Field("path").Bad("a path outside of "+dir, hint)
 	}
-	if d.Checks && slices.Contains(everyHosts, f.Path) {
-		d.Bad(v.Get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
+	if v.Checks && slices.Contains(everyHosts, f.Path) {
+		v.Field("path").Bad("the path of a file", "that is a directory on every node: name the file in it")
 	}
 	f.Secret = f.Mode&othersMayRead == 0
 	stated := v.Get("mode") != nil // the default of kOps says nothing of a content
 	if secret != nil {
 		f.Secret, stated = *secret, true
 	}
-	if text := v.Get("content"); f.Secret && stated && text != nil && d.Doc.Errors == before {
-		inlineSecret(d, text, at+".content")
+	if f.Secret && stated && v.Get("content") != nil && v.Doc.Errors == before {
+		inlineSecret(v.Field("content"))
 	}
 	var all []FileAsset
 	switch {
 	case v.Get("source") == nil:
-		all = writtenFile(d, f, v, at, content, isBase64)
+		all = writtenFile(v, f, content, isBase64)
 	case v.Get("content") != nil || v.Get("isBase64") != nil:
-		d.Doc.ErrorAt(v.Get("source").Pos,
-			document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source",
+		v.Field("source").Error(
+			document.Diagnostic{Summary: v.Path + " has a source beside its content",
 				Expected: "one of content and source"})
 	case source != "":
-		all = storedFiles(d, f, v, at, source, stored)
+		all = storedFiles(v, f, source, stored)
 	}
-	refuseFiles(d, all, v, at)
+	refuseFiles(v, all)
 	if !meant(roles, groups) {
 		return nil
 	}
@@ -114,10 +114,10 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []blob.Na
 }
 
 // refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
-func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at string) {
-	said, name := v.Get("path"), ".path"
-	if said == nil {
-		said, name = v.Get("name"), ".name"
+func refuseFiles(v decode.Reading, all []FileAsset) {
+	said := v.Field("path")
+	if said.Value == nil {
+		said = v.Field("name")
 	}
 	if dir, _ := notForFiles(said.Str()); dir != "" {
 		return // an error on nodes too
@@ -129,7 +129,7 @@ func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at strin
 			if f.Path == said.Str() {
 				what = "that is " + why
 			}
-			f.Refused = refuse(d, said, at+name, what, "a path outside of what the agent, the boot and the logins need",
+			f.Refused = refuse(said, what, "a path outside of what the agent, the boot and the logins need",
 				"take it out of the documents")
 			continue
 		}
@@ -138,7 +138,7 @@ func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at strin
 		}
 		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
 			if why := reservedText(string(text)); why != "" {
-				f.Refused = refuse(d, said, at+name, f.Path+" says "+why, "a unit that leaves that one alone",
+				f.Refused = refuse(said, f.Path+" says "+why, "a unit that leaves that one alone",
 					"take the line out")
 			}
 		}
@@ -171,14 +171,14 @@ var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin
 	"/usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
 // writtenFile is the file whose content the document holds.
-func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
+func writtenFile(v decode.Reading, f FileAsset, content string, isBase64 bool) []FileAsset {
 	raw := []byte(content)
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
 		var err error
 		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""),
 			"=")); err != nil {
-			d.Bad(v.Get("content"), at+".content", "base64, because isBase64 is true", "")
+			v.Field("content").Bad("base64, because isBase64 is true", "")
 			return nil
 		}
 	}
@@ -187,9 +187,7 @@ func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content 
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
-func storedFiles(
-	d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []blob.Named,
-) []FileAsset {
+func storedFiles(v decode.Reading, f FileAsset, source string, files []blob.Named) []FileAsset {
 	byName := func(f blob.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
 		f.Content = files[i].Content
@@ -211,7 +209,7 @@ func storedFiles(
 		for i := range names {
 			names[i] = files[i].Name
 		}
-		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+FilesDir,
+		v.Field("source").Bad("a file or directory of the store, below "+FilesDir,
 			document.DidYouMean(source, names))
 	}
 	return all
@@ -230,18 +228,18 @@ func validFileSource(s string) string {
 // fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
 // meant as decimal and is refused.
 func fileMode(to *fs.FileMode) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		const expected = `permission bits in octal, such as "0644"`
 		digits := strings.TrimPrefix(v.Text, "0o")
 		mode, err := strconv.ParseUint(digits, 8, 32)
 		switch {
 		case v.Kind == document.KindInt && !strings.HasPrefix(v.Text, "0") && err == nil && len(digits) == 3:
-			d.Bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
+			v.Bad(expected, fmt.Sprintf("write \"0%s\"", digits))
 		case v.Kind != document.KindString && v.Kind != document.KindInt || err != nil || len(digits) < 3 ||
 			len(digits) > 4:
-			d.Bad(v, at, expected, "")
+			v.Bad(expected, "")
 		case mode > 0o777:
-			d.Bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
+			v.Bad(expected, "setuid, setgid and sticky bits are not supported")
 		default:
 			*to = fs.FileMode(mode)
 		}
@@ -293,15 +291,15 @@ type FileAsset struct {
 
 // inlineSecret refuses, where documents are checked before they are published, a secret in one:
 // every node receives all documents. kOps' own have no other place for it.
-func inlineSecret(d *decode.Decoder, v *document.Value, at string) {
-	diag := document.Diagnostic{ID: problem.KeypairExposed, Field: at,
-		Summary:  at + " is a secret, and every node receives the document that it is in",
+func inlineSecret(v decode.Reading) {
+	diag := document.Diagnostic{ID: problem.KeypairExposed,
+		Summary:  v.Path + " is a secret, and every node receives the document that it is in",
 		Expected: "a file below files/ of the store, which no node reads but those that use it: source: NAME",
 		Hint:     "if anybody may read it: secret: false"}
 	switch {
-	case d.Checks && !d.Doc.Dialect.Lenient:
-		d.Doc.ErrorAt(v.Pos, diag)
-	case d.Checks:
-		d.Doc.WarnAt(v.Pos, diag)
+	case v.Checks && !v.Doc.Dialect.Lenient:
+		v.Error(diag)
+	case v.Checks:
+		v.Warn(diag)
 	}
 }

@@ -19,28 +19,28 @@ import (
 
 // Hooks takes spec.hooks.
 func Hooks(to *[]Hook, meant Meant) decode.Field {
-	return decode.Field{Name: "hooks", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "hooks", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
 		number := 0
 		put := decode.Merging(to, func(h Hook) string { return h.Name })
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			h, ok := hookOf(d, v, item, &number, meant)
-			if !ok || !d.First(seen, h.Name, v.Pos, item+".name") {
+		v.List(func(item decode.Reading) {
+			h, ok := hookOf(item, &number, meant)
+			if !ok || !item.At(item.Value, item.Path+".name").First(seen, h.Name) {
 				return
 			}
-			d.Origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
+			item.Origins[fmt.Sprintf("%s[%s]", v.Path, h.Name)] = h.Origin
 			put(h)
-		})(d, v, at)
+		})
 	}}
 }
 
 // hookOf reads one entry; false when it is wrong, or meant for other nodes. Number counts those for
 // this node, as kOps does.
-func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant Meant) (Hook, bool) {
-	h := Hook{Enabled: true, Origin: d.Doc.Origin(v.Pos)}
+func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
+	h := Hook{Enabled: true, Origin: v.Origin()}
 	var roles []string
 	manifest, container := "", false
-	d.Mapping(v, at, []decode.Field{
+	v.Mapping([]decode.Field{
 		decode.Text("name", &h.Name, decode.ValidUnit),
 		decode.Bool("enabled", &h.Enabled),
 		decode.Text("manifest", &manifest, nil),
@@ -48,30 +48,30 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant 
 		decode.Texts("before", &h.Before, decode.ValidUnit),
 		decode.Texts("requires", &h.Requires, decode.ValidUnit),
 		decode.Each("roles", &roles, kops.Role).About(aboutRoles),
-		decode.Field{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true }}.
+		decode.Field{Name: "execContainer", Set: func(decode.Reading) { container = true }}.
 			Unlisted(),
-		dialectsOwn(d, &h),
+		dialectsOwn(v.Doc.Dialect, &h),
 	})
 	mine := meant(roles, nil)
-	if d.Doc.Dialect.Lenient && mine {
-		h.Name = cmp.Or(h.Name, kops.HookName(*number, d.Doc.Kind == decode.KindNodeGroup))
+	if v.Doc.Dialect.Lenient && mine {
+		h.Name = cmp.Or(h.Name, kops.HookName(*number, v.Doc.Kind == decode.KindNodeGroup))
 		*number++
 	}
 	if container {
 		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported",
-			Field: at + ".execContainer", Hint: "run it from a manifest"}
-		if d.Doc.Dialect.Lenient {
-			d.Doc.WarnAt(v.Pos, diag)
+			Field: v.Path + ".execContainer", Hint: "run it from a manifest"}
+		if v.Doc.Dialect.Lenient {
+			v.Warn(diag)
 		} else {
-			d.Doc.ErrorAt(v.Pos, diag)
+			v.Error(diag)
 		}
 		return h, false
 	}
 	h.Manifest = secret.New(manifest)
-	if d.Doc.Dialect.Lenient {
+	if v.Doc.Dialect.Lenient {
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
-			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here",
-				Field: at, Hint: "give it one, or take it out"})
+			v.Warn(document.Diagnostic{Summary: v.Path + " has no manifest and does nothing, in kOps as here",
+				Hint: "give it one, or take it out"})
 			return h, false
 		}
 		if h.Name == "" {
@@ -82,15 +82,15 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant 
 	if !h.Enabled {
 		needed = needed[:1]
 		if v.Get("manifest") == nil {
-			d.Newer(v.Pos, at, "a hook that is off and has no manifest")
+			v.Newer(v.Pos, v.Path, "a hook that is off and has no manifest")
 		}
 	}
-	if h.Name == "" && !d.Required(v, at, needed[0]) {
+	if h.Name == "" && !v.Required(needed[0]) {
 		return h, false
 	}
 	if len(needed) > 1 && v.Get("manifest") == nil {
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing",
-			Field:    at + ".manifest",
+		v.Error(document.Diagnostic{ID: problem.FieldMissing, Summary: v.Path + ".manifest is missing",
+			Field:    v.Path + ".manifest",
 			Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
 			Hint:     `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
 		return h, false
@@ -98,26 +98,26 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant 
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
 		h.Name += ".service"
 	}
-	hookText(d, v, at, &h)
+	hookText(v, &h)
 	if why := reservedUnit(h.Name); why != "" {
-		h.Refused = refuse(d, v.Get("name"), at+".name", h.Name+" is "+why,
+		h.Refused = refuse(v.Field("name"), h.Name+" is "+why,
 			"the name of a unit of your own, or of another program's",
 			"take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {
-		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone",
+		h.Refused = refuse(v.Field("name"), "its manifest says "+why, "a unit that leaves that one alone",
 			"take the line out")
 	}
 	return h, mine
 }
 
 // dialectsOwn is the field that only kOps' documents have, or only ours.
-func dialectsOwn(d *decode.Decoder, h *Hook) decode.Field {
-	if !d.Doc.Dialect.Lenient {
+func dialectsOwn(of *decode.Dialect, h *Hook) decode.Field {
+	if !of.Lenient {
 		return decode.Duration("timeout", (*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout).Newer()
 	}
-	return decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "disabled", Set: func(v decode.Reading) {
 		disabled := !h.Enabled
-		decode.Bool("disabled", &disabled).Set(d, v, at)
+		decode.Bool("disabled", &disabled).Set(v)
 		h.Enabled = !disabled
 	}}.Unlisted() // kOps' older spelling
 }
@@ -130,12 +130,12 @@ const (
 
 // hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
 // start, and says what everybody on the node can read of it.
-func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {
+func hookText(v decode.Reading, h *Hook) {
 	text := v.Get("manifest")
-	if !d.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
+	if !v.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
 		return
 	}
-	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest",
+	diag := document.Diagnostic{ID: problem.FieldValue, Field: v.Path + ".manifest",
 		Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
 	unit := "[Service]\n" + text.Text
 	if h.UseRawManifest {
@@ -148,17 +148,17 @@ func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {
 	case line > 0:
 		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting",
 			h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
-		d.Doc.ErrorAt(text.Pos, diag)
+		v.Doc.ErrorAt(text.Pos, diag)
 	case len(starts) == 0:
 		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=",
 			h.Name)
-		d.Doc.ErrorAt(text.Pos, diag)
+		v.Doc.ErrorAt(text.Pos, diag)
 	}
 	for _, set := range parsed.Values("Service", "Environment") {
 		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
 		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") ||
 			strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
-			d.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest",
+			v.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: v.Path + ".manifest",
 				Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to "+
 					"all", document.Clip(name), h.Name),
 				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})

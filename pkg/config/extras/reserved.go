@@ -213,13 +213,8 @@ func readBySystemd(at string) bool {
 // refuse reports what the rule refuses: an error where documents are checked. On a node, which may
 // have got them from an older release, it is a warning, and what comes back is why this one key
 // fails there.
-func refuse(d *decode.Decoder, v *document.Value, at, why, expected, hint string) string {
-	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.Show(v, at) + ": " + why, Field: at,
-		Expected: expected, Hint: hint}
-	if d.Checks {
-		d.Doc.ErrorAt(v.Pos, diag)
-	} else {
-		d.Doc.WarnAt(v.Pos, diag)
-	}
+func refuse(v decode.Reading, why, expected, hint string) string {
+	v.Checked(document.Diagnostic{ID: problem.Reserved, Summary: v.Path + " is " + v.Show() + ": " + why,
+		Expected: expected, Hint: hint})
 	return why + ": no document writes or switches that; " + hint
 }

@@ -31,8 +31,8 @@ const misspeltLetters = 2
 // checkSysctl refuses a value that no kernel takes: what comes back is why the key fails on a node.
 // Where documents are checked it refuses a key that is a slip of the pen, too. On a node that key
 // fails by itself.
-func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (refused string) {
-	if !d.Checks && strings.Trim(val, "0123456789 \t") == "" {
+func checkSysctl(v decode.Reading, key, val string) (refused string) {
+	if !v.Checks && strings.Trim(val, "0123456789 \t") == "" {
 		return "" // a node with nothing to do does not search the table
 	}
 	plain := linkKeys().ReplaceAllString(key, "$1.*.")
@@ -40,7 +40,7 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (ref
 	for line := range strings.Lines(sysctlTable) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
-			wrong := document.Diagnostic{ID: problem.SysctlUnknown, Field: at}
+			wrong := document.Diagnostic{ID: problem.SysctlUnknown}
 			switch {
 			case kind == "none":
 				wrong.Summary = key + " has no value that could be kept: the kernel acts at each write"
@@ -51,14 +51,10 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (ref
 			default:
 				return ""
 			}
-			report := d.Doc.WarnAt
-			if d.Checks {
-				report = d.Doc.ErrorAt
-			}
-			report(v.Pos, wrong)
+			v.Checked(wrong)
 			return wrong.Summary + ": " + cmp.Or(wrong.Hint, "write "+wrong.Expected)
 		}
-		if !d.Checks {
+		if !v.Checks {
 			continue
 		}
 		if off := document.Distance(plain, known); off < least &&
@@ -70,8 +66,8 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (ref
 		if m := linkKeys().FindString(key); m != "" {
 			near = m + near[strings.LastIndexByte(near, '.')+1:]
 		}
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown,
-			Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
+		v.Error(document.Diagnostic{ID: problem.SysctlUnknown,
+			Summary: "no kernel has the parameter " + key, Hint: fmt.Sprintf("did you mean %q?", near)})
 	}
 	return ""
 }

@@ -12,57 +12,57 @@ import (
 
 // Sysctls reads kOps' form: a list of "key=value".
 func Sysctls(to *[]Sysctl) decode.Field {
-	return decode.Field{Name: "sysctlParameters", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "sysctlParameters", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(s Sysctl) string { return s.Key })
-		one := func(d *decode.Decoder, v *document.Value, item string) {
-			s, ok := sysctl(d, v, item)
+		one := func(item decode.Reading) {
+			s, ok := sysctl(item)
 			_, twice := seen[s.Key]
-			later := twice && d.Doc.Dialect.Lenient
-			if !ok || !later && !d.Unique(seen, s.Key, v.Pos, item) {
+			later := twice && item.Doc.Dialect.Lenient
+			if !ok || !later && !item.Unique(seen, s.Key) {
 				return
 			}
-			d.Origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
+			item.Origins[fmt.Sprintf("%s[%s]", v.Path, s.Key)] = s.Origin
 			if later {
 				(*to)[slices.IndexFunc(*to, func(x Sysctl) bool { return x.Key == s.Key })] = s
 				return
 			}
 			put(s)
 		}
-		if d.Doc.Dialect.Lenient {
+		if v.Doc.Dialect.Lenient {
 			one = kops.EachLine(one)
 		}
-		decode.List(one)(d, v, at)
+		v.List(one)
 	}}
 }
 
-func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
+func sysctl(v decode.Reading) (Sysctl, bool) {
 	const expected = `a kernel parameter such as "net.ipv4.ip_forward=1"`
 	switch {
 	case v.Kind == document.KindMap && len(v.Entries) == 1 && v.Entries[0].Value.Kind <= document.KindString:
-		d.Bad(v, at, expected, fmt.Sprintf("write it with an equals sign: %s=%s", document.Clip(v.Entries[0].Key),
+		v.Bad(expected, fmt.Sprintf("write it with an equals sign: %s=%s", document.Clip(v.Entries[0].Key),
 			document.Clip(v.Entries[0].Value.Text)))
 		return Sysctl{}, false
 	case v.Kind != document.KindString:
-		d.Bad(v, at, expected, "")
+		v.Bad(expected, "")
 		return Sysctl{}, false
 	}
 	key, val, has := strings.Cut(v.Text, "=")
 	key, val = strings.TrimSpace(key), strings.TrimSpace(val)
-	if d.Doc.Dialect.Lenient {
+	if v.Doc.Dialect.Lenient {
 		key = strings.TrimPrefix(key, "-") // systemd-sysctl's: whether it could be set is reported in any case
 	}
 	if !has || val == "" || !decode.Printable(strings.ReplaceAll(val, "\t", " ")) {
-		d.Bad(v, at, expected, "")
+		v.Bad(expected, "")
 		return Sysctl{}, false
 	}
 	canonical, hint := decode.SysctlKey(key)
 	if canonical == "" {
-		d.Bad(v, at, expected, hint)
+		v.Bad(expected, hint)
 		return Sysctl{}, false
 	}
-	refused := checkSysctl(d, v, at, canonical, val)
-	return Sysctl{Key: canonical, Value: val, Origin: d.Doc.Origin(v.Pos), Refused: refused}, true
+	refused := checkSysctl(v, canonical, val)
+	return Sysctl{Key: canonical, Value: val, Origin: v.Origin(), Refused: refused}, true
 }
 
 // Sysctl is one kernel parameter that the user asks for.

@@ -15,9 +15,9 @@ var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets"
 
 // Cloud reads kOps' later form of the cloud: a mapping with one key, its name.
 func Cloud(to *string) decode.Field {
-	return decode.Field{Name: "cloudProvider", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "cloudProvider", Set: func(v decode.Reading) {
 		if v.Kind != document.KindMap || len(v.Entries) != 1 {
-			d.WrongKind(v, at, "a mapping of one cloud such as aws: {}")
+			v.WrongKind("a mapping of one cloud such as aws: {}")
 			return
 		}
 		*to = v.Entries[0].Key
@@ -28,17 +28,17 @@ func Cloud(to *string) decode.Field {
 // list with line ends and writes them as they are into a file of sysctl.d.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/sysctls.go
 func EachLine(one decode.Set) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		if v.Kind != document.KindString && v.Kind != document.KindNull { // to Go a null is ""
-			one(d, v, at)
+			one(v)
 			return
 		}
 		n := 0
 		for text := range strings.SplitSeq(v.Text, "\n") {
-			line := *v
-			line.Text, line.Pos = strings.TrimSpace(text), d.Doc.LinePos(v, n)
-			if n++; !passedOver(d, &line, at) {
-				one(d, &line, at)
+			line := *v.Value
+			line.Text, line.Pos = strings.TrimSpace(text), v.Doc.LinePos(v.Value, n)
+			if n++; !passedOver(v.At(&line, v.Path)) {
+				one(v.At(&line, v.Path))
 			}
 		}
 	}
@@ -46,7 +46,7 @@ func EachLine(one decode.Set) decode.Set {
 
 // passedOver reports whether a line of kOps' sets nothing here: so it may be a comment or empty
 // (nodeup's own list begins so), and a pattern of names. Of two that set one key the later counts.
-func passedOver(d *decode.Decoder, v *document.Value, at string) bool {
+func passedOver(v decode.Reading) bool {
 	key, _, _ := strings.Cut(v.Text, "=")
 	switch {
 	case v.Text == "" || v.Text[0] == '#' || v.Text[0] == ';':
@@ -54,9 +54,8 @@ func passedOver(d *decode.Decoder, v *document.Value, at string) bool {
 	case !strings.ContainsAny(key, "*?[]"):
 		return false
 	}
-	d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not "+
-		"set", at, d.Show(v, at)), Field: at,
-		Hint: "name the interface"})
+	v.Warn(document.Diagnostic{Hint: "name the interface",
+		Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", v.Path, v.Show())})
 	return true
 }
 
@@ -87,14 +86,14 @@ func NodePorts(to *values.PortRange) decode.Field {
 func Mirror(to *string, own *bool, valid func(string) string) decode.Field {
 	read := said("spec.assetsMirror", decode.Text("fileRepository", to, valid)).Set
 	return decode.Into("assets", func() []decode.Field {
-		return []decode.Field{{Name: "fileRepository", Set: func(d *decode.Decoder, v *document.Value, at string) {
+		return []decode.Field{{Name: "fileRepository", Set: func(v decode.Reading) {
 			if v.Kind != document.KindString || valid(v.Text) == "" {
-				read(d, v, at)
+				read(v)
 				return
 			}
 			*own = true
-			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and nothing is fetched from there: "+
-				"the CNI plugins are left as they are", at, d.Show(v, at)), Field: at,
+			v.Warn(document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and nothing is fetched from there: "+
+				"the CNI plugins are left as they are", v.Path, v.Show()),
 				Expected: "a URL of https, http or s3, without a password"})
 		}}}
 	})
@@ -115,9 +114,9 @@ func Nested(ranges []decode.Field) []decode.Field {
 // said keeps an origin where our own documents would say the field: there it is asked for.
 func said(path string, f decode.Field) decode.Field {
 	set := f.Set
-	f.Set = func(d *decode.Decoder, v *document.Value, at string) {
-		d.Origins[path] = d.Origins[at]
-		set(d, v, at)
+	f.Set = func(v decode.Reading) {
+		v.Origins[path] = v.Origins[v.Path]
+		set(v)
 	}
 	return f
 }

@@ -18,20 +18,19 @@ const PluginsAsset = "cni-plugins"
 // and what it downloads. https://github.com/kubernetes/kops/blob/master/pkg/nodemodel/fileassets.go
 type Plugins struct {
 	install *bool
-	assets  *document.Value
-	at      string
+	assets  decode.Reading
 }
 
 // Fields read what [Plugins.Archives] then decides by.
 func (p *Plugins) Fields() []decode.Field {
 	return []decode.Field{
-		{Name: "InstallCNIAssets", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			delete(d.Origins, at) // no field of ours
-			decode.OptionalBool("InstallCNIAssets", &p.install).Set(d, v, at)
+		{Name: "InstallCNIAssets", Set: func(v decode.Reading) {
+			delete(v.Origins, v.Path) // no field of ours
+			decode.OptionalBool("InstallCNIAssets", &p.install).Set(v)
 		}},
-		{Name: "Assets", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			delete(d.Origins, at)
-			p.assets, p.at = v, at
+		{Name: "Assets", Set: func(v decode.Reading) {
+			delete(v.Origins, v.Path)
+			p.assets = v
 		}},
 	}
 }
@@ -47,27 +46,27 @@ type PluginArchive struct {
 
 // Archives are those that kOps installs. Own reports whether the plugins are somebody else's: kOps
 // installs none, or what it installs cannot be fetched from here.
-func (p *Plugins) Archives(d *decode.Decoder) (all []PluginArchive, own bool) {
+func (p *Plugins) Archives() (all []PluginArchive, own bool) {
 	switch {
 	case p.install != nil && !*p.install:
 		return nil, true
-	case p.assets == nil:
+	case p.assets.Value == nil:
 		return nil, false
 	}
 	for i := range p.assets.Entries {
 		arch := p.assets.Entries[i].Key
-		entry := pluginArchive(p.assets.Entries[i].Value, p.install != nil)
-		if entry == nil {
+		entry := p.assets.At(pluginArchive(p.assets.Entries[i].Value, p.install != nil), p.assets.Path)
+		if entry.Value == nil {
 			continue
 		}
 		archive, ok := mirroredAsset(entry.Text)
 		if !ok {
-			d.Doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on "+
-				"%s cannot be fetched from here: they are left as they are", arch), Field: p.at,
+			entry.Warn(document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be "+
+				"fetched from here: they are left as they are", arch),
 				Expected: "SHA256@URL, with a URL of https, http or s3"})
 			return nil, true
 		}
-		archive.Arch, archive.Origin = arch, d.Doc.Origin(entry.Pos)
+		archive.Arch, archive.Origin = arch, entry.Origin()
 		archive.Version = releaseName().FindString(archive.URLs[0])
 		all = append(all, archive)
 	}

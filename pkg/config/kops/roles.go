@@ -15,10 +15,10 @@ var roles = [...]struct{ written, role string }{
 
 // Role takes the role of a node group, as kOps has written it at any time.
 func Role(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		var s string
 		decode.Choice("role", &s, roles[0].written, roles[1].written, roles[2].written, roles[3].written,
-			roles[4].written).Set(d, v, at)
+			roles[4].written).Set(v)
 		if r := RoleOf(s); r != "" {
 			*to = r
 		}

@@ -2,7 +2,6 @@ package networks
 
 import (
 	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only
@@ -31,20 +30,20 @@ func (a *AmazonVPC) fields() []decode.Field {
 
 // env reads a container's environment, a list of name and value.
 func env(to *map[string]string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
-		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
+		v.List(func(item decode.Reading) {
 			var name, value string
-			d.Mapping(v, at, []decode.Field{
+			item.Mapping([]decode.Field{
 				decode.Text("name", &name, nil).About("of the variable"),
 				decode.Text("value", &value, nil).About("of the variable; without it empty"),
 			})
-			if !d.Required(v, at, "name") {
+			if !item.Required("name") {
 				return
 			}
 			if *to == nil {
 				*to = map[string]string{}
 			}
 			(*to)[name] = value
-		})(d, v, at)
+		})
 	}
 }

@@ -25,20 +25,20 @@ func (b *Bridge) fields() []decode.Field {
 }
 
 func bridgeNodes(to *[]Peer) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(p Peer) string { return p.Name })
-		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
-			p := Peer{Origin: d.Doc.Origin(v.Pos)}
-			d.Mapping(v, at, []decode.Field{
+		v.List(func(item decode.Reading) {
+			p := Peer{Origin: item.Origin()}
+			item.Mapping([]decode.Field{
 				decode.Text("name", &p.Name, decode.ValidName),
 				decode.Addresses("address", &p.Address),
 				decode.CIDRList("podCIDRs", &p.PodCIDRs),
 			})
-			if d.Required(v, at, "name") && d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, at+".name") {
+			if item.Required("name") && item.Field("name").Unique(seen, item.Get("name").Str()) {
 				put(p)
 			}
-		})(d, v, at)
+		})
 	}
 }
 

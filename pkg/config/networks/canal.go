@@ -64,8 +64,8 @@ func (c *Canal) fields() []decode.Field {
 
 // not takes a boolean that says the opposite of what is kept.
 func not(name string, to **bool) decode.Field {
-	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
-		decode.OptionalBool(name, to).Set(d, v, at)
+	return decode.Field{Name: name, Set: func(v decode.Reading) {
+		decode.OptionalBool(name, to).Set(v)
 		**to = !**to
 	}}
 }

@@ -236,10 +236,10 @@ func (l *CustomLink) fields() []decode.Field {
 
 // mark takes a mark of packets, as iproute2 prints it or in decimal.
 func mark(name string, to *uint32) decode.Field {
-	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		n, err := strconv.ParseUint(v.Text, 0, 32)
 		if v.Kind != document.KindInt && v.Kind != document.KindString || err != nil || n == 0 {
-			d.Bad(v, at, "a packet mark such as 0x80", "")
+			v.Bad("a packet mark such as 0x80", "")
 			return
 		}
 		*to = uint32(n)

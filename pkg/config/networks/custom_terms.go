@@ -82,10 +82,10 @@ func (r *CustomRequires) fields() []decode.Field {
 
 // kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
 func kernel(to *values.Version) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		parsed, err := values.ParseVersion(v.Text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
-			d.Bad(v, at, "a release of Linux such as 5.10", "")
+			v.Bad("a release of Linux such as 5.10", "")
 			return
 		}
 		*to = parsed

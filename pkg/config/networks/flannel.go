@@ -31,15 +31,15 @@ func (f *Flannel) fields() []decode.Field {
 var flannelBackends = [...]string{"udp", "vxlan", "host-gw", "wireguard"}
 
 func flannelBackend(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
-		if kops := flannelBackends[:2]; d.Doc.Dialect.Lenient && !slices.Contains(kops, v.Str()) &&
+	return func(v decode.Reading) {
+		if kops := flannelBackends[:2]; v.Doc.Dialect.Lenient && !slices.Contains(kops, v.Str()) &&
 			slices.Contains(flannelBackends[2:], v.Str()) {
-			d.Bad(v, at, decode.OneOf(kops),
+			v.Bad(decode.OneOf(kops),
 				fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.Text,
 					decode.Strict.APIVersion))
 			return
 		}
-		decode.Choice("backend", to, flannelBackends[:]...).Set(d, v, at)
+		decode.Choice("backend", to, flannelBackends[:]...).Set(v)
 	}
 }
 

@@ -31,15 +31,15 @@ func (l *LyftVPC) fields() []decode.Field {
 
 // tags takes a mapping of strings to strings, which replaces what was there.
 func tags(to *map[string]string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		if v.Kind != document.KindMap {
-			d.WrongKind(v, at, "a mapping of tags to values")
+			v.WrongKind("a mapping of tags to values")
 			return
 		}
 		*to = make(map[string]string, len(v.Entries))
 		for i := range v.Entries {
 			var text string
-			decode.Text("", &text, nil).Set(d, v.Entries[i].Value, decode.Join(at, v.Entries[i].Key))
+			decode.Text("", &text, nil).Set(v.At(v.Entries[i].Value, decode.Join(v.Path, v.Entries[i].Key)))
 			(*to)[v.Entries[i].Key] = text
 		}
 	}

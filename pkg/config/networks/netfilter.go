@@ -10,11 +10,11 @@ const Unmanaged = "unmanaged"
 
 // bridgeNetfilter takes the kernel's own numbers, in quotes or not, or that they are not ours.
 func bridgeNetfilter(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		if v.Kind == document.KindInt && (v.Text == "0" || v.Text == "1") {
 			*to = v.Text
 			return
 		}
-		decode.Choice("bridgeNetfilter", to, "1", "0", Unmanaged).Set(d, v, at)
+		decode.Choice("bridgeNetfilter", to, "1", "0", Unmanaged).Set(v)
 	}
 }

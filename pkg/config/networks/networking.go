@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Networking holds the one network of the cluster: after Load exactly one pointer is set.
@@ -189,8 +188,8 @@ func (n *Networking) Chosen() []string {
 func (n *Networking) Fields(cni *CNI) []decode.Field {
 	var fields []decode.Field
 	for _, c := range choices {
-		f := decode.Field{Name: c.name, Set: func(d *decode.Decoder, v *document.Value, at string) {
-			d.Mapping(v, at, n.fieldsOf(c, cni))
+		f := decode.Field{Name: c.name, Set: func(v decode.Reading) {
+			v.Mapping(n.fieldsOf(c, cni))
 		}}
 		if slices.Contains(goneNetworks[:], c.name) {
 			f = f.Unlisted()

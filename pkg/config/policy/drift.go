@@ -83,12 +83,12 @@ const driftKeysAt = "spec.drift.keys."
 
 // modeOf puts a mode into a map, by key.
 func modeOf(name string, to *map[string]string, key string) decode.Field {
-	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		var mode string
-		if written, found := strings.CutPrefix(at, driftKeysAt); found && written != key {
-			d.Origins[driftKeysAt+key] = d.Origins[at]
+		if written, found := strings.CutPrefix(v.Path, driftKeysAt); found && written != key {
+			v.Origins[driftKeysAt+key] = v.Origins[v.Path]
 		}
-		if driftMode(name, &mode).Set(d, v, at); mode != "" {
+		if driftMode(name, &mode).Set(v); mode != "" {
 			if *to == nil {
 				*to = map[string]string{}
 			}
@@ -99,31 +99,31 @@ func modeOf(name string, to *map[string]string, key string) decode.Field {
 
 // driftKeys reads the modes of single keys.
 func driftKeys(to *map[string]string, kinds []string) decode.Field {
-	return decode.Field{Name: "keys", Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: "keys", Set: func(v decode.Reading) {
 		var fields []decode.Field
-		if d.Describing() {
+		if v.Describing() {
 			fields = append(fields, modeOf("KIND:NAME", to, "").
 				About("such as file:/etc/motd or sysctl:net.ipv4.ip_forward"))
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {
-				if e := &v.Entries[i]; driftKey(d, e, at, kinds) {
+				if e := &v.Entries[i]; driftKey(v, e, kinds) {
 					fields = append(fields, modeOf(e.Key, to, canonicalKey(e.Key)))
 				} else {
 					fields = append(fields, decode.Unread(e.Key))
 				}
 			}
 		}
-		d.Mapping(v, at, fields)
+		v.Mapping(fields)
 	}}
 }
 
 // driftKey says whether it is a key that a task may own.
-func driftKey(d *decode.Decoder, e *document.Entry, at string, kinds []string) bool {
+func driftKey(v decode.Reading, e *document.Entry, kinds []string) bool {
 	kind, name, _ := strings.Cut(e.Key, ":")
 	diag := document.Diagnostic{ID: problem.FieldUnknown,
 		Summary: "the key " + document.Clip(e.Key) + " is none that a task can have",
-		Field:   decode.Join(at, document.Clip(e.Key)),
+		Field:   decode.Join(v.Path, document.Clip(e.Key)),
 		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; " +
 			"KIND is " + decode.OneOf(kinds)}
 	switch {
@@ -135,7 +135,7 @@ func driftKey(d *decode.Decoder, e *document.Entry, at string, kinds []string) b
 		(kind != "sysctl" || canonicalKey(e.Key) != ""):
 		return true
 	}
-	d.Doc.ErrorAt(e.Pos, diag)
+	v.Doc.ErrorAt(e.Pos, diag)
 	return false
 }
 

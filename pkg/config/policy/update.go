@@ -64,15 +64,15 @@ func (u *Update) Fields() []decode.Field {
 		decode.Bool("freeze", &u.Freeze).Newer(),
 		decode.Duration("watch", (*time.Duration)(&u.Watch), 0, maxWatch).Newer(),
 		decode.Choice("bootUndo", &u.BootUndo, BootUndoFiles, BootUndoReboot).Newer(),
-		{Name: "window", Set: func(d *decode.Decoder, v *document.Value, at string) {
+		{Name: "window", Set: func(v decode.Reading) {
 			u.Window = nil
-			decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-				w := Window{TimeZone: "UTC", Origin: d.Doc.Origin(v.Pos)}
-				d.Mapping(v, item, w.fields())
-				if d.Required(v, item, "from") && d.Required(v, item, "until") {
+			v.List(func(item decode.Reading) {
+				w := Window{TimeZone: "UTC", Origin: item.Origin()}
+				item.Mapping(w.fields())
+				if item.Required("from") && item.Required("until") {
 					u.Window = append(u.Window, w)
 				}
-			})(d, v, at)
+			})
 		}},
 	}
 }

@@ -77,14 +77,14 @@ var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // weekDays takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
 func weekDays(to *[]Weekday) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
+	return func(v decode.Reading) {
 		var named [7]bool
-		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
-			if v.Kind != document.KindString {
-				d.WrongKind(v, at, "a string: a day or a range of days")
+		v.List(func(item decode.Reading) {
+			if item.Kind != document.KindString {
+				item.WrongKind("a string: a day or a range of days")
 				return
 			}
-			first, last, isRange := strings.Cut(v.Text, "-")
+			first, last, isRange := strings.Cut(item.Text, "-")
 			if !isRange {
 				last = first
 			}
@@ -94,7 +94,7 @@ func weekDays(to *[]Weekday) decode.Set {
 				if from < 0 && !isRange {
 					hint = document.DidYouMean(first, weekdays[:])
 				}
-				d.Bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
+				item.Bad("a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
 				return
 			}
 			for day := from; ; day = (day + 1) % 7 {
@@ -103,7 +103,7 @@ func weekDays(to *[]Weekday) decode.Set {
 					return
 				}
 			}
-		})(d, v, at)
+		})
 		*to = nil
 		for i := range named {
 			if day := (i + 1) % 7; named[day] { // a week begins on Monday
@@ -111,23 +111,23 @@ func weekDays(to *[]Weekday) decode.Set {
 			}
 		}
 		if v.Kind == document.KindList && len(v.Items) == 0 {
-			d.Bad(v, at, "at least one day", "take the line out for every day")
+			v.Bad("at least one day", "take the line out for every day")
 		}
 	}
 }
 
 // timeOfDay takes a time of day.
 func timeOfDay(name string, to *Clock, most Clock, expected string) decode.Field {
-	return decode.Field{Name: name, Set: func(d *decode.Decoder, v *document.Value, at string) {
+	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		var h, m int
 		if v.Kind != document.KindString {
-			d.WrongKind(v, at, "a string: "+expected)
+			v.WrongKind("a string: " + expected)
 			return
 		}
 		n, err := fmt.Sscanf(v.Text, "%2d:%2d", &h, &m)
 		c := Clock(h*60 + m)
 		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.Text {
-			d.Bad(v, at, expected, "")
+			v.Bad(expected, "")
 			return
 		}
 		*to = c
