@@ -155,6 +155,16 @@ func TestKopsNamesOfHooks(t *testing.T) {
 	}
 }
 
+// TestKopsNamelessHookThatStopsTheAgent: kOps allows a hook without a name, of which what is refused
+// is said at its manifest.
+// The line that keeps it: pkg/config/extras/hooks.go, hookOf
+func TestKopsNamelessHookThatStopsTheAgent(t *testing.T) {
+	n := loadKops(t, kopsCluster+calico+"  hooks:\n  - {manifest: \"Conflicts=netwright-agent.service\"}\n", "", "")
+	if len(n.Hooks) != 1 || !strings.Contains(n.Hooks[0].Refused, "Conflicts=netwright-agent.service") {
+		t.Errorf("%+v", n.Hooks)
+	}
+}
+
 // TestKopsUnset: what kOps reads as not set is not set, and refuses no node. Neither does it take
 // the place of what the cluster's document says.
 // The lines that keep it: pkg/config/kops/unset.go, DropUnset; pkg/config/decode/scalars.go,

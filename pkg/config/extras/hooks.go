@@ -104,8 +104,11 @@ func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
 			"the name of a unit of your own, or of another program's",
 			"take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {
-		h.Refused = refuse(v.Field("name"), "its manifest says "+why, "a unit that leaves that one alone",
-			"take the line out")
+		said := v.Field("name")
+		if said.Value == nil { // a hook of kOps' need not have one
+			said = v.Field("manifest")
+		}
+		h.Refused = refuse(said, "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
 	}
 	return h, mine
 }
