@@ -101,7 +101,7 @@ func (b *builder) modes() error {
 // network adds what the network's own function makes.
 func (b *builder) network() error {
 	var err error
-	b.built, err = b.net.Build(b.view)
+	b.built, err = b.net.Make(b.view)
 	b.add(b.built.Tasks...)
 	b.notes = append(b.notes, b.built.Notes...)
 	return err

@@ -15,7 +15,7 @@ func aci() Network {
 		Title:     "Cisco ACI: the leaf switches route for pods, by VXLAN and OpFlex; policy in the APIC",
 		Docs:      "https://github.com/noironetworks/acc-provision/tree/master/doc",
 		Lifecycle: Lifecycle{First: version(1, 10)},
-		Conf:      byDaemonSet(aciConf, "opflex-agent-cni"),
+		Conf:      byDaemonSet(aciConf, "opflex-agent-cni").awaited("its DaemonSet aci-containers-host writes it"),
 		// its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a
 		// marker, no program
 		Plugins: nil,
@@ -67,8 +67,7 @@ func aciResidue() cleanup.Residue {
 	}
 }
 
-func buildACI(in Input) (Built, error) {
-	b := in.awaits(aciConf, "its DaemonSet aci-containers-host writes it")
+func buildACI(in Input, b *Built) error {
 	for _, l := range in.Facts.Links {
 		if l.Name == in.Facts.Uplink && l.MTU > 0 && l.MTU < aciUplink {
 			b.note(Warning, in.NetworkOrigin(),
@@ -80,10 +79,10 @@ func buildACI(in Input) (Built, error) {
 	// acc_provision.py).
 	if err := b.fitMTU(in, "spec.networking.aci.mtu", in.Node.Networking.ACI.MTU,
 		encapsulation{by: "VXLAN", sure: 50, most: 100}); err != nil {
-		return b, err
+		return err
 	}
 	b.note(Info, in.NetworkOrigin(),
 		"the kernel joins 20 multicast groups and ACI gives one to each endpoint group: with more of them put "+
 			"net.ipv4.igmp_max_memberships into sysctlParameters")
-	return b, nil
+	return nil
 }

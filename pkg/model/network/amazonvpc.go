@@ -20,7 +20,8 @@ func amazonVPC() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.21"}},
 			First:  version(1, 9),
 		},
-		Conf:    byDaemonSet(amazonVPCConf, "aws-cni", "egress-cni", "portmap"),
+		Conf: byDaemonSet(amazonVPCConf, "aws-cni", "egress-cni", "portmap").awaited(
+			"its DaemonSet writes it when its address manager answers: that is the node's readiness"),
 		Plugins: nil, // its init container copies the reference plugins; aws-cni must be of the daemon's own release
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(),
@@ -103,16 +104,14 @@ func amazonVPCResidue() cleanup.Residue {
 	}
 }
 
-func buildAmazonVPC(in Input) (Built, error) {
-	b := in.awaits(amazonVPCConf,
-		"its DaemonSet writes it when its address manager answers: that is the node's readiness")
+func buildAmazonVPC(in Input, b *Built) error {
 	if in.V4 && in.V6 {
-		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one "+
+		return fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one "+
 			"range out of podCIDR, or choose cilium",
 			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
 	}
 	if err := amazonVPCMTU(in); err != nil {
-		return b, err
+		return err
 	}
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
 		b.note(Warning, in.NetworkOrigin(),
@@ -122,7 +121,7 @@ func buildAmazonVPC(in Input) (Built, error) {
 	env := in.Node.Networking.AmazonVPC.Env
 	b.fitENIs(in, env["ENABLE_PREFIX_DELEGATION"] == "true" || in.V6,
 		env["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true")
-	return b, nil
+	return nil
 }
 
 // amazonVPCMTU holds the MTUs in aws-node's environment to the range that it states for them

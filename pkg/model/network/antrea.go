@@ -119,13 +119,11 @@ func hexDigits(n int) string {
 	return out
 }
 
-func buildAntrea(in Input) (Built, error) {
+func buildAntrea(in Input, b *Built) error {
 	a := in.Node.Networking.Antrea
-	conf, writer := antreaConf, "its DaemonSet writes it"
 	if a.TrafficEncapMode == "networkPolicyOnly" {
-		conf, writer = antreaChained, "its DaemonSet writes it: the cloud's conf with antrea at its end"
+		b.Wait = in.waitConf(antreaChained, "its DaemonSet writes it: the cloud's conf with antrea at its end")
 	}
-	b := in.awaits(conf, writer)
 	if a.TrafficEncapMode == "noEncap" || a.TrafficEncapMode == "hybrid" {
 		b.noteRouted(in)
 	}
@@ -138,10 +136,7 @@ func buildAntrea(in Input) (Built, error) {
 			"the link that antrea bridges for secondary networks is renamed NAME~ and its addresses move to the "+
 				"bridge: the node's connections by it pause")
 	}
-	if err := b.fitMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaAdds(in)); err != nil {
-		return b, err
-	}
-	return b, nil
+	return b.fitMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaAdds(in))
 }
 
 // noteRouted: without a tunnel the cloud sees packets with addresses that it gave to nobody.

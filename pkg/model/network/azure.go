@@ -24,7 +24,7 @@ func azure() Network {
 			"encapsulation",
 		Docs:      "https://learn.microsoft.com/azure/aks/azure-cni-overview",
 		Lifecycle: Lifecycle{First: version(1, 10)},
-		Conf:      Conf{Writer: WriterNetwright, File: azureConf, Chain: []string{"azure-vnet", "portmap"}},
+		Conf:      Conf{Writer: WriterNetwright, File: azureConf, Chain: []string{"azure-vnet", "portmap"}, Awaited: "netwright"},
 		Plugins: []Plugin{
 			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
 				Case:    Case{"scenario nodeSubnet; else CNS brings them", azureOurs},
@@ -128,17 +128,16 @@ type azurePortmap struct {
 	SNAT bool `json:"snat"`
 }
 
-func buildAzure(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+func buildAzure(in Input, b *Built) error {
 	a := in.Node.Networking.Azure
 	if in.V6 && a.Scenario != "dualStackOverlay" {
-		return b, fmt.Errorf("use azure with scenario %s (%s): its pods have no IPv6, and the cluster's do (%s): set "+
+		return fmt.Errorf("use azure with scenario %s (%s): its pods have no IPv6, and the cluster's do (%s): set "+
 			"scenario: dualStackOverlay, or take the IPv6 range out of podCIDR",
 			a.Scenario, in.Origin("spec.networking.azure.scenario"), in.Origin("spec.podCIDR"))
 	}
 	if !azureOurs(in) {
 		b.Wait = in.waitConf(azureFiles[a.Scenario], "CNS writes it")
-		return b, nil
+		return nil
 	}
 	vnet := azureVnet{Type: "azure-vnet", Mode: a.Mode, Via: a.IPsToRouteViaHost, IPAM: ipamType{"azure-vnet-ipam"}}
 	if azureBridge.If(in) {
@@ -151,7 +150,7 @@ func buildAzure(in Input) (Built, error) {
 	content, err := conflist{CNIVersion: "0.3.0", Name: "azure",
 		Plugins: []any{vnet, azurePortmap{portmap(), true}}}.render()
 	if err != nil {
-		return b, err
+		return err
 	}
 	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
 		Why: "the CNI conf, last: with it the node takes pods"},
@@ -159,6 +158,5 @@ func buildAzure(in Input) (Built, error) {
 	b.note(Info, in.NetworkOrigin(),
 		"as many pods fit as the node's interface has secondary addresses: set kubelet's maxPods to that, and the "+
 			"pods on the host's network")
-	b.Wait = in.waitConf(azureConf, "netwright")
-	return b, nil
+	return nil
 }

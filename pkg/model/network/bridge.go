@@ -78,31 +78,30 @@ func bridge() Network {
 // leases are kept by it, and several networks share k8s-pod-network and cbr0.
 const bridgeName = "netwright-bridge"
 
-func buildBridge(in Input) (Built, error) {
-	var b Built
+func buildBridge(in Input, b *Built) error {
 	b.KubeletPlugin = "cni"
 	if len(in.PodCIDRs) == 0 {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods",
 				At: graph.AfterKubelet},
 			Name: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
-		return b, nil
+		return nil
 	}
 	gateways, err := gatewaysOf(in.PodCIDRs)
 	if err != nil {
-		return b, fmt.Errorf("lay out bridge for this node: %w", err)
+		return fmt.Errorf("lay out bridge for this node: %w", err)
 	}
 	mtu := in.Node.Networking.Bridge.MTU
 	if err := b.fitMTU(in, "spec.networking.bridge.mtu", mtu, encapsulation{}); err != nil {
-		return b, err
+		return err
 	}
 	if mtu == 0 {
 		if mtu, err = LinkMTU(in.Facts.Links, BridgeLink); err != nil {
-			return b, fmt.Errorf("lay out bridge for this node: %w", err)
+			return fmt.Errorf("lay out bridge for this node: %w", err)
 		}
 	}
 	if in.V6 && mtu < minimumMTU6 {
-		return b, fmt.Errorf("lay out bridge for this node: pods have IPv6, and the MTU would be %d, below the %d "+
+		return fmt.Errorf("lay out bridge for this node: pods have IPv6, and the MTU would be %d, below the %d "+
 			"that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
 	}
 	link := bridgeMeta(in, "the pods' bridge, ready before the first pod")
@@ -119,10 +118,10 @@ func buildBridge(in Input) (Built, error) {
 	b.Tasks = append(b.Tasks, tasks.ForwardAccept{Meta: bridgeMeta(in, "a policy of drop would cut the pods off"),
 		Link: BridgeLink, Families: familiesOf(in.PodCIDRs)})
 	if err := b.addBridgeConf(in, mtu, gateways); err != nil {
-		return b, err
+		return err
 	}
 	b.Wait = in.waitConf(bridgeConf, "we write it")
-	return b, nil
+	return nil
 }
 
 func bridgeMeta(in Input, why string) tasks.Meta {

@@ -61,7 +61,7 @@ func TestPodsOnLinkAreRefused(t *testing.T) {
 		in.Peers = append(in.Peers, networks.Peer{Name: fmt.Sprint("peer-", i),
 			Address: []netip.Addr{netip.MustParseAddr("10.77.0.12")}, PodCIDRs: []netip.Prefix{netip.MustParsePrefix(pods)}})
 	}
-	b, err := buildBridge(in)
+	b, err := bridge().Make(in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func buildCalico(in Input) (Built, error) {
-	b := in.awaits(calicoConf, "its DaemonSet writes it")
+func buildCalico(in Input, b *Built) error {
 	if err := b.addEtcd(in); err != nil {
-		return b, err
+		return err
 	}
 	if calicoWireGuard.If(in) && in.Facts.OS.ID == "ubuntu" {
 		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
@@ -19,12 +18,12 @@ func buildCalico(in Input) (Built, error) {
 				"without it, so we install nothing")
 	}
 	if err := b.fitMTU(in, "spec.networking.calico.mtu", in.Node.Networking.Calico.MTU, calicoAdds(in)); err != nil {
-		return b, err
+		return err
 	}
 	if calicoBPF.If(in) {
 		b.noteKubeProxy(in, "spec.networking.calico.bpfEnabled", "calico")
 	}
-	return b, nil
+	return nil
 }
 
 // addEtcd installs the client certificates for an etcd that demands them. Files, names and modes

@@ -78,8 +78,7 @@ func canalResidue() cleanup.Residue {
 var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wireguard": {by: "WireGuard", sure: 80},
 	"udp": {by: "backend udp", sure: 28}}
 
-func buildCanal(in Input) (Built, error) {
-	b := in.awaits(canalConf, "its DaemonSet writes it")
+func buildCanal(in Input, b *Built) error {
 	c := in.Node.Networking.Canal
 	if c.DisableTxChecksumOffloading {
 		b.noteTxChecksum(in)
@@ -89,8 +88,5 @@ func buildCanal(in Input) (Built, error) {
 			"DROP: pods do not reach their own node, not its kubelet and not its node-local DNS either, unless a "+
 				"policy allows it")
 	}
-	if err := b.fitMTU(in, "spec.networking.canal.mtu", c.MTU, canalAdds[c.Backend]); err != nil {
-		return b, err
-	}
-	return b, nil
+	return b.fitMTU(in, "spec.networking.canal.mtu", c.MTU, canalAdds[c.Backend])
 }

@@ -30,7 +30,7 @@ func cilium() Network {
 			First: version(1, 12),
 			Note:  "the default of kOps since 1.26",
 		},
-		Conf: byDaemonSet(ciliumConf, "cilium-cni"),
+		Conf: byDaemonSet(ciliumConf, "cilium-cni").awaited("its agent writes it when it is ready"),
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0",
 			Case: Case{"chainingMode portmap",
 				func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" }},
@@ -171,8 +171,7 @@ func ciliumSysctls() []Sysctl {
 			Optional: true})
 }
 
-func buildCilium(in Input) (Built, error) {
-	b := in.awaits(ciliumConf, "its agent writes it when it is ready")
+func buildCilium(in Input, b *Built) error {
 	c := in.Node.Networking.Cilium
 	if c.EnableNodePort {
 		b.noteKubeProxy(in, "spec.networking.cilium.enableNodePort", "cilium")
@@ -183,13 +182,13 @@ func buildCilium(in Input) (Built, error) {
 				"istio it must not (cniExclusive: false)")
 	}
 	if err := b.fitMTU(in, "spec.networking.cilium.mtu", c.MTU, ciliumAdds(c)); err != nil {
-		return b, err
+		return err
 	}
 	if err := b.addCiliumEtcd(in); err != nil {
-		return b, err
+		return err
 	}
 	b.fitENIs(in, false, false)
-	return b, nil
+	return nil
 }
 
 // ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets

@@ -28,7 +28,7 @@ func cni() Network {
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Stable, Kops: "1.5"}},
 		},
-		Conf:    Conf{Writer: WriterUser},
+		Conf:    Conf{Writer: WriterUser, Awaited: "bring your own: whoever brings the network writes it"},
 		Kubelet: "cni, or what spec.kubelet.networkPluginName says",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: basePlugins(), Default: true, Minimum: "v0.8.7",
 			Case:   Case{"not with kubelet's no-op and exec plugins", wantsCNI},
@@ -67,14 +67,13 @@ func optionally(in []Sysctl) []Sysctl {
 	return out
 }
 
-func buildCNI(in Input) (Built, error) {
-	b := in.awaits("", "bring your own: whoever brings the network writes it")
+func buildCNI(in Input, b *Built) error {
 	const path = "spec.kubelet.networkPluginName"
 	if name := in.Node.Kubelet.NetworkPluginName; in.DockerKubelet() && name != "" {
 		switch name {
 		case "cni":
 		case "kubenet":
-			return b, fmt.Errorf("use %s: kubenet (%s): that is another network: write `networking: {kubenet: {}}`",
+			return fmt.Errorf("use %s: kubenet (%s): that is another network: write `networking: {kubenet: {}}`",
 				path, in.Origin(path))
 		case noopPlugin, noopName:
 			b.KubeletPlugin = ""
@@ -86,10 +85,7 @@ func buildCNI(in Input) (Built, error) {
 		b.note(Warning, in.Origin("spec.networking.cni.usesSecondaryIP"), "usesSecondaryIP: %s", nodeIPNeeded)
 	}
 	b.noteFormerCertificates(in)
-	if !wantsCNI(in) {
-		b.Wait = nil
-	}
-	return b, nil
+	return nil
 }
 
 // noteFormerCertificates says that certificates of a network before this one stay: Calico's pods

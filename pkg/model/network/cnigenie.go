@@ -19,7 +19,8 @@ func cniGenie() Network {
 			Note: "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when " +
 				"that does",
 		},
-		Conf:    byDaemonSet(genieConf, "genie"),
+		Conf: byDaemonSet(genieConf, "genie").awaited(
+			"its DaemonSet writes it, with a token: keep it unreadable for others"),
 		Plugins: nil, // genie comes with its DaemonSet, the others' with theirs
 		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which " +
 			"is a secret",
@@ -45,6 +46,5 @@ func cniGenie() Network {
 		// called as those of older Calico and Canal are, which may stay.
 		Agents:   []string{"policy-engine"},
 		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
-		Build:    awaited(genieConf, "its DaemonSet writes it, with a token: keep it unreadable for others"),
 	}
 }

@@ -85,13 +85,11 @@ func coilResidue() cleanup.Residue {
 	}
 }
 
-func buildCoil(in Input) (Built, error) {
+func buildCoil(in Input, b *Built) error {
 	c := in.Node.Networking.Coil
-	conf := coilConf
 	if !c.IPAM {
-		conf = coilChained
+		b.Wait.File = coilChained
 	}
-	b := in.awaits(conf, "its DaemonSet writes it")
 	b.note(Warning, in.NetworkOrigin(),
 		"coil's installer removes every file with conflist in its name from %s when it starts: what another network, "+
 			"multus or you put there is gone", in.ConfDir)
@@ -100,5 +98,5 @@ func buildCoil(in Input) (Built, error) {
 			"coil makes routes to nodes of its own segment only: across routers a routing daemon must take the blocks "+
 				"of this node from table 119")
 	}
-	return b, nil
+	return nil
 }

@@ -16,7 +16,7 @@ func contivVPP() Network {
 			Upstream: "dormant since September 2020",
 			Instead:  "calico (which has a VPP data plane) or cilium",
 		},
-		Conf:    byDaemonSet(contivConf, "contiv-cni", "portmap"),
+		Conf:    byDaemonSet(contivConf, "contiv-cni", "portmap").awaited("its init container writes it"),
 		Plugins: nil, // contiv-cni, loopback, and a patched portmap 0.7 over the one that is there
 		Modules: []Module{
 			{Name: "uio_pci_generic", Why: "VPP drives the card by it; vfio-pci does as well", Optional: true},
@@ -72,10 +72,9 @@ func contivResidue() cleanup.Residue {
 	}
 }
 
-func buildContivVPP(in Input) (Built, error) {
-	b := in.awaits(contivConf, "its init container writes it")
+func buildContivVPP(in Input, b *Built) error {
 	b.note(Info, in.NetworkOrigin(),
 		"its vswitch asks kubelet for 512 MiB of huge pages: kubelet counts them when it starts, so put "+
 			"vm.nr_hugepages=512 into sysctlParameters before it does")
-	return b, nil
+	return nil
 }

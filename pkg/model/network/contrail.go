@@ -22,7 +22,7 @@ func contrail() Network {
 			Upstream: "frozen as Tungsten Fabric and closed as Juniper's CN2; its fork OpenSDN goes on",
 			Instead:  "ovnKubernetes, kubeOVN or cilium, if OpenSDN is not meant",
 		},
-		Conf:    byDaemonSet(contrailConf, "contrail-k8s-cni"),
+		Conf:    byDaemonSet(contrailConf, "contrail-k8s-cni").awaited("its init container writes it"),
 		Plugins: nil, // its init container unpacks reference plugins of 0.3.0 over those that are there
 		Modules: []Module{{Name: "vrouter",
 			Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},
@@ -87,17 +87,15 @@ func contrailResidue() cleanup.Residue {
 	}
 }
 
-func buildContrail(in Input) (Built, error) {
-	file := contrailConf
+func buildContrail(in Input, b *Built) error {
 	if in.Node.Networking.Contrail.Operator {
-		file = contrailTF
+		b.Wait.File = contrailTF
 	}
-	b := in.awaits(file, "its init container writes it")
 	b.note(Info, in.NetworkOrigin(),
 		"vRouter's agent asks kubelet for 256 MiB of huge pages (unless HUGE_PAGES_2MB is empty): kubelet counts them "+
 			"when it starts, so put vm.nr_hugepages=128 into sysctlParameters before it does")
 	b.note(Warning, in.NetworkOrigin(),
 		"vRouter takes the node's own address to vhost0: a node without a vrouter.ko for its kernel (%s) is lost to "+
 			"its network", in.Facts.Kernel.Release)
-	return b, nil
+	return nil
 }

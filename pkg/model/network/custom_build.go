@@ -17,15 +17,15 @@ const customAt = "spec.networking.custom"
 // errNoPodCIDR says that the template asks for what only time brings.
 var errNoPodCIDR = errors.New("the pod CIDRs of this node are not known yet")
 
-func buildCustom(in Input) (Built, error) {
-	b := Built{KubeletPlugin: "cni"}
+func buildCustom(in Input, b *Built) error {
+	b.KubeletPlugin = "cni"
 	c := in.Node.Networking.Custom
 	if err := b.refuseDangers(in, c); err != nil {
-		return b, err
+		return err
 	}
 	for i, id := range c.Certificates {
 		if err := b.addIdentity(in, customIdentity(in, i, id)); err != nil {
-			return b, err
+			return err
 		}
 	}
 	for i, p := range c.Packages {
@@ -39,19 +39,19 @@ func buildCustom(in Input) (Built, error) {
 		adds.by = "its encapsulation"
 	}
 	if err := b.fitMTU(in, customAt+".mtu", c.MTU, adds); err != nil {
-		return b, err
+		return err
 	}
 	switch c.Conf.Writer {
 	case WriterNetwright:
-		return b, b.addCustomConf(in, c)
+		return b.addCustomConf(in, c)
 	case WriterContainerd:
-		return b, b.addConfTemplate(in, []byte(c.Conf.Template), cmp.Or(c.Conf.File, kubenetConf))
+		return b.addConfTemplate(in, []byte(c.Conf.Template), cmp.Or(c.Conf.File, kubenetConf))
 	case WriterDaemonSet:
 		b.Wait = in.waitConf(c.Conf.File, "its DaemonSet writes it")
 	default:
 		b.Wait = in.waitConf(c.Conf.File, "whoever brings the network writes it")
 	}
-	return b, nil
+	return nil
 }
 
 // refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of

@@ -15,7 +15,7 @@ func danm() Network {
 			Upstream: "dormant since 2022 (v4.3.0, tested with Kubernetes 1.17)",
 			Instead:  "multus",
 		},
-		Conf:    byDaemonSet(danmConf, "danm"),
+		Conf:    byDaemonSet(danmConf, "danm").awaited("its installer writes it, or a person"),
 		Plugins: nil, // its installer brings danm and fakeipam; the plugins behind it are a document's own list
 		Modules: []Module{
 			{Name: "ipvlan", Why: "its own kind of network", Optional: true},
@@ -54,6 +54,5 @@ func danm() Network {
 		Agents: []string{"danm-cni", "netwatcher"},
 		Untested: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, " +
 			"and is not built here",
-		Build: awaited(danmConf, "its installer writes it, or a person"),
 	}
 }

@@ -21,15 +21,14 @@ func external() Network {
 	return n
 }
 
-func buildExternal(in Input) (Built, error) {
-	var b Built
+func buildExternal(in Input, b *Built) error {
 	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
-		return b, fmt.Errorf("use external (%s): as in kOps it does not go with private topology (%s): choose another "+
+		return fmt.Errorf("use external (%s): as in kOps it does not go with private topology (%s): choose another "+
 			"network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
 	b.note(Info, in.NetworkOrigin(),
 		"whoever brings the DaemonSet makes a route to every other node's pod CIDR: `ip route get` to a pod of "+
 			"another node shows whether it has")
-	return b, b.addTemplate(in, 0)
+	return b.addTemplate(in, 0)
 }

@@ -142,8 +142,7 @@ func oldPlugins(in Input) bool {
 	return !in.Node.KubernetesVersion.AtLeast(1, 27)
 }
 
-func buildFlannel(in Input) (Built, error) {
-	b := in.awaits(flannelConf, "its DaemonSet writes it")
+func buildFlannel(in Input, b *Built) error {
 	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {
 		b.noteTxChecksum(in)
 	}
@@ -152,7 +151,7 @@ func buildFlannel(in Input) (Built, error) {
 			"host-gw routes by the nodes' own addresses: every node must reach every other without a router between "+
 				"them")
 	}
-	return b, nil
+	return nil
 }
 
 // noteTxChecksum says what became of a switch of flannel's vxlan.

@@ -23,7 +23,6 @@ func gcp() Network {
 	return n
 }
 
-func buildGCP(in Input) (Built, error) {
-	var b Built
-	return b, b.addTemplate(in, 0)
+func buildGCP(in Input, b *Built) error {
+	return b.addTemplate(in, 0)
 }

@@ -103,9 +103,9 @@ func hybridnetResidue() cleanup.Residue {
 	return felixResidue(l)
 }
 
-func buildHybridnet(in Input) (Built, error) {
-	b := in.awaits(in.Node.Networking.Hybridnet.ConfName, "its DaemonSet writes it")
+func buildHybridnet(in Input, b *Built) error {
+	b.Wait.File = in.Node.Networking.Hybridnet.ConfName
 	b.note(Warning, in.NetworkOrigin(),
 		"hybridnet's VXLAN is on UDP 8472, as that of flannel and of cilium: what is left of those must go first")
-	return b, nil
+	return nil
 }

@@ -13,7 +13,8 @@ func kindnet() Network {
 		Title:     "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
 		Docs:      "https://kindnet.sigs.k8s.io/",
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
-		Conf:      byDaemonSet(kindnetConf, "cni-kindnet"),
+		Conf: byDaemonSet(kindnetConf, "cni-kindnet").awaited(
+			"its DaemonSet writes it when the node has a pod CIDR"),
 		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls
 		// loopback for each pod.
 		Plugins: []Plugin{reference("v0.8.0", "loopback")},
@@ -55,7 +56,6 @@ func kindnet() Network {
 		},
 		Untested: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",
 		Agents:   []string{"kindnet-cni"},
-		Build:    awaited(kindnetConf, "its DaemonSet writes it when the node has a pod CIDR"),
 	}
 }
 

@@ -18,7 +18,8 @@ func knitter() Network {
 			Note: "the insecure port: " +
 				"https://github.com/kubernetes/kubernetes/blob/master/CHANGELOG/CHANGELOG-1.20.md",
 		},
-		Conf:       Conf{Writer: WriterUser, File: knitterConf, Chain: []string{"knitter"}},
+		Conf: Conf{Writer: WriterUser, File: knitterConf, Chain: []string{"knitter"},
+			Awaited: "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"},
 		Plugins:    nil, // /opt/cni/bin/knitter is the program that its documents call knitter-plugin
 		Modules:    []Module{openvswitch(), Module{Name: "vxlan", Why: "overlay"}},
 		Sysctls:    forwarding(),
@@ -45,6 +46,5 @@ func knitter() Network {
 		},
 		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), is not built here, and its " +
 			"agent needs an API without authentication",
-		Build: awaited(knitterConf, "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"),
 	}
 }

@@ -50,15 +50,14 @@ func kopeioResidue(l cleanup.Residue) cleanup.Residue {
 	return l
 }
 
-func buildKopeio(in Input) (Built, error) {
-	var b Built
+func buildKopeio(in Input, b *Built) error {
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
-		return b, nil
+		return nil
 	}
 	mtu, err := LinkMTU(in.Facts.Links, append(podLinks(in), "vxlan1")...)
 	if err != nil {
-		return b, fmt.Errorf("lay out kopeio for this node: %w", err)
+		return fmt.Errorf("lay out kopeio for this node: %w", err)
 	}
-	return b, b.addTemplate(in, mtu-kopeioOverhead)
+	return b.addTemplate(in, mtu-kopeioOverhead)
 }

@@ -26,6 +26,5 @@ func classic() Network {
 				"the cloud's route to this node's pod CIDR"},
 		},
 		Untested: "that a kubelet of that time makes the bridge: none runs here",
-		Build:    gone,
 	}
 }

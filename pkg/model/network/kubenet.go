@@ -110,15 +110,14 @@ func notDockerKubelet(in Input) bool { return !in.DockerKubelet() }
 
 var containerdCalls = Case{"containerd calls the plugins", notDockerKubelet}
 
-func buildKubenet(in Input) (Built, error) {
-	var b Built
+func buildKubenet(in Input, b *Built) error {
 	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
-		return b, fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table "+
+		return fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table "+
 			"a zone: choose another network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
 	if err := b.checkRouteTable(in); err != nil {
-		return b, err
+		return err
 	}
 	b.checkRoutes(in)
 	mtu := in.Node.Networking.Kubenet.MTU
@@ -129,9 +128,9 @@ func buildKubenet(in Input) (Built, error) {
 		b.KubeletMTU = mtu
 	}
 	if err := b.fitMTU(in, "spec.networking.kubenet.mtu", mtu, encapsulation{}); err != nil {
-		return b, err
+		return err
 	}
-	return b, b.addTemplate(in, mtu)
+	return b.addTemplate(in, mtu)
 }
 
 // templateShapes tells that plugin bandwidth is in the template. In a cluster of kOps it says what

@@ -132,11 +132,11 @@ func kubeOVNAdds(in Input) encapsulation {
 	return out
 }
 
-func buildKubeOVN(in Input) (Built, error) {
+func buildKubeOVN(in Input, b *Built) error {
 	k := in.Node.Networking.KubeOVN
-	b := in.awaits(k.ConfPriority+"-kube-ovn.conflist", "its DaemonSet writes it")
+	b.Wait.File = k.ConfPriority + "-kube-ovn.conflist"
 	if k.NetworkType == "geneve" && in.Facts.Kernel.Release != "" && !in.Facts.Kernel.IPv6 {
-		return b, fmt.Errorf("use kubeOVN with networkType geneve (%s): the kernel of this node has no IPv6 "+
+		return fmt.Errorf("use kubeOVN with networkType geneve (%s): the kernel of this node has no IPv6 "+
 			"(ipv6.disable=1, or built without), and its Geneve ports need it even over IPv4: boot it with IPv6, or "+
 			"set networkType: vxlan",
 			in.Origin("spec.networking.kubeOVN.networkType"))
@@ -150,8 +150,5 @@ func buildKubeOVN(in Input) (Built, error) {
 		b.note(Info, in.Origin("spec.networking.kubeOVN.networkType"),
 			"underlay: the switch must let frames of pods' MAC addresses through the port of %s", k.Interface)
 	}
-	if err := b.fitMTU(in, "spec.networking.kubeOVN.mtu", k.MTU, kubeOVNAdds(in)); err != nil {
-		return b, err
-	}
-	return b, nil
+	return b.fitMTU(in, "spec.networking.kubeOVN.mtu", k.MTU, kubeOVNAdds(in))
 }

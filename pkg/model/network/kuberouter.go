@@ -18,7 +18,8 @@ func kubeRouter() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.6.2"}},
 			First:  version(1, 2),
 		},
-		Conf:    byDaemonSet(kubeRouterConf, "bridge", "portmap"),
+		Conf: byDaemonSet(kubeRouterConf, "bridge", "portmap").awaited(
+			"its DaemonSet writes it, and only while no file of that name is there"),
 		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false),
@@ -126,8 +127,7 @@ func kubeRouterResidue() cleanup.Residue {
 	return l
 }
 
-func buildKubeRouter(in Input) (Built, error) {
-	b := in.awaits(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
+func buildKubeRouter(in Input, b *Built) error {
 	if in.Node.CloudProvider == "azure" {
 		b.note(Warning, in.NetworkOrigin(),
 			"Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
@@ -137,5 +137,5 @@ func buildKubeRouter(in Input) (Built, error) {
 	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(),
 		Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
 		Path: "/usr/share/iproute2", Mode: 0o755})
-	return b, nil
+	return nil
 }

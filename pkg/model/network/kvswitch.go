@@ -16,7 +16,8 @@ func kVSwitch() Network {
 			Upstream: "abandoned in June 2019, never meant for production",
 			Instead:  "ovnKubernetes, kubeOVN or antrea",
 		},
-		Conf: byDaemonSet(kVSwitchConf, "k-vswitch-cni"),
+		Conf: byDaemonSet(kVSwitchConf, "k-vswitch-cni").awaited(
+			"its DaemonSet k-vswitchd writes it, without a cniVersion (0.1.0)"),
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"host-local", "loopback"}, Minimum: "v0.6.0",
 			Source: "https://github.com/k-vswitch/k-vswitch"}},
 		Modules: []Module{openvswitch(), brNetfilter(false),
@@ -48,7 +49,6 @@ func kVSwitch() Network {
 		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with ovs-vswitchd " +
 			"and k-vswitchd beside it",
 		Agents: []string{"k-vswitchd"},
-		Build:  awaited(kVSwitchConf, "its DaemonSet k-vswitchd writes it, without a cniVersion (0.1.0)"),
 	}
 }
 

@@ -35,7 +35,7 @@ func lyftVPC() Network {
 			Instead:  "amazonVPC or cilium with ipam eni",
 		},
 		Conf: Conf{Writer: WriterNetwright, File: lyftConf,
-			Chain: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-unnumbered-ptp"}},
+			Chain: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-unnumbered-ptp"}, Awaited: "netwright"},
 		Plugins: []Plugin{
 			{Asset: LyftPlugins, Members: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-tool",
 				lyftName + "-unnumbered-ptp"}, Minimum: "v0.5.0",
@@ -136,12 +136,11 @@ func lyftGroups(in Input) []string {
 	return nil
 }
 
-func buildLyftVPC(in Input) (Built, error) {
-	b := in.awaits(lyftConf, "netwright")
+func buildLyftVPC(in Input, b *Built) error {
 	l := in.Node.Networking.LyftVPC
 	groups := lyftGroups(in)
 	if len(groups) == 0 {
-		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, no "+
+		return fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, no "+
 			"document says them, and the instance's metadata does not say the node's, which kOps took (`agent "+
 			"facts`): write `secGroupIds: [sg-…]`",
 			in.NetworkOrigin())
@@ -153,7 +152,7 @@ func buildLyftVPC(in Input) (Built, error) {
 		lyftPTP{v, lyftName + "-unnumbered-ptp", cmp.Or(in.Facts.Uplink, "eth0"), "veth0", true},
 	}}.render()
 	if err != nil {
-		return b, err
+		return err
 	}
 	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
 		Why: "the CNI conf, last: with it the node takes pods"},
@@ -161,5 +160,5 @@ func buildLyftVPC(in Input) (Built, error) {
 	if in.Node.Kubelet.NodeIP == "" {
 		b.note(Info, in.NetworkOrigin(), "pods have secondary addresses of the interfaces: %s", nodeIPNeeded)
 	}
-	return b, nil
+	return nil
 }

@@ -81,9 +81,8 @@ func multus(m *networks.Multus) Network {
 				"annotation besides, with the real API", "test/e2e TestKubernetesFlannel"},
 			{"the shim of thick answers the version of our conf, and reads it", "test/plugins TestPlugins"},
 		},
-		Build: func(Input) (Built, error) {
-			return Built{},
-				errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
+		Build: func(Input, *Built) error {
+			return errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
 		},
 	}
 	if len(m.Delegates) > 0 {
@@ -102,12 +101,13 @@ func (n Network) below(meta Network) Network {
 	n.HealthChecks = slices.Concat(n.HealthChecks, meta.HealthChecks)
 	n.Untestable = slices.Concat(n.Untestable, meta.Untestable)
 	n = n.WithMultus()
-	n.Build = func(in Input) (Built, error) {
-		b, err := build(in)
-		if err != nil {
-			return b, err
+	n.Build = func(in Input, b *Built) error {
+		if build != nil {
+			if err := build(in, b); err != nil {
+				return err
+			}
 		}
-		return b, b.addMultus(in)
+		return b.addMultus(in)
 	}
 	return n
 }

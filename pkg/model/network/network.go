@@ -54,9 +54,23 @@ type Network struct {
 	// it. Nil: nothing.
 	Nodes func(*config.Node) NodesWanted `json:"-"`
 
-	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is
-	// pure.
-	Build func(Input) (Built, error) `json:"-"`
+	// Build adds what data cannot say to what the node gets, and refuses what the network cannot
+	// do. It is pure. Nil: data says all.
+	Build func(Input, *Built) error `json:"-"`
+}
+
+// Make is what the network adds to the node: the check of a conf that is awaited, and what its
+// Build adds.
+func (n Network) Make(in Input) (Built, error) {
+	var b Built
+	if n.Conf.Awaited != "" {
+		b.KubeletPlugin, b.Wait = "cni", in.waitConf(n.Conf.File, n.Conf.Awaited)
+	}
+	if n.Build == nil {
+		return b, nil
+	}
+	err := n.Build(in, &b)
+	return b, err
 }
 
 // NodesWanted is what of the API's Nodes a network needs.
@@ -85,6 +99,8 @@ type Conf struct {
 	Writer string   `json:"writer"`
 	File   string   `json:"file,omitempty"`  // base name in the conf directory; "" is any
 	Chain  []string `json:"chain,omitempty"` // plugin types in order
+	// Awaited says in words who writes it, where a node waits for it; "": Build says if one does
+	Awaited string `json:"-"`
 }
 
 // Case says when a part of a network counts, in words and by the input. The zero value is:

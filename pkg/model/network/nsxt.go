@@ -14,7 +14,7 @@ func nsxT() Network {
 		Docs:  "https://github.com/vmware/nsx-container-plugin-operator",
 		Lifecycle: Lifecycle{Note: "which release of NCP takes which Kubernetes is in the vendor's release notes " +
 			"only"},
-		Conf:       byDaemonSet(nsxConf, "nsx", "portmap"),
+		Conf:       byDaemonSet(nsxConf, "nsx", "portmap").awaited("its DaemonSet nsx-ncp-bootstrap writes it"),
 		Plugins:    nil, // its bootstrap brings nsx and, on RHEL, loopback
 		Modules:    []Module{openvswitch()},
 		Sysctls:    forwarding(),
@@ -51,12 +51,11 @@ func nsxResidue() cleanup.Residue {
 	}
 }
 
-func buildNSXT(in Input) (Built, error) {
-	b := in.awaits(nsxConf, "its DaemonSet nsx-ncp-bootstrap writes it")
+func buildNSXT(in Input, b *Built) error {
 	b.note(Info, in.NetworkOrigin(),
 		"nsx-kube-proxy serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
 	b.note(Info, in.NetworkOrigin(),
 		"the port of this machine in NSX must have the tags ncp/node_name=%s and ncp/cluster=…, or no pod gets an "+
 			"address", in.Node.Name)
-	return b, nil
+	return nil
 }

@@ -15,7 +15,8 @@ func ovn4nfv() Network {
 			Upstream: "dormant since August 2022 (v6.0.0, Kubernetes 1.23)",
 			Instead:  "ovnKubernetes or kubeOVN, with multus for further networks",
 		},
-		Conf:       byDaemonSet(ovn4nfvConf, "ovn4nfvk8s-cni"),
+		Conf: byDaemonSet(ovn4nfvConf, "ovn4nfvk8s-cni").awaited(
+			"its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
 		Plugins:    nil, // its image brings ovn4nfvk8s-cni and all reference plugins of 1.0.1
 		Modules:    []Module{openvswitch(), Module{Name: "geneve", Why: "between nodes"}},
 		Sysctls:    forwarding(),
@@ -49,6 +50,5 @@ func ovn4nfv() Network {
 		Agents: []string{"nfn-agent", "ovn-controller", "ovn4nfv"},
 		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods " +
 			"and cert-manager beside it",
-		Build: awaited(ovn4nfvConf, "its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
 	}
 }

@@ -20,7 +20,8 @@ func ovnKubernetes() Network {
 		Docs: "https://ovn-kubernetes.io/",
 		Lifecycle: Lifecycle{First: version(1, 16),
 			Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
-		Conf:    byDaemonSet(ovnKubernetesConf, "ovn-k8s-cni-overlay"),
+		Conf: byDaemonSet(ovnKubernetesConf, "ovn-k8s-cni-overlay").awaited(
+			"ovnkube-node writes it as the last step of its start: that is the node's readiness"),
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet brings ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
 			{Name: "esp4", Why: "IPsec",
@@ -110,9 +111,7 @@ func ovnKubernetesResidue() cleanup.Residue {
 	}
 }
 
-func buildOVNKubernetes(in Input) (Built, error) {
-	b := in.awaits(ovnKubernetesConf,
-		"ovnkube-node writes it as the last step of its start: that is the node's readiness")
+func buildOVNKubernetes(in Input, b *Built) error {
 	o := in.Node.Networking.OVNKubernetes
 	overhead := ovnOverhead
 	if overIPv6(in) {
@@ -120,7 +119,7 @@ func buildOVNKubernetes(in Input) (Built, error) {
 	}
 	if err := b.fitMTU(in, "spec.networking.ovnKubernetes.mtu", o.MTU,
 		encapsulation{by: "Geneve", sure: overhead}); err != nil {
-		return b, fmt.Errorf("%w; ovnkube-node does not start with this", err)
+		return fmt.Errorf("%w; ovnkube-node does not start with this", err)
 	}
 	b.note(Info, in.NetworkOrigin(),
 		"ovnKubernetes serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
@@ -143,5 +142,5 @@ func buildOVNKubernetes(in Input) (Built, error) {
 			"at its start %s joins a bridge, which takes its addresses and routes: the node's connections pause, and "+
 				"kubelet's --node-ip must be the address that moves", gateway)
 	}
-	return b, nil
+	return nil
 }

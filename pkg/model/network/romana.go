@@ -19,7 +19,8 @@ func romana() Network {
 			Instead:  "calico or cilium",
 		},
 		// its ipam type romana-ipam is no program
-		Conf:    byDaemonSet(romanaConf, "romana"),
+		Conf: byDaemonSet(romanaConf, "romana").awaited(
+			"its DaemonSet writes it, and only while no other *.conf is there"),
 		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its agent brings romana, and not loopback
 		Modules: []Module{
 			{Name: "dummy", Why: "romana-lo, the pods' gateway 172.142.0.1"},
@@ -75,10 +76,9 @@ func romanaResidue() cleanup.Residue {
 	}
 }
 
-func buildRomana(in Input) (Built, error) {
-	b := in.awaits(romanaConf, "its DaemonSet writes it, and only while no other *.conf is there")
+func buildRomana(in Input, b *Built) error {
 	b.note(Warning, in.NetworkOrigin(),
 		"while romana's agent runs it empties every ipset of this node when an update of its own fails, kube-proxy's "+
 			"in mode ipvs too: run kube-proxy in mode iptables")
-	return b, nil
+	return nil
 }

@@ -15,9 +15,15 @@ func reference(minimum string, members ...string) Plugin {
 		Source: "https://github.com/containernetworking/plugins"}
 }
 
-// byDaemonSet is a conf that the network's own DaemonSet writes.
+// byDaemonSet is a conf that the network's own DaemonSet writes, and that is awaited.
 func byDaemonSet(file string, chain ...string) Conf {
-	return Conf{Writer: WriterDaemonSet, File: file, Chain: chain}
+	return Conf{Writer: WriterDaemonSet, File: file, Chain: chain, Awaited: "its DaemonSet writes it"}
+}
+
+// awaited is a conf of which a wait says in other words who writes it, and when.
+func (c Conf) awaited(words string) Conf {
+	c.Awaited = words
+	return c
 }
 
 func version(major, minor int) values.Version { return values.Version{Major: major, Minor: minor} }

@@ -19,7 +19,8 @@ func weave() Network {
 			Upstream: "ended (last release 2.8.1 in January 2021)",
 			Instead:  "calico or cilium",
 		},
-		Conf: byDaemonSet(weaveConf, "weave-net", "portmap"),
+		Conf: byDaemonSet(weaveConf, "weave-net", "portmap").awaited(
+			"its DaemonSet writes it, and only while no conf of that name is there"),
 		Plugins: []Plugin{
 			// its init container brings weave-net and weave-ipam, links to one program
 			reference("v0.8.0", "loopback", "portmap")},
@@ -91,13 +92,12 @@ func weaveResidue() cleanup.Residue {
 // splits it: slow, and not lost.
 var weaveAdds = encapsulation{most: 87}
 
-func buildWeave(in Input) (Built, error) {
-	b := in.awaits(weaveConf, "its DaemonSet writes it, and only while no conf of that name is there")
+func buildWeave(in Input, b *Built) error {
 	if err := b.fitMTU(in, "spec.networking.weave.mtu", in.Node.Networking.Weave.MTU, weaveAdds); err != nil {
-		return b, err
+		return err
 	}
 	b.note(Info, in.NetworkOrigin(),
 		"weave has addresses of its own range (IPALLOC_RANGE, in kOps the cluster's podCIDR) and looks at no node's "+
 			"pod CIDR")
-	return b, nil
+	return nil
 }
