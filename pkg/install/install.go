@@ -78,7 +78,7 @@ func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, er
 	}
 	defer view.Close() // only read from
 	return each(ctx, view.View(), parts, report.Planned,
-		func(g *tasks.Graph) (*changes.Set, tasks.Report) {
+		func(g *tasks.Graph) changes.Work {
 			return execute.Plan(ctx, g, view.View(), pendingRestart(ctx, view), nil, nil)
 		})
 }
@@ -104,13 +104,13 @@ func (i Installation) apply(ctx context.Context, parts ...part) (*report.Plan, e
 	}
 	defer h.Close() // every write was synced and checked where it was made
 	return each(ctx, h.Live.View(), parts, report.Done,
-		func(g *tasks.Graph) (*changes.Set, tasks.Report) { return run(ctx, h, g) })
+		func(g *tasks.Graph) changes.Work { return run(ctx, h, g) })
 }
 
 // each plans or makes parts, until one fails.
 func each(
 	ctx context.Context, v host.View, parts []part, state report.State,
-	do func(*tasks.Graph) (*changes.Set, tasks.Report),
+	do func(*tasks.Graph) changes.Work,
 ) (*report.Plan, error) {
 	out, total := &report.Plan{}, 0 // there are no documents to name in it
 	for _, part := range parts {
@@ -122,10 +122,10 @@ func each(
 		if err != nil {
 			return nil, err
 		}
-		ch, rep := do(g)
-		out.Steps, out.Notes = append(out.Steps, changes.Steps(rep, ch, state, nil)...), append(out.Notes, notes...)
-		total += len(rep.Results)
-		if err := changes.Failure(rep); err != nil {
+		w := do(g)
+		out.Steps, out.Notes = append(out.Steps, w.Steps(state, nil)...), append(out.Notes, notes...)
+		total += len(w.Rep.Results)
+		if err := changes.Failure(w.Rep); err != nil {
 			out.Finish(total)
 			return out, err
 		}
@@ -135,10 +135,10 @@ func each(
 }
 
 // run makes a graph so.
-func run(ctx context.Context, h *host.Host, g *tasks.Graph) (*changes.Set, tasks.Report) {
+func run(ctx context.Context, h *host.Host, g *tasks.Graph) changes.Work {
 	asked, done := host.NewPending(pendingRestart(ctx, h.Live)), changes.NewSet()
 	view := asked.Over(h.Live.View())
-	return done, graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
+	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
 		func(ctx context.Context, t tasks.Task) error {
 			c, err := t.Plan(ctx, view)
 			if err != nil || c == nil {
@@ -158,6 +158,7 @@ func run(ctx context.Context, h *host.Host, g *tasks.Graph) (*changes.Set, tasks
 			asked.Ack(string(key))
 			return nil
 		})
+	return changes.Work{Graph: g, Changes: done, Rep: rep}
 }
 
 // runs says that the daemon has begun to run. While the node is not prepared it is activating, and

@@ -24,7 +24,7 @@ func (o *outcome) await(ctx context.Context, p Pass, h *host.Host, late error) e
 		return late
 	}
 	a := checkpoint.Awaits{By: cmp.Or(p.TakeNow, p.Session().Maker()), For: p.ConfirmWithin}
-	if changes.Failure(changes.Allowed(o.rep)) == nil {
+	if changes.Failure(changes.Allowed(o.wanted.Rep)) == nil {
 		var err error
 		a.Set, a.New, err = o.plan.ownership.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: o.plan.desired,
 			Proof: g.Proof()})

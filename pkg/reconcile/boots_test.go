@@ -42,7 +42,7 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaits, err := guard.AtBoot(r.led, guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals})
+	awaits, err := guard.AtBoot(r.led, guard.Work(r.wanted), guard.Work(r.unwanted))
 	if err != nil {
 		t.Fatal(err)
 	}

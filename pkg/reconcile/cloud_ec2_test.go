@@ -38,8 +38,8 @@ func TestEC2(t *testing.T) {
 	pass := Pass{Log: zap.NewNop(), Host: host.Options{Root: t.TempDir()}}
 
 	r, err := pass.plan(t.Context(), d, h.Live.View(), ledger.Load(h.Live.Files))
-	if err != nil || !r.changes.Any() || !s.Checks["eni-1"] {
-		t.Fatalf("a plan: %v, changes %v, the check is on: %v", err, r.changes.Any(), s.Checks["eni-1"])
+	if err != nil || !r.wanted.Changes.Any() || !s.Checks["eni-1"] {
+		t.Fatalf("a plan: %v, changes %v, the check is on: %v", err, r.wanted.Changes.Any(), s.Checks["eni-1"])
 	}
 	if _, _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err == nil || !strings.Contains(err.Error(), "allow ec2:ModifyNetworkInterfaceAttribute to the instance's role") {
 		t.Fatalf("without permission: %v", err)

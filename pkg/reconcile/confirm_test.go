@@ -43,15 +43,15 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := guard.Remember(r.ownership, r.changes, "ada", r.desired.Network())
+	memory, err := guard.Remember(r.ownership, r.wanted.Changes, "ada", r.desired.Network())
 	if err == nil {
-		_, err = r.ownership.Intend(ctx, h, r.changes, false)
+		_, err = r.ownership.Intend(ctx, h, r.wanted.Changes, false)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range list {
-		if c := r.changes.Get(task.Owns()[0]); c != nil {
+		if c := r.wanted.Changes.Get(task.Owns()[0]); c != nil {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}

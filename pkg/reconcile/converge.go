@@ -52,7 +52,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	if unwritable != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "error", Text: unwritable.Error()})
 	}
-	return out, errors.Join(changes.Failure(r.rep), r.unbuilt, unwritable)
+	return out, errors.Join(changes.Failure(r.wanted.Rep), r.unbuilt, unwritable)
 }
 
 // Converge makes the host match, once. When all is right it writes nothing.

@@ -175,14 +175,14 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
+	if _, err := r.ownership.Intend(ctx, h, r.wanted.Changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if before {
 		return
 	}
 	for _, task := range list {
-		if c := r.changes.Get(task.Owns()[0]); c != nil {
+		if c := r.wanted.Changes.Get(task.Owns()[0]); c != nil {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}

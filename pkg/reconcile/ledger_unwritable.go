@@ -25,7 +25,7 @@ import (
 // write writes down what the plan is about to change, before the first change. What it returns is
 // the plan without what could not be looked at.
 func (r *plan) write(ctx context.Context, p Pass, h *host.Host) (*plan, error) {
-	unknown, err := r.ownership.Intend(ctx, h, r.changes, r.removals.Any())
+	unknown, err := r.ownership.Intend(ctx, h, r.wanted.Changes, r.unwanted.Changes.Any())
 	for key, why := range unknown {
 		unknown[key] = graph.Permanent(why)
 	}
@@ -33,10 +33,10 @@ func (r *plan) write(ctx context.Context, p Pass, h *host.Host) (*plan, error) {
 	if err != nil {
 		return r, err
 	}
-	if err := r.trials.Begin(ctx, h, r.graph, r.changes, r.ownership.Set, r.made(p)); err != nil {
+	if err := r.trials.Begin(ctx, h, r.wanted, r.ownership.Set, r.made(p)); err != nil {
 		return r, err
 	}
-	return r, execute.Enqueue(ctx, h, r.led, r.changes)
+	return r, execute.Enqueue(ctx, h, r.led, r.wanted.Changes)
 }
 
 // refusing is the plan without the changes of tasks, by their first keys and with the reasons.
@@ -47,14 +47,14 @@ func (r *plan) refusing(why map[graph.Key]error) *plan {
 	less := *r
 	less.refused = maps.Clone(r.refused)
 	maps.Copy(less.refused, why)
-	less.changes, less.removals = r.changes.Without(why), r.removals.Without(why)
+	less.wanted.Changes, less.unwanted.Changes = r.wanted.Changes.Without(why), r.unwanted.Changes.Without(why)
 	return &less
 }
 
 // restoreOnly is the plan without all that does not bring back what the ledger says was right.
 func (r *plan) restoreOnly(why error) *plan {
 	refused := map[graph.Key]error{}
-	for _, c := range []*changes.Set{r.changes, r.removals} {
+	for _, c := range []*changes.Set{r.wanted.Changes, r.unwanted.Changes} {
 		for key, change := range c.ByKey {
 			_, recorded := r.ownership.Set.Of(key)
 			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.ProofNone

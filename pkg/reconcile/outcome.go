@@ -89,7 +89,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan
 	}
 	p.Hooks.Enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
-	prefetches := execute.Prefetch(ctx, r.graph, h, r.changes, r.refused)
+	prefetches := execute.Prefetch(ctx, r.wanted, h, r.refused)
 	defer prefetches.Discard()
 	guard, ctx, r, err := p.prepare(ctx, h, r)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan
 		return before.NotApplied(err), nil, err
 	}
 	failed, tried := r.trials.Judge(whole, h, r.led)
-	probation.Fail(o.rep, failed)
+	probation.Fail(o.wanted.Rep, failed)
 	o.awaitStarts(whole, p, h)
 	err = errors.Join(o.end(ctx, p, h), tried, r.unmade(), r.unwritten)
 	return noteAwaits(p.ConfirmWithin, o.cacheArchives(ctx, p.Ready, h, o.report(report.Done)), h.Live.Files), o, err
@@ -139,22 +139,23 @@ func (o *outcome) cordon(ctx context.Context, p Pass, h *host.Host) {
 // apply makes what was planned, and then takes away what nobody wants any more.
 func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches execute.Prefetches) (err error) {
 	r := o.plan
-	o.changes, o.rep, err = execute.Apply(ctx, r.graph, h, r.led, r.steps.changes,
-		o.options(p, r.rep, r.ownership.Judge, prefetches), r.pruning.Gone...)
+	o.wanted, err = execute.Apply(ctx, r.wanted, h, r.led, o.options(p, r.ownership.Judge, prefetches),
+		r.pruning.Gone...)
 	if err != nil {
 		return err
 	}
 	// The ledger made its own directory when it wrote down what was to come.
-	if own := tasks.FileKey(ledger.Dir); o.changes.Get(own) == nil && r.changes.Get(own) != nil {
-		o.changes.Put(own, r.changes.Get(own))
+	own := tasks.FileKey(ledger.Dir)
+	if c := r.wanted.Changes.Get(own); o.wanted.Changes.Get(own) == nil && c != nil {
+		o.wanted.Changes.Put(own, c)
 	}
-	r.ownership.Judge.FindMissing(ctx, o.rep)
-	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(o.rep)) != nil || r.sw.Unfinished(o.rep) != nil {
+	rep := o.wanted.Rep
+	r.ownership.Judge.FindMissing(ctx, rep)
+	if r.unwanted.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.Unfinished(rep) != nil {
 		return nil
 	}
 	p.Hooks.Enter("remove")
-	o.removals, o.pruneRep, err = execute.Apply(ctx, r.pruning.Graph, h, r.led, r.removals,
-		o.options(p, r.pruneRep, nil, prefetches))
+	o.unwanted, err = execute.Apply(ctx, r.unwanted, h, r.led, o.options(p, nil, prefetches))
 	return err
 }
 
@@ -163,13 +164,13 @@ func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches ex
 func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) error {
 	p.Hooks.Enter("settle")
 	r := o.plan
-	late := r.sw.Unfinished(o.rep, migrate.Essential(h.Live.View(), o.pruneRep))
+	late := r.sw.Unfinished(o.wanted.Rep, migrate.Essential(h.Live.View(), o.unwanted.Rep))
 	if r.sw.Begins() && late == nil {
 		late = r.sw.Arrive(ctx, h, r.led)
 	}
 	o.halfway = late != nil
 	acting := o.acting()
-	o.guard.WaitFor(p.waiting().Starting(ctx, h, o.rep, o.changes, acting),
+	o.guard.WaitFor(p.waiting().Starting(ctx, h, o.wanted, acting),
 		func(ctx context.Context) error { return acting.Unread(ctx, h) })
 	if err := o.guard.Finish(ctx, o.await(ctx, p, h, late)); err != nil { // of what is undone nothing is on trial
 		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
@@ -192,16 +193,16 @@ func (p Pass) unchanged(
 
 // end writes down how the pass ended. Its error is first that of the tasks.
 func (o *outcome) end(ctx context.Context, p Pass, h *host.Host) error {
-	r, all := o.plan, o.rep
-	if len(o.pruneRep.Results) > 0 {
-		all.Results = slices.Concat(o.rep.Results, o.pruneRep.Results)
+	r, all, gone := o.plan, o.wanted.Rep, o.unwanted.Rep.Results
+	if len(gone) > 0 {
+		all.Results = slices.Concat(all.Results, gone)
 	}
 	if o.awaits {
 		return changes.Failure(all)
 	}
 	r.ownership.Judge.NameWriters(ctx, h)
 	err := r.ownership.Commit(context.WithoutCancel(ctx), h, ownership.Ending{
-		Rep: o.rep, Changed: o.changes, Pruned: r.pruning, Removed: o.pruneRep.Results, By: p.Session().Maker(), Desired: r.desired,
+		Work: o.wanted, Pruned: r.pruning, Removed: gone, By: p.Session().Maker(), Desired: r.desired,
 		Halfway: o.halfway, Proof: cmp.Or(o.guard.Proof(), p.confirmed),
 	})
 	if failed := changes.Failure(all); failed != nil {
@@ -215,7 +216,7 @@ func (o *outcome) end(ctx context.Context, p Pass, h *host.Host) error {
 
 // acting are the units that the pass had reloaded or restarted.
 func (o *outcome) acting() starts.Acting {
-	return slices.Concat(starts.Acts(o.rep, o.changes), starts.Acts(o.pruneRep, o.removals))
+	return slices.Concat(starts.Acts(o.wanted), starts.Acts(o.unwanted))
 }
 
 // awaitStarts looks at the units that were started; false: there are none. A reload that failed is
@@ -224,19 +225,17 @@ func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 	for _, reload := range p.waiting().AwaitReloads(ctx, h, o.acting()) {
 		o.plan.led.Effects.Enqueue(string(reload), "its last try, which failed")
 	}
-	any, again := p.waiting().Await(ctx, h, o.rep, o.changes)
+	any, again := p.waiting().Await(ctx, h, o.wanted)
 	o.lookAgain = again
 	return any
 }
 
 // options are how the plan is made so.
-func (o *outcome) options(
-	p Pass, planned tasks.Report, judge *drift.Judge, prefetches execute.Prefetches,
-) execute.Options {
+func (o *outcome) options(p Pass, judge *drift.Judge, prefetches execute.Prefetches) execute.Options {
 	r := o.plan
 	return execute.Options{
 		Log: p.Log, Judge: judge, Refused: r.refused, Admission: o.guard, Unwritten: r.unwritten != nil,
-		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Prefetches: prefetches, Planned: planned,
+		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Prefetches: prefetches,
 	}
 }
 
@@ -248,10 +247,10 @@ func (o *outcome) cacheArchives(ctx context.Context, ready bool, h *host.Host, o
 	if !ready {
 		return out
 	}
-	for i := range o.rep.Results {
-		res := &o.rep.Results[i]
+	for i := range o.wanted.Rep.Results {
+		res := &o.wanted.Rep.Results[i]
 		a, ok := res.Node.(tasks.Archive)
-		if !ok || res.State != graph.Done || o.changes.Get(a.Owns()[0]) != nil {
+		if !ok || res.State != graph.Done || o.wanted.Changes.Get(a.Owns()[0]) != nil {
 			continue
 		}
 		if err := a.Cache(ctx, h); err != nil && ctx.Err() == nil {

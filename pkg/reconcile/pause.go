@@ -40,7 +40,7 @@ func (p Pass) lookOnly(
 	plan.Paused = z
 	plan.Warn("nothing is changed here: the node is " + z.String())
 	plan.Notes = append(plan.Notes, endsInPause(p.Host, r.desired.Node.Name, z)...)
-	return plan, errors.Join(changes.Failure(r.rep), r.unbuilt)
+	return plan, errors.Join(changes.Failure(r.wanted.Rep), r.unbuilt)
 }
 
 // endsInPause shouts for certificates that end while nothing is renewed, or soon after.

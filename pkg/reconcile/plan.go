@@ -34,14 +34,11 @@ type target struct {
 
 // steps are the changes of a pass, planned or made, and how each task fares: first what is wanted,
 // then what nobody wants any more.
-type steps struct {
-	changes  *changes.Set
-	rep      tasks.Report
-	removals *changes.Set
-	pruneRep tasks.Report
-}
+type steps struct{ wanted, unwanted changes.Work }
 
-func noSteps() steps { return steps{changes: changes.NewSet(), removals: changes.NewSet()} }
+func noSteps() steps {
+	return steps{changes.Work{Changes: changes.NewSet()}, changes.Work{Changes: changes.NewSet()}}
+}
 
 // plan is what a pass is to make. What makes less of it is another plan: [plan.refusing].
 type plan struct {
@@ -81,7 +78,7 @@ func (p planner) plan(ctx context.Context, d *desired.State) (*plan, error) {
 		}
 	}
 	if to.sw.Begins() {
-		to.sw.Blocked, to.sw.Waits = to.sw.Unfit(r.rep, migrate.Essential(p.v, r.pruneRep))
+		to.sw.Blocked, to.sw.Waits = to.sw.Unfit(r.wanted.Rep, migrate.Essential(p.v, r.unwanted.Rep))
 	}
 	if to.sw != nil && to.sw.Blocked != nil {
 		if r, err = p.retainNetwork(ctx, to); err != nil {
@@ -190,14 +187,14 @@ func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) 
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
 	r.ownership.Judge = drift.New(r.ownership.Set, r.led, v, r.desired, p.pass.ForceRepair, time.Now())
-	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Effects.List(), r.refused, r.ownership.Judge, r.pruning.Gone...)
-	r.ownership.Judge.FindMissing(ctx, r.rep)
-	r.trials.Remark(ctx, v, r.graph, r.changes)
-	r.ownership.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
-	r.removals, r.pruneRep = changes.NewSet(), tasks.Report{}
-	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
-		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.lateEffects(), r.refused, nil, pendingFacts(r)...)
-		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.Graph, v, r.desired.Node)
+	r.wanted = execute.Plan(ctx, r.graph, v, r.led.Effects.List(), r.refused, r.ownership.Judge, r.pruning.Gone...)
+	r.ownership.Judge.FindMissing(ctx, r.wanted.Rep)
+	r.trials.Remark(ctx, v, r.wanted)
+	r.ownership.Judge.Prove(ctx, r.wanted, v, r.desired.Node)
+	r.unwanted = changes.Work{Graph: r.pruning.Graph, Changes: changes.NewSet()}
+	if r.unwanted.Graph != nil && changes.Failure(changes.Allowed(r.wanted.Rep)) == nil {
+		r.unwanted = execute.Plan(ctx, r.unwanted.Graph, v, r.lateEffects(), r.refused, nil, pendingFacts(r)...)
+		(*drift.Judge)(nil).Prove(ctx, r.unwanted, v, r.desired.Node)
 	}
 	return r, nil
 }
@@ -206,7 +203,7 @@ func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) 
 // left is gone.
 func pendingFacts(r *plan) (facts []host.Fact) {
 	if r.sw.Begins() {
-		for _, c := range r.changes.ByKey {
+		for _, c := range r.wanted.Changes.ByKey {
 			facts = append(facts, c.Pending...)
 		}
 	}

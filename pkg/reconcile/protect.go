@@ -63,14 +63,14 @@ func (p Pass) prepare(
 
 // undoable is the part of the pass that an undo takes back. Nil: no change needs an undo.
 func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.Change, error) {
-	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
+	made, gone := guard.Work(r.wanted), guard.Work(r.unwanted)
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
 		return nil, nil
 	}
 	if err := mayAwait(p.ConfirmWithin, h); err != nil {
 		return nil, err
 	}
-	before, err := guard.Remember(r.ownership, r.changes, p.Session().Maker(), r.desired.Network())
+	before, err := guard.Remember(r.ownership, r.wanted.Changes, p.Session().Maker(), r.desired.Network())
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *plan) withoutUnsafe(h *host.Host, why error) *plan {
 		return nil
 	}
 	rest, refused := false, map[graph.Key]error{}
-	for _, c := range []*changes.Set{r.changes, r.removals} {
+	for _, c := range []*changes.Set{r.wanted.Changes, r.unwanted.Changes} {
 		for key, change := range c.ByKey {
 			switch {
 			case guard.NeedsCheckpoint(change):

@@ -80,14 +80,14 @@ func (s *Converged) Repair(
 			return nil, &WholeError{why}
 		}
 		one, err := s.plan(ctx, h, led, owners)
-		if err != nil || !one.planned.Any() {
+		if err != nil || !one.Changes.Any() {
 			return nil, err
 		}
 		switch more, err := rest(); {
 		case err != nil:
 			return nil, &WholeError{err}
 		case len(more) > 0:
-			if one, err = s.plan(ctx, h, led, slices.Concat(owners, more)); err != nil || !one.planned.Any() {
+			if one, err = s.plan(ctx, h, led, slices.Concat(owners, more)); err != nil || !one.Changes.Any() {
 				return nil, err
 			}
 		}
@@ -99,10 +99,8 @@ func (s *Converged) Repair(
 
 // directRepair is what is to be brought back without a pass.
 type directRepair struct {
-	graph   *tasks.Graph
-	tx      *ownership.Transaction
-	planned *changes.Set
-	rep     tasks.Report // how each task's plan ended
+	changes.Work
+	tx *ownership.Transaction
 }
 
 // nearby is how many tasks a repair looks at, at most.
@@ -153,23 +151,23 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	if !tx.InStep() || len(tx.Led.Effects.List()) > 0 {
 		return nil, wholePass("the ledger has something open")
 	}
-	planned, rep := execute.Plan(ctx, g, v, nil, nil, tx.Judge)
-	tx.Judge.Prove(ctx, planned, g, v, s.desired.Node)
-	for i := range rep.Results {
-		res := &rep.Results[i]
+	planned := execute.Plan(ctx, g, v, nil, nil, tx.Judge)
+	tx.Judge.Prove(ctx, planned, v, s.desired.Node)
+	for i := range planned.Rep.Results {
+		res := &planned.Rep.Results[i]
 		key := res.Key
 		if res.State != graph.Done {
 			return nil, wholePass("%s is %s: %w", key, res.State, res.Err)
 		}
-		if err := direct(res.Node, key, planned); err != nil {
+		if err := direct(res.Node, key, planned.Changes); err != nil {
 			return nil, err
 		}
 	}
-	one := &directRepair{g, tx, planned, rep}
-	if !planned.Any() {
+	one := &directRepair{planned, tx}
+	if !one.Changes.Any() {
 		return one, nil
 	}
-	switch noted, err := tx.Noted(ctx, v, planned); {
+	switch noted, err := tx.Noted(ctx, v, one.Changes); {
 	case err != nil:
 		return nil, &WholeError{err}
 	case !noted:
@@ -201,25 +199,24 @@ func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 // repair makes what was planned, and writes down that it was made.
 func (s *Converged) repair(ctx context.Context, p Pass, h *host.Host, one *directRepair) ([]report.Step, error) {
 	tx := one.tx
-	done, rep, err := execute.Apply(ctx, one.graph, h, tx.Led, one.planned, execute.Options{
+	done, err := execute.Apply(ctx, one.Work, h, tx.Led, execute.Options{
 		Log: p.Log, Judge: tx.Judge, Generation: s.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Fresh: true,
-		Planned: one.rep,
 	})
 	if err != nil {
 		return nil, &WholeError{err}
 	}
 	tx.Judge.NameWriters(ctx, h)
-	if err := tx.Commit(context.WithoutCancel(ctx), h, ownership.Ending{Rep: rep, Changed: done,
+	if err := tx.Commit(context.WithoutCancel(ctx), h, ownership.Ending{Work: done,
 		Pruned: &ownership.Removals{}, By: p.Session().Maker(), Desired: s.desired}); err != nil {
 		return nil, &UnwrittenError{err}
 	}
-	steps := changes.Steps(rep, done, report.Done, tx.Judge.NotePods)
+	steps := done.Steps(report.Done, tx.Judge.NotePods)
 	steps = slices.DeleteFunc(steps, func(one report.Step) bool { return one.State != report.Done })
-	if err := changes.Failure(rep); err != nil {
+	if err := changes.Failure(done.Rep); err != nil {
 		return steps, &WholeError{err}
 	}
-	for i := range rep.Results {
-		if key := rep.Results[i].Key; done.Repairs.Later(key) != nil {
+	for i := range done.Rep.Results {
+		if key := done.Rep.Results[i].Key; done.Changes.Repairs.Later(key) != nil {
 			return steps, wholePass("somebody fights about %s", key)
 		}
 	}

@@ -31,15 +31,14 @@ func (r *plan) report() *report.Plan { return r.reportOf(r.steps, report.Planned
 // those of the making.
 func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *report.Plan {
 	waits := r.sw.Step()
-	list := slices.Concat(changes.Steps(s.rep, s.changes, changed, r.ownership.Judge.NotePods),
-		changes.Steps(s.pruneRep, s.removals, changed, nil), waits)
-	p := r.desired.Report(r.notes, r.led, list, len(s.rep.Results)+len(s.pruneRep.Results)+len(waits))
-	p.Switch, p.Kinds, p.PendingEffects = r.sw.Report(), kindsOf(s.rep, s.pruneRep),
+	list := slices.Concat(s.wanted.Steps(changed, r.ownership.Judge.NotePods), s.unwanted.Steps(changed, nil), waits)
+	p := r.desired.Report(r.notes, r.led, list, len(s.wanted.Rep.Results)+len(s.unwanted.Rep.Results)+len(waits))
+	p.Switch, p.Kinds, p.PendingEffects = r.sw.Report(), kindsOf(s.wanted.Rep, s.unwanted.Rep),
 		slices.Sorted(maps.Keys(r.led.Effects.List()))
-	p.Again = changes.Soonest(r.ownership.Judge.Repairs().LookAgain(), s.rep)
+	p.Again = changes.Soonest(r.ownership.Judge.Repairs().LookAgain(), s.wanted.Rep)
 	r.raise(p)
 	p.Notes = slices.Concat(p.Notes, notes, r.expiries, r.pruning.Notes, r.trials.Notes)
-	if r.pruning.Graph != nil && len(s.pruneRep.Results) == 0 {
+	if r.pruning.Graph != nil && len(s.unwanted.Rep.Results) == 0 {
 		p.Notes = append(p.Notes, report.Info(fmt.Sprintf("%d keys are no longer wanted; they are removed when all that "+
 			"is wanted is right", r.pruning.Graph.Len())))
 	}
@@ -48,10 +47,8 @@ func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *re
 
 // report says what the pass has done; changed is the state of what it changed.
 func (o *outcome) report(changed report.State) *report.Plan {
-	s := o.steps
-	s.changes = s.changes.WithGone(o.plan.changes, s.rep)
-	s.removals = s.removals.WithGone(o.plan.removals, s.pruneRep)
-	p := o.plan.reportOf(s, changed, o.notes...)
+	made := steps{o.wanted.WithGone(o.plan.wanted.Changes), o.unwanted.WithGone(o.plan.unwanted.Changes)}
+	p := o.plan.reportOf(made, changed, o.notes...)
 	if o.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > ProbationPoll) {
 		p.Again = time.Now().Add(ProbationPoll)
 	}

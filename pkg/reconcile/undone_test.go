@@ -42,18 +42,18 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := guard.Remember(r.ownership, r.changes, "ada", r.desired.Network())
+	raw, err := guard.Remember(r.ownership, r.wanted.Changes, "ada", r.desired.Network())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
+	if _, err := r.ownership.Intend(ctx, h, r.wanted.Changes, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := execute.Enqueue(ctx, h, led, r.changes); err != nil {
+	if err := execute.Enqueue(ctx, h, led, r.wanted.Changes); err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range list {
-		if c := r.changes.Get(task.Owns()[0]); c != nil && tasks.IsState(task.Owns()[0]) {
+		if c := r.wanted.Changes.Get(task.Owns()[0]); c != nil && tasks.IsState(task.Owns()[0]) {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}

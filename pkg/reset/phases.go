@@ -28,10 +28,11 @@ import (
 // second is never undone, so that what it restarts is restarted once.
 
 // phase is a part of a reset: first what is ours goes, then what was comes back.
-type phase struct {
-	gone, back       *graph.Graph[tasks.Task] // nil: nothing
-	going, restoring *changes.Set
-	goneRep, backRep graph.Report[tasks.Task]
+type phase struct{ gone, back changes.Work }
+
+// works are the parts of all phases, in order.
+func (r *resetting) works() []changes.Work {
+	return []changes.Work{r.risky.gone, r.risky.back, r.rest.gone, r.rest.back}
 }
 
 // pick takes those that may cut the node off, or the others.
@@ -55,21 +56,23 @@ type parts struct {
 func planPhase(
 	ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof,
 ) (h phase, err error) {
-	h.going, h.restoring = changes.NewSet(), changes.NewSet()
+	h.gone.Changes, h.back.Changes = changes.NewSet(), changes.NewSet()
 	if len(of.gone) > 0 {
-		if h.gone, err = ownership.ArrangeGone(v, of.gone, nil); err != nil {
+		g, err := ownership.ArrangeGone(v, of.gone, nil)
+		if err != nil {
 			return h, err
 		}
-		h.going, h.goneRep = execute.Plan(ctx, h.gone, v, nil, nil, nil)
-		h.going.ProveAll(proof)
+		h.gone = execute.Plan(ctx, g, v, nil, nil, nil)
 	}
 	if len(of.back)+len(effects) > 0 {
-		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
+		g, err := arrangeBack(led, of.back, effects)
+		if err != nil {
 			return h, err
 		}
-		h.restoring, h.backRep = execute.Plan(ctx, h.back, v, led.Effects.List(), nil, nil)
-		h.restoring.ProveAll(proof)
+		h.back = execute.Plan(ctx, g, v, led.Effects.List(), nil, nil)
 	}
+	h.gone.Changes.ProveAll(proof)
+	h.back.Changes.ProveAll(proof)
 	return h, nil
 }
 
@@ -89,19 +92,19 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 	return g, nil
 }
 
-// do takes away and brings back.
+// do takes away and brings back. Each task is looked at again: much may have gone since the plan.
 func (h *phase) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
-	if h.gone != nil {
-		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going,
+	for _, w := range []*changes.Work{&h.gone, &h.back} {
+		if w.Graph == nil {
+			continue
+		}
+		w.Rep = tasks.Report{}
+		if *w, err = execute.Apply(ctx, *w, to, r.led,
 			execute.Options{Log: p.Session.Log, Admission: r.guard, Hooks: p.Hooks}); err != nil {
 			return err
 		}
 	}
-	if h.back != nil {
-		h.restoring, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.restoring,
-			execute.Options{Log: p.Session.Log, Admission: r.guard, Hooks: p.Hooks})
-	}
-	return err
+	return nil
 }
 
 // do resets, and gives directories the times that they had. guarded is the context of what the
@@ -128,10 +131,9 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 		return nil, err
 	}
 	var failed []error
-	for _, of := range []phase{r.risky, r.rest} {
-		starts.Waiting{}.AwaitReloads(ctx, h, slices.Concat(starts.Acts(of.goneRep, of.going),
-			starts.Acts(of.backRep, of.restoring)))
-		failed = append(failed, changes.Failure(of.goneRep), changes.Failure(of.backRep), unremovable(of.goneRep))
+	for _, w := range r.works() {
+		starts.Waiting{}.AwaitReloads(ctx, h, starts.Acts(w))
+		failed = append(failed, changes.Failure(w.Rep), unremovable(w.Rep))
 	}
 	if err = errors.Join(failed...); err == nil {
 		err = r.times(h)
@@ -165,10 +167,9 @@ const afterUndo = "The node is as it was, but for the daemon, which is stopped a
 func (r *resetting) report(changed report.State) *report.Plan {
 	var list []report.Step
 	total := 0
-	for _, of := range []phase{r.risky, r.rest} {
-		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil),
-			changes.Steps(of.backRep, of.restoring, changed, nil))
-		total += len(of.goneRep.Results) + len(of.backRep.Results)
+	for _, w := range r.works() {
+		list = append(list, w.Steps(changed, nil)...)
+		total += len(w.Rep.Results)
 	}
 	p := r.desired.Report(nil, r.led, list, total)
 	p.Notes = append(p.Notes, r.pruning.Notes...)
@@ -179,7 +180,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 // bans none.
 func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
-	if !of.going.Any() && !of.restoring.Any() {
+	if !of.gone.Changes.Any() && !of.back.Changes.Any() {
 		return nil, ctx, nil
 	}
 	memory, err := r.remember(p.Session.Maker() + ", by reset")
@@ -187,8 +188,8 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 		return nil, ctx, err
 	}
 	change := checkpoint.Change{Before: memory, Tasks: map[graph.Key]tasks.Task{}}
-	guard.Work{Graph: of.gone, Changes: of.going}.Undoable(&change)
-	guard.Work{Graph: of.back, Changes: of.restoring}.Undoable(&change)
+	guard.Work(of.gone).Undoable(&change)
+	guard.Work(of.back).Undoable(&change)
 	r.ownership.TimesBefore = ownership.TimesBefore(h.Live.Files, checkpoint.Around)
 	return guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,
 		API: p.Session.API, Node: r.desired.Node.Name}.Take(ctx, h, r.led, change)
@@ -200,7 +201,7 @@ func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),
 		Had: head.Network, Fingerprint: head.Fingerprint, Clean: head.Clean, PendingEffects: r.led.Effects.List()}
-	for _, c := range []*changes.Set{r.risky.going, r.risky.restoring} {
+	for _, c := range []*changes.Set{r.risky.gone.Changes, r.risky.back.Changes} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {
 				m.Keys = append(m.Keys, revert.EntryBefore{Key: key, Was: &e})

@@ -32,31 +32,6 @@ func (c *Set) Without(keys map[graph.Key]error) *Set {
 	return rest
 }
 
-// WithGone is the set of what was made, with what was planned to be removed and went before its
-// turn with something else, such as the address of a link. A plan counts that too.
-func (c *Set) WithGone(planned *Set, rep tasks.Report) *Set {
-	all := c.Without(nil)
-	for i := range rep.Results {
-		key := rep.Results[i].Key
-		p := planned.ByKey[key]
-		if p == nil || rep.Results[i].State != graph.Done {
-			continue
-		}
-		made := tasks.Change{Reason: p.Reason}
-		if was := c.ByKey[key]; was != nil {
-			made = *was
-		}
-		for _, item := range p.Items {
-			same := func(o tasks.Item) bool { return o.Key == item.Key }
-			if item.Op == tasks.Remove && !slices.ContainsFunc(made.Items, same) {
-				made.Items = append(slices.Clip(made.Items), item)
-				all.ByKey[key] = &made
-			}
-		}
-	}
-	return all
-}
-
 // Put puts the change of a task in.
 func (c *Set) Put(key graph.Key, ch *tasks.Change) {
 	c.mu.Lock()

@@ -12,15 +12,12 @@ import (
 // Steps turns what became of the tasks into a report's steps, in plan order.
 // changed is the state of a task that has a change: Planned, or Done after apply. pods puts into a
 // step what pods lack without it; nil: nobody asks.
-func Steps(
-	rep tasks.Report, ch *Set, changed report.State, pods func(*report.Step, tasks.Task),
-) []report.Step {
-	var out []report.Step
-	for i := range rep.Results {
-		res := &rep.Results[i]
+func (w Work) Steps(changed report.State, pods func(*report.Step, tasks.Task)) (out []report.Step) {
+	for i := range w.Rep.Results {
+		res := &w.Rep.Results[i]
 		key := res.Key
-		c := ch.Get(key)
-		left := ch.Repairs.Later(key)
+		c := w.Changes.Get(key)
+		left := w.Changes.Repairs.Later(key)
 		if res.State == graph.Done && c == nil && left == nil {
 			continue
 		}
@@ -28,11 +25,11 @@ func Steps(
 			c = left.Change
 		}
 		s := step(res, key, c, changed)
-		s.Repair = c != nil && c.NotApplicable == "" && ch.IsRepair(key)
+		s.Repair = c != nil && c.NotApplicable == "" && w.Changes.IsRepair(key)
 		if left != nil && res.Because == "" {
 			left.annotate(&s)
 		}
-		if fought := ch.Repairs.Contested(key); fought != nil && s.State == report.Done {
+		if fought := w.Changes.Repairs.Contested(key); fought != nil && s.State == report.Done {
 			fought.annotate(&s)
 			s.Repair = true
 		}

@@ -17,13 +17,14 @@ import (
 //
 // What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
 // a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
-func (d *Judge) Prove(ctx context.Context, c *changes.Set, g *tasks.Graph, v host.View, node *config.Node) {
+func (d *Judge) Prove(ctx context.Context, w changes.Work, v host.View, node *config.Node) {
+	c := w.Changes
 	if len(c.ByKey) == 0 {
 		return
 	}
-	on := tasks.Ground{View: v, Pods: desired.PodRanges(node), Read: tasks.ReadByUnits(g.Order())}
+	on := tasks.Ground{View: v, Pods: desired.PodRanges(node), Read: tasks.ReadByUnits(w.Graph.Order())}
 	for key, change := range c.ByKey {
-		t, known := g.Find(key)
+		t, known := w.Graph.Find(key)
 		if !known || change.NotApplicable != "" {
 			continue
 		}

@@ -35,8 +35,6 @@ type Options struct {
 	Prefetches Prefetches // archives that are fetched already
 	// Fresh says that the plan was made just now: it holds until something is changed.
 	Fresh bool
-	// Planned is how each task's plan ended; without it every task is looked at again.
-	Planned tasks.Report
 }
 
 // Admission hears of each change before it is made; its error keeps it from being made. waited says
@@ -70,21 +68,22 @@ type applier struct {
 
 // Apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
-// and the restart that it needs. gone is what this run removes at its end.
+// and the restart that it needs. Without how each task's plan ended every task is looked at again.
+// gone is what this run removes at its end.
 func Apply(
-	ctx context.Context, g *tasks.Graph, h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options,
-	gone ...host.Fact,
-) (*changes.Set, tasks.Report, error) {
+	ctx context.Context, plan changes.Work, h *host.Host, led *ledger.Ledger, o Options, gone ...host.Fact,
+) (changes.Work, error) {
+	g, planned := plan.Graph, plan.Changes
 	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(),
 		asked: host.NewPending(led.Effects.List())}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h.Live.View())
 	a.done.Repairs = planned.Repairs
-	a.unaffected = unaffected(g, planned, &a.Options)
+	a.unaffected = unaffected(plan, o.Refused)
 	before := led.Effects.List()
 	enqueue(led, planned)
 	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
-		return nil, tasks.Report{}, err
+		return changes.Work{}, err
 	}
 	// A download needs no processor: it goes on while the checkpoint is taken, beside the rest.
 	fetches := 0
@@ -103,7 +102,7 @@ func Apply(
 		OnDone:   a.finished,
 	}, a.visit)
 	cancelUntried(led, planned, a.done, before)
-	return a.done, rep, nil
+	return changes.Work{Graph: g, Changes: a.done, Rep: rep}, nil
 }
 
 // fetches says that a node is an archive that changes.

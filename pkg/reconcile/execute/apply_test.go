@@ -119,18 +119,18 @@ func onceWith(t *testing.T, root string, o Options, list ...tasks.Task) ([]repor
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, rep := Plan(ctx, g, h.Live.View(), led.Effects.List(), nil, nil)
-	if failed := changes.Failure(rep); failed != nil {
-		return changes.Steps(rep, planned, report.Planned, nil), failed
+	planned := Plan(ctx, g, h.Live.View(), led.Effects.List(), nil, nil)
+	if failed := changes.Failure(planned.Rep); failed != nil {
+		return planned.Steps(report.Planned, nil), failed
 	}
-	done, rep, err := Apply(ctx, g, h, led, planned, o)
+	done, err := Apply(ctx, planned, h, led, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := led.Effects.Save(ctx, h.Files); err != nil {
 		t.Fatal(err)
 	}
-	return changes.Steps(rep, done, report.Done, nil), changes.Failure(rep)
+	return done.Steps(report.Done, nil), changes.Failure(done.Rep)
 }
 
 func states(list []report.Step) map[string]report.State {

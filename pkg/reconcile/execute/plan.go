@@ -23,7 +23,7 @@ import (
 func Plan(
 	ctx context.Context, g *tasks.Graph, view host.View, owed map[string][]string,
 	refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact,
-) (*changes.Set, tasks.Report) {
+) changes.Work {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)
@@ -56,7 +56,7 @@ func Plan(
 		}
 		return nil
 	})
-	return out, rep
+	return changes.Work{Graph: g, Changes: out, Rep: rep}
 }
 
 // greetSystemd has the view connect to systemd while the rest of a graph is looked at, if the graph

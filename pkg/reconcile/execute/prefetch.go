@@ -16,17 +16,17 @@ type Prefetches map[graph.Key]*tasks.ArchivePrefetch
 // Prefetch begins to fetch the archives of a plan: beside what is written down before the first
 // change. It ends with ctx, and the caller ends it with [Prefetches.Discard].
 func Prefetch(
-	ctx context.Context, g *tasks.Graph, h *host.Host, planned *changes.Set, refused map[graph.Key]error,
+	ctx context.Context, plan changes.Work, h *host.Host, refused map[graph.Key]error,
 ) Prefetches {
 	out := Prefetches{}
-	for _, t := range g.Order() {
+	for _, t := range plan.Graph.Order() {
 		archive, is := t.(tasks.Archive)
 		if !is {
 			continue
 		}
 		key := t.Owns()[0]
-		c := planned.Get(key)
-		if c == nil || c.NotApplicable != "" || planned.Repairs.Later(key) != nil || refused[key] != nil {
+		c := plan.Changes.Get(key)
+		if c == nil || c.NotApplicable != "" || plan.Changes.Repairs.Later(key) != nil || refused[key] != nil {
 			continue
 		}
 		if !fetch.MayPrefetch(archive) {

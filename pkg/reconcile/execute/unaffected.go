@@ -10,19 +10,19 @@ import (
 // never set on this host, and that no change of a run touches. There are none where a change may
 // touch anything: where it is not proved, runs something, or is not known. Else a change touches
 // what the graph has after it, and what waits for whatever others do.
-func unaffected(g *tasks.Graph, planned *changes.Set, o *Options) map[graph.Key]bool {
-	for _, c := range planned.ByKey {
+func unaffected(plan changes.Work, refused map[graph.Key]error) map[graph.Key]bool {
+	for _, c := range plan.Changes.ByKey {
 		if c.NotApplicable == "" && (c.Proof == tasks.ProofNone || len(c.Effects) > 0 || c.Unknown != "") {
 			return nil
 		}
 	}
-	out := make(map[graph.Key]bool, len(o.Planned.Results))
+	out := make(map[graph.Key]bool, len(plan.Rep.Results))
 	var others []tasks.Task
-	for i := range o.Planned.Results {
-		res := &o.Planned.Results[i]
+	for i := range plan.Rep.Results {
+		res := &plan.Rep.Results[i]
 		key := res.Key
-		c := planned.Get(key)
-		right := res.State == graph.Done && (c == nil || c.NotApplicable != "") && o.Refused[key] == nil
+		c := plan.Changes.Get(key)
+		right := res.State == graph.Done && (c == nil || c.NotApplicable != "") && refused[key] == nil
 		if right && tasks.MayDrift(key) {
 			out[key] = true
 		} else {
@@ -32,7 +32,7 @@ func unaffected(g *tasks.Graph, planned *changes.Set, o *Options) map[graph.Key]
 	for len(others) > 0 {
 		t := others[len(others)-1]
 		others = others[:len(others)-1]
-		for _, e := range g.Dependents(t) {
+		for _, e := range plan.Graph.Dependents(t) {
 			if key := e.Node.Owns()[0]; out[key] {
 				delete(out, key)
 				others = append(others, e.Node)

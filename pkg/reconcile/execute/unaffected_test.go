@@ -54,11 +54,11 @@ func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned, rep := Plan(ctx, g, h.Live.View(), nil, nil, nil)
-			planned.ProveAll(c.proof)
-			done, _, err := Apply(ctx, g, h, ledger.Load(h.Live.Files), planned, Options{Log: zap.NewNop(), Planned: rep, Fresh: c.fresh,
+			planned := Plan(ctx, g, h.Live.View(), nil, nil, nil)
+			planned.Changes.ProveAll(c.proof)
+			done, err := Apply(ctx, planned, h, ledger.Load(h.Live.Files), Options{Log: zap.NewNop(), Fresh: c.fresh,
 				Refused: map[graph.Key]error{"file:/refused": graph.Permanent(os.ErrPermission)}})
-			if err != nil || done.Get("file:/changes") == nil || done.Get("file:/never") == nil {
+			if err != nil || done.Changes.Get("file:/changes") == nil || done.Changes.Get("file:/never") == nil {
 				t.Fatal(err, done)
 			}
 			if c.fresh {

@@ -23,11 +23,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Work is a graph of tasks, and which changes of theirs are to be made.
-type Work struct {
-	Graph   *tasks.Graph
-	Changes *changes.Set
-}
+// Work is what a guard looks after: tasks, and which changes of theirs are to be made.
+type Work changes.Work
 
 // NeedsCheckpoint says that any of the changes is made under a checkpoint only.
 func (w Work) NeedsCheckpoint() bool {

@@ -21,14 +21,13 @@ import (
 
 // Ending is how a pass ended.
 type Ending struct {
-	Rep     tasks.Report
-	Changed *changes.Set
-	Pruned  *Removals
-	Removed []tasks.Result // of the removals
-	By      string
-	Desired *desired.State
-	Halfway bool         // the set is not what the host has, although nothing of it failed
-	Proof   *probe.Proof // of a change that was under a checkpoint; nil: none was
+	changes.Work // of what is wanted
+	Pruned       *Removals
+	Removed      []tasks.Result // of the removals
+	By           string
+	Desired      *desired.State
+	Halfway      bool         // the set is not what the host has, although nothing of it failed
+	Proof        *probe.Proof // of a change that was under a checkpoint; nil: none was
 }
 
 // Commit writes down how a pass ended: what is right, with what it left there, and what went. Where
@@ -39,7 +38,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
 	}
 	inStep := (c.wasInStep || c.InStep()) && !out.Desired.Renamed && b.Head.FollowLinks == c.Led.Head().FollowLinks
-	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil &&
+	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changes.Any() && len(out.Removed) == 0 && out.Proof == nil &&
 		out.network(b.Head.Network) == b.Head.Network {
 		return nil
 	}
@@ -49,11 +48,11 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		res := &out.Rep.Results[i]
 		first := res.Key
 		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) ||
-			out.Changed.Repairs.Later(first) != nil {
+			out.Changes.Repairs.Later(first) != nil {
 			c.Undid(res, &b)
 			continue
 		}
-		change := out.Changed.Get(first)
+		change := out.Changes.Get(first)
 		if change != nil && change.NotApplicable != "" || inStep && change == nil {
 			continue
 		}

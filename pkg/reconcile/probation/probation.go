@@ -66,13 +66,12 @@ func askers(g *tasks.Graph) map[string][]tasks.Task {
 // Begin puts the units on trial that the pass is about to restart, with the files that ask for it
 // as they are.
 func (ts *Trials) Begin(
-	ctx context.Context, h *host.Host, g *tasks.Graph, planned *changes.Set, set *desired.Records,
-	made ledger.Undone,
+	ctx context.Context, h *host.Host, planned changes.Work, set *desired.Records, made ledger.Undone,
 ) error {
-	all := askers(g)
+	all := askers(planned.Graph)
 	was := slices.Clone(ts.list)
 	for _, unit := range slices.Sorted(maps.Keys(all)) {
-		files, err := filesOfRestart(ctx, h.Live.View(), unit, all[unit], planned)
+		files, err := filesOfRestart(ctx, h.Live.View(), unit, all[unit], planned.Changes)
 		if err != nil {
 			return err
 		}
@@ -109,10 +108,10 @@ func runs(u systemd.UnitState) bool {
 }
 
 // Remark says which units a plan is going to restart that are down already: they are not on trial.
-func (ts *Trials) Remark(ctx context.Context, v host.View, g *tasks.Graph, planned *changes.Set) {
-	for unit, list := range askers(g) {
+func (ts *Trials) Remark(ctx context.Context, v host.View, planned changes.Work) {
+	for unit, list := range askers(planned.Graph) {
 		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
-			c := planned.Get(t.Owns()[0])
+			c := planned.Changes.Get(t.Owns()[0])
 			return c != nil && c.NotApplicable == "" && slices.Contains(c.Effects, tasks.Restart(unit))
 		}) {
 			continue

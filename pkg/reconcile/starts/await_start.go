@@ -114,15 +114,15 @@ func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
 }
 
 // started are the units whose start this pass asked for, or found under way.
-func started(rep tasks.Report, done *changes.Set) (list []*tasks.Result) {
-	for i := range rep.Results {
-		res := &rep.Results[i]
+func started(done changes.Work) (list []*tasks.Result) {
+	for i := range done.Rep.Results {
+		res := &done.Rep.Results[i]
 		if _, starts := StartOf(res.Node); !starts {
 			continue
 		}
 		key := res.Key
-		c := done.Get(key)
-		made := res.State == graph.Done && c != nil && c.NotApplicable == "" && done.Repairs.Later(key) == nil
+		c := done.Changes.Get(key)
+		made := res.State == graph.Done && c != nil && c.NotApplicable == "" && done.Changes.Repairs.Later(key) == nil
 		if made || res.State == graph.Waiting {
 			list = append(list, res)
 		}
@@ -135,9 +135,9 @@ func started(rep tasks.Report, done *changes.Set) (list []*tasks.Result) {
 // leaves out units that kubelet does not wait for, and those that may wait for the agent. Nil: no
 // unit starts.
 func (w Waiting) Starting(
-	ctx context.Context, h *host.Host, rep tasks.Report, done *changes.Set, acting Acting,
+	ctx context.Context, h *host.Host, done changes.Work, acting Acting,
 ) func(context.Context) bool {
-	list := started(rep, done)
+	list := started(done)
 	if len(list) == 0 && len(acting) == 0 {
 		return nil
 	}
@@ -157,10 +157,8 @@ func (w Waiting) Starting(
 
 // Await looks at the units that were started, and puts into the report what became of each. any
 // says that there are some, again that one is coming up.
-func (w Waiting) Await(
-	ctx context.Context, h *host.Host, rep tasks.Report, done *changes.Set,
-) (any, again bool) {
-	list := started(rep, done)
+func (w Waiting) Await(ctx context.Context, h *host.Host, done changes.Work) (any, again bool) {
+	list := started(done)
 	how, begun := bide{}, time.Now()
 	if len(list) > 0 {
 		how = w.bide(ctx, h)

@@ -17,14 +17,14 @@ import (
 // Acting are the units that a run had reloaded or restarted.
 type Acting []*tasks.Result
 
-// Acts are those of a report.
-func Acts(rep tasks.Report, done *changes.Set) (list Acting) {
-	for i := range rep.Results {
-		res := &rep.Results[i]
+// Acts are those of a run.
+func Acts(done changes.Work) (list Acting) {
+	for i := range done.Rep.Results {
+		res := &done.Rep.Results[i]
 		if e, is := res.Node.(tasks.Effect); !is || e.Unit == "" || res.State != graph.Done {
 			continue
 		}
-		if c := done.Get(res.Key); c != nil && c.NotApplicable == "" {
+		if c := done.Changes.Get(res.Key); c != nil && c.NotApplicable == "" {
 			list = append(list, res)
 		}
 	}
