@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 func confirmCommand(f *cli.Flags) *cobra.Command {
@@ -26,13 +24,7 @@ Open a new ssh session, or log in at the console, and run it there.`,
 			if err := f.Local().Session().MayConfirm(cmd.Context()); err != nil {
 				return err
 			}
-			req := control.Request{Command: control.Confirm}
-			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end cli.Ended) {
-				pass := f.LocalThatChanges()
-				pass.Hooks = h
-				end.Text, end.Err = pass.Confirm(ctx)
-				return end
-			})
+			end := cli.NewDisplay(f).Do(cmd.Context(), control.Request{Command: control.Confirm})
 			if end.Err == nil {
 				fmt.Fprintln(f.Out, end.Text)
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 )
 
@@ -35,15 +33,7 @@ pause takes the place of the first.`,
 				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], session.MaxPause)
 			}
 			req := control.Request{Command: control.Pause, For: d, Reason: reason}
-			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
-				pass := f.LocalThatChanges()
-				pass.Hooks = h
-				z, err := pass.Session().Pause(ctx, d, reason)
-				if err != nil {
-					return cli.Ended{Err: err}
-				}
-				return cli.Ended{Text: z.String()}
-			})
+			end := cli.NewDisplay(f).Do(cmd.Context(), req)
 			if end.Err == nil {
 				fmt.Fprintf(f.Out, "the node is %s; `agent resume` ends it\n", end.Text)
 			}

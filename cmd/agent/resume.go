@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 func resumeCommand(f *cli.Flags) *cobra.Command {
@@ -23,14 +21,11 @@ spec.update.`,
   agent resume --apply                   and take now what waits`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			req, next := control.Request{Command: control.Resume}, "from now on the daemon follows the store again"
-			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end cli.Ended) {
+			end := cli.NewDisplay(f).Do(cmd.Context(), control.Request{Command: control.Resume})
+			next := "from now on the daemon follows the store again"
+			if end.Here {
 				next = "from the next run on it follows the store again (now: agent --once)"
-				pass := f.Local()
-				pass.Hooks = h
-				end.Text, end.Err = pass.Session().Resume(ctx)
-				return end
-			})
+			}
 			say := f.Out
 			if !f.Text() { // the data of what is applied comes there
 				say = f.Err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 func rollbackCommand(f *cli.Flags) *cobra.Command {
@@ -38,11 +36,7 @@ pause: resume would take what the store has first.`,
 			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: disruptive,
 				EndPause: endPause}
 			d := cli.NewDisplay(f)
-			return d.Show(d.Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
-				pass := f.LocalThatChanges()
-				pass.Hooks, pass.AllowDisruptive, pass.EndPause = h, disruptive, endPause
-				return cli.EndedWith(pass.Rollback(ctx, number))
-			}))
+			return d.Show(d.Do(cmd.Context(), req))
 		},
 	}
 	addDisruptive(cmd, &disruptive)

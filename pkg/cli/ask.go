@@ -21,11 +21,25 @@ type Ended struct {
 	Err     error
 	Besides error // what of Err the plan does not tell
 	Again   bool  // all that failed was found otherwise than planned
+	Here    bool  // no daemon made it
 }
 
 // EndedWith is the end of a pass that this process made.
 func EndedWith(plan *report.Plan, err error) Ended {
-	return Ended{Plan: plan, Err: err, Besides: changes.BesidesTasks(err), Again: execute.OnlyChangedSincePlanned(err)}
+	return Ended{Plan: plan, Err: err, Besides: changes.BesidesTasks(err), Again: execute.OnlyChangedSincePlanned(err),
+		Here: true}
+}
+
+// Do has done what needs no newer documents: by the daemon, or else here.
+func (d *Display) Do(ctx context.Context, req control.Request) Ended {
+	return d.Ask(ctx, req, func(ctx context.Context, h reconcile.Hooks) Ended {
+		pass := d.f.LocalThatChanges()
+		pass.Hooks, req.By = h, pass.By
+		said, plan, err := pass.Do(ctx, req)
+		end := EndedWith(plan, err)
+		end.Text = said
+		return end
+	})
 }
 
 // Ask has the daemon do it, if one works on this root, in its own loop; else here does it, under

@@ -23,7 +23,6 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 	if job := w.job; job != nil {
 		tell = job.Send
 		pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
-		pass.EndPause = job.EndPause
 	}
 	hooks := &pass.Hooks
 	hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {

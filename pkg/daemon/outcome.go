@@ -16,6 +16,7 @@ type outcome struct {
 	plan *report.Plan // nil when there was none
 	load error        // why there are no newer documents
 	err  error        // of the pass
+	said string       // by a command without a plan
 }
 
 // status is the outcome in one line, for `systemctl status`: what is wrong comes first.

@@ -60,34 +60,16 @@ func (l *loop) serve(ctx context.Context, w trigger) {
 
 // serveNow does what needs no newer documents. The pass after it tells everybody what it did.
 func (l *loop) serveNow(ctx context.Context, w trigger) {
-	job := w.job
 	pass, clock := l.observed(ctx, l.Pass, w)
-	pass.By = job.By
-	var said string
-	var err error
-	switch job.Command {
-	case control.Confirm:
-		said, err = pass.Confirm(ctx)
-	case control.Resume:
-		said, err = pass.Session().Resume(ctx)
-	case control.Pause:
-		var z *report.Paused
-		if z, err = pass.Session().Pause(ctx, job.For, job.Reason); err == nil {
-			said = z.String()
-		}
-	case control.Rollback:
-		if l.fetch != nil {
-			pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
-		}
-		var out outcome
-		out.plan, out.err = pass.Rollback(ctx, job.Revision)
-		l.finish(ctx, w, out, clock)
-		return
+	if w.job.Command == control.Rollback && l.fetch != nil {
+		pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
 	}
-	if err == nil && said != "" {
+	var out outcome
+	out.said, out.plan, out.err = pass.Do(ctx, w.job.Request)
+	if out.err == nil && out.said != "" {
 		l.next = time.Now()
 	}
-	job.End(control.Event{Text: said, Error: failureOf(outcome{err: err})})
+	l.finish(ctx, w, out, clock)
 }
 
 // follows says that the client means the documents that the daemon follows, and else tells it.
@@ -215,12 +197,12 @@ func remember(pass *reconcile.Pass, store statestore.Store) {
 	}
 }
 
-// finish tells service manager and client how a pass ended that a command asked for.
+// finish tells service manager and client how it ended what a command asked for.
 func (l *loop) finish(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if out.plan != nil { // else nothing was done, and what was told before still holds
 		l.publish(ctx, w, out, clock)
 	}
-	w.job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
+	w.job.End(control.Event{Plan: out.plan, Text: out.said, Error: failureOf(out)})
 }
 
 // asked is the trigger of a job.
