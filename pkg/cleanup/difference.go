@@ -3,50 +3,42 @@ package cleanup
 import "slices"
 
 // And is what two lists name, each mark once.
-func (l Residue) And(more Residue) Residue {
-	more = more.Without(l)
-	return Residue{
-		Units: slices.Concat(l.Units, more.Units), Uplinks: slices.Concat(l.Uplinks, more.Uplinks),
-		Added:    slices.Concat(l.Added, more.Added),
-		Programs: slices.Concat(l.Programs, more.Programs), Rules: slices.Concat(l.Rules, more.Rules),
-		Routes: slices.Concat(l.Routes, more.Routes), IPVS: slices.Concat(l.IPVS, more.IPVS),
-		Chains: slices.Concat(l.Chains, more.Chains), Tables: slices.Concat(l.Tables, more.Tables),
-		Portmap: slices.Concat(l.Portmap, more.Portmap), IPSets: slices.Concat(l.IPSets, more.IPSets),
-		XFRM: slices.Concat(l.XFRM, more.XFRM), OVS: slices.Concat(l.OVS, more.OVS),
-		Links: slices.Concat(l.Links, more.Links), Pins: slices.Concat(l.Pins, more.Pins),
-		Sysctls: slices.Concat(l.Sysctls, more.Sysctls), Lines: slices.Concat(l.Lines, more.Lines),
-		Renamed: slices.Concat(l.Renamed, more.Renamed),
-		Files:   slices.Concat(l.Files, more.Files), Names: slices.Concat(l.Names, more.Names),
-		Types: slices.Concat(l.Types, more.Types), LocalRule: l.LocalRule || more.LocalRule,
-		Others: slices.Concat(l.Others, more.Others),
-	}
-}
+func (l Residue) And(more Residue) Residue { return l.marks(more, true) }
 
 // Without is what a list names by marks that another has not: mark by mark, whatever they would
 // find. Open vSwitch is left out of it: no mode has marks there.
-func (l Residue) Without(kept Residue) Residue {
-	return Residue{
-		Units: minus(l.Units, kept.Units), Uplinks: minus(l.Uplinks, kept.Uplinks),
-		Added:    minus(l.Added, kept.Added),
-		Programs: minus(l.Programs, kept.Programs), Rules: minus(l.Rules, kept.Rules),
-		Routes: minus(l.Routes, kept.Routes), IPVS: minus(l.IPVS, kept.IPVS),
-		Chains: minus(l.Chains, kept.Chains), Tables: minus(l.Tables, kept.Tables),
-		Portmap: minus(l.Portmap, kept.Portmap), IPSets: minus(l.IPSets, kept.IPSets),
-		XFRM: minus(l.XFRM, kept.XFRM), OVS: l.OVS,
-		Links: minus(l.Links, kept.Links), Pins: minus(l.Pins, kept.Pins),
-		Sysctls: minus(l.Sysctls, kept.Sysctls), Lines: minus(l.Lines, kept.Lines),
-		Renamed: minus(l.Renamed, kept.Renamed),
-		Files:   minus(l.Files, kept.Files), Names: minus(l.Names, kept.Names),
-		Types: minus(l.Types, kept.Types), LocalRule: l.LocalRule && !kept.LocalRule,
-		Others: minus(l.Others, kept.Others),
+func (l Residue) Without(kept Residue) Residue { return l.marks(kept, false) }
+
+// marks are those of both lists, or those of the first that the other has not.
+func (l Residue) marks(o Residue, both bool) Residue {
+	out := Residue{
+		Units: marks(l.Units, o.Units, both), Uplinks: marks(l.Uplinks, o.Uplinks, both),
+		Added: marks(l.Added, o.Added, both), Programs: marks(l.Programs, o.Programs, both),
+		Rules: marks(l.Rules, o.Rules, both), Routes: marks(l.Routes, o.Routes, both),
+		IPVS: marks(l.IPVS, o.IPVS, both), Chains: marks(l.Chains, o.Chains, both),
+		Tables: marks(l.Tables, o.Tables, both), Portmap: marks(l.Portmap, o.Portmap, both),
+		IPSets: marks(l.IPSets, o.IPSets, both), XFRM: marks(l.XFRM, o.XFRM, both), OVS: l.OVS,
+		Links: marks(l.Links, o.Links, both), Pins: marks(l.Pins, o.Pins, both),
+		Sysctls: marks(l.Sysctls, o.Sysctls, both), Lines: marks(l.Lines, o.Lines, both),
+		Renamed: marks(l.Renamed, o.Renamed, both), Files: marks(l.Files, o.Files, both),
+		Names: marks(l.Names, o.Names, both), Types: marks(l.Types, o.Types, both),
+		LocalRule: l.LocalRule && !o.LocalRule, Others: marks(l.Others, o.Others, both),
 	}
+	if both {
+		out.OVS, out.LocalRule = slices.Concat(l.OVS, o.OVS), l.LocalRule || o.LocalRule
+	}
+	return out
 }
 
-// minus is a list without what is in another; nil where nothing is left.
-func minus[T comparable](all, but []T) (out []T) {
-	for _, it := range all {
-		if !slices.Contains(but, it) {
-			out = append(out, it)
+// marks are those of both lists, each once, or those of the first that the other has not; nil where
+// there is none.
+func marks[T comparable](of, other []T, both bool) (out []T) {
+	if both {
+		return slices.Concat(of, marks(other, of, false))
+	}
+	for _, m := range of {
+		if !slices.Contains(other, m) {
+			out = append(out, m)
 		}
 	}
 	return out
