@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,74 +13,75 @@ import (
 // Repairs are the changes of a pass that bring back what somebody changed, and those of them that
 // are not made now, by the first keys of their tasks. Nil: there are none.
 type Repairs struct {
-	mu       sync.Mutex
-	made     map[graph.Key]*ledger.Drift // what the ledger says of it once it is repaired
-	deferred map[graph.Key]*Deferral     // what is not repaired now
-	fought   map[graph.Key]*Deferral     // what is repaired, and contested all the same, for pods stand on it
+	mu    sync.Mutex
+	byKey map[graph.Key]repair
+}
+
+// repair is what was decided about a key that somebody changed.
+type repair struct {
+	note   *ledger.Drift // what the ledger says of it once it is repaired
+	later  *Deferral     // it is not repaired now
+	fought *Deferral     // it is repaired, and contested all the same, for pods stand on it
 }
 
 // NewRepairs has none yet.
-func NewRepairs() *Repairs {
-	return &Repairs{made: map[graph.Key]*ledger.Drift{}, deferred: map[graph.Key]*Deferral{},
-		fought: map[graph.Key]*Deferral{}}
+func NewRepairs() *Repairs { return &Repairs{byKey: map[graph.Key]repair{}} }
+
+// of is what was decided about a key.
+func (r *Repairs) of(key graph.Key) repair {
+	if r == nil {
+		return repair{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byKey[key]
+}
+
+// set changes what was decided about a key.
+func (r *Repairs) set(key graph.Key, change func(*repair)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.byKey[key]
+	change(&is)
+	r.byKey[key] = is
 }
 
 // Put notes that the change of a task is a repair. fought says why it is contested all the same;
 // nil: it is not.
 func (r *Repairs) Put(key graph.Key, note *ledger.Drift, fought *Deferral) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.made[key] = note
-	if fought != nil {
-		r.fought[key] = fought
-	}
+	r.set(key, func(is *repair) { is.note, is.fought = note, fought })
 }
 
 // Postpone notes that a repair is not made now.
 func (r *Repairs) Postpone(key graph.Key, l *Deferral) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.deferred[key] = l
-	delete(r.fought, key)
-}
-
-// Note is what the ledger says of a key once it is repaired; nil: its change is no repair.
-func (r *Repairs) Note(key graph.Key) *ledger.Drift {
-	return noted(r, func() *ledger.Drift { return r.made[key] })
-}
-
-// Keys are those that are repaired.
-func (r *Repairs) Keys() []graph.Key {
-	return noted(r, func() []graph.Key { return slices.Sorted(maps.Keys(r.made)) })
-}
-
-// Later says that the change of a task is not made, and why; nil: it is.
-func (r *Repairs) Later(key graph.Key) *Deferral {
-	return noted(r, func() *Deferral { return r.deferred[key] })
-}
-
-// Contested says that the repair of a task did not end the conflict about it; nil: there is none.
-func (r *Repairs) Contested(key graph.Key) *Deferral {
-	return noted(r, func() *Deferral { return r.fought[key] })
-}
-
-// noted is what was noted, under the lock; nothing of no repairs.
-func noted[T any](r *Repairs, of func() T) (none T) {
-	if r == nil {
-		return none
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return of()
+	r.set(key, func(is *repair) { is.later, is.fought = l, nil })
 }
 
 // Over notes that a key which was to be left is right.
 func (r *Repairs) Over(key graph.Key) {
-	if r != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.deferred, key)
+	if r.Later(key) != nil {
+		r.set(key, func(is *repair) { is.later = nil })
 	}
+}
+
+// Note is what the ledger says of a key once it is repaired; nil: its change is no repair.
+func (r *Repairs) Note(key graph.Key) *ledger.Drift { return r.of(key).note }
+
+// Later says that the change of a task is not made, and why; nil: it is.
+func (r *Repairs) Later(key graph.Key) *Deferral { return r.of(key).later }
+
+// Contested says that the repair of a task did not end the conflict about it; nil: there is none.
+func (r *Repairs) Contested(key graph.Key) *Deferral { return r.of(key).fought }
+
+// Keys are those that are repaired.
+func (r *Repairs) Keys() (keys []graph.Key) {
+	for key, is := range r.byKey {
+		if is.note != nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // LookAgain is when the first of what is deferred is repaired after all; zero: nothing is.
@@ -89,8 +89,10 @@ func (r *Repairs) LookAgain() (at time.Time) {
 	if r == nil {
 		return at
 	}
-	for _, l := range r.deferred {
-		at = report.Sooner(at, l.Until)
+	for _, is := range r.byKey {
+		if is.later != nil {
+			at = report.Sooner(at, is.later.Until)
+		}
 	}
 	return at
 }
