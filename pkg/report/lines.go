@@ -54,6 +54,9 @@ func (t *text) line(format string, args ...any) {
 	t.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
+// row writes one line in a color.
+func (t *text) row(indent, color, s string) { t.line("%s", indent+t.paint(color, clean(s))) }
+
 // gap separates what follows from what is there by an empty line.
 func (t *text) gap() {
 	if s := t.b.String(); s != "" && !strings.HasSuffix(s, "\n\n") {

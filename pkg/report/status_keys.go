@@ -161,7 +161,7 @@ func (t *statusText) kinds(list []KindStatus) {
 	for _, c := range shown {
 		head += "  " + fmt.Sprintf("%*s", max(len(c.name), 5), strings.ToUpper(c.name))
 	}
-	t.line("%s", t.paint(dim, head))
+	t.row("", dim, head)
 	for i := range list {
 		row := pad(clean(list[i].Kind), name)
 		for _, c := range shown {

@@ -11,7 +11,7 @@ import (
 func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int, opt StatusOptions) error {
 	t := &text{opt: TextOptions{Color: opt.Color}}
 	if missed > 0 {
-		t.line("%s", t.paint(dim, fmt.Sprintf("… %d events were missed", missed)))
+		t.row("", dim, fmt.Sprintf("… %d events were missed", missed))
 	}
 	for _, e := range happened {
 		color := ""
@@ -23,7 +23,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 		case e.Kind == EventRight, e.Kind == EventRepaired:
 			color = green
 		}
-		t.line("%s", t.paint(color, e.Line()))
+		t.row("", color, e.Line())
 	}
 	switch {
 	case before == nil || before.State != now.State || before.Reason != now.Reason:

@@ -50,9 +50,9 @@ func (t *planText) header(p *Plan) {
 		who += " (" + p.NodeGroup + ")"
 	}
 	t.line("%s of %s, network %s", t.paint(bold, clean(who)), clean(p.Cluster), t.paint(bold, clean(p.Network)))
-	t.line("%s", t.paint(dim, fmt.Sprintf("from %s, %s", clean(p.Store), nameAndDigest(p.Generation, p.Digest))))
+	t.row("", dim, fmt.Sprintf("from %s, %s", p.Store, nameAndDigest(p.Generation, p.Digest)))
 	if p.Pinned != "" {
-		t.line("%s", t.paint(yellow, clean(p.Pinned)+": the store is not followed before `agent resume`"))
+		t.row("", yellow, p.Pinned+": the store is not followed before `agent resume`")
 	}
 	t.gap()
 }
@@ -88,7 +88,7 @@ func (t *planText) summary(p *Plan) {
 	case s.Changes() == 0 || ran(p):
 		color = green
 	}
-	t.line("%s", t.paint(color, strings.Join(parts, "; ")))
+	t.row("", color, strings.Join(parts, "; "))
 }
 
 // work counts what changes: "to do: 3 new, 1 changed", or "done: …" after a run.

@@ -47,7 +47,7 @@ func (t *planText) changes(p *Plan) {
 	for _, r := range rows {
 		line := "  " + t.paint(opColor[r.item.Op], r.item.Op) + " " + pad(clean(r.item.Key), keys) + "  " +
 			pad(r.fields, values) + "  " + t.paint(dim, r.said)
-		t.line("%s", strings.TrimRight(line, " "))
+		t.line("%s", line)
 		t.diff(r.item)
 		if r.last {
 			t.attention(r.step)
@@ -98,16 +98,16 @@ func evident(s *Step, it Item) bool {
 // attention writes, under its change, what is not to be overlooked.
 func (t *planText) attention(s *Step) {
 	if s.Overrides != "" {
-		t.line("      %s", t.paint(yellow, clean("overrides "+s.Overrides)))
+		t.row("      ", yellow, "overrides "+s.Overrides)
 	}
 	if s.Unknown != "" {
-		t.line("      %s", t.paint(yellow, clean("unknown "+s.Unknown)))
+		t.row("      ", yellow, "unknown "+s.Unknown)
 	}
 	if tasks.ParseClass(s.Class) >= tasks.ClassDrain { // the others are seen from what follows them
-		t.line("      %s", t.paint(red, s.Class+": "+s.ClassWhy))
+		t.row("      ", red, s.Class+": "+s.ClassWhy)
 	}
 	if s.Disruption == mayCutOff {
-		t.line("      %s", t.paint(red, mayCutOff))
+		t.row("      ", red, mayCutOff)
 	}
 }
 
@@ -151,7 +151,7 @@ func (t *planText) diff(it Item) {
 	}
 	for i, line := range lines {
 		if i == limit && len(lines) > limit+1 {
-			t.line("      %s", t.paint(dim, fmt.Sprintf("… %d more lines (-o json has them)", len(lines)-limit)))
+			t.row("      ", dim, fmt.Sprintf("… %d more lines (-o json has them)", len(lines)-limit))
 			return
 		}
 		color := ""
@@ -163,7 +163,7 @@ func (t *planText) diff(it Item) {
 		case strings.HasPrefix(line, "@@"), strings.HasPrefix(line, `\`):
 			color = dim
 		}
-		t.line("      %s", t.paint(color, clean(line)))
+		t.row("      ", color, line)
 	}
 }
 

@@ -42,7 +42,7 @@ func (t *planText) left(p *Plan) {
 			}
 		}
 		t.line("  %s", line)
-		t.line("      %s", clean(s.Message))
+		t.row("      ", "", s.Message)
 	}
 }
 
@@ -60,7 +60,7 @@ func (t *planText) roots(p *Plan, state, follow State, color, mark string, what 
 		}
 		t.line("  %s %s", t.paint(color, mark), t.paint(color, clean(s.Key)))
 		for line := range strings.Lines(what(s)) {
-			t.line("      %s", clean(strings.TrimSuffix(line, "\n")))
+			t.row("      ", "", strings.TrimSuffix(line, "\n"))
 		}
 		var keys []string
 		for with := range p.In(follow) {
@@ -69,7 +69,7 @@ func (t *planText) roots(p *Plan, state, follow State, color, mark string, what 
 			}
 		}
 		if len(keys) > 0 {
-			t.line("      %s", t.paint(dim, held))
+			t.row("      ", dim, held)
 			t.keys(keys)
 		}
 	}
@@ -78,10 +78,10 @@ func (t *planText) roots(p *Plan, state, follow State, color, mark string, what 
 func (t *planText) keys(keys []string) {
 	for i, k := range keys {
 		if i == shownKeys && len(keys) > shownKeys+1 {
-			t.line("        %s", t.paint(dim, fmt.Sprintf("… and %d more", len(keys)-shownKeys)))
+			t.row("        ", dim, fmt.Sprintf("… and %d more", len(keys)-shownKeys))
 			return
 		}
-		t.line("        %s", t.paint(dim, clean(k)))
+		t.row("        ", dim, k)
 	}
 }
 
@@ -102,7 +102,7 @@ func (t *planText) groups(p *Plan, state State, color string) {
 		}
 		t.line("  %s %s:", t.paint(color, "·"), clean(message))
 		for _, line := range wrap(keys, 110) {
-			t.line("      %s", t.paint(dim, line))
+			t.row("      ", dim, line)
 		}
 	}
 }
