@@ -2,6 +2,7 @@ package cri
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -44,41 +45,38 @@ var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o"
 // ReadPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts
 // nothing but journalctl, and asks no service. An error says why there is none to read.
 func ReadPodLog(ctx context.Context, runtime string) (PodLog, error) {
-	var all []byte
-	for _, unit := range podUnits[runtime] {
-		out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Max: 8 << 20, Args: []string{
-			"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=4000", "--unit=" + unit}})
-		if err != nil {
-			return PodLog{}, fmt.Errorf("read the log of %s: %w", unit, err)
-		}
-		all = append(all, out...)
+	units := podUnits[runtime]
+	args := []string{"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=" + strconv.Itoa(4000*len(units))}
+	for _, unit := range units {
+		args = append(args, "--unit="+unit)
 	}
-	return podLog(all), nil
+	out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Max: 8 << 20, Args: args})
+	if err != nil {
+		return PodLog{}, fmt.Errorf("read the log of %s: %w", strings.Join(units, " and "), err)
+	}
+	return podLog(out), nil
 }
 
-// podLog reads lines of one unit after those of another, each in the order of time.
+// podLog reads lines in the order in which they were logged. Their stamps do not tell that order
+// where somebody set the clock.
 func podLog(journal []byte) (log PodLog) {
 	removed := map[string]bool{} // kubelet stops a pod more than once
-	well, ill := map[string]time.Time{}, map[string]PodLog{}
+	ill := map[string]PodLog{}   // what was not done since
 	for line := range bytes.Lines(journal) {
-		at := stampOf(line)
 		if podMade().Match(line) {
 			log.Made++
-			well["Run"] = at
+			delete(ill, "Run")
 		} else if found := podRemoved().FindSubmatch(line); found != nil {
 			removed[string(found[1])+string(found[2])] = true
-			well["Stop"] = at
+			delete(ill, "Stop")
 		} else if found := podFailed().FindSubmatch(line); found != nil {
 			log.Failed++
-			ill[string(found[1])] = PodLog{LastFailed: true, FailedAt: at, Failure: errorText(line)}
+			ill[string(found[1])] = PodLog{LastFailed: true, FailedAt: stampOf(line), Failure: errorText(line)}
 		}
 	}
 	log.Removed = len(removed)
-	for _, act := range []string{"Run", "Stop"} {
-		if f := ill[act]; f.LastFailed && f.FailedAt.After(well[act]) {
-			log.LastFailed, log.FailedAt, log.Failure = true, f.FailedAt, f.Failure
-			break
-		}
+	if last := cmp.Or(ill["Run"], ill["Stop"]); last.LastFailed {
+		log.LastFailed, log.FailedAt, log.Failure = true, last.FailedAt, last.Failure
 	}
 	return log
 }

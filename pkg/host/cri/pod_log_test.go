@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -33,11 +34,13 @@ func TestPodLog(t *testing.T) {
 		{"one that was stopped twice, and removed", made + asked + stopped + asked + stopped + removed, PodLog{Made: 1, Removed: 1}},
 		{"made at last", made + failed + named + again, PodLog{Made: 2, Failed: 1}},
 		{"not made", made + failed, words},
+		{"not made since the clock was set back", failed + made + strings.Replace(failed, "1795000010", "1794000010", 1), PodLog{Made: 1, Failed: 2, LastFailed: true, FailedAt: time.UnixMicro(1794000010500000), Failure: words.Failure}},
+		{"made at last, with the clock set back", failed + strings.Replace(made, "1795000000", "1794000000", 1), PodLog{Made: 1, Failed: 1}},
 		{"not taken away", made + stuck, PodLog{Made: 1, Failed: 1, LastFailed: true, FailedAt: time.UnixMicro(1795000019000000), Failure: "rpc error: code = Unknown desc = failed to destroy network"}},
 		{"taken away at last", made + stuck + stopped, PodLog{Made: 1, Removed: 1, Failed: 1}},
 		{"CRI-O", crioMade + crioStopped + crioAgain, PodLog{Made: 1, Removed: 1}},
 		{"CRI-O, whose failures kubelet logs", crioMade + crioStopped + kubelet, byKubelet},
-		{"CRI-O, made after a failure", crioMade + crioLater + kubelet, PodLog{Made: 2, Failed: 1}},
+		{"CRI-O, made after a failure", crioMade + kubelet + crioLater, PodLog{Made: 2, Failed: 1}},
 		{"an old kubelet", crioMade + old, PodLog{Made: 1, Failed: 1, LastFailed: true, FailedAt: time.UnixMicro(1795000034000000), Failure: "rpc error: no plugin"}},
 	} {
 		if got := podLog([]byte(c.journal)); got != c.want {
