@@ -24,7 +24,8 @@ type badSector struct {
 func (d badSector) ReadFile(path string) ([]byte, error) { return d.failing.ReadFile(path) }
 
 // A list that is torn, or lies on a bad sector, is not written over: the next one is begun beside
-// it, and that is told once. The line that keeps it: file.go, setAside.
+// it, and that is told once. Nor is one that was kept before. The lines that keep it: file.go,
+// setAside; pkg/host/hostfs/remove.go, SetAside.
 func TestADamagedListIsKept(t *testing.T) {
 	for file, note := range map[string]func(Host) error{
 		undoneFile: func(w Host) error { return NoteUndone(t.Context(), w, Undone{Digest: "ab"}) },
@@ -59,6 +60,15 @@ func TestADamagedListIsKept(t *testing.T) {
 			}
 			if n := told.Len(); n != 1 {
 				t.Errorf("%s, %s: told %d times: %v", file, how, n, told.All())
+			}
+
+			const again = `[{"digest":"02"},{"dig`
+			if err := errors.Join(os.WriteFile(path, []byte(again), 0o600), note(h.Files)); err != nil {
+				t.Fatalf("%s, %s, again: %v", file, how, err)
+			}
+			first, _ := os.ReadFile(path + damagedSuffix)
+			if second, err := os.ReadFile(path + damagedSuffix + ".2"); string(first) != old || string(second) != again {
+				t.Errorf("%s, %s, again: %q and %q are kept, %v", file, how, first, second, err)
 			}
 		}
 	}

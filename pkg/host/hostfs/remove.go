@@ -84,16 +84,23 @@ func (w *Writer) Remove(name string) error {
 	})
 }
 
-// SetAside gives a file that cannot be used, for the reason why, the name to beside it. What has
-// that name is replaced.
+// maxAside is how many files of one name are kept aside.
+const maxAside = 9
+
+// SetAside gives a file that cannot be used, for the reason why, the name to beside it, or that
+// with a number where others have it: to.2. Only the last of maxAside is replaced.
 func (w *Writer) SetAside(name, to string, why error) error {
 	return w.inParent(name, func(dir int, base, name string) error {
-		if err := unix.Renameat(dir, base, dir, to); err != nil {
+		free := to
+		for n := 2; n <= maxAside && unix.Faccessat(dir, free, unix.F_OK, unix.AT_SYMLINK_NOFOLLOW) == nil; n++ {
+			free = to + "." + strconv.Itoa(n)
+		}
+		if err := unix.Renameat(dir, base, dir, free); err != nil {
 			return hostpath.Explain("set aside", name, err)
 		}
 		if w.log.to != nil {
 			w.log.to.Warn("a file that cannot be used is kept under another name", zap.String("path", name),
-				zap.String("as", to), zap.Error(why))
+				zap.String("as", free), zap.Error(why))
 		}
 		return nil
 	})
