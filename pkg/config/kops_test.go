@@ -155,7 +155,7 @@ func TestKopsNamesOfHooks(t *testing.T) {
 	}
 }
 
-// TestKopsNamelessHookThatStopsTheAgent: kOps allows a hook without a name, of which what is refused
+// TestKopsNamelessHookThatStopsTheAgent: kOps allows a hook without a name. What is refused of it
 // is said at its manifest.
 // The line that keeps it: pkg/config/extras/hooks.go, hookOf
 func TestKopsNamelessHookThatStopsTheAgent(t *testing.T) {
