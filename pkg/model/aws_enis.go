@@ -9,20 +9,21 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// eniDrivers are those of AWS' interfaces, as amazon-ec2-net-utils matches them (80-ec2.network).
+// eniDrivers lists the drivers of AWS network interfaces, as amazon-ec2-net-utils matches them
+// (80-ec2.network).
 var eniDrivers = []string{"ena", "ixgbevf", "vif"}
 
-// Files that name this boot's primary interface. They are below /run, and go with the boot: an
-// image that is made of this machine may boot on a machine type where another interface has that
-// name.
+// These files name the primary interface of this boot. They are below /run, so they disappear with
+// the boot. An image that is made of this machine may boot on a machine type where another
+// interface has that name.
 const (
-	// after netplan's and people's own files, before 80-ec2.network
+	// It sorts after the files of netplan and of the administrator, and before 80-ec2.network.
 	enisNetworkd = "/run/systemd/network/75-netwright-enis.network"
 	enisManager  = "/run/NetworkManager/conf.d/99-netwright-enis.conf"
 )
 
-// enisLeft keeps everybody from the cloud's further interfaces and from the further addresses of
-// each: both are the network's, which gives them to pods.
+// enisLeft keeps other services from configuring the secondary ENIs and the secondary addresses of
+// each ENI. Both belong to the network, which gives them to pods.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/networking/eni_networking.go
 func (b *builder) enisLeft() {
 	f, yes, no := b.in.Facts, true, false
@@ -34,7 +35,8 @@ func (b *builder) enisLeft() {
 				Masked: &yes, Active: &no})
 		}
 	}
-	// A file in /etc takes the place of that in /usr (udev(7)); nothing but comments is in it.
+	// A file in /etc replaces the file of the same name in /usr (udev(7)). Ours contains only
+	// comments.
 	if i := slices.IndexFunc(f.UdevRules,
 		func(p string) bool { return strings.HasSuffix(p, "/99-vpc-policy-routes.rules") }); i >= 0 &&
 		!strings.HasPrefix(f.UdevRules[i], "/etc/") {
@@ -51,8 +53,8 @@ func (b *builder) enisLeft() {
 			}
 		}
 	}
-	// cloud-init asks its settings at each event (cloudinit/cmd/devel/hotplug_hook.py): there is
-	// nothing to restart.
+	// cloud-init reads its settings again at each event (cloudinit/cmd/devel/hotplug_hook.py), so
+	// nothing must be restarted.
 	if f.Installed("cloud-init-hotplugd.socket") {
 		b.addShared("cloud-init would configure each interface that the network adds",
 			"/etc/cloud/cloud.cfg.d/99-netwright-hotplug.cfg",
@@ -60,12 +62,12 @@ func (b *builder) enisLeft() {
 	}
 }
 
-// furtherENIs is for all interfaces but the primary one. While that is not known, what is there
-// stays.
+// furtherENIs tells networkd and NetworkManager to leave all ENIs except the primary one. While
+// the primary interface is unknown, existing files stay as they are.
 func (b *builder) furtherENIs() {
 	f := b.in.Facts
 	if f.Kernel.Release == "" {
-		return // an image: whatever boots it says
+		return // an image: the machine that boots it decides
 	}
 	uses := map[string]bool{enisNetworkd: f.Uses(networkd), enisManager: f.Uses(networkManager)}
 	if f.Uplink == "" {
@@ -83,8 +85,9 @@ func (b *builder) furtherENIs() {
 	}
 	const why = "further interfaces are the network's"
 	if uses[enisNetworkd] {
-		// To networkd Name=!ens5 is true of ens5 too if it has another name besides, and on EC2
-		// it has. One before 243 does not know Property=, and of no further names.
+		// networkd also matches Name=!ens5 against alternative names, and EC2 sets one. Therefore
+		// Property= excludes the interface too. networkd before 243 knows neither Property= nor
+		// alternative names.
 		b.addShared(why, enisNetworkd, "[Match]\nDriver="+strings.Join(eniDrivers, " ")+"\nName=!"+f.Uplink+
 			"\nProperty=!INTERFACE="+f.Uplink+"\n\n[Link]\nUnmanaged=yes\n", tasks.Reload(networkd))
 	}
@@ -95,7 +98,7 @@ func (b *builder) furtherENIs() {
 	}
 }
 
-// named says that a rule of udev is there.
+// named reports whether the host has a udev rule file of that name.
 func named(f *host.Facts, rule string) bool {
 	return slices.ContainsFunc(f.UdevRules, func(p string) bool { return strings.HasSuffix(p, "/"+rule) })
 }

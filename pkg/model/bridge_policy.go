@@ -10,19 +10,21 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// bridgePolicyPath is where the documents say who decides on br_netfilter's keys.
+// bridgePolicyPath is the path of the setting in the documents that decides who sets
+// br_netfilter's keys.
 const bridgePolicyPath = "spec.networking.bridgeNetfilter"
 
-// bridgeKeys send bridged packets through iptables and ip6tables. A network of bridges with
-// kube-proxy wants 1; one whose own programs handle bridged packets may want 0; who has neither
-// leaves them as the kernel and others have them. https://docs.kernel.org/networking/bridge.html
+// bridgeKeys are the sysctls that send bridged packets through iptables and ip6tables. A bridge
+// network with kube-proxy needs 1. A network whose own programs handle bridged packets may need 0.
+// Any other network leaves the keys as they are. https://docs.kernel.org/networking/bridge.html
 var bridgeKeys = []string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"}
 
 func isBridgeKey(key string) bool {
 	return slices.ContainsFunc(bridgeKeys, func(k string) bool { return tasks.SysctlKey(k) == tasks.SysctlKey(key) })
 }
 
-// bridgePolicy are the keys as the documents want them; none where the network decides, or nobody.
+// bridgePolicy returns bridgeKeys with the values of the documents. It returns none where the
+// network decides, or where the documents leave the keys to other programs.
 func (b *builder) bridgePolicy() []network.Sysctl {
 	value := b.in.Node.Networking.BridgeNetfilter
 	if value == "" || value == networks.Unmanaged {
@@ -30,7 +32,7 @@ func (b *builder) bridgePolicy() []network.Sysctl {
 	}
 	var out []network.Sysctl
 	for _, key := range bridgeKeys {
-		// Without the module nothing goes through iptables: as 0 says.
+		// Without the module no bridged packet goes through iptables. This equals 0.
 		out = append(out,
 			network.Sysctl{Key: key, Value: value, Why: bridgePolicyPath, Required: true, Optional: value == "0"})
 	}
@@ -43,12 +45,12 @@ func (b *builder) bridgePolicy() []network.Sysctl {
 	return out
 }
 
-// leftToOthers says that the documents take a key of the network's away from us.
+// leftToOthers reports whether the documents leave a key of the network to other programs.
 func (b *builder) leftToOthers(key string) bool {
 	return b.in.Node.Networking.BridgeNetfilter == networks.Unmanaged && isBridgeKey(key)
 }
 
-// againstBridgePolicy says what is wrong with a user's parameter, "" if nothing is.
+// againstBridgePolicy returns the conflict between a user's sysctl and the bridge policy, or "".
 func (b *builder) againstBridgePolicy(u extras.Sysctl) string {
 	policy := b.in.Node.Networking.BridgeNetfilter
 	if policy == "" || policy == u.Value || !isBridgeKey(u.Key) {
@@ -58,8 +60,8 @@ func (b *builder) againstBridgePolicy(u extras.Sysctl) string {
 		bridgePolicyPath, b.view.Origin(bridgePolicyPath), policy)
 }
 
-// bridgeModule is what the keys exist with, where the documents want it and the network does not
-// load it.
+// bridgeModule returns the module that the keys need, if the documents want the keys and the
+// network does not load the module.
 func (b *builder) bridgeModule() []network.Module {
 	loads := slices.ContainsFunc(b.net.Modules,
 		func(m network.Module) bool { return m.Name == "br_netfilter" && m.Applies(b.view) })
@@ -69,7 +71,7 @@ func (b *builder) bridgeModule() []network.Module {
 	return []network.Module{{Name: "br_netfilter", Why: bridgePolicyPath}}
 }
 
-// bridgeHint says what else than taking the parameter out ends a conflict over a key.
+// bridgeHint returns how a user can end a conflict over a key, other than by removing the sysctl.
 func bridgeHint(key string) string {
 	if isBridgeKey(key) {
 		return "say it in " + bridgePolicyPath

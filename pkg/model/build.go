@@ -9,12 +9,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Build makes the tasks of a node, in an order that depends on nothing but the input, and the notes
-// that its plan must carry.
+// Build makes the tasks of a node and the notes of its plan. Their order depends only on the
+// input.
 //
-// An error names what in the documents cannot be done here and what to write instead; all that can
-// be found in one go are in it (errors.Join), and it is permanent: the same input gives it again.
-// Called once a pass, and by `agent store check` off-host.
+// An error names what the documents ask for and this node cannot have, and what to write instead.
+// It joins all errors that one call can find (errors.Join). It is permanent: the same input gives
+// the same error. A pass calls Build once, and `agent store check` calls it off the host.
 func Build(in Input) ([]tasks.Task, []Note, error) {
 	if in.Node == nil || in.Facts == nil {
 		return nil, nil,
@@ -63,13 +63,13 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	b.conf()
 	b.effects()
 	if err := errors.Join(b.errs...); err != nil {
-		return nil, b.notes, err // a part of a node is none: prune would take the rest for unwanted
+		return nil, b.notes, err // no partial result: prune would remove what is missing in it
 	}
 	return b.tasks, b.notes, nil
 }
 
-// Prepares is what the ledger notes of the node's network if somebody else may own and go on with
-// it, or of the network that was handed over. Nil: of none.
+// Prepares returns what the ledger records about the node's network if another owner may take over
+// the network or has taken it over. It returns nil if the network has no such preparation.
 func Prepares(in Input) *network.Preparation {
 	net, ok := network.Of(in.Node)
 	if !ok || in.HandedOver != nil || in.Node.Apart() {
@@ -78,7 +78,8 @@ func Prepares(in Input) *network.Preparation {
 	return net.Prepares(view(in))
 }
 
-// Modes are those of the network that the documents choose, with commas. It is for the ledger.
+// Modes returns the modes of the network that the documents choose, separated by commas, for the
+// ledger.
 func Modes(in Input) string {
 	net, ok := network.Of(in.Node)
 	if !ok || in.Node.Apart() {
@@ -87,7 +88,7 @@ func Modes(in Input) string {
 	return net.ModesOf(view(in))
 }
 
-// modes takes away what modes left that are not wanted any more: the network's, and kube-proxy's.
+// modes removes what earlier modes of the network and of kube-proxy left behind.
 func (b *builder) modes() error {
 	b.add(b.net.LeftModes(b.view, b.in.Modes, b.view.NetworkOrigin())...)
 	origin := "spec.kubeProxy.proxyMode"
@@ -98,7 +99,7 @@ func (b *builder) modes() error {
 	return nil
 }
 
-// network adds what the network's own function makes.
+// network adds the tasks and notes of the network's own Make function.
 func (b *builder) network() error {
 	var err error
 	b.built, err = b.net.Make(b.view)
@@ -107,7 +108,7 @@ func (b *builder) network() error {
 	return err
 }
 
-// certificates adds those that the user wants beside the network's.
+// certificates adds the certificates that the documents ask for besides those of the network.
 func (b *builder) certificates() error {
 	built, err := network.Certificates(b.view, b.built)
 	b.add(built.Tasks...)
@@ -115,10 +116,10 @@ func (b *builder) certificates() error {
 	return err
 }
 
-// supported refuses a release or a kernel that the network cannot be had with, and says how the
-// network stands.
+// supported refuses a Kubernetes release or a kernel that cannot run the network. It also adds the
+// notes about the network's support status.
 func (b *builder) supported() error {
-	// an image has no kernel yet that could say
+	// An image has no running kernel, so its IPv6 support is unknown.
 	if b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6 {
 		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or "+
 			"built without): boot it with IPv6, or take the IPv6 range out of podCIDR",

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// builder gathers what the steps make. Each step reads the input and adds; none reads what another
-// added, but for conf and effects, which come last.
+// builder collects what the steps of [Build] make. Each step reads the input and adds tasks. No
+// step reads what another step added, except conf and effects, which run last.
 type builder struct {
 	in    Input
 	net   network.Network
@@ -27,5 +27,5 @@ func (b *builder) note(level network.Level, origin, format string, args ...any) 
 	b.notes = append(b.notes, Note{Level: level, Origin: origin, Text: fmt.Sprintf(format, args...)})
 }
 
-// header starts every file of lines that is ours.
+// header is the first line of every line-based file that the agent writes.
 const header = facts.OwnFileMark + "; edits are undone. `netwright explain` says where each line comes from.\n"

@@ -5,9 +5,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// conf puts the network's conf last, after all that a pod needs (plugins, links, addresses, routes,
-// tables, the network's sysctls), and after kubelet's gate the check that it is in force. With a
-// conf in place the runtime says that the node's network is ready.
+// conf adds the CNI conf of the network. The conf comes after everything that a pod needs
+// (plugins, links, addresses, routes, tables, the network's sysctls), because the runtime reports
+// the node's network as ready as soon as a conf exists. conf also adds the check that the runtime
+// uses the conf. That check runs after kubelet may start.
 func (b *builder) conf() {
 	if b.built.Conf != nil {
 		conf := *b.built.Conf
@@ -24,14 +25,14 @@ func (b *builder) conf() {
 		wait.From, wait.Why, wait.At = b.view.NetworkOrigin(), "the conf that the runtime uses", graph.AfterKubelet
 		if b.built.Conf != nil {
 			wait.Requires = append(wait.Requires, tasks.FileKey(b.built.Conf.Path))
-		} else { // it looks at the plugins too: what a pass repairs of them is right by then
+		} else { // the check also looks at the plugins: a pass must first repair them
 			wait.Requires = append(wait.Requires, b.pluginFiles()...)
 		}
 		b.add(wait)
 	}
 }
 
-// pluginFiles are the keys of the plugins that are installed.
+// pluginFiles returns the keys of all plugin files that the tasks install.
 func (b *builder) pluginFiles() (out []graph.Key) {
 	for _, t := range b.tasks {
 		if a, ok := t.(tasks.Archive); ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Consequence is what pods lack while a task that they stand on (see [PodsDependOn]) is not right,
-// for who is on call.
+// Consequence returns, for the engineer on call, what pods lack while a task that they depend on
+// (see [PodsDependOn]) is not right.
 func Consequence(t tasks.Task) string {
 	switch t := t.(type) {
 	case tasks.Sysctl:
@@ -25,7 +25,7 @@ func Consequence(t tasks.Task) string {
 	return consequences[t.Owns()[0].Kind()]
 }
 
-// consequences is what pods lack without a key of a kind.
+// consequences maps a kind to what pods lack while a key of this kind is missing or wrong.
 var consequences = map[string]string{
 	"link":    "the pods' link is not there as wanted: pods of this node are cut off",
 	"address": "the pods' gateway has not its address: pods of this node are cut off",

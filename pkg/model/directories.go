@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// directories are those that the node must have whatever the network. containerd makes a missing
-// conf directory with mode 0700, where DaemonSets that do not run as root cannot write: so it is
-// there first.
+// directories adds the CNI directories, which every node needs with any network. It makes the conf
+// directory before containerd does: containerd would create it with mode 0700, and DaemonSets that
+// do not run as root could not write there.
 func (b *builder) directories() error {
 	for _, d := range []struct {
 		path string

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// effects adds a node for each effect that some task asks for: an effect that nobody owns would
-// silently not happen.
+// effects adds a node for each effect that some task asks for. Without a node in the graph an
+// effect would not run, and nobody would notice.
 func (b *builder) effects() {
 	var asked []graph.Key
 	for _, t := range b.tasks {

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Untestable is why a proof with packets cannot judge the network on a node; nil: it can.
+// Untestable returns why a test with packets cannot judge the network on this node. It returns nil
+// if a test can.
 func Untestable(net network.Network, n *config.Node, f *host.Facts) *network.Untestable {
 	v := view(Input{Node: n, Facts: f})
 	for _, u := range net.Untestable {
@@ -19,7 +20,7 @@ func Untestable(net network.Network, n *config.Node, f *host.Facts) *network.Unt
 	return nil
 }
 
-// HealthChecks are the network's signs of life that apply to a node.
+// HealthChecks returns the health checks of the network that apply to this node.
 func HealthChecks(net network.Network, n *config.Node, f *host.Facts) []network.HealthCheck {
 	v := view(Input{Node: n, Facts: f})
 	return slices.DeleteFunc(slices.Clone(net.HealthChecks),

@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// sharedWarnings says what people must do: nobody's firewall is stopped silently, and nobody's own
-// file is edited.
+// sharedWarnings adds warnings about services of the host that conflict with the network, with the
+// commands that solve each conflict. The agent itself stops no firewall and edits no file of the
+// administrator.
 func (b *builder) sharedWarnings(s network.SharedHost) {
 	f := b.in.Facts
 	if s.Firewall && f.Uses("firewalld.service") && !b.stopped("firewalld.service") {
@@ -43,12 +44,13 @@ func matchesEthernet(pattern string) bool {
 	return strings.HasPrefix(pattern, "en") || strings.HasPrefix(pattern, "eth")
 }
 
-// stopped says that the documents stop a unit: a hook that is disabled.
+// stopped reports whether the documents stop a unit, by a hook that is disabled.
 func (b *builder) stopped(unit string) bool {
 	return slices.ContainsFunc(b.in.Node.Hooks, func(h extras.Hook) bool { return h.Name == unit && !h.Enabled })
 }
 
-// podRanges are those whose packets come through this node: pods of other nodes send to its own.
+// podRanges returns the ranges of the pods whose packets this node forwards. Pods of other nodes
+// send packets to pods of this node too.
 func (b *builder) podRanges() (out []netip.Prefix) {
 	all := slices.Clone(b.view.PodCIDRs)
 	if !b.in.Node.Networking.PodsOfVPC() {
@@ -65,8 +67,9 @@ func (b *builder) podRanges() (out []netip.Prefix) {
 	return out
 }
 
-// trustPods are the commands by which firewalld lets pods through, now and after a reload. A reload
-// of ours would take away what others have it do for now, such as the bans of fail2ban.
+// trustPods returns the commands that make firewalld accept packets of pods, now and after a
+// reload. The commands do not reload firewalld: a reload would remove runtime rules of other
+// programs, such as the bans of fail2ban.
 func trustPods(pods []netip.Prefix) string {
 	if len(pods) == 0 {
 		return "Let pods through with `firewall-cmd --zone=trusted --add-source=` and the pod CIDR of the cluster, and " +
@@ -80,7 +83,7 @@ func trustPods(pods []netip.Prefix) string {
 		"--zone=trusted%[1]s`", sources.String()) + nodesToo
 }
 
-// allowPods are the commands by which ufw lets pods through.
+// allowPods returns the commands that make ufw accept packets of pods.
 func allowPods(pods []netip.Prefix) string {
 	if len(pods) == 0 {
 		return "Let pods through with `ufw route allow from`, `ufw route allow to` and `ufw allow from`, each with the " +
@@ -94,5 +97,5 @@ func allowPods(pods []netip.Prefix) string {
 	return "Let pods through: `" + strings.Join(commands, " && ") + "`" + nodesToo
 }
 
-// nodesToo is said since no document has the range of the nodes.
+// nodesToo is added to the advice because no document has the address range of the nodes.
 const nodesToo = ". The nodes send to pods, too: add the range of their addresses likewise"

@@ -1,6 +1,6 @@
-// Package model turns a node's configuration into tasks. It is pure: it reads
-// no file, opens no socket and asks nobody; the same input gives the same
-// tasks. Golden tests pin its output.
+// Package model turns a node's configuration into tasks. It is pure: it reads no file, opens no
+// socket and calls no other program. The same input gives the same tasks. Golden tests pin its
+// output.
 package model
 
 import (
@@ -13,44 +13,47 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Input is all that the model knows.
+// Input is everything that the model knows.
 type Input struct {
 	Node       *config.Node
 	Facts      *host.Facts
 	Discovered Discovered
-	// HandedOver is what the node stays prepared with for a network that goes on without us; nil:
-	// none does.
+	// HandedOver is the network that another owner runs now and for which the node stays prepared;
+	// nil: there is none.
 	HandedOver *network.Preparation
-	// Modes are those in which the node has had its network, with commas, by the ledger.
+	// Modes are the modes in which the node has run its network so far, separated by commas. They
+	// come from the ledger.
 	Modes string
-	// Assets is handed on to the archives, unread.
+	// Assets fetches archives. The model passes it to the archive tasks and does not call it.
 	Assets tasks.Fetcher
-	// EC2 is handed on to the task that asks it, unread; nil: it does not ask.
+	// EC2 is the client of the EC2 API. The model passes it to the task that needs it and does not
+	// call it. nil: the task does not ask EC2.
 	EC2 tasks.EC2
 	// Keypairs are the issued certificates and private keys of the store, by name.
 	Keypairs map[string]Keypair
 }
 
-// Discovered is what only time brings. What is absent makes tasks wait.
+// Discovered is what the node learns only at run time. Where a value is missing, the tasks that
+// need it wait.
 type Discovered struct {
-	// PodCIDRs of this node, when no document names them.
+	// PodCIDRs are the pod CIDRs of this node, if no document names them.
 	PodCIDRs []netip.Prefix
-	// Issued are the certificates that were, or are to be, issued to this node, by name.
+	// Issued are the certificates that were issued to this node, or are requested, by name.
 	Issued map[string]Issued
-	// Peers are the other nodes, of a node whose pod CIDRs are discovered too. What documents say
-	// of a peer wins.
+	// Peers are the other nodes. They are discovered only where the node's pod CIDRs are
+	// discovered too. A peer in the documents wins over a discovered peer of the same name.
 	Peers []networks.Peer
-	// NoPodCIDRs says why there are none, where they were looked for.
+	// NoPodCIDRs says why discovery found no pod CIDRs.
 	NoPodCIDRs string
-	// Routes is the route table of the node's subnet, where it is asked for.
+	// Routes is the route table of the node's subnet, if the network needs it.
 	Routes network.RouteTable
 }
 
-// Keypair is a certificate with its key and the CA that signed it, PEM each.
+// Keypair is a certificate, its private key and the CA that signed it, each in PEM.
 type Keypair = network.Keypair
 
-// Issued is how a certificate stands whose key is made on the node.
+// Issued is the status of a certificate whose private key is made on the node.
 type Issued = network.Issued
 
-// Note is something that a plan must say although no task does it.
+// Note is a message of the plan that belongs to no task.
 type Note = network.Note

@@ -12,18 +12,18 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// setting is one flag with its value, and why.
+// setting is a kubelet flag with its value and the origin of the value.
 type setting struct {
 	flag   kubeletFlag
 	value  string
 	origin string
 }
 
-// kubelet gives kubelet the flags that its release knows and the network needs, the smallest way
-// that reaches it: a file in its --config-dir if that can hold all of them and no later file says
-// otherwise, else a variable that its command line already expands. Where neither is there, the
-// file has what it can hold, and a note says what to set. To kubelet a flag counts more than a
-// file, and of one flag or field the last.
+// kubelet sets the kubelet flags that the network needs and this kubelet release knows. It writes
+// a file into --config-dir if that file can hold all of them and no later file sets them
+// differently. Otherwise it sets a variable that kubelet's command line already expands. Where
+// neither is possible, it writes what the file can hold, and a note names the flags that are left.
+// In kubelet a flag wins over a file, and the last of several equal flags or fields wins.
 func (b *builder) kubelet() error {
 	settings, err := b.kubeletSettings()
 	if err != nil || len(settings) == 0 {
@@ -65,9 +65,9 @@ func (b *builder) kubelet() error {
 	return nil
 }
 
-// setByOthers is what another file of kubelet's unit has in the variable. systemd takes the whole
-// variable from the last file, so ours must say again what those before it say; one that comes
-// after ours wins over it.
+// setByOthers returns what another file of kubelet's unit assigns to the variable. systemd takes
+// the whole variable from the last file, so our file must repeat what earlier files set. A file
+// that sorts after ours wins over it.
 func (b *builder) setByOthers(variable string, settings []setting) string {
 	for _, v := range b.in.Facts.Kubelet.Set {
 		switch {
@@ -82,8 +82,8 @@ func (b *builder) setByOthers(variable string, settings []setting) string {
 	return ""
 }
 
-// kubeletSettings are the flags to set, in the table's order. A document that asks for a flag that
-// this release does not have is an error.
+// kubeletSettings returns the flags to set, in the order of kubeletFlags. It fails if a document
+// asks for a flag that this kubelet release does not have.
 func (b *builder) kubeletSettings() ([]setting, error) {
 	if err := b.kubeletPlugin(); err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 	return out, nil
 }
 
-// kubeletPlugin refuses a spec.kubelet.networkPluginName that is not the network's. With `cni: {}`
-// the network has judged it already. kOps fills it in, whatever calls the plugins.
+// kubeletPlugin refuses a spec.kubelet.networkPluginName that does not fit the network. With `cni:
+// {}` the network has checked it already. kOps sets this field for every network.
 func (b *builder) kubeletPlugin() error {
 	const path = "spec.kubelet.networkPluginName"
 	name := b.in.Node.Kubelet.NetworkPluginName
@@ -140,7 +140,7 @@ func (b *builder) kubeletPlugin() error {
 	return nil
 }
 
-// rangeText says in which releases a flag is.
+// rangeText returns the releases that know the flag, as text.
 func (f kubeletFlag) rangeText() string {
 	if f.Last == 0 {
 		return fmt.Sprintf(" (it came with 1.%d)", f.First)
@@ -148,13 +148,15 @@ func (f kubeletFlag) rangeText() string {
 	return fmt.Sprintf(" (there from 1.%d to 1.%d)", f.First, f.Last)
 }
 
-// is reports whether a flag's value is the wanted one. A path may end with a slash, as nodeup's do.
+// is reports whether a flag has the wanted value. A path may end with a slash, as in nodeup's
+// files.
 func (s setting) is(value string) bool {
 	return value == s.value || path.IsAbs(s.value) && path.Clean(value) == s.value
 }
 
-// overruled is the flag, with another value, by which kubelet's command line wins over what comes
-// by a variable, or by a file where that is "". Empty: none does.
+// overruled returns the flag, with its value, of kubelet's command line that wins over the setting
+// when it comes from the given variable, or from a file if variable is "". It returns "" if no
+// flag wins.
 func (s setting) overruled(flags []facts.FlagFact, variable string) string {
 	for _, f := range flags {
 		if f.Name == s.flag.Name && !s.is(f.Value) && (variable == "" || slices.Contains(f.Overrides, variable)) {
@@ -164,8 +166,8 @@ func (s setting) overruled(flags []facts.FlagFact, variable string) string {
 	return ""
 }
 
-// outdone is what a file of kubelet's --config-dir that comes after ours says otherwise; "": none
-// does.
+// outdone returns the file in kubelet's --config-dir that sorts after ours and sets the field to
+// another value, with that value. It returns "" if there is none.
 func (s setting) outdone(k facts.KubeletFacts) string {
 	for _, v := range k.ConfigSet {
 		if v.Name == s.flag.Field && v.Value != s.value && v.File != k.ConfigFile &&
@@ -176,8 +178,8 @@ func (s setting) outdone(k facts.KubeletFacts) string {
 	return ""
 }
 
-// unsaid are the settings that kubelet does not have already, by its command line or, where that
-// does not speak, by its configuration.
+// unsaid returns the settings that kubelet does not have yet. The command line decides; if it does
+// not have the flag, the configuration files decide.
 func unsaid(settings []setting, k facts.KubeletFacts) (out []setting) {
 	for _, s := range settings {
 		flag := slices.IndexFunc(k.Flags, func(f facts.FlagFact) bool { return f.Name == s.flag.Name })
@@ -190,9 +192,10 @@ func unsaid(settings []setting, k facts.KubeletFacts) (out []setting) {
 	return out
 }
 
-// chosenVariable picks the variable for our flags among those that kubelet's command line expands
-// to words, with none after it that overrules ours: one made for us, kubeadm's for network flags,
-// kubeadm's for the administrator. Any other belongs to somebody and is not taken.
+// chosenVariable returns the variable for our flags. kubelet's command line must expand it to
+// words, and no later flag may overrule ours. It may be the variable made for the agent, kubeadm's
+// variable for network flags, or kubeadm's variable for the administrator. All other variables
+// have another owner.
 func chosenVariable(k facts.KubeletFacts, settings []setting) string {
 	for _, name := range []string{"NETWRIGHT_KUBELET_ARGS", "KUBELET_NETWORK_ARGS", "KUBELET_EXTRA_ARGS"} {
 		if slices.Contains(k.Variables, name) && !slices.ContainsFunc(settings,
@@ -203,7 +206,7 @@ func chosenVariable(k facts.KubeletFacts, settings []setting) string {
 	return ""
 }
 
-// whyNot says why kubelet takes settings neither by a file nor by a variable.
+// whyNot returns why kubelet takes the settings neither from a file nor from a variable.
 func whyNot(k facts.KubeletFacts, settings []setting) string {
 	const none = "its ExecStart has no word $NETWRIGHT_KUBELET_ARGS, $KUBELET_NETWORK_ARGS or $KUBELET_EXTRA_ARGS"
 	if k.Unit == "" {
@@ -231,15 +234,15 @@ func flagLine(settings []setting) string {
 	return strings.Join(words, " ")
 }
 
-// environmentDropIn sets a variable to what others have in it and our flags; quotes are escaped,
-// and in what is ours systemd's specifiers too (systemd.unit(5), systemd.syntax(7)).
+// environmentDropIn sets a variable to the flags of other files followed by our flags. It escapes
+// quotes and, in our flags, systemd's specifiers (systemd.unit(5), systemd.syntax(7)).
 func environmentDropIn(variable, others string, settings []setting) []byte {
 	value := strings.TrimSpace(others + " " + strings.ReplaceAll(flagLine(settings), "%", "%%"))
 	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value)
 	return []byte(header + "[Service]\nEnvironment=\"" + variable + "=" + escaped + "\"\n")
 }
 
-// configDropIn is a part of a KubeletConfiguration.
+// configDropIn returns a partial KubeletConfiguration with the settings.
 // https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/#kubelet-conf-d
 func configDropIn(settings []setting) []byte {
 	var text strings.Builder

@@ -8,21 +8,21 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// kubeletFlag is one kubelet flag that concerns the network.
+// kubeletFlag is a kubelet flag that concerns the network.
 type kubeletFlag struct {
 	Name        string
-	First, Last int    // minor releases of Kubernetes 1; Last 0: still there
-	Docker      bool   // only read where kubelet itself calls the plugins
-	OfKops      bool   // kOps says it by itself, whatever calls the plugins
-	Field       string // of KubeletConfiguration; "": a flag only
-	Number      bool   // what the field takes is a number
-	Path        string // in the documents, under spec.kubelet
-	Source      string // where the range is from
+	First, Last int    // minor releases of Kubernetes 1; Last 0: current releases have it
+	Docker      bool   // kubelet reads it only where it calls the plugins itself
+	OfKops      bool   // kOps always sets it, whoever calls the plugins
+	Field       string // the field of KubeletConfiguration; "": there is only a flag
+	Number      bool   // the field is a number
+	Path        string // the path in the documents, below spec.kubelet
+	Source      string // where First and Last are documented
 
-	// User is what the documents say; "" is nothing.
+	// User returns the value in the documents; "": they have none.
 	User func(config.Kubelet) string
-	// Value is what the network wants where no document speaks; "" is nothing. Nil: only people set
-	// it.
+	// Value returns what the network needs if no document has a value; "": nothing. nil: only
+	// users set the flag.
 	Value func(kubeletWant) string
 }
 
@@ -35,13 +35,14 @@ type kubeletWant struct {
 	maxPods int
 }
 
-// kubeletFlags is every network flag of kubelet with its first and last release. In 1.24 dockershim
-// went, and with it most of them (kubernetes#106907, --non-masquerade-cidr kubernetes#107096).
+// kubeletFlags returns every network flag of kubelet with its first and last release. Kubernetes
+// 1.24 removed dockershim and with it most of these flags (kubernetes#106907,
+// --non-masquerade-cidr kubernetes#107096).
 func kubeletFlags() []kubeletFlag {
 	return []kubeletFlag{
 		{Name: "network-plugin", First: 0, Last: 23, Docker: true, Path: "networkPluginName",
 			Source: "kubernetes#106907",
-			User:   func(k config.Kubelet) string { return "" }, // the network judges it and hands it on
+			User:   func(k config.Kubelet) string { return "" }, // the network checks the user's value and returns it
 			Value:  func(w kubeletWant) string { return w.plugin }},
 		{Name: "network-plugin-dir", First: 0, Last: 8, Docker: true, Path: "networkPluginDir",
 			Source: "kubernetes#53564",
@@ -71,10 +72,10 @@ func kubeletFlags() []kubeletFlag {
 			Value:  func(w kubeletWant) string { return number(w.maxPods) }},
 		{Name: "node-ip", First: 2, Path: "nodeIP",
 			Source: "kubernetes#18541",
-			User:   func(k config.Kubelet) string { return k.NodeIP }}, // an address by now
+			User:   func(k config.Kubelet) string { return k.NodeIP }}, // already resolved to an address
 		{Name: "resolv-conf", First: 0, Field: "resolvConf", Path: "resolvConf",
 			Source: "pkg/kubelet/apis/config, KubeletConfiguration.ResolverConfig",
-			User:   func(k config.Kubelet) string { return k.ResolvConf }}, // a path by now
+			User:   func(k config.Kubelet) string { return k.ResolvConf }}, // already resolved to a path
 		{Name: "reconcile-cidr", First: 2, Last: 5, Docker: true, Path: "reconcileCIDR",
 			Source: "kubernetes#39322",
 			User:   func(k config.Kubelet) string { return boolean(k.ReconcileCIDR) }},
@@ -88,13 +89,14 @@ func kubeletFlags() []kubeletFlag {
 	}
 }
 
-// has tells whether a release of kubelet knows the flag.
+// has reports whether a kubelet release knows the flag.
 func (f kubeletFlag) has(v values.Version) bool {
 	return v.AtLeast(1, f.First) && (f.Last == 0 || !v.AtLeast(1, f.Last+1))
 }
 
-// pluginDir: kubenet looks for its binaries there and nowhere else up to 1.8 (kops#2331); before
-// --cni-conf-dir existed, the CNI plugin read its confs from there (kubernetes#28563).
+// pluginDir returns the value of --network-plugin-dir. Up to 1.8 kubenet looks for its binaries
+// only there (kops#2331). Before --cni-conf-dir existed, the CNI plugin of kubelet read its confs
+// from there (kubernetes#28563).
 func pluginDir(w kubeletWant) string {
 	switch {
 	case w.plugin == "kubenet":
@@ -105,7 +107,8 @@ func pluginDir(w kubeletWant) string {
 	return ""
 }
 
-// nonMasqueradeFlag: only kubenet reads it (kops#13007), and it knows one IPv4 range.
+// nonMasqueradeFlag returns the value of --non-masquerade-cidr. Only kubenet reads it
+// (kops#13007), and it supports one IPv4 range.
 func nonMasqueradeFlag(w kubeletWant) string {
 	if v4 := w.Node.NonMasqueradeCIDR.V4(); w.plugin == "kubenet" && v4.IsValid() {
 		return v4.String()

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// kubeletOfHost is what documents say of kubelet, with what they leave to the host filled in: the
-// address in a range or on a link, and which resolv.conf has servers that pods can ask.
+// kubeletOfHost returns the kubelet section of the documents, with host-dependent values resolved:
+// the node address of a range or link, and the resolv.conf whose name servers pods can reach.
 func (b *builder) kubeletOfHost() (config.Kubelet, error) {
 	k := b.in.Node.Kubelet
 	if k.NodeIP != "" {
@@ -39,7 +39,7 @@ func (b *builder) kubeletOfHost() (config.Kubelet, error) {
 	return k, nil
 }
 
-// validateNodeIPs refuses addresses by which kubelet does not start, or of which it makes nothing
+// validateNodeIPs refuses addresses with which kubelet does not start, or which it ignores
 // (kubernetes#95239, kubernetes#120275).
 func (b *builder) validateNodeIPs(addresses []string) error {
 	if len(addresses) == 1 {
@@ -61,8 +61,9 @@ func (b *builder) validateNodeIPs(addresses []string) error {
 	return nil
 }
 
-// nodeIP is the address that a word of spec.kubelet.nodeIP means on this host; of a link one for
-// each family of the pods. The one by which the node reaches others goes before its others.
+// nodeIP returns the addresses of this host that a value of spec.kubelet.nodeIP selects. The value
+// is an address, a range or a link. A link gives one address for each IP family of the pods. Where
+// several addresses match, the source address of the default route comes first.
 func (b *builder) nodeIP(text string) ([]string, error) {
 	if _, err := netip.ParseAddr(text); err == nil {
 		return []string{text}, nil
@@ -106,7 +107,8 @@ func (b *builder) nodeIP(text string) ([]string, error) {
 	return out, nil
 }
 
-// ofPods tells that an address is the pods' gateway, on their bridge or a link of theirs.
+// ofPods reports whether an address is the pods' gateway: on the bridge of the network, or on a
+// virtual link in a pod CIDR.
 func (b *builder) ofPods(l facts.LinkFact, a netip.Addr) bool {
 	return l.Name == network.BridgeLink || slices.ContainsFunc(b.in.Node.PodCIDR,
 		func(p netip.Prefix) bool { return p.Contains(a) && !l.Physical })

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Units that have to do with the host's network; see [host.Facts.Services].
+// These units manage the host's network; see [host.Facts.Services].
 const (
 	networkd       = "systemd-networkd.service"
 	networkManager = "NetworkManager.service"
@@ -18,9 +18,9 @@ const (
 	guestAgent     = "google-guest-agent.service"
 )
 
-// sharedHost tells the other services of this host what is the network's: for each that is in use
-// here, and for every network that suffers from it, whatever the distribution. Nothing is written
-// for a service that is not there.
+// sharedHost tells other services of this host which links, routes and rules belong to the
+// network. It does so for each service that is in use here, on every distribution. It writes
+// nothing for a service that is not there.
 func (b *builder) sharedHost() error {
 	s := b.net.SharedHost
 	s.Links = slices.Concat(s.Links, network.ProxyLinks(b.view))
@@ -46,16 +46,17 @@ func (b *builder) sharedHost() error {
 	return nil
 }
 
-// addShared adds a file of ours that another service reads when the effect is done.
+// addShared adds a file of ours that another service reads once the effects have run.
 func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
 	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Effects: effects}
 	b.add(tasks.File{Meta: meta, Path: path, Content: []byte(header + content), Mode: 0o644})
 }
 
-// unmanageNetworkd keeps systemd-networkd from the network's links and from routes and rules that
-// it did not make. It takes those for leftovers of its own when it sets a link up anew, and in
-// releases before 252 at its start. Its settings are only read at its start, .network files at a
-// reload. https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
+// unmanageNetworkd keeps systemd-networkd from managing the network's links, and from removing
+// routes and rules that it did not make. networkd treats such routes as leftovers when it
+// configures a link again, and before release 252 also when it starts. It reads its settings only
+// at its start, and .network files at a reload.
+// https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
 func (b *builder) unmanageNetworkd(s network.SharedHost) {
 	version := b.in.Facts.Systemd
 	knows := func(since int) bool { return version == 0 || version >= since }
@@ -87,8 +88,8 @@ func (b *builder) unmanageNetworkd(s network.SharedHost) {
 	}
 }
 
-// linkFile keeps udev from choosing addresses; all else is as in systemd's 99-default.link, whose
-// place it takes for these links.
+// linkFile keeps udev from choosing MAC addresses for the links. Everything else is as in
+// systemd's 99-default.link, which this file replaces for these links.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.link.html (MACAddressPolicy)
 func linkFile(links []string) string {
 	return "[Match]\nOriginalName=" + strings.Join(links, " ") +
@@ -96,13 +97,15 @@ func linkFile(links []string) string {
 		"path\nMACAddressPolicy=none\n"
 }
 
-// managerFile is read after people's files: what is appended to the list of one is lost where a
-// later one begins a list anew. NetworkManager lets go of links that it has when they get into that
-// list, and a list may have exceptions that ours cannot know of; links that come later are matched
-// by the section as well. https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
+// managerFile sorts after the administrator's files: an entry that is appended to a list is lost
+// if a later file starts that list anew. NetworkManager releases a managed link as soon as the
+// link gets into the list of unmanaged devices. That list may have exceptions that we do not know,
+// so a device section matches links that appear later.
+// https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
 const managerFile = "/etc/NetworkManager/conf.d/zz-netwright.conf"
 
-// nmUnmanaged is a section of NetworkManager's settings, of a name that nobody else has.
+// nmUnmanaged returns a device section of NetworkManager's settings with a name that no other
+// program uses.
 func nmUnmanaged(name, devices string) string {
 	return "[device-" + name + "]\nmatch-device=" + devices + "\nmanaged=0\n"
 }
@@ -111,8 +114,8 @@ func interfaceNames(patterns []string) string {
 	return "interface-name:" + strings.Join(patterns, ";interface-name:")
 }
 
-// aliasesLeft keeps Google's guest agent from taking alias addresses for the node's own. The node's
-// owner has a file that wins.
+// aliasesLeft keeps Google's guest agent from adding alias IP ranges to the node's own addresses.
+// The administrator can overrule it by a file that wins over ours.
 func (b *builder) aliasesLeft() {
 	switch said := b.in.Facts.GuestAliases; {
 	case said == nil:

@@ -5,5 +5,5 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// nodeDefault is the Meta of what every node gets.
+// nodeDefault returns the Meta of a task that every node gets.
 func nodeDefault(why string) tasks.Meta { return tasks.Meta{From: document.NodeDefault, Why: why} }

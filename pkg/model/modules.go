@@ -9,13 +9,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// modulesFile makes systemd-modules-load.service load the modules at boot, before
-// systemd-sysctl.service sets keys that only exist with them.
+// modulesFile makes systemd-modules-load.service load the modules at boot. That happens before
+// systemd-sysctl.service sets keys that exist only with these modules.
 const modulesFile = "/etc/modules-load.d/netwright.conf"
 
-// nodeModules are wanted on every node. Upstream: kOps loads br_netfilter everywhere
-// (upup/pkg/fi/nodeup/command.go), containerd's unit overlay; kube-proxy needs nf_conntrack and
-// sets its size.
+// nodeModules returns the modules of every node. kOps loads br_netfilter everywhere
+// (upup/pkg/fi/nodeup/command.go), containerd's unit loads overlay, and kube-proxy needs
+// nf_conntrack to set its size.
 func nodeModules() []network.Module {
 	return []network.Module{
 		{Name: "overlay", Why: "containerd's snapshots", Optional: true},
@@ -23,10 +23,10 @@ func nodeModules() []network.Module {
 	}
 }
 
-// modules loads each module now, and names them in one file for the next boot. A module that this
-// kernel does not have stays out of the file: systemd-modules-load.service would fail at every
-// boot. So does an optional one that the host is not asked for, as a declared network may have: the
-// agent loads it at each start.
+// modules loads each module now and lists all of them in one file for the next boot. The file
+// leaves out a module that this kernel does not have, because systemd-modules-load.service would
+// fail at every boot. It also leaves out an optional module of which the facts know nothing, as a
+// declared network may have: the agent loads that one at each start.
 func (b *builder) modules() error {
 	var text strings.Builder
 	text.WriteString(header)
@@ -39,7 +39,7 @@ func (b *builder) modules() error {
 		switch k := &b.in.Facts.Kernel; {
 		case !k.Modules || atBoot(k, m):
 			text.WriteString(m.Name + "\n")
-		case k.Release == "" && !m.Optional: // an image: no task can look
+		case k.Release == "" && !m.Optional: // an image: no task can look at the kernel
 			b.note(network.Warning, meta.From,
 				"no kernel of this image has module %s (%s): add the package that has it", m.Name, m.Why)
 		}
@@ -58,8 +58,8 @@ func (b *builder) modules() error {
 	return nil
 }
 
-// atBoot says that a kernel is to load a module at its boot: it has it, as far as it was asked, or
-// must.
+// atBoot reports whether the next boot should load a module: the kernel is not known to lack it,
+// and the module is required or is one that the facts look for.
 func atBoot(k *facts.KernelFacts, m network.Module) bool {
 	name := moduleFact(m.Name)
 	return k.ModuleStates[name] != kernel.ModuleMissing && (!m.Optional || facts.KnowsModule(name))

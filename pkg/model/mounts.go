@@ -2,8 +2,9 @@ package model
 
 import "github.com/netwright/netwright/pkg/tasks"
 
-// mounts are the file systems that the network's pods expect. One that is mounted already stays as
-// it is; that is for the kind to see, for the facts would change by our own doing.
+// mounts adds the file systems that the network's pods expect. A file system that is mounted
+// already stays as it is. The mount task checks that, not the facts, because our own mount would
+// change the facts.
 func (b *builder) mounts() error {
 	for _, m := range b.net.Mounts {
 		if m.Applies(b.view) {

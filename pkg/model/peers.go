@@ -2,8 +2,9 @@ package model
 
 import "github.com/netwright/netwright/pkg/model/network"
 
-// peers notes other agents that live on the host: their files are theirs, ours have names of our
-// own, and where both set the same thing people must choose.
+// peers adds a note about each other agent that manages this node (nodeup, nodeadm, kubeadm). Its
+// files stay as they are, and ours have their own names. Where both set the same thing, the
+// administrator must decide.
 func (b *builder) peers() {
 	for _, p := range b.in.Facts.Peers {
 		text, known := map[string]string{

@@ -5,21 +5,21 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// pluginRelease is a release of the reference plugins that we know by hash.
+// pluginRelease is a release of the reference plugins whose hashes are known.
 type pluginRelease struct {
-	Since   values.Version // first Kubernetes release that gets it
+	Since   values.Version // the first Kubernetes release that gets it
 	Version string
 	SHA256  map[string]string // by GOARCH
 }
 
-// pluginBase is where the releases are.
+// pluginBase is the URL below which upstream publishes the releases.
 const pluginBase = "https://github.com/containernetworking/plugins/releases/download/"
 
-// pluginReleases is which release a Kubernetes version gets when no document names one: kOps'
-// choice, newest first. Hashes from 0.9.1 on:
+// pluginReleases lists which release a Kubernetes version gets if no document names one, newest
+// first. It is the choice of kOps. Hashes from 0.9.1 on:
 // https://github.com/kubernetes/kops/tree/268927e26409f861634e18f3632c9dd483c350cf/pkg/assets/assetdata
 // (cni-*.yaml); 0.8.7: https://github.com/kubernetes/kubernetes/blob/v1.20.0/build/workspace.bzl.
-// Of older releases upstream published SHA-1 only.
+// For older releases upstream published only SHA-1.
 func pluginReleases() []pluginRelease {
 	return []pluginRelease{
 		{kubernetes(36), "v1.9.1", map[string]string{
@@ -57,7 +57,7 @@ func pluginReleases() []pluginRelease {
 
 func kubernetes(minor int) values.Version { return values.Version{Major: 1, Minor: minor} }
 
-// lyftRelease is what kOps gave every Kubernetes from 1.15 on.
+// lyftRelease returns the release that kOps gave every Kubernetes version from 1.15 on.
 // https://github.com/kubernetes/kops/blob/v1.18.0/upup/pkg/fi/cloudup/networking.go
 func lyftRelease() pluginRelease {
 	return pluginRelease{kubernetes(15), "v0.6.0", map[string]string{
@@ -73,7 +73,8 @@ func (r pluginRelease) url(name, arch string) string {
 	return pluginBase + r.Version + "/cni-plugins-linux-" + arch + "-" + r.Version + ".tgz"
 }
 
-// releaseFor finds what a Kubernetes version gets of an asset; nil when we know none.
+// releaseFor returns the release of an asset for a Kubernetes version, or nil if the table has
+// none.
 func releaseFor(name string, v values.Version) *pluginRelease {
 	var known []pluginRelease
 	switch name {

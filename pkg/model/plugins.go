@@ -18,8 +18,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// plugins installs the members that the network names of each asset that it names: an archive a
-// time, nothing else of it.
+// plugins installs the members that the network names of each asset that it names. It adds one
+// archive task for each asset.
 func (b *builder) plugins() error {
 	wanted := map[string]want{}
 	var names []string
@@ -60,9 +60,9 @@ func (b *builder) plugins() error {
 // want is what the network asks of one asset.
 type want struct {
 	members   []string
-	otherwise []string // if the document lists none
+	otherwise []string // the members if the document lists none
 	minimum   string
-	published string // who has it, in words; "" if nobody says
+	published string // names the publisher of the asset for messages; "": unknown
 }
 
 func published(p network.Plugin) string {
@@ -107,8 +107,8 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 		Dir: b.view.BinDir, Members: members, Mode: 0o755, Owner: "root:root", Fetch: b.in.Assets}, nil
 }
 
-// asset finds what the documents name, else what the built-in table has for this Kubernetes
-// version.
+// asset returns the asset of the documents or, if they name none, the one of the built-in table
+// for this Kubernetes version.
 func (b *builder) asset(name, published string) (extras.Asset, error) {
 	for _, a := range b.in.Node.Assets {
 		if a.Name == name {
@@ -129,8 +129,8 @@ func (b *builder) asset(name, published string) (extras.Asset, error) {
 	return out, nil
 }
 
-// memberNames are the members to install: those that the document lists, which must hold all that
-// the network names, else those.
+// memberNames returns the members to install: the document's list, which must contain all that the
+// network names, or else the network's own list.
 func memberNames(asset extras.Asset, w want) ([]string, error) {
 	members := slices.Concat(w.members, w.otherwise)
 	if len(asset.Members) > 0 {
@@ -146,15 +146,17 @@ func memberNames(asset extras.Asset, w want) ([]string, error) {
 	return slices.Compact(members), nil
 }
 
-// older compares versions like v0.9.1. One that cannot be read (a build of one's own) is not older.
+// older compares versions such as v0.9.1. A version that cannot be parsed (a custom build) is not
+// older.
 func older(version, minimum string) bool {
 	v, err := values.ParseVersion(version)
 	least, err2 := values.ParseVersion(minimum)
 	return err == nil && err2 == nil && v.Before(least)
 }
 
-// Mirrored puts the mirror in the place of scheme and host. What lies in the store, on a disk, or
-// at the mirror already, stays. A mirror in the store has files by their paths, without queries.
+// Mirrored replaces scheme and host of an asset's URL by the mirror. It does not change the URL of
+// a file that is in the store, on a disk or at the mirror already. A mirror in the store has files
+// by their paths, without queries.
 func Mirrored(raw, mirror string) string {
 	u, err := url.Parse(raw)
 	if err != nil || mirror == "" || strings.HasPrefix(raw, strings.TrimSuffix(mirror, "/")+"/") ||
@@ -168,7 +170,7 @@ func Mirrored(raw, mirror string) string {
 	return out
 }
 
-// pluginKeys are the keys of the archive's members.
+// pluginKeys returns the keys of the archive's members.
 func pluginKeys(a tasks.Archive) []graph.Key {
 	out := make([]graph.Key, len(a.Members))
 	for i, m := range a.Members {

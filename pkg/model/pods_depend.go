@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// PodsDependOn says that pods of a network have none, or not all of it, while a task is not right:
-// what packets of theirs need by its kind, the sysctls and modules that the network requires, its
-// programs and its conf.
+// PodsDependOn reports whether pods of a network lose all or part of their connectivity while a
+// task is not right. This holds for kinds that pods' packets need, for the sysctls and modules
+// that the network requires, and for its plugins and its conf.
 func PodsDependOn(net network.Network, t tasks.Task) bool {
 	switch t := t.(type) {
 	case tasks.Sysctl:

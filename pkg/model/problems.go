@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// problems notes what of the host is there and could not be read: the plan was made as if it were
-// not there.
+// problems adds a note for each part of the host that exists and could not be read. The plan was
+// made as if that part did not exist.
 func (b *builder) problems() {
 	for _, p := range b.in.Facts.Problems {
 		b.note(network.Warning, "", "planned without what could not be learnt of this host: %s", p)
@@ -16,8 +16,8 @@ func (b *builder) problems() {
 	b.address()
 }
 
-// address notes an address that the node's document gives to the others, and that the node has not:
-// they route its pods there.
+// address warns if this host does not have the address that the node's document announces. The
+// other nodes route packets for its pods to that address.
 func (b *builder) address() {
 	var has []netip.Addr
 	for _, l := range b.in.Facts.Links {
@@ -26,7 +26,7 @@ func (b *builder) address() {
 		}
 	}
 	if b.in.Facts.Kernel.Release == "" || !slices.ContainsFunc(has, netip.Addr.IsGlobalUnicast) {
-		return // an image, or nothing came up yet
+		return // an image, or no link is up yet
 	}
 	for _, address := range b.in.Node.Address {
 		if !slices.Contains(has, address) {

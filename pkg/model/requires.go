@@ -15,9 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// requires refuses a host that cannot carry the network, before anything is touched. What of the
-// host is not known (an image, a container's modules, a cloud without a mark) is not held against
-// it.
+// requires refuses a host that cannot run the network, before anything is changed. Facts that are
+// unknown (of an image, of modules inside a container, of an unrecognized cloud) are no reason to
+// refuse.
 func (b *builder) requires() error {
 	var errs []error
 	for _, r := range append([]network.Requires{b.net.Requires}, b.net.Requires.Variants...) {
@@ -29,7 +29,7 @@ func (b *builder) requires() error {
 	return errors.Join(append(errs, b.hasModules())...)
 }
 
-// refuse says that this host cannot carry the network.
+// refuse returns the error that this host cannot run the network.
 func (b *builder) refuse(format string, args ...any) error {
 	return fmt.Errorf("use %s (%s): %w", b.net.Name, b.view.NetworkOrigin(), fmt.Errorf(format, args...))
 }
@@ -90,19 +90,20 @@ func (b *builder) hasHugepages(r network.Requires) error {
 	return nil
 }
 
-// defaultHugepage is the size that vm.nr_hugepages counts, on amd64 and on arm64 with pages of 4
-// KiB.
+// defaultHugepage is the page size that vm.nr_hugepages counts, on amd64 and on arm64 with pages
+// of 4 KiB.
 const defaultHugepage = "2M"
 
-// setsHugepages tells that the tasks themselves will set pages of a size aside.
+// setsHugepages reports whether the tasks themselves will reserve huge pages of a size.
 func (b *builder) setsHugepages(size string) bool {
 	keys, err := b.decide()
 	return err == nil && size == defaultHugepage &&
 		slices.ContainsFunc(keys, func(k sysctl) bool { return k.Key == "vm.nr_hugepages" && k.Value != "0" })
 }
 
-// hasModules refuses a kernel that has a needed module neither built in nor as a file. Where
-// modules are somebody else's, or there is only an image, it cannot be told.
+// hasModules refuses a kernel that has a needed module neither built in nor as a file. It refuses
+// nothing where another system manages the modules, or for an image, because the answer is unknown
+// there.
 func (b *builder) hasModules() error {
 	k := b.in.Facts.Kernel
 	if !k.Modules || k.Release == "" {
@@ -120,13 +121,13 @@ func (b *builder) hasModules() error {
 	return errors.Join(errs...)
 }
 
-// moduleFact is a module's name among the facts: with underscores.
+// moduleFact returns a module's name as the facts have it: with underscores.
 func moduleFact(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// variant is what of the network asks for it.
+// variant names the part of the network that has the requirement.
 func variant(r network.Requires) string { return cmp.Or(r.When, "it") }
 
-// linuxVersion reads what `uname -r` says: 6.1.0-18-amd64, 4.18.0-553.el8_10.x86_64,
+// linuxVersion parses the output of `uname -r`: 6.1.0-18-amd64, 4.18.0-553.el8_10.x86_64,
 // 5.10.16.3-microsoft.
 func linuxVersion(release string) (values.Version, bool) {
 	end := strings.IndexFunc(release, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })

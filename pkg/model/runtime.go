@@ -14,24 +14,25 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Names of the runtimes' units, and where our drop-in for CRI-O is.
+// These are the units of the runtimes and our drop-in for CRI-O.
 const (
 	containerdUnit = "containerd.service"
 	crioUnit       = "crio.service"
 	crioDropInDir  = "/etc/crio/crio.conf.d"
 )
 
-// runtimeSetting is one CNI setting of the runtime.
+// runtimeSetting is one CNI setting of the container runtime.
 type runtimeSetting struct {
-	key    string // containerd's name
-	crio   string // CRI-O's name; "": it has none
-	value  any    // string or []string
+	key    string // the key in containerd's configuration
+	crio   string // the key in CRI-O's configuration; "": CRI-O has none
+	value  any    // a string or a []string
 	origin string
 }
 
-// runtime tells the runtime what a document asks of it. Where no document speaks its own settings
-// are followed (see view), so on most nodes there is nothing to tell. What is asked is told
-// although the runtime does it already: it may do it because we told it, and to stop would undo it.
+// runtime sets the CNI settings of the runtime that a document asks for. Where no document has a
+// value, the agent follows the runtime's own settings (see view), so most nodes need no change. A
+// wanted value is written although the runtime has it already: the runtime may have it only
+// because an earlier pass wrote it, and removing that file would undo it.
 func (b *builder) runtime() error {
 	settings := b.runtimeSettings()
 	if len(settings) == 0 || b.view.DockerKubelet() {
@@ -72,7 +73,7 @@ func (b *builder) runtimeSettings() []runtimeSetting {
 	return out
 }
 
-// binDirSetting puts a directory before those that the runtime has.
+// binDirSetting puts a directory before the plugin directories of the runtime.
 func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 	if !listsBinDirs(rt) {
 		return runtimeSetting{"bin_dir", "", dir, origin}
@@ -82,9 +83,10 @@ func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 	return runtimeSetting{"bin_dirs", "plugin_dirs", dirs, origin}
 }
 
-// listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd
-// from 2.1 on. containerd serves no CRI where it finds bin_dir beside bin_dirs, so the key that its
-// files have already is kept; 2.4 passes bin_dir over, but in files of 1.x, which it migrates.
+// listsBinDirs reports whether the runtime takes several plugin directories: CRI-O does, and
+// containerd from 2.1 on. containerd disables its CRI service if it finds bin_dir beside bin_dirs,
+// so the key that its files already have is kept. containerd 2.4 ignores bin_dir, except in files
+// of version 1.x, which it migrates.
 // https://github.com/containerd/containerd/blob/main/docs/cri/config.md
 // https://github.com/containerd/containerd/blob/v2.4.2/plugins/cri/runtime/plugin.go
 // (migrateConfig)
@@ -101,10 +103,10 @@ func listsBinDirs(rt host.RuntimeFacts) bool {
 	return rt.ConfigVersion >= 4 || release.AtLeast(2, 1)
 }
 
-// containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys
-// in its own file, with every other byte kept. Only what the file itself imports counts:
-// `containerd config dump` shows /etc/containerd/conf.d/*.toml (2.2) although nothing is read from
-// there.
+// containerd writes a file of ours where containerd's imports merge (2.x with an imports pattern).
+// Otherwise it edits keys in containerd's own file and keeps every other byte. Only the imports of
+// the file itself count: `containerd config dump` shows /etc/containerd/conf.d/*.toml (2.2)
+// although containerd reads nothing from there.
 func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) error {
 	table := []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	switch {
@@ -114,7 +116,7 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s passes over the CNI settings of "+
 			"such a file: write it anew with `containerd config migrate`",
 			settingsText(settings), rt.ConfigFile, rt.Version)
-	case rt.ConfigVersion == 1: // a file without a version: the long names mean nothing in it
+	case rt.ConfigVersion == 1: // a file without a version: containerd ignores the long names in it
 		table[1] = "cri"
 	}
 	if dir := importDir(rt); dir != "" {
@@ -126,13 +128,14 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 			Mode: 0o644,
 			Content: []byte(fmt.Sprintf("%sversion = %d\n\n[plugins.'%s'.cni]\n%s", header, rt.ConfigVersion, table[1],
 				tomlLines(settings, false)))})
-		// with another version than the file's, one of the two would not be migrated, or not be
-		// read (containerd#12891)
+		// If our file and containerd's own had different versions, containerd would not migrate or
+		// not read one of them (containerd#12891).
 		return nil
 	}
 	main := cmp.Or(rt.ConfigFile, b.in.Node.Containerd.ConfigPath)
 	for _, s := range settings {
-		// what another file sets again, or in 1.x has the section of, counts only there
+		// If another file sets the key again, or in 1.x has its section, only the value in that
+		// file counts.
 		files := []string{cmp.Or(rt.SetBy[s.key], main)}
 		if files[0] != main && slices.ContainsFunc(rt.Imports, importedFromRoot) {
 			files = append(files, main)
@@ -146,17 +149,18 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 	return nil
 }
 
-// importedFromRoot tells that containerd 1.6.20 and 1.7.0 look for a pattern below /, where systemd
-// starts them. Later releases take it from the directory of the file that imports.
+// importedFromRoot reports whether containerd 1.6.20 and 1.7.0 look for an import pattern below /,
+// the directory in which systemd starts them. Later releases resolve it from the directory of the
+// importing file.
 func importedFromRoot(pattern string) bool {
 	return !path.IsAbs(pattern) && strings.Contains(pattern, "*")
 }
 
-// noteOverruled says that somebody has the last word on a setting of our drop-in: whoever is not
-// known to come before it, such as the runtime's command line.
+// noteOverruled warns if something may overrule a setting of our drop-in: everything that is not
+// known to be read before it, such as the runtime's command line.
 func (b *builder) noteOverruled(rt host.RuntimeFacts, own, key string, value any) {
 	is := map[string]any{"conf_dir": rt.ConfDir, "network_dir": rt.ConfDir, "conf_template": rt.ConfTemplate}[key]
-	if is == nil { // a directory of plugins, or several
+	if is == nil { // one plugin directory, or several
 		is = rt.BinDirs
 		if _, one := value.(string); one {
 			value = []string{value.(string)}
@@ -169,8 +173,8 @@ func (b *builder) noteOverruled(rt host.RuntimeFacts, own, key string, value any
 	}
 }
 
-// comesBefore tells that a runtime reads a file before another: it stands before it in the same
-// directory, or an earlier pattern of its imports has it.
+// comesBefore reports whether a runtime reads one file before another. That holds if the file
+// sorts first in the same directory, or if an earlier pattern of the imports matches it.
 func comesBefore(rt host.RuntimeFacts, file, other string) bool {
 	if strings.HasPrefix(file, path.Dir(other)+"/") {
 		return file < other
@@ -189,9 +193,9 @@ func comesBefore(rt host.RuntimeFacts, file, other string) bool {
 	return false
 }
 
-// release is the runtime's, zero where it is not known: it said none, or is not running.
+// release returns the runtime's version. It is zero if the runtime is not running or reports none.
 func release(rt host.RuntimeFacts) values.Version {
-	upstream, _, _ := strings.Cut(rt.Version, "~") // Debian's 2.1.4~ds2
+	upstream, _, _ := strings.Cut(rt.Version, "~") // the version of Debian's package is 2.1.4~ds2
 	v, err := values.ParseVersion(upstream)
 	if err != nil {
 		return values.Version{}
@@ -199,8 +203,8 @@ func release(rt host.RuntimeFacts) values.Version {
 	return v
 }
 
-// importDir is where a file of ours is imported from: only where imported files merge key by key
-// (containerd 2.x; 1.x replaces whole sections).
+// importDir returns the directory from which containerd imports a file of ours. It returns ""
+// unless imported files merge key by key (containerd 2.x); 1.x replaces whole sections.
 func importDir(rt host.RuntimeFacts) string {
 	if rt.ConfigVersion < 3 {
 		return ""
@@ -213,7 +217,8 @@ func importDir(rt host.RuntimeFacts) string {
 	return ""
 }
 
-// crio reads every file in its drop-in directory and merges them key by key (crio.conf.d(5)).
+// crio adds our drop-in. CRI-O reads every file in its drop-in directory and merges them key by
+// key (crio.conf.d(5)).
 func (b *builder) crio(rt host.RuntimeFacts, settings []runtimeSetting) {
 	own := path.Join(cmp.Or(rt.DropInDir, crioDropInDir), facts.OwnDropIn)
 	for _, s := range settings {
@@ -225,7 +230,7 @@ func (b *builder) crio(rt host.RuntimeFacts, settings []runtimeSetting) {
 
 func (b *builder) runtimeMeta(s runtimeSetting, unit string) tasks.Meta {
 	m := tasks.Meta{From: s.origin, Why: "the runtime's CNI settings"}
-	// the runtime makes a missing one with its own mode
+	// Without this CRI-O would create a missing directory with its own mode.
 	m.Requires = append(m.Requires, tasks.FileKey(b.view.ConfDir), tasks.FileKey(b.view.BinDir))
 	if b.built.ConfTemplate != "" {
 		m.Requires = append(m.Requires, tasks.FileKey(b.built.ConfTemplate))

@@ -6,9 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// sourceDest turns EC2's source/destination check off, where a document wants the agent to. Kubelet
-// does not wait for it: an API in the cloud that is away is no reason to keep a node from its
-// cluster.
+// sourceDest turns off EC2's source/destination check if a document wants that. kubelet does not
+// wait for it: a cloud API that does not answer must not keep a node out of its cluster.
 func (b *builder) sourceDest() error {
 	const at = "spec.aws.sourceDestCheck"
 	if b.in.Node.AWS.SourceDestCheck == config.DisableCheck {

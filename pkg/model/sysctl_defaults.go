@@ -5,9 +5,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// nodeSysctls are what every node gets unless a document says otherwise. Values and reasons: kOps
-// nodeup/pkg/model/sysctls.go; each links the issue that it came from where there is one. A kernel
-// without such a key is fine.
+// nodeSysctls returns the sysctls of every node, unless a document sets other values. The values
+// are those of kOps (nodeup/pkg/model/sysctls.go); Why links the issue behind a value where there
+// is one. A kernel without such a key is fine.
 func nodeSysctls(in network.Input) []network.Sysctl {
 	out := []network.Sysctl{
 		{Key: "vm.max_map_count", Value: "1048576", Why: "Elasticsearch and others map many files (kops#1340)"},
@@ -30,7 +30,7 @@ func nodeSysctls(in network.Input) []network.Sysctl {
 		{Key: "kernel.panic", Value: "10", Why: "kubelet expects it (protectKernelDefaults)"},
 		{Key: "kernel.panic_on_oops", Value: "1", Why: "kubelet expects it (protectKernelDefaults)"},
 	}
-	if !in.Node.KubernetesVersion.AtLeast(1, 36) { // kOps dropped it: kernels from 5.11 on choose more by themselves
+	if !in.Node.KubernetesVersion.AtLeast(1, 36) { // kOps dropped it: kernels from 5.11 on choose a higher value by themselves
 		out = append(out, network.Sysctl{Key: "fs.inotify.max_user_watches", Value: "524288",
 			Why: "every pod watches files as root"})
 	}

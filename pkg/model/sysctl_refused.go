@@ -11,16 +11,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// fewestSourcePorts must be left to the node's own connections: to the store that brings a
-// correction, the API server, DNS.
+// fewestSourcePorts is the number of source ports that the node itself needs for connections to
+// the store (to fetch a correction), the API server and DNS.
 const fewestSourcePorts = 1024
 
-// withoutHarm refuses values that take the node off the network in a way that no probe sees in
-// time, and drops our own default where it would.
+// withoutHarm refuses values that would cut the node off in a way that no probe notices in time.
+// It drops our own default if that default would do so.
 func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	for _, k := range keys {
-		// 8: no address is answered for. The cut comes when the neighbours forget this node:
-		// https://docs.kernel.org/networking/ip-sysctl.html
+		// With 8 the kernel answers no ARP request. The node is cut off later, when its neighbours
+		// have forgotten its address: https://docs.kernel.org/networking/ip-sysctl.html
 		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") &&
 			kernel.SameSysctl(k.Key, k.Value, "8") {
 			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose "+
@@ -47,12 +47,12 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 		kernel.SourcePortRange)
 }
 
-// find is the index of a key, -1 where nobody sets it.
+// find returns the index of a key, or -1 if nothing sets it.
 func find(keys []sysctl, key string) int {
 	return slices.IndexFunc(keys, func(k sysctl) bool { return tasks.SysctlKey(k.Key) == tasks.SysctlKey(key) })
 }
 
-// value is that of the key at an index of find's.
+// value returns the value at an index that find returned, or "" for -1.
 func value(keys []sysctl, i int) string {
 	if i < 0 {
 		return ""

@@ -14,27 +14,27 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// sysctlFile keeps the values over a reboot.
+// sysctlFile keeps the values across a reboot.
 const sysctlFile = "/etc/sysctl.d/" + facts.OwnSysctlFile
 
-// The keys whose order matters: writing a forwarding switch makes the kernel reset other keys of
-// its family.
+// The order of these keys matters: when a forwarding switch is written, the kernel resets other
+// keys of its family.
 const (
 	keyIPv4Forward = "net.ipv4.ip_forward"
 	keyIPv6Forward = "net.ipv6.conf.all.forwarding"
 )
 
-// sysctl is one key while it is decided who has the say.
+// sysctl is one key while decide chooses its value.
 type sysctl struct {
 	network.Sysctl
 	origin    string
 	overrides string
-	refused   string // why no node sets it to what the documents say; Value is what it has without them
+	refused   string // why no node may have the value of the documents; Value is then the value without them
 }
 
-// sysctls decides each key's value, by precedence: required by the network, the user, the network's
-// default, the node's default. Each is a task for the running kernel; one file, in the same order,
-// keeps them over a reboot.
+// sysctls decides the value of each key. The precedence is: required by the network, the user's
+// documents, the network's default, the node's default. It adds one task for each key in the
+// running kernel, and one file that keeps all keys across a reboot in the same order.
 func (b *builder) sysctls() error {
 	keys, err := b.decide()
 	if err != nil {
@@ -47,11 +47,11 @@ func (b *builder) sysctls() error {
 	var text strings.Builder
 	text.WriteString(header)
 	for _, k := range keys {
-		if k.Value == "" { // nothing keeps it over a reboot either
+		if k.Value == "" { // the file does not keep it across a reboot either
 			b.add(tasks.Sysctl{Meta: tasks.Meta{From: k.origin, Why: k.Why, Refused: k.refused}, Key: k.Key})
 			continue
 		}
-		if strings.Contains(k.Key, "*") { // of links to come: systemd-sysctl sets it when udev tells of one
+		if strings.Contains(k.Key, "*") { // for links that appear later: systemd-sysctl sets it when udev reports one
 			fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
 			continue
 		}
@@ -59,7 +59,7 @@ func (b *builder) sysctls() error {
 			Refused: k.refused}
 		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: k.Optional})
 		if k.Optional {
-			text.WriteString("-") // systemd-sysctl: no error when the key is missing
+			text.WriteString("-") // systemd-sysctl then ignores a missing key
 		}
 		fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
 	}
@@ -69,8 +69,8 @@ func (b *builder) sysctls() error {
 	return nil
 }
 
-// lateSysctls names who wins over us at boot: what we write then is right only from our first pass
-// on.
+// lateSysctls warns about files that overrule ours at boot. Until our first pass the node then has
+// the values of those files.
 func (b *builder) lateSysctls(keys []sysctl) {
 	for _, late := range b.in.Facts.LateSysctls {
 		i := find(keys, late.Key)
@@ -87,7 +87,8 @@ func (b *builder) lateSysctls(keys []sysctl) {
 	}
 }
 
-// decide merges the four sources into one entry a key, in their order of first appearance.
+// decide merges the four sources into one entry for each key, in the order in which keys first
+// appear.
 func (b *builder) decide() ([]sysctl, error) {
 	var out []sysctl
 	index := map[graph.Key]int{}
@@ -147,11 +148,12 @@ func (b *builder) networkSysctls() []network.Sysctl {
 		func(s network.Sysctl) bool { return !s.Applies(b.view) || b.leftToOthers(s.Key) })
 }
 
-// routerAdvertisements keeps the default route of a node that has it from router advertisements: a
-// forwarding host ignores them unless accept_ra is 2. IPv6 may come in by another link than IPv4,
-// and an advertisement later than we look: so this is for every link on which the kernel takes them
-// now. Where it takes none it stays so: somebody told it to, or networkd or NetworkManager take
-// them. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
+// routerAdvertisements keeps a default route that the node got from IPv6 router advertisements. A
+// host that forwards ignores advertisements unless accept_ra is 2. IPv6 may use another link than
+// IPv4, and an advertisement may arrive later, so this covers every link on which the kernel
+// accepts advertisements now. Where the kernel accepts none, nothing changes: the administrator
+// disabled them, or networkd or NetworkManager handle them.
+// https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
 func (b *builder) routerAdvertisements() []network.Sysctl {
 	forwards := slices.ContainsFunc(b.in.Node.SysctlParameters, func(s extras.Sysctl) bool {
 		return strings.HasPrefix(s.Key, "net.ipv6.conf.") && strings.HasSuffix(s.Key, ".forwarding") && s.Value != "0"
@@ -171,8 +173,8 @@ func acceptRA(link string) string {
 	return "net.ipv6.conf." + strings.ReplaceAll(link, ".", "/") + ".accept_ra"
 }
 
-// rank sorts: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the rest as it
-// came.
+// rank orders the keys: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the
+// others in their given order.
 func rank(key string) int {
 	switch {
 	case key == keyIPv4Forward:
@@ -185,9 +187,9 @@ func rank(key string) int {
 	return 3
 }
 
-// before lists what must be right before a key is written and the task cannot know: IPv6 forwarding
-// comes after each accept_ra, or a node loses its default route in between. The rest of the order
-// is the kind's own ([tasks.NeedsOf]).
+// before lists the keys that must be right before a key is written and that the task itself cannot
+// know. IPv6 forwarding comes after each accept_ra; otherwise a node loses its default route in
+// between. The kind knows the rest of the order ([tasks.NeedsOf]).
 func before(key string, all []sysctl) []graph.Key {
 	if key != keyIPv6Forward {
 		return nil

@@ -12,7 +12,7 @@ import (
 // userFiles installs the fileAssets of the documents.
 func (b *builder) userFiles() error {
 	var last document.Origin
-	var from string // last, written out: ten thousand files may have one origin
+	var from string // the last origin as text: ten thousand files may share one origin
 	b.tasks = slices.Grow(b.tasks, len(b.in.Node.FileAssets)+64)
 	for i := range b.in.Node.FileAssets {
 		f := &b.in.Node.FileAssets[i]
@@ -24,7 +24,8 @@ func (b *builder) userFiles() error {
 			why += " " + f.Name
 		}
 		meta := tasks.Meta{From: from, Why: why, Secret: f.Secret, Refused: f.Refused}
-		// Now, under a checkpoint, and not at the next boot, when nobody probes.
+		// The effect runs now, under a checkpoint, and not at the next boot, when nothing probes
+		// the node.
 		switch {
 		case strings.HasPrefix(f.Path, "/etc/systemd/network/"):
 			meta.Effects = []graph.Key{tasks.Reload(networkd)}
@@ -37,14 +38,14 @@ func (b *builder) userFiles() error {
 	return nil
 }
 
-// Why a task is there that documents ask for by themselves, and not for a network's sake.
+// These are the reasons of tasks that the documents ask for directly, not the network.
 const (
 	whyFiles   = "fileAssets"
 	whyHooks   = "hooks"
 	whySysctls = "sysctlParameters"
 )
 
-// Asked says that documents ask for a task by themselves: a file, a hook, a sysctl.
+// Asked reports whether the documents ask for a task directly: a file, a hook or a sysctl.
 func Asked(m tasks.Meta) bool {
 	return m.Why == whyHooks || m.Why == whySysctls || m.Why == whyFiles || strings.HasPrefix(m.Why, whyFiles+" ")
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// userHooks installs the hooks of the documents: units that people want on the node. One without a
-// manifest names a unit that is already there; one that is disabled is stopped. No task waits for a
-// hook: it may be ordered after us. That it came up is looked at when all else is done, and kubelet
-// is held back only for one that says of itself that it comes before kubelet.
+// userHooks installs the hooks of the documents, which are units that users want on the node. A
+// hook without a manifest names an existing unit. A hook that is disabled is stopped. No task
+// waits for a hook, because a hook may be ordered after the agent. A pass checks at its end that a
+// hook has started. kubelet waits only for a hook whose unit is ordered before kubelet.
 func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
 		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks, Refused: h.Refused}
@@ -37,8 +37,8 @@ func (b *builder) userHooks() error {
 		}
 		unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
 		unit.Requires = b.readBy(h.Name, unit.Content)
-		unit.Effects = append(unit.Effects, tasks.Restart(h.Name)) // what runs from the old text
-		// Environment= may hold what nobody should read in a plan
+		unit.Effects = append(unit.Effects, tasks.Restart(h.Name)) // a running process still has the old text
+		// Environment= may contain secrets, which a plan must not show.
 		unit.Secret = true
 		state.Requires = append(slices.Clone(unit.Requires), tasks.Restart(h.Name))
 		b.add(unit)
@@ -47,12 +47,12 @@ func (b *builder) userHooks() error {
 	return nil
 }
 
-// hookTimeout is how long a hook's start may take where the documents do not say.
+// hookTimeout is the time limit for the start of a hook if the documents set none.
 const hookTimeout = 2 * time.Minute
 
 const kubelet = "kubelet.service"
 
-// beforeKubelet says that a hook is ordered before kubelet, by its own text.
+// beforeKubelet reports whether the text of a hook's unit orders it before kubelet.
 func beforeKubelet(h extras.Hook) bool {
 	if !h.UseRawManifest {
 		return slices.Contains(h.Before, kubelet)
@@ -61,9 +61,10 @@ func beforeKubelet(h extras.Hook) bool {
 	return slices.Contains(strings.Fields(strings.Join(before, " ")), kubelet)
 }
 
-// readBy are the files of the documents that a unit's text names, or that are in a directory which
-// it names, wherever it does (ExecStart=, EnvironmentFile=, LoadCredential= …), and its drop-ins.
-// What a unit reads that the documents do not bring, nobody here knows: it may be any of them.
+// readBy returns the files of the documents that a unit reads, and its drop-ins. A file counts if
+// the unit's text names it or a directory above it, in any setting (ExecStart=, EnvironmentFile=,
+// LoadCredential= …). A unit may also read files that the documents do not contain; those are
+// unknown here.
 func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 	named := map[string]bool{}
 	for _, found := range absolutePath().FindAllSubmatch(text, -1) {
@@ -82,13 +83,14 @@ func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 	return out
 }
 
-// absolutePath finds paths in the settings of a unit: after a space, a quote, =, : or one of the
-// prefixes of a program or a file that may be absent.
+// absolutePath matches paths in the settings of a unit: after a space, a quote, =, : or one of the
+// prefix characters of a program or of an optional file.
 var absolutePath = lazyregexp.New(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
 
-// hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless
-// it is a whole unit (useRawManifest). One that says nothing of what wants it is started at each
-// boot, as nodeup starts it. systemd would not keep it enabled, and would forget that it ran.
+// hookUnit returns the text of a hook's unit. As in kOps, the manifest is the [Service] section
+// unless it is a whole unit (useRawManifest). A hook without an [Install] section is wanted by
+// multi-user.target, so that it starts at each boot, as with nodeup. Without that, systemd would
+// not keep it enabled and would forget that it ran.
 func hookUnit(h extras.Hook) string {
 	const install = "\n[Install]\nWantedBy=multi-user.target\n"
 	if h.UseRawManifest {

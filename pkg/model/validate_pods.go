@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// validatePods refuses pods that the network cannot serve, by what its data says of itself.
+// validatePods refuses pods that the network cannot serve, according to the network's own data.
 func (b *builder) validatePods() error {
 	if b.view.V6 && !b.net.IPv6 {
 		return fmt.Errorf("use %s (%s): it has no IPv6, and the cluster's pods do (%s): choose %s",
@@ -18,7 +18,7 @@ func (b *builder) validatePods() error {
 	return nil
 }
 
-// otherwise is what to choose in the network's place.
+// otherwise names the networks to choose instead.
 func (b *builder) otherwise() string {
 	return cmp.Or(b.net.Lifecycle.Instead, "cilium, calico or bridge")
 }

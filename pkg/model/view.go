@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// view is the input as a network sees it: what documents and discovery say, and the directories
-// that the runtime really uses.
+// view returns the input as a network sees it: documents and discovery merged, and the CNI
+// directories that the runtime really uses.
 func view(in Input) network.Input {
 	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, Issued: in.Discovered.Issued,
 		PodCIDRs: in.Node.PodCIDRs}
@@ -40,8 +40,8 @@ func view(in Input) network.Input {
 	return v
 }
 
-// othersDirs are the directories that a runtime has without a drop-in of ours: those that count
-// where the documents say none.
+// othersDirs returns the CNI directories that the runtime would have without our drop-in. They
+// count where the documents name none.
 func othersDirs(rt host.RuntimeFacts) facts.CNIDirs {
 	if rt.ByOthers != nil {
 		return *rt.ByOthers
@@ -49,7 +49,7 @@ func othersDirs(rt host.RuntimeFacts) facts.CNIDirs {
 	return facts.CNIDirs{BinDirs: rt.BinDirs, ConfDir: rt.ConfDir}
 }
 
-// peersOf are the peers that documents name, and those that were discovered besides.
+// peersOf returns the peers of the documents, followed by discovered peers with other names.
 func peersOf(in Input) []networks.Peer {
 	out := slices.Clone(in.Node.Peers)
 	for _, p := range in.Discovered.Peers {
@@ -60,17 +60,18 @@ func peersOf(in Input) []networks.Peer {
 	return out
 }
 
-// Paths of the documents that the model asks origins of.
+// The model asks for the origins of these paths of the documents.
 const (
 	binDirPath  = "spec.networking.cni.binDir"
 	confDirPath = "spec.networking.cni.confDir"
 )
 
-// byDefault tells that no document said a value: then the runtime's own setting is followed.
+// byDefault reports whether no document sets a value. Then the agent follows the runtime's own
+// setting.
 func byDefault(n *config.Node, path string) bool { return n.Origin(path).IsDefault() }
 
-// families says which families pods have, by the first that knows: the node's pod CIDRs, the
-// cluster's, the services'; else IPv4.
+// families returns the IP families of pods. The first source that has ranges decides: the node's
+// pod CIDRs, the cluster's pod CIDRs, the service range. Without any, the family is IPv4.
 func families(v network.Input) (v4, v6 bool) {
 	for _, cidrs := range []values.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
 		if len(cidrs) > 0 {
@@ -80,9 +81,9 @@ func families(v network.Input) (v4, v6 bool) {
 	return true, false
 }
 
-// CNIDirs are the directories of confs and plugins that count on a node: those
-// of the documents, or those of its runtime where no document says any. What
-// adds pods looks where the tasks of [Build] put things.
+// CNIDirs returns the conf directory and the plugin directories of a node: those of the documents
+// or, where no document names any, those of its runtime. Code that adds pods uses it to look where
+// the tasks of [Build] put files.
 func CNIDirs(n *config.Node, f *host.Facts) (confDir string, binDirs []string) {
 	v := view(Input{Node: n, Facts: f})
 	return v.ConfDir, v.BinDirs
