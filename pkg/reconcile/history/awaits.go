@@ -7,16 +7,16 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Awaits says which change awaits its confirmation; nil: none does.
+// Awaits returns the change that waits for its confirmation. It returns nil if no change waits.
 func Awaits(r host.FileReader) *report.Awaits {
 	j, err := checkpoint.Unconfirmed(r)
 	if err != nil || j == nil {
-		return nil // what is damaged is said by the pass that would undo it
+		return nil // the pass that would undo the change reports a damaged journal
 	}
 	return AwaitsOf(j)
 }
 
-// AwaitsOf is what a journal says of the confirmation that its change awaits.
+// AwaitsOf returns what a journal says about the confirmation that its change waits for.
 func AwaitsOf(j *checkpoint.Journal) *report.Awaits {
 	a := j.Awaits
 	return &report.Awaits{
@@ -24,7 +24,8 @@ func AwaitsOf(j *checkpoint.Journal) *report.Awaits {
 	}
 }
 
-// AppliedOf is a generation that was applied, for a status. Nil: none was.
+// AppliedOf returns the applied generation as a status shows it. It returns nil if none was
+// applied.
 func AppliedOf(a *ledger.Applied) *report.Generation {
 	if a == nil {
 		return nil

@@ -10,20 +10,21 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// maxChanges is how many changes of a revision are named.
+// maxChanges is the number of changed keys that are named for a revision.
 const maxChanges = 5
 
-// Changes are what a revision wants otherwise than the one that is kept before it, by the first
-// keys of its tasks. It is about what was wanted: what others changed between them is a repair.
+// Changes lists what a revision wants differently from the revision that is kept before it, by the
+// first key of each task. It compares what was wanted, not what the host was like: a change by
+// another program between the two revisions is a repair.
 type Changes struct {
-	Since   int      `json:"since"` // the revision before it
+	Since   int      `json:"since"` // the revision before this one
 	Added   int      `json:"added"`
 	Changed int      `json:"changed"`
 	Removed int      `json:"removed"`
-	Keys    []string `json:"keys"` // the first of them, each behind +, ~ or -
+	Keys    []string `json:"keys"` // the first maxChanges keys, each with the prefix +, ~ or -
 }
 
-// String is the changes in one line.
+// String returns the changes in one line.
 func (c Changes) String() string {
 	var counts []string
 	for _, n := range []struct {
@@ -44,8 +45,8 @@ func (c Changes) String() string {
 	return text
 }
 
-// revised compares each revision with the one before it. It leaves out the oldest one, which has
-// none before it, and any whose tasks this agent cannot make any more.
+// revised compares each revision with the one before it. It leaves out the oldest revision, and
+// each revision whose tasks this release of the agent cannot build any more.
 func revised(r ledger.Reader, list []ledger.Revision) map[int]Changes {
 	out := map[int]Changes{}
 	var before map[graph.Key]string
@@ -59,7 +60,8 @@ func revised(r ledger.Reader, list []ledger.Revision) map[int]Changes {
 	return out
 }
 
-// wanted is what a revision wants, by the first key of each task; nil where that cannot be told.
+// wanted returns what a revision wants, by the first key of each task. It returns nil if the tasks
+// cannot be built.
 func wanted(r ledger.Reader, rev ledger.Revision) map[graph.Key]string {
 	out := map[graph.Key]string{}
 	for _, rec := range rev.Tasks {

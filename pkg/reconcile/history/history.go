@@ -1,5 +1,5 @@
-// Package history is what a node knows of its past: revisions and what they changed, what was
-// undone or repaired, what awaits somebody. It only reads.
+// Package history reads what happened on a node: the revisions and their changes, what was undone
+// or repaired, and which change waits for confirmation. It only reads.
 package history
 
 import (
@@ -13,36 +13,36 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// History is what the ledger knows of the past.
+// History is what the ledger records about the past of a node.
 type History struct {
-	Current   int               `json:"current"` // revision that the node is at
+	Current   int               `json:"current"` // the revision that the node has now
 	Pin       *ledger.Pin       `json:"held,omitempty"`
 	Revisions []ledger.Revision `json:"revisions"`          // oldest first
-	Changes   map[int]Changes   `json:"-"`                  // what they changed, by their numbers, where that is known
-	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
-	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
-	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
-	// Watched is the generation that is undone until then if its hook costs the node its network;
-	// no time: none is.
+	Changes   map[int]Changes   `json:"-"`                  // what each revision changed, by its number, if it is known
+	Undone    []ledger.Undone   `json:"undone,omitempty"`   // changes that were applied and undone, oldest first
+	Repaired  []Repaired        `json:"repaired,omitempty"` // keys that other programs changed and the agent repaired
+	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that a person must confirm
+	// Watched is the generation whose hook is on probation until WatchedUntil: it is undone if the
+	// hook costs the node its network. Without a time no hook is on probation.
 	Watched       int64     `json:"watched,omitempty"`
 	WatchedDigest string    `json:"watchedDigest,omitempty"`
 	WatchedUntil  time.Time `json:"watchedUntil,omitzero"`
-	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has
-	// proved yet.
+	// Boots are the first boots after files changed, oldest first. AwaitingBoot are the changes
+	// that no boot has proved yet.
 	Boots        []ledger.Boot `json:"boots,omitempty"`
 	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
-	// Actions are what was done to which configuration the node follows, oldest first: it made no
-	// revision.
+	// Actions are what people did to choose the configuration that the node follows, oldest first.
+	// These actions made no revision.
 	Actions []ledger.OperatorAction `json:"deeds,omitempty"`
-	// Applied is the configuration that is applied; nil: none is known.
+	// Applied is the applied configuration; nil: none is known.
 	Applied *report.Generation `json:"applied,omitempty"`
-	// WithoutRevision is how many keys are as wanted where no pass has ended well yet, and no
-	// revision says so.
+	// WithoutRevision is the number of keys that are as wanted although no pass has succeeded yet,
+	// so no revision contains them.
 	WithoutRevision int      `json:"keysWithoutRevision,omitempty"`
 	Damage          []string `json:"damage,omitempty"`
 }
 
-// Read reads the revisions that are kept. It writes nothing.
+// Read reads the history of a host. It writes nothing.
 func Read(opt host.Options) (*History, error) {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
@@ -84,13 +84,13 @@ func Read(opt host.Options) (*History, error) {
 	done, err := ledger.ReadApplied(files)
 	damaged(err)
 	h.Applied = AppliedOf(done)
-	a, _ := firstboot.Summary(files) // a damaged one is said at the boot
+	a, _ := firstboot.Summary(files) // the boot reports a damaged file
 	h.AwaitingBoot = a.Names()
 	return h, nil
 }
 
-// withoutMachine drops the machine-id, which systemd asks programs to keep to themselves (man 5
-// machine-id). All is of this machine.
+// withoutMachine removes the machine-id from the output: systemd asks programs not to publish it
+// (machine-id(5)). All entries are of this machine.
 func (h *History) withoutMachine() {
 	for i := range h.Undone {
 		h.Undone[i].Machine = ""

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Recall puts into a plan what became of earlier changes, for who tells how the node stands. What
-// of it cannot be read is said by who needs it. A plan that there is none of is left alone.
+// Recall adds the outcome of earlier changes to a plan, for the status of the node. It skips what
+// it cannot read, because another reader reports that. It does nothing if the plan is nil.
 func Recall(out *report.Plan, r hostfs.Files, led *ledger.Ledger) {
 	if out == nil {
 		return
@@ -33,13 +33,14 @@ func Recall(out *report.Plan, r hostfs.Files, led *ledger.Ledger) {
 	out.Undone = LastUndone(r)
 }
 
-// split is the list that is written with a comma between.
+// split splits a list that is separated by commas.
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' })
 }
 
-// LastUndone is the last change of each cause that was taken back, newest first: by a checkpoint,
-// since a unit did not come up, since nobody confirmed it, or since a boot failed with it.
+// LastUndone returns the last undone change of each cause, newest first. A change is undone by a
+// checkpoint, because a unit did not start, because nobody confirmed it, or because a boot failed
+// with it.
 func LastUndone(r ledger.Reader) []report.Undone {
 	last := map[report.UndoneCause]report.Undone{}
 	note := func(cause report.UndoneCause, at time.Time, number int64, digest, why string) {
@@ -55,7 +56,7 @@ func LastUndone(r ledger.Reader) []report.Undone {
 	}
 	boots, _ := ledger.ReadBoots(r)
 	for _, b := range boots {
-		if len(b.Names) > 0 && b.Outcome != string(firstboot.Confirmed) { // of an image there is nothing to undo
+		if len(b.Names) > 0 && b.Outcome != string(firstboot.Confirmed) { // an image has nothing to undo
 			note(report.UndoneBoot, b.Time, b.Generation, b.Digest, b.Why)
 		}
 	}

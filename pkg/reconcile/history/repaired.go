@@ -7,13 +7,14 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// Repaired is a key that others changed, and that was brought back.
+// Repaired is a key that another program changed and that the agent repaired.
 type Repaired struct {
 	Key string `json:"key"`
 	ledger.Drift
 }
 
-// repaired lists them by key. A key of which something else is wanted by now is not among them.
+// repaired returns the repaired keys, sorted by key. It leaves out a key whose wanted value has
+// changed since.
 func repaired(led *ledger.Ledger) (out []Repaired) {
 	for _, key := range slices.Sorted(maps.Keys(led.Entries())) {
 		if d := led.Entries()[key].Drift; d != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// hadNetwork is the network that the ledger knows the node by, and which part of it says so.
-// Ledgers of before that was noted have it in the revision.
+// hadNetwork returns the network that the ledger records for the node, and the part of the ledger
+// that names it. Old ledgers name it only in the revision.
 func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, error) {
 	had, number := led.Head().Network, led.Head().Current
 	if had.Name != "" || number == 0 {
@@ -30,9 +30,9 @@ func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, er
 	return ledger.Network{Name: rev.Network, Declared: rev.Declared}, fmt.Sprintf("revision %d", number), nil
 }
 
-// unmanagedNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in
-// force and whose pods live. One that nobody uses any more is in nobody's way: `agent networks
-// --found` tells of it.
+// unmanagedNetwork finds the network of a node about which the ledger knows nothing: the network
+// whose conf is in force and whose pods run. A network that nothing uses any more does not matter
+// here; `agent networks --found` lists it.
 func unmanagedNetwork(ctx context.Context, v host.View, wanted string) (name, known string, err error) {
 	dir := confsOf(v)
 	files, err := v.Files.ReadDir(dir)
@@ -42,7 +42,7 @@ func unmanagedNetwork(ctx context.Context, v host.View, wanted string) (name, kn
 	if err != nil {
 		return "", "", fmt.Errorf("find out which network the node has: %w", err)
 	}
-	for _, file := range files { // in the runtime's order
+	for _, file := range files { // in the order in which the runtime reads them
 		name := network.WithConf(file)
 		if name == "" {
 			continue
@@ -59,10 +59,10 @@ func unmanagedNetwork(ctx context.Context, v host.View, wanted string) (name, kn
 	return "", "", nil
 }
 
-// confsOf is where the runtime has its confs.
+// confsOf returns the directory in which the runtime looks for CNI confs.
 func confsOf(v host.View) string { return cmp.Or(v.Facts.Runtime.ConfDir, "/etc/cni/net.d") }
 
-// confless says that no conf is there, so that no pod can have got a network.
+// confless reports whether there is no CNI conf, so that no pod can have a network.
 func confless(v host.View) bool {
 	files, err := v.Files.ReadDir(confsOf(v))
 	return (err == nil || errors.Is(err, host.ErrNotExist)) && !slices.ContainsFunc(files, func(f string) bool {

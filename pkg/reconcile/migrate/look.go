@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// reach is where the residue of From are looked for, and what of them stays because somebody else
-// wants it: the next network, and who may still use what the ledger retains.
+// reach returns where to look for the residue of the network From, and which of it must stay: the
+// next network may want it, or another owner may still use what the ledger retains.
 func (s *Switch) reach(
 	d *desired.State, g *tasks.Graph, had ledger.Network, led *ledger.Ledger,
 ) cleanup.Scope {
@@ -39,7 +39,7 @@ func (s *Switch) reach(
 	return out
 }
 
-// look finds what From has on the node.
+// look finds the residue of From on the node.
 func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 	facts := v.Facts
 	s.From.Residue = s.From.Residue.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)

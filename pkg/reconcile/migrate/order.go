@@ -15,19 +15,20 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A switch is tasks and edges of the pass that wants the next network. What that network needs
-// besides the kernel's objects and the conf (plugins, modules, sysctls, files) comes early, before
-// anything is disturbed; then
+// A switch of networks is a set of tasks and edges in the pass that wants the next network. What
+// the next network needs besides kernel objects and the conf (plugins, modules, sysctls, files)
+// comes first, before anything is disturbed. Then follows:
 //
 //	pause kubelet → evict the pods → clean the kernel → links, routes, tables, the conf of the next network → clean the disk
 //
-// and, with what the ledger no longer wants, at the end of the removals: resume kubelet.
+// The last removals of the pass are those that the ledger no longer wants, and then kubelet is
+// resumed.
 
-// Begins says that the pass makes the switch.
+// Begins reports whether this pass makes the switch.
 func (s *Switch) Begins() bool { return s != nil && s.Blocked == nil && !s.Stays }
 
-// Without are facts of the host as the next network finds it: the old one's links are gone by then,
-// and say nothing of its MTU.
+// Without returns the facts of the host as the next network will find it. The links of the old
+// network will be gone by then and must not influence the new MTU.
 func (s *Switch) Without(f *host.Facts) *host.Facts {
 	out := *f
 	out.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l host.LinkFact) bool {
@@ -59,7 +60,7 @@ func (s *Switch) disk() tasks.Cleanup {
 		Residue: cleanup.Selection{Residue: s.From.Residue.OnDisk(), Scope: s.scope}}
 }
 
-// Order puts the tasks of the switch among those of the next network.
+// Order adds the tasks of the switch to those of the next network.
 func (s *Switch) Order(g *tasks.Graph, v host.View) (*tasks.Graph, error) {
 	late := comesLate(g, v)
 	after := map[graph.Key][]graph.Key{}
@@ -77,7 +78,7 @@ func (s *Switch) Order(g *tasks.Graph, v host.View) (*tasks.Graph, error) {
 		switch before := t.Base().At == graph.BeforeKubelet; {
 		case !late[key] && before:
 			after[first] = append(after[first], key)
-		case key.Kind() == tasks.KindConf: // what the runtime uses is known when the old conf is gone
+		case key.Kind() == tasks.KindConf: // the conf that the runtime uses is known once the old conf is gone
 			after[key] = disk.Owns()
 		case late[key]:
 			after[key] = kernel.Owns()
@@ -94,11 +95,11 @@ func (s *Switch) Order(g *tasks.Graph, v host.View) (*tasks.Graph, error) {
 	return out, nil
 }
 
-// comesLate are the tasks, by first key, that cannot be made while the old network is there: what
-// the kernel has of a network, the conf, restarts, and all that needs them.
+// comesLate returns the tasks, by first key, that cannot be applied while the old network is
+// there: kernel objects of a network, the conf, restarts, and all tasks that need one of these.
 func comesLate(g *tasks.Graph, v host.View) map[graph.Key]bool {
 	late := map[graph.Key]bool{}
-	for _, t := range g.Order() { // what a task needs comes before it
+	for _, t := range g.Order() { // a task comes after the tasks that it needs
 		key := t.Owns()[0]
 		isLate := tasks.UsedByPods(key) || !tasks.IsState(key) && key != tasks.DaemonReload || ownership.IsConf(v, key)
 		if late[key] = late[key] || isLate; !late[key] {
@@ -111,7 +112,7 @@ func comesLate(g *tasks.Graph, v host.View) map[graph.Key]bool {
 	return late
 }
 
-// Tail is what comes after all removals of a switch.
+// Tail returns the tasks that run after all removals of a switch.
 func (s *Switch) Tail() []tasks.Task {
 	if !s.Begins() || s.unit == "" {
 		return nil
@@ -119,7 +120,7 @@ func (s *Switch) Tail() []tasks.Task {
 	return []tasks.Task{tasks.Resume{Meta: s.meta(""), Unit: s.unit}}
 }
 
-// Unfit says why a switch that was planned is not begun: nothing may be missing on the way.
+// Unfit returns why a planned switch must not begin: every task on its way must be possible.
 func (s *Switch) Unfit(reports ...tasks.Report) (why error, waits bool) {
 	for _, rep := range reports {
 		rep = changes.Allowed(rep)
@@ -137,9 +138,9 @@ func (s *Switch) Unfit(reports ...tasks.Report) (why error, waits bool) {
 	return nil, false
 }
 
-// made is a run without what a switch does not make: the conf in force, which the network that
-// comes may bring itself. One of somebody else that is broken is in force once ours is gone, and
-// until that one is there.
+// made returns a report without the conf in force, which a switch does not make itself: the next
+// network may install it later. A broken conf of another owner may be in force after ours is
+// removed and until that one is there.
 func made(rep tasks.Report) tasks.Report {
 	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res tasks.Result) bool {
 		return res.Key.Kind() == tasks.KindConf
@@ -147,10 +148,11 @@ func made(rep tasks.Report) tasks.Report {
 	return rep
 }
 
-// errUnfinished is why a switch is undone that did not come to its end.
+// errUnfinished is the reason for undoing a switch that did not finish.
 var errUnfinished = errors.New("the switch of networks did not come to its end")
 
-// Unfinished says why a switch that was begun is not made; nil also where none was.
+// Unfinished returns why a switch that has begun did not finish. It returns nil also if no switch
+// has begun.
 func (s *Switch) Unfinished(reports ...tasks.Report) error {
 	if !s.Begins() {
 		return nil
@@ -169,7 +171,7 @@ func (s *Switch) Unfinished(reports ...tasks.Report) error {
 	return nil
 }
 
-// Broken is the error that ended a switch in its middle.
+// Broken returns the error that stopped a switch before its end.
 func (s *Switch) Broken(err error) error {
 	if !s.Begins() {
 		return nil
@@ -177,15 +179,16 @@ func (s *Switch) Broken(err error) error {
 	return fmt.Errorf("%w: %w", errUnfinished, err)
 }
 
-// Arrive notes in the ledger which network the node has now, before the checkpoint ends: an undo
-// takes it back with the rest, and a run that is killed after it does not switch again.
+// Arrive records in the ledger which network the node has now. It does so before the checkpoint
+// ends: an undo then reverts the record together with the rest, and a run that continues after a
+// kill does not switch again.
 func (s *Switch) Arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	head := led.Head()
 	head.Network = s.wanted.NetworkAfter(head.Network)
 	return led.Commit(ctx, h.Files, ledger.Batch{Head: head})
 }
 
-// Essential is what became of the removals that a switch cannot do without.
+// Essential returns the outcome of those removals that a switch needs.
 func Essential(v host.View, rep tasks.Report) tasks.Report {
 	return tasks.Report{Results: slices.DeleteFunc(slices.Clone(rep.Results),
 		func(res tasks.Result) bool {

@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Failure is the error of a pass whose switch is not made; nil where only time is needed.
+// Failure returns the error of a pass whose switch was not made. It returns nil if the switch only
+// needs time.
 func (s *Switch) Failure() error {
 	if s == nil || s.Waits {
 		return nil
@@ -19,7 +20,7 @@ func (s *Switch) Failure() error {
 	return s.Blocked
 }
 
-// Step stands for a switch that waits.
+// Step returns the step that stands for a switch that waits.
 func (s *Switch) Step() []report.Step {
 	if s == nil || !s.Waits {
 		return nil
@@ -32,7 +33,7 @@ func (s *Switch) Step() []report.Step {
 	}}
 }
 
-// Report is the heading of a plan with a switch.
+// Report returns the heading of a plan with a switch.
 func (s *Switch) Report() *report.Switch {
 	if s == nil {
 		return nil
@@ -67,7 +68,7 @@ func (s *Switch) Report() *report.Switch {
 	return out
 }
 
-// describe are what happens, in order.
+// describe returns the steps of the switch as text, in their order.
 func (s *Switch) describe() []string {
 	from, to := s.From.Name, s.To.Name
 	out := []string{"what " + to + " needs besides links and conf goes in: plugins, modules, sysctls, files"}

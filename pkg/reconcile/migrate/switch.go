@@ -1,6 +1,6 @@
-// Package migrate leaves the network that a node has for the one that is wanted: whether that is
-// done now, in which order, and what is said of it. It makes nothing: a switch is tasks and edges
-// of a pass.
+// Package migrate moves a node from the network that it has to the one that is wanted. It decides
+// whether the switch is made now, in which order, and what is reported. It changes nothing itself:
+// a switch is a set of tasks and edges of a pass.
 package migrate
 
 import (
@@ -20,28 +20,28 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Switch is a node that has one network and is wanted to have another. Nil: it has the one that
-// is wanted. See docs/adr/0010.
+// Switch describes a node that has one network and shall have another. A nil Switch means that the
+// node has the wanted network. See docs/adr/0010.
 type Switch struct {
 	network.Switch
 	Had      ledger.Network
 	wanted   *desired.State
-	evidence string // what says that the node has From
-	allowed  string // by whom a disruptive one is; "": by nobody
-	unit     string // kubelet's, where it runs: it is stopped and started
+	evidence string // what shows that the node has From
+	allowed  string // who allowed a disruptive switch; "": nobody
+	unit     string // kubelet's unit, if it runs: it is stopped and started
 	scope    cleanup.Scope
-	pods     []cri.Pod     // with an address of From
-	found    []tasks.Found // what From left
+	pods     []cri.Pod     // pods with an address of From
+	found    []tasks.Found // the residue of From
 
-	Blocked error // why it is not made now
-	Waits   bool  // only time brings what is missing
-	Stuck   bool  // it is not made, and no revision says how to keep what is there
+	Blocked error // why the switch is not made now
+	Waits   bool  // the switch only needs time
+	Stuck   bool  // the switch is not made, and no revision describes the present network
 }
 
-// NotAllowedError is a disruptive switch that nobody allowed.
+// NotAllowedError reports a disruptive switch that nobody has allowed.
 type NotAllowedError struct {
 	From, To string
-	Ask      string // what to write
+	Ask      string // what to write into the documents
 }
 
 func (e *NotAllowedError) Error() string {
@@ -52,20 +52,20 @@ func (e *NotAllowedError) Error() string {
 // Kind implements [problem.KindOf].
 func (e *NotAllowedError) Kind() problem.ID { return problem.SwitchNotAllowed }
 
-// Circumstances are what of a pass a switch goes by.
+// Circumstances are the properties of a pass on which the decision about a switch depends.
 type Circumstances struct {
-	Sandbox    bool                               // everything there is thrown away
-	Live       bool                               // the host runs
-	Allowed    string                             // by whom a disruptive switch is allowed; "": by nobody
-	Suppressed func() *checkpoint.SuppressedError // why a checkpoint holds back what is wanted; nil: none does
+	Sandbox    bool                               // the host is thrown away after the pass
+	Live       bool                               // the host is running, and no image
+	Allowed    string                             // who allows a disruptive switch; "": nobody
+	Suppressed func() *checkpoint.SuppressedError // why a checkpoint holds the wanted change back; nil: none does
 }
 
-// Leave says how the node leaves its network for the one that is wanted; g is what d wants. It
-// reads the host and changes nothing.
+// Leave decides how the node leaves its network for the wanted one. g is the graph of the wanted
+// state d. It reads the host and changes nothing.
 func Leave(
 	ctx context.Context, d *desired.State, g *tasks.Graph, v host.View, led *ledger.Ledger, c Circumstances,
 ) (*Switch, error) {
-	if c.Sandbox { // everything there is thrown away
+	if c.Sandbox { // the host is thrown away after the pass
 		return nil, nil
 	}
 	spec := d.SwitchSpec()
@@ -93,7 +93,7 @@ func Leave(
 	if err != nil {
 		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.Network(), err)
 	}
-	if had.Multus && d.Pinned == nil && !d.Multus() { // a revision does not say whether it has it
+	if had.Multus && d.Pinned == nil && !d.Multus() { // a revision does not record whether the node has Multus
 		from = from.WithMultus()
 	}
 	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, evidence: known}
@@ -111,7 +111,7 @@ func Leave(
 		s.Safe, s.Reason = true, "no CNI conf is in force: nothing gave pods a network here"
 	}
 	if (foreign || arrived) && spec.From != "" && len(s.found) == 0 {
-		return nil, nil // it was only expected, or is gone
+		return nil, nil // the network was only expected, or is gone
 	}
 	switch {
 	case !c.Live:
@@ -124,7 +124,7 @@ func Leave(
 	return s, nil
 }
 
-// decide decides whether the switch is made now.
+// decide decides whether the switch is made in this pass.
 func (s *Switch) decide(
 	ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool,
 	verdict *checkpoint.SuppressedError,
@@ -156,7 +156,8 @@ func (s *Switch) decide(
 	}
 }
 
-// AllowedBy says who allowed a disruptive switch; flag is a person who asks for the pass.
+// AllowedBy returns who allowed a disruptive switch; "": nobody. flag means that the person who
+// started the pass allows it.
 func AllowedBy(d *desired.State, led *ledger.Ledger, flag bool) string {
 	pin := led.Head().Pin
 	switch {

@@ -16,14 +16,14 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// cordonTime bounds what cordon and uncordon may take: an API that does not answer does not hold a
-// switch up.
+// cordonTime limits the time of cordon and uncordon, so that an API that does not answer does not
+// delay a switch.
 const cordonTime = 10 * time.Second
 
-// Cordon makes a node unschedulable before pods lose their network, if the API lets us. That the
-// node is owed an uncordon is written down first, in learnt, which is returned as it is then. An
-// error is a note of the plan, and what disturbs the pods goes on. It is called once, as that
-// begins.
+// Cordon makes the node unschedulable before pods lose their network, if the API allows it. First
+// it records in learnt that the node must be uncordoned later, saves that, and returns the saved
+// value. An error becomes a note of the plan and does not stop the change. Cordon is called once,
+// when the disruptive part begins.
 func (r Rollout) Cordon(
 	ctx context.Context, h *host.Host, learnt ledger.APICache, node, why string,
 ) (ledger.APICache, error) {
@@ -42,13 +42,14 @@ func (r Rollout) Cordon(
 		_, err := c.Cordon(ctx, h.Live.Facts.Kubelet.NodeName(node), why)
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned
+	if errors.Is(err, fs.ErrNotExist) { // nothing was cordoned without a kubeconfig or a Node
 		return learnt, errors.Join(err, ledger.SaveAPICache(ctx, h.Files, learnt))
 	}
 	return now, err
 }
 
-// RetriesLater says that a change was undone, or is held back, and is made again by itself.
+// RetriesLater reports whether a change was undone or is held back and will be retried without a
+// person.
 func RetriesLater(err error) bool {
 	var undone *checkpoint.UndoneError
 	var held *checkpoint.SuppressedError
@@ -61,8 +62,8 @@ func RetriesLater(err error) bool {
 	return false
 }
 
-// Uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed.
-// What fails is tried again in the next pass.
+// Uncordon makes the node schedulable again if this pass or a killed one cordoned it. The next
+// pass retries what fails.
 func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 	learnt, err := ledger.LoadAPICache(h.Live.Files)
 	if err != nil || !learnt.Cordoned || r.API == nil || !r.Host.Running() {
@@ -72,7 +73,7 @@ func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 	node := h.Live.Facts.Kubelet.NodeName(learnt.Node)
 	err = markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
 		err := c.Uncordon(ctx, node)
-		if errors.Is(err, fs.ErrNotExist) { // a Node that is gone is cordoned no more
+		if errors.Is(err, fs.ErrNotExist) { // a deleted Node needs no uncordon
 			err = nil
 		}
 		return err
@@ -86,7 +87,7 @@ func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 	}
 }
 
-// markNode changes the node's own Node, as the first identity that may.
+// markNode changes the node's own Node object, with the first identity that is permitted to.
 func markNode(
 	ctx context.Context, a *access.API, facts *host.Facts, do func(context.Context, *kube.Client) error,
 ) error {

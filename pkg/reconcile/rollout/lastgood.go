@@ -20,10 +20,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// LastGood is the configuration that the node took last, for when the store cannot be reached or
-// has unusable documents. It is verified again by hash and by the keys that the node trusts; only
-// its expiry does not count. why is the store's error. It is returned where there is no last good
-// one, with the reason if that is known.
+// LastGood returns the configuration that the node took last. A pass uses it when the store cannot
+// be reached or has unusable documents. LastGood verifies its hashes and its signature again with
+// the keys that the node trusts, but ignores its expiry. why is the store's error. LastGood
+// returns that error if there is no last good configuration, joined with the reason if it is
+// known.
 func (r Rollout) LastGood(
 	ctx context.Context, store statestore.Store, sel config.Select, why error,
 ) (*desired.State, error) {
@@ -48,7 +49,7 @@ func (r Rollout) LastGood(
 	return d, nil
 }
 
-// LoadCached loads what was kept.
+// LoadCached loads the configuration that the ledger keeps.
 func (r Rollout) LoadCached(
 	ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select,
 ) (*desired.State, error) {
@@ -71,8 +72,8 @@ func (r Rollout) LoadCached(
 	return desired.Load(ctx, store, sel, statestore.Revision{})
 }
 
-// Save writes down what a pass worked towards, so that the node can do without the store. It comes
-// at the end of the pass: until then the earlier one is there.
+// Save records the configuration of a pass, so that the node can work without the store. It runs
+// at the end of the pass. Until then the ledger has the earlier one.
 func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
 	if d.Pinned != nil || d.Snapshot.Manifest == nil {
 		return nil
@@ -97,10 +98,11 @@ func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *
 	return led.SaveLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, remote.Pack(objects))
 }
 
-// Seen is the newest that the node has had from a store, for [trust.Policy]: what is older is
-// refused. Where keys are listed that is also what waits, or whoever can write to the store takes a
-// freeze back by what lay there before it. What a key signed that is listed no more says nothing of
-// how far the store has come: whoever has that key may have made it.
+// Seen returns the newest generation that the node has had from a store. [trust.Policy] refuses
+// older ones. Where trusted keys are configured, a generation that waits counts too: otherwise a
+// person who can write to the store could revoke a freeze by restoring what was there before it. A
+// generation that was signed only by a key that is not trusted any more does not count, because
+// the holder of that key may have forged it.
 func (r Rollout) Seen(store string) (trust.Seen, error) {
 	files, err := host.OpenFiles(r.Host)
 	if err != nil {
@@ -112,7 +114,7 @@ func (r Rollout) Seen(store string) (trust.Seen, error) {
 		return trust.Seen{}, err
 	}
 	if err != nil || good == nil || good.Store != store {
-		return trust.Seen{}, nil // that it is damaged is said where it would have been used
+		return trust.Seen{}, nil // its reader reports that it is damaged
 	}
 	seen, keys := trust.Seen{Generation: good.Generation, Digest: good.Digest}, r.trusted()
 	if len(keys) == 0 {
@@ -134,7 +136,7 @@ func (r Rollout) Seen(store string) (trust.Seen, error) {
 	return seen, nil
 }
 
-// trusted are the keys that may sign, by their IDs.
+// trusted returns the IDs of the keys that may sign.
 func (r Rollout) trusted() (ids []string) {
 	if r.Trust == nil {
 		return nil
@@ -145,8 +147,9 @@ func (r Rollout) trusted() (ids []string) {
 	return ids
 }
 
-// CachedCluster names the cluster that the node took last from the store in a directory, for who
-// names none and cannot list it; "" where there is none.
+// CachedCluster returns the cluster that the node took last from the store in a directory, or ""
+// if there is none. A caller uses it if no cluster is configured and the directory cannot be
+// listed.
 func CachedCluster(opt host.Options, location string) string {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
@@ -164,8 +167,8 @@ func CachedCluster(opt host.Options, location string) string {
 	return ""
 }
 
-// StoreCache is what the ledger of a host knows of a store: which of its files are as they were,
-// and the contents that were ever applied.
+// StoreCache is what the ledger of a host knows about a store: which files have not changed, and
+// the contents that were applied before.
 type StoreCache struct {
 	*ledger.Stamps
 	Host host.Options
@@ -173,7 +176,7 @@ type StoreCache struct {
 
 var _ statestore.Cache = StoreCache{}
 
-// Lookup implements [hostfs.Stamps]. With --verify nothing is known.
+// Lookup implements [hostfs.Stamps]. With --verify it finds nothing.
 func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
 	if m.Host.Verify {
 		return blob.Digest{}, false
@@ -191,7 +194,7 @@ func (m StoreCache) Blob(sum blob.Digest) ([]byte, error) {
 	return ledger.Blob(files, sum)
 }
 
-// Retained implements [statestore.Cache]. With --verify nothing is.
+// Retained implements [statestore.Cache]. With --verify it returns nothing.
 func (m StoreCache) Retained(store string) [][]byte {
 	if m.Host.Verify {
 		return nil
@@ -212,9 +215,9 @@ func (m StoreCache) Retained(store string) [][]byte {
 	return remote.Unpack(packed)
 }
 
-// Remember gives a store the memory of a host, where it can use one, and returns the stamps that
-// both have then. The caller does so once, before anything is fetched; without it everything is
-// read.
+// Remember gives a store the cache of a host, if the store can use one. It returns the stamps that
+// the store and the caller then share. The caller calls it once, before it fetches anything.
+// Without it the store reads everything.
 func Remember(opt host.Options, store statestore.Store) (*ledger.Stamps, error) {
 	s, ok := store.(interface{ Remember(statestore.Cache) })
 	if !ok {

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// RenamedError is a machine that is called otherwise than it was when its network was made.
+// RenamedError reports a machine whose name differs from the name under which its network was
+// made.
 type RenamedError struct {
 	Kind    string // "node" or "node group"
 	Was, Is string
@@ -27,9 +28,10 @@ func (e *RenamedError) Error() string {
 		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.Kind, e.Was, e.Is)
 }
 
-// renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
-// where somebody allows it, which d notes, or where another machine made the ledger, as that of an
-// image. All that a node has is made for its name: another one takes it away, a typing error too.
+// renamed returns an error if the machine has another name than the ledger records. It returns nil
+// if a person allows the new name, which it notes in d, or if another machine made the ledger, as
+// in an image. Everything on a node is made for its name, so another name would remove it, also if
+// the name is only a typing error.
 func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
 	if d == nil || d.Pinned != nil || head.Pin != nil || head.Current == 0 || led.Baked() ||
@@ -42,7 +44,7 @@ func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledge
 	rev, err := ledger.ReadRevisionHead(files, head.Current)
 	var why *RenamedError
 	switch {
-	case err != nil: // the pass itself says what is damaged
+	case err != nil: // the pass itself reports a damaged revision
 	case rev.Node != "" && rev.Node != d.Node.Name:
 		why = &RenamedError{"node", rev.Node, d.Node.Name}
 	case rev.NodeGroup != "" && rev.NodeGroup != d.Node.NodeGroup:
@@ -54,7 +56,7 @@ func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledge
 	return why
 }
 
-// underFormerName is what the machine has, by its former name.
+// underFormerName returns the configuration that the machine has under its former name.
 func (r Rollout) underFormerName(
 	ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger,
 ) (*desired.State, error) {

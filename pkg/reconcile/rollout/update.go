@@ -1,5 +1,6 @@
-// Package rollout says which configuration of a node is in force: what the store has, or what the
-// node took last, while the new one waits for its turn or the store cannot be had.
+// Package rollout decides which configuration of a node is in force: the one in the store, or the
+// one that the node took last. The latter is in force while the new one waits for its turn, and
+// while the store cannot be reached.
 package rollout
 
 import (
@@ -30,37 +31,38 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A changed configuration is taken when spec.update of itself says so (docs/adr/0016-update.md).
-// Until then the pass works towards the one that was taken last, with its documents: what drifts is
-// repaired, certificates are renewed, and nothing of the new one is applied.
+// A node takes a changed configuration when the spec.update in that configuration allows it
+// (docs/adr/0016-update.md). Until then a pass works towards the last taken configuration with its
+// documents: it repairs drift and renews certificates, and applies nothing of the new one.
 
-// theAgent is who lets a configuration go that its documents let go.
+// theAgent is recorded as the approver of a configuration that its own documents let go.
 const theAgent = "spec.update"
 
-// Rollout is who asks, and of which host.
+// Rollout has what the decision needs: the host, and who asks.
 type Rollout struct {
 	Host   host.Options
 	Log    *zap.Logger
 	Assets tasks.Fetcher
-	API    *access.API   // by which a node is cordoned; nil: it is not
-	Trust  *trust.Policy // what the store is held against; nil: nothing
-	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
+	API    *access.API   // used to cordon the node; nil: it is not cordoned
+	Trust  *trust.Policy // the policy for the store's manifests; nil: there is none
+	// TakeNow is the person who approves a configuration that would wait because of spec.update;
+	// "": nobody does.
 	TakeNow string
 	// AllowDisruptive lets a machine have another name, whatever the documents say.
 	AllowDisruptive bool
-	Anywhere        bool // spec.update holds also below a root that is no node's
+	Anywhere        bool // spec.update also applies below a root that is not a node's
 }
 
 // Planned is what a configuration would change.
 type Planned struct {
 	*report.Plan
-	Fingerprint string // names what it makes of the node
+	Fingerprint string // identifies what the configuration makes of the node
 }
 
-// Take is what of d the pass works towards: d itself, or what is in force while d waits. Who lets d
-// go is on the disk before its first change: a run that is killed then goes on with it, whatever
-// the clock says by then. plan says what d would change; nil where it cannot be made, which the
-// pass itself meets, and says.
+// Take returns the configuration that the pass works towards: d itself, or the one in force while
+// d waits. It saves who approved d before the first change of d. A run that is killed then
+// continues with d, whatever the time is. plan returns what d would change. It returns nil if the
+// plan fails; the pass itself then meets and reports the same error.
 func (r Rollout) Take(
 	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, plan func() *Planned,
 ) (*desired.State, error) {
@@ -100,7 +102,7 @@ func (r Rollout) Take(
 		return d, nil
 	}
 	w := weigh(planned, d.Node, &u, was.Digest, neverRight(led), ledger.ClockOf(h.Live.Files, time.Now()))
-	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
+	if u != was && (w != nil || u.LetGo != "") { // otherwise nothing on the disk changes
 		if err := ledger.SaveUpdate(ctx, h.Files, &u); err != nil {
 			w = unnoted(&u, err)
 		}
@@ -115,8 +117,8 @@ func (r Rollout) Take(
 	return out, err
 }
 
-// Verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
-// asks for it has it.
+// Verdict returns why a checkpoint holds a generation back, or nil. A generation that was undone
+// only because nobody confirmed it is not known to be bad, so a person who asks for it gets it.
 func (r Rollout) Verdict(files host.FileReader, d *desired.State) *checkpoint.SuppressedError {
 	why := checkpoint.Suppressed(files, d.Snapshot.Digest, time.Now())
 	if why != nil && why.Unconfirmed && r.TakeNow != "" {
@@ -125,15 +127,15 @@ func (r Rollout) Verdict(files host.FileReader, d *desired.State) *checkpoint.Su
 	return why
 }
 
-// unnoted is why a configuration waits of which cannot be written down that it is taken, or waits:
-// for want of room. What is in force is kept right meanwhile.
+// unnoted returns why a configuration waits whose state cannot be saved, for example because the
+// disk is full. Meanwhile the pass keeps the configuration in force.
 func unnoted(u *ledger.Update, err error) *report.Waiting {
 	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
 		Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
 }
 
-// WaitAgain takes back a person's approval of a configuration whose pass ended with an error: the
-// daemon does not do the rest later, while nobody looks.
+// WaitAgain revokes a person's approval of a configuration whose pass failed. Otherwise the daemon
+// would apply the rest later, while nobody watches.
 func WaitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	switch now, err := ledger.ReadUpdate(h.Live.Files); {
 	case err != nil || now == nil || was != nil && *now == *was:
@@ -141,11 +143,11 @@ func WaitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	case was != nil && ledger.SaveUpdate(ctx, h.Files, was) == nil:
 		return nil
 	}
-	return ledger.DropUpdate(h.Files) // that needs no room; since when it waits is seen anew
+	return ledger.DropUpdate(h.Files) // this needs no space; the waiting time starts again
 }
 
-// waits is what the disk says of a configuration that is not taken yet, and what it means for d:
-// that a person let an earlier one go says nothing of this one.
+// waits returns what the disk records about a waiting configuration, and what follows from that
+// for d. A person's approval of an earlier configuration does not count for d.
 func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.Update) {
 	u, err := ledger.ReadUpdate(files)
 	if err != nil && r.Log != nil {
@@ -162,10 +164,10 @@ func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.U
 	return was, now
 }
 
-// Changes says that d is another configuration than the node has taken last, which is returned;
-// nil: nothing waits. Where it cannot be read which that was, it is any but the one that was made:
-// what is returned names nothing then, and the revision stands in for it. Without a revision there
-// is nothing to go on with.
+// Changes returns the configuration that the node took last if d differs from it, and nil if d
+// need not wait. If the record of the last configuration is unreadable, the current revision
+// stands in for it: the returned value then names no configuration. Without a revision there is
+// nothing to keep in force, so d need not wait.
 func (r Rollout) Changes(
 	ctx context.Context, d *desired.State, files hostfs.Files, led *ledger.Ledger,
 ) *ledger.LastGood {
@@ -180,7 +182,7 @@ func (r Rollout) Changes(
 		}
 	}
 	if good == nil || good.Digest == d.Snapshot.Digest {
-		return nil // a node that never took one takes what there is
+		return nil // a node that never took a configuration takes d at once
 	}
 	if neverRight(led) {
 		if _, err := r.LoadCached(ctx, files, good, d.Sel); err != nil {
@@ -190,11 +192,12 @@ func (r Rollout) Changes(
 	return good
 }
 
-// neverRight says that no pass has ended right on a node. It may run pods all the same.
+// neverRight reports whether no pass has ever succeeded on the node. The node may run pods all the
+// same.
 func neverRight(led *ledger.Ledger) bool { return led.Head().Current == 0 }
 
-// booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd
-// knows no run of such a unit.
+// booting reports whether kubelet has not run since the boot. A restart then disturbs nobody.
+// systemd has no start time for such a unit.
 func booting(ctx context.Context, v host.View) bool {
 	unit := v.Facts.Kubelet.Unit
 	if unit == "" {
@@ -204,10 +207,11 @@ func booting(ctx context.Context, v host.View) bool {
 	return err == nil && have.Active == "inactive" && have.Invocation == ""
 }
 
-// weigh says why what was planned waits; nil: it does not. What it has found stands in u. before is
-// the digest of what waited before. Where that is the same, only what others say is new, such as a
-// node that joins: this is the same change. On a node that was never right it waits for no more
-// than to be meant for it: what makes it right would interrupt as much without the change.
+// weigh returns why a planned change waits, or nil if it does not. It records its findings in u.
+// before is the digest of the configuration that waited before. If the fingerprint is the same,
+// only values of other parties are new, such as a node that joins: it is the same change. A node
+// that was never right waits only until the change is meant for it, because the repair of such a
+// node would interrupt it as much without the change.
 func weigh(
 	plan *Planned, node *config.Node, u *ledger.Update, before string, neverRight bool, clock ledger.Clock,
 ) *report.Waiting {
@@ -216,7 +220,7 @@ func weigh(
 		return nil
 	}
 	now := clock.Now.UTC().Truncate(time.Second)
-	same := plan.Fingerprint == cmp.Or(u.Latest, u.Fingerprint) // the node has known it for as long as it waits
+	same := plan.Fingerprint == cmp.Or(u.Latest, u.Fingerprint) // the same change has waited since u.Since
 	if u.Fingerprint == "" || !same && u.Digest != before {
 		u.Fingerprint, u.Since, u.Free = plan.Fingerprint, now, time.Time{}
 	}
@@ -239,12 +243,13 @@ func weigh(
 	return nil
 }
 
-// clockStep is by how much two clocks may differ until one was set.
+// clockStep is the difference of two clocks from which a clock counts as set.
 const clockStep = time.Minute
 
-// free notes since when only time holds a change back. A clock that is set meanwhile makes a splay
-// neither shorter nor longer, or a fleet whose clocks are set ahead would take the change at one
-// moment. Of another boot nothing is known: then one that was set back begins it anew.
+// free records since when only time holds a change back. A clock that is set meanwhile must make a
+// splay neither shorter nor longer: otherwise a fleet whose clocks are set ahead would take the
+// change at the same moment. Nothing is known about a time of another boot. If the clock was set
+// back since, the waiting time starts again.
 func free(u *ledger.Update, now time.Time, clock ledger.Clock) {
 	passed := clock.Up - u.FreeUp
 	switch known := clock.Up > 0 && u.FreeUp > 0 && clock.Boot == u.FreeBoot && passed >= 0; {
@@ -255,8 +260,8 @@ func free(u *ledger.Update, now time.Time, clock ledger.Clock) {
 	}
 }
 
-// intended is the class of what a plan changes on purpose. What it brings back would be brought
-// back without it too.
+// intended returns the class of what a plan changes on purpose. It ignores repairs, which would be
+// made without the new configuration too.
 func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 	for s := range plan.In(report.Planned) {
 		if s.Repair {
@@ -267,13 +272,13 @@ func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 		}
 		changes = true
 	}
-	if c := tasks.ParseClass(plan.Class); changes && c == tasks.ClassReplace { // also for what no step shows
+	if c := tasks.ParseClass(plan.Class); changes && c == tasks.ClassReplace { // also if no step shows the replacement
 		class, why = c, plan.ClassWhy
 	}
 	return class, why, changes
 }
 
-// Effective is the configuration that the node has, with what waits.
+// Effective returns the configuration in force, with a note about the configuration that waits.
 func (r Rollout) Effective(
 	ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger,
 ) (*desired.State, error) {
@@ -282,7 +287,7 @@ func (r Rollout) Effective(
 	if good != nil {
 		out, err = r.LoadCached(ctx, h.Live.Files, good, d.Sel)
 	}
-	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
+	if err != nil { // another pin or a damaged file: the revision has less, but enough to keep what is there
 		rev, worse := ledger.ReadRevision(h.Live.Files, led.Head().Current)
 		if worse == nil {
 			out, worse = desired.FromRevision(rev, h.Live.Files, r.Assets)
@@ -296,8 +301,8 @@ func (r Rollout) Effective(
 	return out, nil
 }
 
-// blockedReason says why a class of change is not taken before a person says so, or publishes
-// something else; "" if it is.
+// blockedReason returns why a class of change waits until a person approves it or publishes
+// something else; "": it does not wait.
 func blockedReason(n *config.Node, class tasks.Class, why string, place int) string {
 	switch u := n.Update; {
 	case u.Freeze:
@@ -315,7 +320,7 @@ func blockedReason(n *config.Node, class tasks.Class, why string, place int) str
 	return ""
 }
 
-// Preview says in a dry run's plan how the daemon would take d. plan is as in [Rollout.Take].
+// Preview adds to the plan of a dry run how the daemon would take d. plan is as in [Rollout.Take].
 func (r Rollout) Preview(
 	ctx context.Context, out *report.Plan, d *desired.State, files hostfs.Files, led *ledger.Ledger, plan func() *Planned,
 ) {
@@ -342,10 +347,10 @@ func (r Rollout) Preview(
 	}
 }
 
-// when is the moment from which a node takes a change that nothing but time has held back since
-// free, and what is waited for. The nodes of a fleet are spread by their names over the splay, from
-// when the change was free or the window began; never beyond the window, for else the last would
-// not have theirs.
+// when returns the moment from which a node takes a change that only time has held back since
+// free, and what it waits for. The splay spreads the nodes of a fleet by their names, counted from
+// the moment when the change was free or when the window began. It never exceeds the window,
+// because otherwise the last nodes would never take the change.
 func when(u policy.Update, node string, free, now time.Time) (time.Time, string) {
 	begin, span := free, time.Duration(u.Splay)
 	from, until := u.Next(now)
@@ -364,12 +369,12 @@ func when(u policy.Update, node string, free, now time.Time) (time.Time, string)
 		report.Stamp(at))
 }
 
-// Bucket is a node's among a hundred for one change: other changes have other first nodes. print
-// names what the change makes of the node, and not the generation: raising the percent is one more
-// generation, and who has taken the change shall stay among those that may.
+// Bucket returns a node's number below 100 for one change. Different changes have different first
+// nodes. print identifies what the change makes of the node, and not the generation: a higher
+// percent is a new generation, and the nodes that took the change must stay among those that may.
 func Bucket(node, print string) int { return int(UnitHash(node+"\x00"+print) * 100) }
 
-// UnitHash is a number from 0 up to 1, without it, that a text has.
+// UnitHash returns a number from 0 up to, but not including, 1 that depends only on a text.
 func UnitHash(text string) float64 {
 	sum := sha256.Sum256([]byte(text))
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / math.Exp2(53)
