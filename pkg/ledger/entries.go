@@ -135,6 +135,8 @@ type Batch struct {
 	Dirs  map[string]int64 // directories' times of change before us; the first that is noted stays
 	Head  Head
 	Blobs []blob.Content
+	// Later says that the disk has all of it but marks: it may come there with the next batch.
+	Later bool
 	// Revision, if set, is kept beside the journal, before it.
 	Revision *Revision
 }

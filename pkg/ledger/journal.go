@@ -115,7 +115,8 @@ func (l *Ledger) Dirs() map[string]int64 {
 }
 
 // Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that
-// names them. On an error the ledger on disk is as before.
+// names them. On an error the ledger on disk is as before. Of a [Batch.Later] nothing is on the
+// disk before the next Commit, or [Ledger.Flush].
 func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	if l.Newer != nil {
 		return l.Newer
@@ -144,12 +145,24 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		if err := write(ctx, w, JournalFile, text); err != nil {
 			return unwritten(err)
 		}
-	} else if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
-		l.rewrite = true // part of it may be there
-		return unwritten(err)
+		text = nil
+	} else if text = append(slices.Clip(l.later), text...); !b.Later {
+		if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
+			l.rewrite = true // part of it may be there
+			return unwritten(err)
+		}
+		text = nil
 	}
-	l.lines, l.entries, l.dirs, l.head, l.rewrite = lines, entries, dirs, b.Head, false
+	l.lines, l.entries, l.dirs, l.head, l.rewrite, l.later = lines, entries, dirs, b.Head, false, text
 	return nil
+}
+
+// Flush writes what a [Batch.Later] left to the next batch, where there was none.
+func (l *Ledger) Flush(ctx context.Context, w Host) error {
+	if len(l.later) == 0 {
+		return nil
+	}
+	return l.Commit(ctx, w, Batch{Head: l.head})
 }
 
 // apply makes the batch's lines, and changes entries and dirs by it.

@@ -33,6 +33,7 @@ type Ledger struct {
 	lines   []line
 	head    Head
 	rewrite bool
+	later   []byte // lines that come to the disk with the next batch
 	// inherited says that it is another machine's, whose disk this one has.
 	inherited bool
 	// The head has a pin that is not on the disk, where there is another: see Hold.

@@ -205,6 +205,9 @@ func (o *outcome) end(ctx context.Context, p Pass, h *host.Host) error {
 		Work: o.wanted, Pruned: r.pruning, Removed: gone, By: p.Session().Maker(), Desired: r.desired,
 		Halfway: o.halfway, Proof: cmp.Or(o.guard.Proof(), p.confirmed),
 	})
+	if err != nil && r.ownership.Repeats {
+		err = &UnwrittenError{err}
+	}
 	if failed := changes.Failure(all); failed != nil {
 		return failed
 	}

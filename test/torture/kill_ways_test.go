@@ -14,13 +14,14 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// ways are the lives of a node besides converging: what is no longer wanted goes, an earlier
-// revision comes back, all of it goes, and changes that may cut the node off are made and undone.
+// ways are the lives of a node besides converging: what somebody changed is repaired, what is no
+// longer wanted goes, an earlier revision comes back, all of it goes, and changes that may cut the
+// node off are made and undone.
 //
-// What keeps it: pkg/reconcile/ownership/intend.go Intend (prune), pkg/reconcile/rollback.go
-// Rollback: the pin comes last, pkg/reset/reset.go: the ledger goes last, and what it owes is
-// done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before
-// it is there.
+// What keeps it: pkg/reconcile/ownership/intend.go Intend (prune) and noted (repair),
+// pkg/reconcile/rollback.go Rollback: the pin comes last, pkg/reset/reset.go: the ledger goes last,
+// and what it owes is done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is
+// written down before it is there.
 func ways(t testing.TB) []scenario {
 	spec := func(word, more string) documents {
 		return nodeDocuments(t, "v1", baseSpec+more+harmlessExtras(word, "128"))
@@ -40,6 +41,7 @@ func ways(t testing.TB) []scenario {
 	// containerd makes the directory of its confs when it starts, if nobody has.
 	theirs := map[string]string{"/etc/cni/net.d/README": "a person's\n", "/etc/motd.d/cluster": "a person's\n", "/etc/sysctl.d/99-netwright.conf": "# a person's\n"}
 	return []scenario{
+		{name: "repair", from: []documents{bridge}, store: bridge, begin: (*bench).spoil},
 		{name: "prune", from: []documents{own}, store: nothing},
 		{name: "switch", from: []documents{bridge}, store: allowed, alone: []string{"--once"}, clear: (*bench).acquit},
 		{name: "rollback", from: []documents{bridge, moved}, store: moved, args: []string{"rollback", "1"}, needs: confNeeds("/etc/cni/net.d"),
@@ -76,6 +78,11 @@ func (b *bench) held(t testing.TB) string {
 		return "not held: " + out
 	}
 	return ""
+}
+
+// spoil is somebody who writes to what is the agent's.
+func (b *bench) spoil(t testing.TB) {
+	b.shell(t, "echo theirs >/etc/motd.d/cluster; echo theirs >>/etc/sysctl.d/99-netwright.conf; rm /srv/kubernetes/lab.d/one; echo 64 >/proc/sys/net/core/somaxconn")
 }
 
 // enable has the daemon started at the next boot.

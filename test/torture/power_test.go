@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/test/disk"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -22,7 +24,8 @@ import (
 // The power goes while the agent writes, at every write of the disk in turn, with and without what
 // the disk had in its cache. Each time the file system is mounted again, as a machine does that
 // boots, and every file is the old or the new one, whole; once the agent has said that it is done,
-// the new one.
+// the new one. So it is where it brings back what somebody changed, of which the ledger has one
+// record, after it; and nothing of the ledger is damaged.
 //
 // What keeps it: pkg/host/hostfs/batch.go Commit: syncFiles before publish, and syncDirs after it
 // (that one shows in TestCommittedIsDurable: in a whole run later syncs cover for it). The control
@@ -41,12 +44,17 @@ func TestPowerCut(t *testing.T) {
 		return
 	}
 	for _, c := range []struct {
-		kind string
-		tags []string
-	}{{"ext4", nil}, {"xfs", nil}, {"xfs", []string{"nofsync"}}} {
+		kind    string
+		repairs bool
+		tags    []string
+	}{{"ext4", false, nil}, {"xfs", false, nil}, {"ext4", true, nil}, {"xfs", true, nil}, {"xfs", false, []string{"nofsync"}}} {
 		name := strings.Join(append([]string{c.kind}, c.tags...), " ")
+		if c.repairs {
+			name += " repairs"
+		}
 		t.Run(name, func(t *testing.T) {
 			p := newPowerTest(t, c.kind, agent(t, c.tags...))
+			p.repairs = c.repairs
 			tried, lost := p.cut(t, either(220, 24), c.tags == nil)
 			note := fmt.Sprintf("when the power went: %s", p.histogram())
 			if c.tags != nil {
@@ -56,7 +64,7 @@ func TestPowerCut(t *testing.T) {
 				report(t, "power cut: "+c.kind+", control", tried, 0, "no syncs: lost files in %d, as it must; %s", lost, note)
 				return
 			}
-			report(t, "power cut: "+c.kind, tried, lost, "%s", note)
+			report(t, "power cut: "+name, tried, lost, "%s", note)
 		})
 	}
 }
@@ -67,6 +75,7 @@ type powerTest struct {
 	kind, dir, at string
 	agent         string
 	stores        [2]string
+	repairs       bool // from what somebody changed to what it was, and not from one store to the other
 	r             *disk.Recorder
 	buckets       [6]int // of the moments, fifths of the agent's time; the last: when it was done
 }
@@ -140,8 +149,11 @@ func (p *powerTest) boots(t testing.TB, store int, before, after tree) (broken [
 	t.Helper()
 	p.mount(t, p.image())
 	defer p.unmount(t)
+	if lost := p.damage(t); lost != "" {
+		broken = append(broken, "of the ledger: "+lost)
+	}
 	if problem := p.run(t, "recover"); problem != "" {
-		return []string{problem}
+		return append(broken, problem)
 	}
 	for _, half := range mixed(before, p.tree(t), after, certificates) {
 		broken = append(broken, "after recover: "+half)
@@ -168,6 +180,10 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 	t.Helper()
 	before, state := tree{}, 0
 	for round := 0; tried < enough; round++ {
+		if p.repairs && round > 0 {
+			p.spoil(t, round)
+			before = p.tree(t)
+		}
 		unix.Sync() // the last round is on the disk
 		if err := p.r.Record(); err != nil {
 			t.Fatal(err)
@@ -205,10 +221,42 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 			}
 		}
 		p.mount(t, p.r.Path())
-		before, state = after, 1-state
+		if before = after; !p.repairs {
+			state = 1 - state
+		}
 	}
 	p.unmount(t)
 	return tried, lost
+}
+
+// spoil is somebody who writes to two of the agent's files, in each round to others: what is
+// changed again and again has to wait its turn.
+func (p *powerTest) spoil(t testing.TB, round int) {
+	t.Helper()
+	var ours []string
+	for path, is := range p.tree(t) {
+		if !memory(path) && strings.HasPrefix(is, "10") && path != "/other" {
+			ours = append(ours, path)
+		}
+	}
+	slices.Sort(ours)
+	for i := range 2 {
+		path := ours[(2*round+i)%len(ours)]
+		if err := os.WriteFile(filepath.Join(p.at, path), []byte("theirs\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// damage is what the agent cannot read of its memory.
+func (p *powerTest) damage(t testing.TB) string {
+	t.Helper()
+	h, err := host.Open(t.Context(), host.Options{Root: p.at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	return strings.Join(ledger.Load(h.Live.Files).Damage(), "; ")
 }
 
 // moments are the moment at which the agent was done, the end of the recording, and n evenly

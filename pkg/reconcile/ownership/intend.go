@@ -35,9 +35,10 @@ func TimesBefore(files hostfs.Files, ofCheckpoint []string) map[string]int64 {
 }
 
 // Intend writes down what is about to change, before the first change: whose each key is, and what
-// was there. Before something is only removed, too, something is written: where the ledger cannot
-// be, nothing is changed. unknown are the tasks, by their first keys, whose keys could not be
-// looked at: nothing is written of them, and the caller must not change them.
+// was there. What the ledger has already is not written again before it: [Transaction.Repeats].
+// Before something is only removed, too, something is written: where the ledger cannot be, nothing
+// is changed. unknown are the tasks, by their first keys, whose keys could not be looked at:
+// nothing is written of them, and the caller must not change them.
 func (c *Transaction) Intend(
 	ctx context.Context, h *host.Host, planned *changes.Set, removing bool,
 ) (unknown map[graph.Key]error, err error) {
@@ -64,10 +65,13 @@ func (c *Transaction) Intend(
 	if len(b.Put) == 0 && !removing {
 		return unknown, nil
 	}
-	if c.TimesBefore == nil {
+	unguarded := c.TimesBefore == nil
+	if unguarded {
 		c.TimesBefore = TimesBefore(h.Live.Files, nil)
 	}
 	maps.Copy(b.Dirs, c.TimesBefore)
+	c.Repeats = unguarded && !removing && c.noted(&b)
+	b.Later = c.Repeats
 	return unknown, c.Led.Commit(ctx, h.Files, b)
 }
 
@@ -84,21 +88,28 @@ func (c *Transaction) Noted(ctx context.Context, v host.View, planned *changes.S
 		if err != nil {
 			return false, err
 		}
-		for _, e := range entries {
-			was, known := c.Led.Entries()[e.Key]
-			e.Pending, e.Drift, e.Again, e.Untried = was.Pending, was.Drift, was.Again, was.Untried
-			if !known || !SameEntry(was, e) {
-				return false, nil
-			}
+		b.Put = append(b.Put, entries...)
+	}
+	return c.noted(&b), nil
+}
+
+// noted says that the ledger has what a batch says before the changes. A baseline that is new is in
+// its entry.
+func (c *Transaction) noted(b *ledger.Batch) bool {
+	for _, e := range b.Put {
+		was, known := c.Led.Entries()[e.Key]
+		e.Pending, e.Drift, e.Again, e.Untried = was.Pending, was.Drift, was.Again, was.Untried
+		if !known || !SameEntry(was, e) {
+			return false
 		}
 	}
 	for dir := range b.Dirs {
 		_, known := c.Led.Dirs()[dir]
 		if made := c.Led.Entries()[tasks.FileKey(dir)]; !known && made.Mode != ledger.Owned { // it had no time before us
-			return false, nil
+			return false
 		}
 	}
-	return len(b.Blobs) == 0, nil
+	return true
 }
 
 // intents are the entries of the keys that a task is about to change.

@@ -25,6 +25,10 @@ type Transaction struct {
 	// TimesBefore are as of [TimesBefore]; nil: the pass takes no checkpoint.
 	TimesBefore map[string]int64
 
+	// Repeats says that the ledger had all that was to be written down before the changes, as
+	// [Transaction.Noted] has it: that they were about to be made is written with how they ended.
+	Repeats bool
+
 	// Unnoted says that nothing was written down before the changes, and that of the rest of the
 	// set nothing is known: what they are is written with how they ended, and the head stays.
 	Unnoted bool

@@ -178,7 +178,7 @@ func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 		s.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
 	h.Files.RecheckRacy()
-	err = errors.Join(err, led.Effects.Save(ctx, h.Files), led.SaveStamps(ctx, h.Files))
+	err = errors.Join(err, led.Flush(ctx, h.Files), led.Effects.Save(ctx, h.Files), led.SaveStamps(ctx, h.Files))
 	if err == nil && s.OnEnd != nil {
 		s.OnEnd(h, led)
 	}

@@ -1,0 +1,95 @@
+package reconcile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// A pass that brings back what the ledger has as right writes nothing before the change, since the
+// ledger says all of it; a kill then costs the count and nothing else. What is not in the ledger is
+// there first. The lines that keep it: pkg/reconcile/ownership/intend.go, Intend and noted.
+func TestARepairIsWrittenDownOnce(t *testing.T) {
+	needs.Root(t) // files belong to root
+	found, ours := file("/etc/found", "1"), file("/etc/ours", "1")
+	for what, c := range map[string]struct {
+		spoil string
+		want  []tasks.Task
+		first bool // something is written before the change
+	}{
+		"ours":                      {"/etc/ours", []tasks.Task{found, ours}, false},
+		"its baseline is not known": {"/etc/found", []tasks.Task{found, ours}, true},
+		"beside what is new":        {"/etc/ours", []tasks.Task{found, ours, file("/etc/new", "1")}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			hostroot.Put(t, root, "/etc/found", "1")
+			hostroot.Put(t, root, "/var/lib/theirs", "")
+			mustConverge(t, root, found, ours)
+			hostroot.Put(t, root, c.spoil, "theirs")
+			before := contentOf(t, root, ledger.JournalFile)
+			die(t, root, c.want, true)
+			if written := contentOf(t, root, ledger.JournalFile) != before; written != c.first {
+				t.Fatalf("something is written before the change: %t, want %t", written, c.first)
+			}
+			if c.first {
+				return
+			}
+			die(t, root, c.want, false)
+			if p := mustConverge(t, root, c.want...); p.Summary.Changes() > 0 || contentOf(t, root, c.spoil) != "1" {
+				t.Errorf("after the kill it is %q, and the next pass has:\n%s", contentOf(t, root, c.spoil), said(p))
+			}
+			if e := entryOf(t, root, "file:"+c.spoil); e.Pending || e.Drift != nil {
+				t.Errorf("the ledger has %+v", e)
+			}
+			if mustConverge(t, root); hostroot.There(root, "/etc/ours") {
+				t.Error("what was ours before the kill is nobody's now")
+			}
+		})
+	}
+}
+
+// A repair that the ledger's disk has no room for is made, and the error is that of a pass that
+// could write nothing down: the daemon looks with the next whether it can again. The lines that
+// keep it: outcome.go, end (Repeats).
+func TestARepairWithoutRoomForItsRecord(t *testing.T) {
+	root := t.TempDir()
+	hostroot.Put(t, root, "/var/lib/theirs", "")
+	mustConverge(t, root, file("/etc/a", "1"))
+	hostroot.Put(t, root, "/etc/a", "theirs")
+	hostroot.Seal(t, root, true)
+	t.Cleanup(func() { hostroot.Seal(t, root, false) })
+	_, err := converge(t, root, file("/etc/a", "1"))
+	var unwritten *UnwrittenError
+	if !errors.As(err, &unwritten) || contentOf(t, root, "/etc/a") != "1" {
+		t.Errorf("it is %q, and the error is %v", contentOf(t, root, "/etc/a"), err)
+	}
+}
+
+// A repair that failed counts as one, and is one that nothing says the end of, although no other
+// record came after it. The lines that keep it: pkg/reconcile/session/session.go, Holding (Flush).
+func TestARepairThatFailedIsWrittenDown(t *testing.T) {
+	root := t.TempDir()
+	hostroot.Put(t, root, "/var/lib/theirs", "")
+	mustConverge(t, root, file("/etc/a", "1"))
+	hostroot.Put(t, root, "/etc/a", "theirs")
+	p := onRoot(root)
+	p.Hooks.OnStart = func(graph.Key) {
+		if err := errors.Join(os.Remove(filepath.Join(root, "/etc/a")), os.Mkdir(filepath.Join(root, "/etc/a"), 0o755)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := p.Converge(t.Context(), wanting(file("/etc/a", "1"))); err == nil {
+		t.Fatal("a file replaces a directory")
+	}
+	if e := entryOf(t, root, "file:/etc/a"); !e.Pending || e.Drift == nil || e.Drift.Repairs != 1 {
+		t.Errorf("the ledger has %+v", e)
+	}
+}
