@@ -42,8 +42,8 @@ func (n *Node) fillDefaults() {
 	decode.Fill(n.origins, "spec.containerd.address", document.NodeDefault, &n.Containerd.Address, containerdSocket)
 	decode.Fill(n.origins, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath,
 		containerdConfig)
-	n.Prune.Fill(n.origins)
-	n.Update.Fill(n.origins)
+	decode.FillFields(n.origins, "spec.prune", n.Prune.Fields())
+	decode.FillFields(n.origins, "spec.update", n.Update.Fields())
 	n.fillRanges()
 	n.Networking.Fill(n.settings(), n.origins)
 	extras.FillCertificates(n.Certificates, n.certificateNode())

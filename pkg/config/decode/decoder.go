@@ -37,11 +37,14 @@ type Set func(v Reading)
 // Field is one name that a mapping may hold. Explicit lists of them stand where others use
 // reflection.
 type Field struct {
-	Name     string
-	Set      Set
-	about    string
-	unlisted bool
-	newer    bool
+	Name      string
+	Set       Set
+	to        any // where Set puts the value, of fields that may have a default
+	otherwise any // the default; nil: there is none
+	about     string
+	unlisted  bool
+	newer     bool
+	ofKops    bool // the default is what kOps fills in
 }
 
 // Unlisted is f as a field that is known, but not named to somebody who looks for one.

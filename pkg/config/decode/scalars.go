@@ -17,7 +17,7 @@ import (
 //
 //go:noinline
 func Text(name string, to *string, valid func(string) string) Field {
-	return Field{Name: name, Set: func(v Reading) {
+	return Field{Name: name, to: to, Set: func(v Reading) {
 		if v.Kind != document.KindString {
 			v.WrongKind("a string")
 			return
@@ -42,7 +42,7 @@ func Texts(name string, to *[]string, valid func(string) string) Field {
 
 // Choice takes one of a few strings. Case counts, but a near miss is named.
 func Choice(name string, to *string, allowed ...string) Field {
-	return Field{Name: name, Set: func(v Reading) {
+	return Field{Name: name, to: to, Set: func(v Reading) {
 		if v.Kind != document.KindString {
 			v.WrongKind(OneOf(allowed))
 			return
@@ -61,7 +61,7 @@ func Choice(name string, to *string, allowed ...string) Field {
 //
 //go:noinline
 func Bool(name string, to *bool) Field {
-	return Field{Name: name, Set: func(v Reading) {
+	return Field{Name: name, to: to, Set: func(v Reading) {
 		if v.Kind == document.KindBool {
 			*to = strings.EqualFold(v.Text, "true")
 			return
@@ -106,7 +106,7 @@ func OptionalBool(name string, to **bool) Field {
 // Number takes a whole number from low to high. In a document of kOps, whose types have 0 where
 // nobody says a number, a 0 below low is not set.
 func Number(name string, to *int, low, high int) Field {
-	return Field{Name: name, Set: func(v Reading) {
+	return Field{Name: name, to: to, Set: func(v Reading) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
 		n, err := strconv.Atoi(v.Text)
 		switch {
@@ -183,7 +183,7 @@ func versionIn(text string) string {
 
 // Duration takes a span of time from low to high.
 func Duration(name string, to *time.Duration, low, high time.Duration) Field {
-	return Field{Name: name, Set: func(v Reading) {
+	return Field{Name: name, to: to, Set: func(v Reading) {
 		parsed, err := time.ParseDuration(v.Text)
 		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
 			hint := ""

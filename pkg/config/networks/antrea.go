@@ -29,20 +29,14 @@ func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard
 
 func (a *Antrea) fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("trafficEncapMode", &a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly"),
-		decode.Choice("tunnelType", &a.TunnelType, "geneve", "vxlan", "gre", "stt"),
-		decode.Choice("trafficEncryptionMode", &a.TrafficEncryptionMode, "none", "wireGuard", "ipsec"),
+		decode.Choice("trafficEncapMode", &a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly").
+			Default("encap"),
+		decode.Choice("tunnelType", &a.TunnelType, "geneve", "vxlan", "gre", "stt").Default("geneve"),
+		decode.Choice("trafficEncryptionMode", &a.TrafficEncryptionMode, "none", "wireGuard", "ipsec").Default("none"),
 		decode.Bool("proxyAll", &a.ProxyAll),
 		decode.AutoMTU("defaultMTU", &a.DefaultMTU),
 		decode.Bool("secondaryNetwork", &a.SecondaryNetwork),
 	}
-}
-
-func (a *Antrea) fill(_ *ClusterSettings, o decode.Origins) {
-	const at = "spec.networking.antrea."
-	decode.Fill(o, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
-	decode.Fill(o, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
-	decode.Fill(o, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
 }
 
 // check refuses what its agent refuses at its start (cmd/antrea-agent/options.go).

@@ -22,15 +22,10 @@ type Azure struct {
 func (a *Azure) fields() []decode.Field {
 	return []decode.Field{
 		decode.Choice("scenario", &a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay",
-			"dualStackOverlay", "cilium", "azurecni-chained-cilium"),
-		decode.Choice("mode", &a.Mode, "transparent", "bridge"),
+			"dualStackOverlay", "cilium", "azurecni-chained-cilium").Default("nodeSubnet"),
+		decode.Choice("mode", &a.Mode, "transparent", "bridge").Default("transparent"),
 		decode.Texts("ipsToRouteViaHost", &a.IPsToRouteViaHost, decode.ValidIPv4),
 	}
-}
-
-func (a *Azure) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
-	decode.Fill(o, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 }
 
 func (a *Azure) check(_ *ClusterSettings, r *decode.Reporter) {

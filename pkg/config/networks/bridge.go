@@ -19,7 +19,7 @@ type Bridge struct {
 func (b *Bridge) fields() []decode.Field {
 	return []decode.Field{
 		decode.MTU("mtu", &b.MTU),
-		decode.Bool("hairpin", &b.Hairpin),
+		decode.Bool("hairpin", &b.Hairpin).Default(true),
 		{Name: "nodes", Set: bridgeNodes(&b.Nodes)},
 	}
 }
@@ -48,10 +48,6 @@ type Peer struct {
 	Address  values.Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
 	PodCIDRs values.CIDRs     `json:"podCIDRs"` // the range of its pods
 	Origin   document.Origin  `json:"origin"`
-}
-
-func (b *Bridge) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.bridge.hairpin", document.NodeDefault, &b.Hairpin, true)
 }
 
 func (b *Bridge) check(s *ClusterSettings, r *decode.Reporter) {

@@ -143,7 +143,7 @@ func (c *Calico) fields() []decode.Field {
 		decode.Number("typhaReplicas", &c.TyphaReplicas, 0, 10_000),
 		decode.Choice("vxlanMode", &c.VXLANMode, "CrossSubnet", "Always", "Never"),
 		decode.OptionalBool("wireguardEnabled", &c.WireguardEnabled),
-		decode.Choice("datastore", &c.Datastore, "kubernetes", "etcd"),
+		decode.Choice("datastore", &c.Datastore, "kubernetes", "etcd").Default("kubernetes"),
 		decode.Into("etcd", func() []decode.Field { return allocate(&c.Etcd).fields() }),
 	}
 }
@@ -194,7 +194,6 @@ func (c *Calico) fill(s *ClusterSettings, o decode.Origins) {
 	}
 	decode.Fill(o, "spec.networking.calico.encapsulationMode", document.KopsDefault, &c.EncapsulationMode,
 		encapsulation)
-	decode.Fill(o, "spec.networking.calico.datastore", document.NodeDefault, &c.Datastore, "kubernetes")
 	if etcd := c.Etcd; etcd != nil {
 		const at = "spec.networking.calico.etcd.certificates."
 		decode.Fill(o, at+"dir", document.KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)

@@ -42,7 +42,7 @@ type Canal struct {
 
 func (c *Canal) fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("backend", &c.Backend, "vxlan", "host-gw", "wireguard", "udp"),
+		decode.Choice("backend", &c.Backend, "vxlan", "host-gw", "wireguard", "udp").KopsDefault("vxlan"),
 		decode.MTU("mtu", &c.MTU),
 		decode.Choice("chainInsertMode", &c.ChainInsertMode, "insert", "append"),
 		decode.Text("cpuRequest", &c.CPURequest, nil),
@@ -68,10 +68,6 @@ func not(name string, to **bool) decode.Field {
 		decode.OptionalBool(name, to).Set(v)
 		**to = !**to
 	}}
-}
-
-func (c *Canal) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
 }
 
 // check: Typha's port and Felix' are two servers' on one host.

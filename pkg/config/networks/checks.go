@@ -4,23 +4,24 @@ import "github.com/netwright/netwright/pkg/config/decode"
 
 // each calls do for the network that is chosen and for what stands beside it, as far as documents
 // say it.
-func (n *Networking) each(do func(part)) {
+func (n *Networking) each(do func(name string, p part)) {
 	for _, c := range choices {
 		if p := c.said(n); p != nil {
-			do(p)
+			do(c.name, p)
 		}
 	}
 	if n.Multus != nil {
-		do(n.Multus)
+		do("multus", n.Multus)
 	}
 	if n.Switch != nil {
-		do(n.Switch)
+		do("switch", n.Switch)
 	}
 }
 
 // Fill gives the fields of the network that is set their defaults, where no document says them.
 func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
-	n.each(func(p part) {
+	n.each(func(name string, p part) {
+		decode.FillFields(o, "spec.networking."+name, p.fields())
 		if f, ok := p.(filler); ok {
 			f.fill(s, o)
 		}
@@ -30,7 +31,7 @@ func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
 // Check refuses values that the chosen network refuses or does not work with, and warns of those
 // without effect.
 func (n *Networking) Check(s *ClusterSettings, r *decode.Reporter) {
-	n.each(func(p part) {
+	n.each(func(_ string, p part) {
 		if c, ok := p.(checker); ok {
 			c.check(s, r)
 		}

@@ -45,13 +45,15 @@ func (c *Cilium) fields() []decode.Field {
 	fields := []decode.Field{
 		decode.Text("version", &c.Version, nil),
 		decode.Choice("tunnel", &c.Tunnel, "vxlan", "geneve", "disabled"),
-		decode.Choice("ipam", &c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool"),
+		decode.Choice("ipam", &c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool").
+			KopsDefault("kubernetes"),
 		decode.Bool("enableEncryption", &c.EnableEncryption),
-		decode.Choice("encryptionType", &c.EncryptionType, "ipsec", "wireguard"),
+		decode.Choice("encryptionType", &c.EncryptionType, "ipsec", "wireguard").KopsDefault("ipsec"),
 		decode.Bool("enableNodePort", &c.EnableNodePort),
 		decode.Bool("etcdManaged", &c.EtcdManaged),
-		decode.Choice("identityAllocationMode", &c.IdentityAllocationMode, "crd", "kvstore"),
-		decode.Choice("chainingMode", &c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth"),
+		decode.Choice("identityAllocationMode", &c.IdentityAllocationMode, "crd", "kvstore").KopsDefault("crd"),
+		decode.Choice("chainingMode", &c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth").
+			KopsDefault("none"),
 		decode.OptionalBool("cniExclusive", &c.CNIExclusive),
 		decode.MTU("mtu", &c.MTU),
 	}
@@ -94,16 +96,11 @@ var ciliumUnused = [...]string{
 }
 
 func (c *Cilium) fill(s *ClusterSettings, o decode.Origins) {
-	const at = "spec.networking.cilium."
-	decode.Fill(o, at+"ipam", document.KopsDefault, &c.IPAM, "kubernetes")
 	tunnel := "vxlan"
 	if c.ENI() || s.sixOnly() {
 		tunnel = "disabled"
 	}
-	decode.Fill(o, at+"tunnel", document.KopsDefault, &c.Tunnel, tunnel)
-	decode.Fill(o, at+"encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
-	decode.Fill(o, at+"identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
-	decode.Fill(o, at+"chainingMode", document.KopsDefault, &c.ChainingMode, "none")
+	decode.Fill(o, "spec.networking.cilium.tunnel", document.KopsDefault, &c.Tunnel, tunnel)
 }
 
 func (c *Cilium) check(s *ClusterSettings, r *decode.Reporter) {

@@ -15,15 +15,10 @@ type Coil struct {
 
 func (c *Coil) fields() []decode.Field {
 	return []decode.Field{
-		decode.Bool("ipam", &c.IPAM),
-		decode.Bool("egress", &c.Egress),
+		decode.Bool("ipam", &c.IPAM).Default(true),
+		decode.Bool("egress", &c.Egress).Default(true),
 		decode.Bool("compatCalico", &c.CompatCalico),
 	}
-}
-
-func (c *Coil) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
-	decode.Fill(o, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
 }
 
 // check without its two halves is nothing.

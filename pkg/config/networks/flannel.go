@@ -22,7 +22,7 @@ type Flannel struct {
 func (f *Flannel) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "backend", Set: flannelBackend(&f.Backend)},
-		decode.Number("iptablesResyncSeconds", &f.IptablesResyncSeconds, 1, 86_400),
+		decode.Number("iptablesResyncSeconds", &f.IptablesResyncSeconds, 1, 86_400).KopsDefault(resyncSeconds),
 		decode.Bool("disableTxChecksumOffloading", &f.DisableTxChecksumOffloading),
 	}
 }
@@ -41,11 +41,6 @@ func flannelBackend(to *string) decode.Set {
 		}
 		decode.Choice("backend", to, flannelBackends[:]...).Set(v)
 	}
-}
-
-func (f *Flannel) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &f.IptablesResyncSeconds,
-		resyncSeconds)
 }
 
 // resyncSeconds is what kOps fills in.

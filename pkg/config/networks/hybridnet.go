@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Hybridnet holds what of its daemon matters to the node; kOps never had it.
@@ -17,9 +16,9 @@ type Hybridnet struct {
 
 func (h *Hybridnet) fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("networkType", &h.NetworkType, "vxlan", "vlan", "bgp"),
-		decode.Text("cniConfName", &h.ConfName, validConflist),
-		decode.Bool("policy", &h.Policy),
+		decode.Choice("networkType", &h.NetworkType, "vxlan", "vlan", "bgp").Default("vxlan"),
+		decode.Text("cniConfName", &h.ConfName, validConflist).Default("06-hybridnet.conflist"),
+		decode.Bool("policy", &h.Policy).Default(true),
 	}
 }
 
@@ -28,11 +27,4 @@ func validConflist(s string) string {
 		return ""
 	}
 	return "the name of a file, such as 06-hybridnet.conflist"
-}
-
-func (h *Hybridnet) fill(_ *ClusterSettings, o decode.Origins) {
-	const at = "spec.networking.hybridnet."
-	decode.Fill(o, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
-	decode.Fill(o, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")
-	decode.Fill(o, at+"policy", document.NodeDefault, &h.Policy, true)
 }

@@ -24,12 +24,12 @@ type KubeOVN struct {
 
 func (k *KubeOVN) fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("networkType", &k.NetworkType, "geneve", "vxlan", "stt", "vlan"),
+		decode.Choice("networkType", &k.NetworkType, "geneve", "vxlan", "stt", "vlan").Default("geneve"),
 		decode.Text("interface", &k.Interface, validLink),
 		decode.AutoMTU("mtu", &k.MTU),
 		decode.Bool("ipsec", &k.IPsec),
 		decode.Bool("tproxy", &k.TProxy),
-		decode.Text("cniConfigPriority", &k.ConfPriority, validPriority),
+		decode.Text("cniConfigPriority", &k.ConfPriority, validPriority).Default("01"),
 	}
 }
 
@@ -46,11 +46,6 @@ func validPriority(s string) string {
 		return ""
 	}
 	return `two digits in quotes, such as "01"`
-}
-
-func (k *KubeOVN) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
-	decode.Fill(o, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 }
 
 func (k *KubeOVN) check(s *ClusterSettings, r *decode.Reporter) {

@@ -1,9 +1,6 @@
 package networks
 
-import (
-	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
-)
+import "github.com/netwright/netwright/pkg/config/decode"
 
 // KVSwitch is k-vswitch. https://github.com/k-vswitch/k-vswitch
 type KVSwitch struct {
@@ -11,9 +8,5 @@ type KVSwitch struct {
 }
 
 func (k *KVSwitch) fields() []decode.Field {
-	return []decode.Field{decode.Choice("overlay", &k.Overlay, "vxlan", "gre")}
-}
-
-func (k *KVSwitch) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
+	return []decode.Field{decode.Choice("overlay", &k.Overlay, "vxlan", "gre").Default("vxlan")}
 }

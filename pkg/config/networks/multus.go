@@ -32,18 +32,13 @@ const multusAt = "spec.networking.multus"
 
 func (m *Multus) fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("mode", &m.Mode, "thin", "thick"),
-		decode.Choice("writer", &m.Writer, "DaemonSet", "netwright"),
+		decode.Choice("mode", &m.Mode, "thin", "thick").Default("thick"),
+		decode.Choice("writer", &m.Writer, "DaemonSet", "netwright").Default("DaemonSet"),
 		decode.Texts("delegates", &m.Delegates, decode.ValidMember),
 		decode.Bool("namespaceIsolation", &m.NamespaceIsolation),
 		decode.Text("globalNamespaces", &m.GlobalNamespaces, nil),
 		decode.Choice("logLevel", &m.LogLevel, "debug", "verbose", "error", "panic"),
 	}
-}
-
-func (m *Multus) fill(_ *ClusterSettings, o decode.Origins) {
-	decode.Fill(o, multusAt+".mode", document.NodeDefault, &m.Mode, "thick")
-	decode.Fill(o, multusAt+".writer", document.NodeDefault, &m.Writer, "DaemonSet")
 }
 
 // check: it stands before a network whose conf it calls, and does not get on with one that puts

@@ -133,7 +133,8 @@ type choice struct {
 // part is what stands below one key of spec.networking: a network, or what goes beside one.
 type part interface{ fields() []decode.Field }
 
-// filler is a part with defaults: fill gives them to fields that no document says.
+// filler is a part with defaults that other fields decide: fill gives them to fields that no
+// document says.
 type filler interface {
 	fill(s *ClusterSettings, o decode.Origins)
 }

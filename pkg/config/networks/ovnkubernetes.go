@@ -22,19 +22,13 @@ type OVNKubernetes struct {
 
 func (o *OVNKubernetes) fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("gatewayMode", &o.GatewayMode, "shared", "local", "disabled"),
+		decode.Choice("gatewayMode", &o.GatewayMode, "shared", "local", "disabled").Default("shared"),
 		decode.Text("gatewayInterface", &o.Interface, validLink),
-		decode.MTU("mtu", &o.MTU),
-		decode.Port("encapPort", &o.EncapPort),
+		decode.MTU("mtu", &o.MTU).Default(1400),
+		decode.Port("encapPort", &o.EncapPort).Default(6081),
 		decode.Bool("hostOVS", &o.HostOVS),
 		decode.Bool("ipsec", &o.IPsec),
 	}
-}
-
-func (o *OVNKubernetes) fill(_ *ClusterSettings, origins decode.Origins) {
-	decode.Fill(origins, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
-	decode.Fill(origins, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
-	decode.Fill(origins, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
 }
 
 func (o *OVNKubernetes) check(s *ClusterSettings, r *decode.Reporter) {

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
-)
+import "github.com/netwright/netwright/pkg/config/decode"
 
 // Prune says what becomes of things of ours that no document wants any more.
 type Prune struct {
@@ -20,10 +17,5 @@ const (
 
 // Fields are those of spec.prune.
 func (p *Prune) Fields() []decode.Field {
-	return []decode.Field{decode.Choice("changed", &p.Changed, Keep, Remove)}
-}
-
-// Fill gives the fields their defaults, where no document says them.
-func (p *Prune) Fill(o decode.Origins) {
-	decode.Fill(o, "spec.prune.changed", document.NodeDefault, &p.Changed, Keep)
+	return []decode.Field{decode.Choice("changed", &p.Changed, Keep, Remove).Default(Keep)}
 }

@@ -47,22 +47,14 @@ const (
 	maxWatch = time.Hour
 )
 
-// Fill gives the fields their defaults, where no document says them.
-func (u *Update) Fill(o decode.Origins) {
-	decode.Fill(o, "spec.update.auto", document.NodeDefault, &u.Auto, "reload")
-	decode.Fill(o, "spec.update.splay", document.NodeDefault, &u.Splay, values.Duration(10*time.Minute))
-	decode.Fill(o, "spec.update.percent", document.NodeDefault, &u.Percent, 100)
-	decode.Fill(o, "spec.update.watch", document.NodeDefault, &u.Watch, values.Duration(5*time.Minute))
-}
-
 // Fields are those of spec.update.
 func (u *Update) Fields() []decode.Field {
 	return []decode.Field{
-		decode.Choice("auto", &u.Auto, "live", "reload", "restart"),
-		decode.Duration("splay", (*time.Duration)(&u.Splay), 0, maxSplay),
-		decode.Number("percent", &u.Percent, 0, 100),
+		decode.Choice("auto", &u.Auto, "live", "reload", "restart").Default("reload"),
+		decode.Duration("splay", (*time.Duration)(&u.Splay), 0, maxSplay).Default(10 * time.Minute),
+		decode.Number("percent", &u.Percent, 0, 100).Default(100),
 		decode.Bool("freeze", &u.Freeze).Newer(),
-		decode.Duration("watch", (*time.Duration)(&u.Watch), 0, maxWatch).Newer(),
+		decode.Duration("watch", (*time.Duration)(&u.Watch), 0, maxWatch).Default(5 * time.Minute).Newer(),
 		decode.Choice("bootUndo", &u.BootUndo, BootUndoFiles, BootUndoReboot).Newer(),
 		{Name: "window", Set: func(v decode.Reading) {
 			u.Window = nil
