@@ -88,13 +88,14 @@ func (w *waiter) wait(ctx context.Context, st statusReader) error {
 	return w.late(st.Err, view)
 }
 
-// reached says that it is so.
+// reached says that it is so. A daemon of an earlier release tells neither what is applied nor what
+// is wanted: of one on which all is right they are the same.
 func (w *waiter) reached(v report.StatusView) bool {
 	if v.Verdict() != report.Right {
 		return false
 	}
 	c := v.Configuration
-	return c.Applied != nil && c.Applied.Is(c.Wanted) && c.Applied.Number >= w.generation
+	return c.Applied.Is(c.Wanted) && c.Generation >= w.generation
 }
 
 // late says what is missing.
@@ -104,7 +105,7 @@ func (w *waiter) late(to io.Writer, v report.StatusView) error {
 		return cli.ExitNotRunning
 	}
 	what := "it is not right yet"
-	if c := v.Configuration; w.generation > 0 && (c.Applied == nil || c.Applied.Number < w.generation) {
+	if v.Configuration.Generation < w.generation {
 		what = fmt.Sprintf("generation %d is not applied", w.generation)
 	}
 	fmt.Fprintf(to, "agent: not within %s: %s: %s\n", w.timeout, what, v.Line())
