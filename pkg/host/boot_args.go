@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// BootArgs are the words of the kernel's command line, in a container those that its first process
-// was started with, as systemd's ConditionKernelCommandLine= sees them. Of an image there are none.
+// BootArgs returns the words of the kernel's command line. In a container, it returns the arguments
+// of process 1, as systemd's ConditionKernelCommandLine= does. It returns none for an image.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html#ConditionKernelCommandLine=
 func BootArgs(opt Options) []string {
 	if !opt.live() {

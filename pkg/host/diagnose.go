@@ -12,22 +12,22 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Diagnosis is a program that shows something of this host and changes nothing.
+// Diagnosis is a program that shows part of the state of this host and changes nothing.
 type Diagnosis struct {
-	Name         string // of what it shows: "ip-route"
+	Name         string // what the program shows: "ip-route"
 	command      string
-	loadsNothing func() bool // that it makes the kernel load nothing; nil: it never does
+	loadsNothing func() bool // reports whether it would load no module now; nil: it never loads one
 }
 
-// Diagnoses are those there are. Programs that make the kernel load a module when they are only
-// asked to show (nft, iptables-save) are run where it has that module already. None starts a
-// service, or asks one to start.
+// Diagnoses lists all diagnoses. Some programs (nft, iptables-save) make the kernel load a module
+// even when they only show something. These run only where the kernel has the module already. No
+// diagnosis starts a service, or asks another program to start one.
 func Diagnoses() []Diagnosis {
 	nft := func() bool { return firewall.Loaded("/") }
 	units := []string{"netwright-agent.service", "netwright-recover.service", "netwright-undo.service"}
 	around := append([]string{"kubelet.service", "containerd.service", "crio.service", "systemd-networkd.service",
 		"NetworkManager.service", "firewalld.service"}, units...)
-	// Not with Environment= and the like: they may hold secrets.
+	// Environment= and similar properties are left out, because they may contain secrets.
 	shown := "--property=Id,LoadState,ActiveState,SubState,Result,UnitFileState,FragmentPath,DropInPaths,NRestarts,ExecMainStatus,ExecMainStartTimestamp," +
 		"StatusText,ConditionResult,ConditionTimestamp,StateChangeTimestamp,NeedDaemonReload,MemoryCurrent,CPUUsageNSec,Job "
 	return []Diagnosis{
@@ -48,8 +48,8 @@ func Diagnoses() []Diagnosis {
 	}
 }
 
-// legacySave is the legacy flavour, which speaks to tables of its own: those of the other are nft's
-// to show.
+// legacySave returns the save program of legacy iptables, which has its own tables. nft shows the
+// tables of iptables-nft.
 func legacySave(name string) string {
 	if _, err := sys.FindProgram(name + "-legacy-save"); err == nil {
 		return name + "-legacy-save"
@@ -57,14 +57,14 @@ func legacySave(name string) string {
 	return name + "-save"
 }
 
-// hasTables says that the legacy flavour has tables: then the save programs ask for these and load
-// nothing.
+// hasTables reports whether legacy iptables has tables. If it has, the save programs read these
+// tables and load no module.
 func hasTables(names string) bool {
 	raw, err := os.ReadFile(names)
 	return err == nil && len(bytes.TrimSpace(raw)) > 0
 }
 
-// Diagnose runs one and returns what it showed. [ErrNoLiveState]: of an image nothing is shown.
+// Diagnose runs one diagnosis and returns its output. It returns [ErrNoLiveState] for an image.
 func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, most int) ([]byte, error) {
 	if l.opt.live() && d.loadsNothing != nil && !d.loadsNothing() {
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)

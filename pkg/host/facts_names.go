@@ -2,8 +2,8 @@ package host
 
 import "github.com/netwright/netwright/pkg/host/facts"
 
-// What facts are made of has the same names here, as os has those of io/fs: whoever reads facts
-// takes them from a [View].
+// These are the types of package facts under the same names, as package os has those of io/fs. A
+// caller that reads facts takes them from a [View], and needs no import of package facts.
 type (
 	Facts        = facts.Facts
 	OSRelease    = facts.OSRelease

@@ -17,19 +17,20 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// Limits of one look for who else writes.
+// Limits of one search for the processes that may write a file or a sysctl.
 const (
-	writersLimit  = time.Second // a node with thousands of processes is not held up for it
+	writersLimit  = time.Second // enough for thousands of processes
 	maxScript     = 64 << 10
 	maxScriptArgs = 4
 )
 
-// Writers looks for who else may write each of some things, in one look at all processes: a process
-// that has the file open, and one whose command line or script names it. A thing is the path of a
-// file, the key of a sysctl, or words that all stand in the command ("10.1.0.0/24 dev x"). What is
-// said begins with "probably" where it is only named there: nothing of what /proc tells proves who
-// wrote last (fanotify would, and needs CAP_SYS_ADMIN). Nothing is said of who was not found. It
-// only reads, for a second at most.
+// Writers looks for the processes that may write each of the given things. It looks at all
+// processes once: whether a process has the file open for writing, and whether its command line or
+// script names the thing. A thing is the path of a file, the key of a sysctl, or several words that
+// must all stand in the command ("10.1.0.0/24 dev x"). The text begins with "probably" where only
+// the command names the thing: /proc does not prove who wrote last (fanotify would, but it needs
+// CAP_SYS_ADMIN). A thing without such a process is missing from the result. Writers only reads,
+// for at most one second.
 func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	found := map[string]Writer{}
 	if !l.opt.live() || len(things) == 0 {
@@ -37,8 +38,8 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, writersLimit, errors.New("the look for who else writes took too long"))
 	defer cancel()
-	list, _ := filepath.Glob("/proc/[0-9]*") // a /proc that cannot be read names nobody
-	open := map[string]bool{}                // it is known who has the file open, which says more than a command
+	list, _ := filepath.Glob("/proc/[0-9]*") // no process is found if /proc cannot be read
+	open := map[string]bool{}                // a process has these open: stronger evidence
 	for _, dir := range list {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil || pid == os.Getpid() || len(open) == len(things) || ctx.Err() != nil {
@@ -59,23 +60,23 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	return found
 }
 
-// Writer is who may write a thing.
+// Writer is a process that may write a thing.
 type Writer struct {
-	Text string // in words
+	Text string // describes the process for users
 	WriterID
 }
 
-// WriterID is a process that writes, or did.
+// WriterID identifies a process that writes or wrote.
 type WriterID struct {
 	Process
-	// Service is the control group of its service or container, in which another process may go on
-	// with its work; "" of what a person started.
+	// Service is the control group of the process' service or container. Another process of this
+	// group may continue the work. It is "" for a process that a person started.
 	Service string `json:"service,omitempty"`
 }
 
-// writerAt is the process of a directory of /proc.
+// writerAt returns the process of a directory of /proc.
 func writerAt(dir string, pid int) WriterID {
-	stat, _ := sys.StatOf(pid) // of one that is gone: none
+	stat, _ := sys.StatOf(pid) // zero if the process is gone
 	p := WriterID{Process: Process{PID: pid, Started: stat.Started}}
 	for _, group := range groupsOf(dir) {
 		if containerOf().MatchString(group) || strings.Contains(group, ".service") {
@@ -85,7 +86,7 @@ func writerAt(dir string, pid int) WriterID {
 	return p
 }
 
-// groupsOf are the control groups of the process of a directory of /proc.
+// groupsOf returns the control groups of the process of a directory of /proc.
 func groupsOf(dir string) (groups []string) {
 	list, _ := sys.ReadKernelFile(dir + "/cgroup")
 	for line := range strings.Lines(string(list)) {
@@ -96,10 +97,12 @@ func groupsOf(dir string) (groups []string) {
 	return groups
 }
 
-// controlGroups is where control groups are: of version 2, of 1, and of both at a time.
+// controlGroups are the mount points of control groups: of version 2, of version 1, and of version
+// 2 where both are used.
 var controlGroups = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"}
 
-// Runs says that the process runs, or another one of its service. It costs a few small reads.
+// Runs reports whether the process or another process of its service runs. It makes a few small
+// reads.
 func (p WriterID) Runs() bool { return p.runs(controlGroups) }
 
 func (p WriterID) runs(groups []string) bool {
@@ -112,8 +115,8 @@ func (p WriterID) runs(groups []string) bool {
 	})
 }
 
-// readers are programs that only look at what their command names: whoever searches for a key is
-// not who writes it. So is sysctl without a value.
+// readers are programs that only read what their command names. A program that searches for a key
+// does not write it. sysctl without a value also only reads.
 var readers = []string{
 	"bat", "cat", "cmp", "diff", "egrep", "fgrep", "file", "getfattr", "grep", "head", "inotifywait", "journalctl",
 	"less", "ls", "lsof", "md5sum", "more",
@@ -121,7 +124,7 @@ var readers = []string{
 	"zgrep",
 }
 
-// reads says that a command is one that only looks.
+// reads reports whether a command only reads.
 func reads(args []string) bool {
 	name := filepath.Base(args[0])
 	if name == "sysctl" {
@@ -133,13 +136,13 @@ func reads(args []string) bool {
 	return slices.Contains(readers, name)
 }
 
-// hasOpen says that a process has a file open for writing.
+// hasOpen reports whether a process has a file open for writing.
 func hasOpen(proc, path string) bool {
 	fds, _ := filepath.Glob(proc + "/fd/*")
 	for _, fd := range fds {
 		at, err := os.Readlink(fd)
 		switch {
-		case errors.Is(err, fs.ErrPermission): // the process may do more than we may: none is shown
+		case errors.Is(err, fs.ErrPermission): // hidden: the process has more privileges
 			return false
 		case err != nil || at != path:
 			continue
@@ -155,11 +158,11 @@ func hasOpen(proc, path string) bool {
 
 var openFlags = lazyregexp.New(`(?m)^flags:\s*(\d+)`)
 
-// commandNames says that the command of a process has a thing in it, or a script that it runs.
+// commandNames reports whether the command of a process, or a script that it runs, names a thing.
 func commandNames(proc, thing string) bool {
 	text, err := sys.ReadKernelFile(proc + "/cmdline")
 	if err != nil || len(text) == 0 {
-		return false // a thread of the kernel, or it ended
+		return false // a kernel thread, or the process has ended
 	}
 	args := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 	if reads(args) {
@@ -185,7 +188,8 @@ func commandNames(proc, thing string) bool {
 	return false
 }
 
-// mentions says that all words of a thing stand in a text; of a sysctl, either form of its key.
+// mentions reports whether a text has all words of a thing. The key of a sysctl may have dots or
+// slashes in the text.
 func mentions(text, thing string) bool {
 	if strings.Contains(text, thing) ||
 		!strings.HasPrefix(thing, "/") && strings.Contains(text, strings.ReplaceAll(thing, ".", "/")) {
@@ -196,11 +200,11 @@ func mentions(text, thing string) bool {
 		!slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// containerOf finds the id of a container in a control group: cri-containerd-ID.scope,
+// containerOf matches the id of a container in a control group: cri-containerd-ID.scope,
 // crio-ID.scope, docker-ID.scope, …/ID.
 var containerOf = lazyregexp.New(`([0-9a-f]{64})(\.scope)?$`)
 
-// processText names a process by its pod and image, or by its unit, and by its program.
+// processText describes a process: its pod and image or its unit, then its program.
 func (l *Live) processText(ctx context.Context, proc string, pid int) string {
 	comm, _ := sys.ReadKernelFile(proc + "/comm")
 	program := fmt.Sprintf("%s, process %d", strings.TrimSpace(string(comm)), pid)
@@ -221,7 +225,8 @@ func (l *Live) processText(ctx context.Context, proc string, pid int) string {
 	return "unit " + unit + " (" + program + ")"
 }
 
-// containerNamed is the pod and the image of a container, if the runtime knows them.
+// containerNamed describes a container by its pod and image, or by its id if the runtime does not
+// know it.
 func (l *Live) containerNamed(ctx context.Context, id string) string {
 	if known := cri.DescribeContainer(ctx, l.runtimeSocket(), writersLimit, id); known != "" {
 		return known

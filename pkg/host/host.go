@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Live is the host as it is: the readers of its rooms. It has nothing that writes. A plan gets its
-// [Live.View].
+// Live reads the host: it has the readers of all sub-packages and nothing that writes. A plan gets
+// its [Live.View].
 type Live struct {
 	Files    *hostfs.Reader
 	Kernel   *kernel.Reader
@@ -31,8 +31,8 @@ type Live struct {
 	opt Options
 }
 
-// Host is a host that can be written to: the writers of its rooms, and how it is read. Only the
-// apply step of a pass holds one.
+// Host reads and writes the host: it has the writers of all sub-packages, and a [Live] for reading.
+// Only the apply step of a pass holds one.
 type Host struct {
 	Live *Live
 
@@ -44,7 +44,7 @@ type Host struct {
 	Units    *systemd.Writer
 }
 
-// newHost is a view with all that writes.
+// newHost adds the writers to the readers of a host.
 func newHost(l *Live) *Host {
 	h := &Host{
 		Live:     l,
@@ -65,7 +65,7 @@ func newHost(l *Live) *Host {
 	return h
 }
 
-// OpenView opens the host for reading. The caller closes it.
+// OpenView opens the host for reading. The caller must close it.
 func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	opt.Root = cmp.Or(opt.Root, "/")
 	files, err := hostfs.Open(opt.Files())
@@ -86,8 +86,9 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	return l, nil
 }
 
-// OpenBrief opens the host for reading, for whom asks others of it: of the facts it has where the
-// machine runs, and how its kubelet does. It asks nobody. The caller closes it.
+// OpenBrief opens the host for reading, for callers that need few facts: only the kind of machine
+// and the state of its kubelet ([facts.GatherBrief]). It asks no other program. The caller must
+// close it.
 func OpenBrief(opt Options) (*Live, error) {
 	opt.Facts = &Facts{}
 	l, err := OpenView(context.Background(), opt)
@@ -98,7 +99,7 @@ func OpenBrief(opt Options) (*Live, error) {
 	return l, nil
 }
 
-// Open opens the host for reading and writing. The caller closes it.
+// Open opens the host for reading and writing. The caller must close it.
 func Open(ctx context.Context, opt Options) (*Host, error) {
 	l, err := OpenView(ctx, opt)
 	if err != nil {
@@ -107,15 +108,15 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	return newHost(l), nil
 }
 
-// Close releases the root, the netlink sockets and the bus.
+// Close closes the root, the netlink sockets and the D-Bus connection.
 func (l *Live) Close() error {
 	return errors.Join(l.Files.Close(), l.Net.Close(), l.Units.Close())
 }
 
-// Close releases what [Live.Close] does.
+// Close closes the host's [Live].
 func (h *Host) Close() error { return h.Live.Close() }
 
-// View is the host as a plan may see it.
+// View returns the host as a plan reads it.
 func (l *Live) View() View {
 	return View{
 		Facts: l.Facts, Files: l.Files, Kernel: l.Kernel, Net: l.Net, Firewall: l.Firewall, Units: l.Units,
@@ -123,38 +124,38 @@ func (l *Live) View() View {
 	}
 }
 
-// sources are the readers as facts are gathered from them.
+// sources returns the readers from which package facts gathers.
 func (l *Live) sources() *facts.Sources {
 	return facts.NewSources(l.Files, l.Kernel, l.Net, l.Firewall, l.Units,
 		facts.Options{Root: l.opt.Root, Sandbox: l.opt.Sandbox, Stamps: l.opt.Stamps, Runtime: l.opt.Runtime})
 }
 
-// LearnInstance implements [Metadata]: see [facts.Sources.LearnInstance].
+// LearnInstance implements [Metadata] with [facts.Sources.LearnInstance].
 func (l *Live) LearnInstance(ctx context.Context, all bool) {
 	l.sources().LearnInstance(ctx, l.Facts, all)
 }
 
-// LearnVersions asks programs for their version: see [facts.LearnVersions].
+// LearnVersions asks programs for their versions: see [facts.LearnVersions].
 func (h *Host) LearnVersions(ctx context.Context) error {
 	return facts.LearnVersions(ctx, h.Live.sources(), h.Live.Facts)
 }
 
-// unplanned knows of no plan.
+// unplanned is the [Upcoming] of a host without a plan.
 type unplanned struct{}
 
 func (unplanned) WillExist(string) bool { return false }
 
 func (unplanned) Asked(string) []string { return nil }
 
-// OpenFiles opens only the files of a host, without facts and without stamps: for what must be read
-// before the host is looked at. The caller closes it.
+// OpenFiles opens only the files of a host, without facts and stamps. It is for files that must be
+// read before the facts are gathered. The caller must close it.
 func OpenFiles(opt Options) (*hostfs.Reader, error) {
 	of := opt.Files()
 	of.Stamps = nil
 	return hostfs.Open(of)
 }
 
-// OpenFileWriter opens the files below a root for writing. The caller closes it.
+// OpenFileWriter opens the files below a root for writing. The caller must close it.
 func OpenFileWriter(opt Options) (*userfile.Writer, error) {
 	return userfile.Open(opt.Files())
 }

@@ -14,25 +14,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Login is a login to this machine: by ssh, at its console, or into it as a container.
+// Login is a login to this machine: by ssh, at its console, or into a container on it.
 type Login struct {
-	Name  string        // the session's scope, or the process that it began with
-	Began time.Duration // after the boot, as [Uptime] counts
+	Name  string        // scope of the session, or the process that it began with
+	Began time.Duration // time since the boot, as [Uptime] counts it
 }
 
-// ErrNoLogin says that a process was started by a service, and not from a login.
+// ErrNoLogin means that a service started the process, and no login did.
 var ErrNoLogin = errors.New("it was not started from a login")
 
-// Uptime is the time since the boot, with that in which the machine slept. Nobody sets this clock.
+// Uptime returns the time since the boot, including suspend. No program can set this clock.
 func Uptime() time.Duration { return sys.Uptime() }
 
-// LoginOf finds the login that a process belongs to. [ErrNoLogin]: there is none.
+// LoginOf finds the login that a process belongs to. It returns [ErrNoLogin] if there is none.
 //
-// systemd-logind gives each login a scope, and a process stays in it whatever becomes of its
-// parents: a shell in an old tmux is of the old login. Where the login has no scope (PAM without
-// pam_systemd), it began with the oldest ancestor but the service that let it in. That is the
-// connection's process of sshd, and not its shell: one more channel of an old connection proves
-// nothing. At a console it is the shell, for login(1) is the getty of the boot by its number.
+// systemd-logind puts each login into a scope. A process stays in this scope even if its parents
+// end: a shell in an old tmux belongs to the old login. If the login has no scope (PAM without
+// pam_systemd), the login began with the oldest ancestor below the service that accepted it. For
+// ssh this is sshd's process of the connection, not the shell: another channel of an old connection
+// proves nothing. At a console it is the shell, because login(1) keeps the PID of the getty, which
+// started at boot.
 func LoginOf(ctx context.Context, v View, pid int) (Login, error) {
 	groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {
@@ -51,7 +52,8 @@ func LoginOf(ctx context.Context, v View, pid int) (Login, error) {
 	return loginByParents(pid, sys.StatOf)
 }
 
-// sessionScope is the scope of a login in the text of /proc/PID/cgroup, or "".
+// sessionScope finds the scope of a login in the text of /proc/PID/cgroup. It is "" if there is
+// none.
 func sessionScope(groups string) string {
 	for line := range strings.Lines(groups) {
 		for at := strings.TrimSpace(line); path.Dir(at) != at; at = path.Dir(at) {
@@ -64,8 +66,8 @@ func sessionScope(groups string) string {
 	return ""
 }
 
-// loginByParents is the oldest ancestor of a process but the service that it came of. What came
-// from outside of this machine's processes has the parent 0.
+// loginByParents finds the oldest ancestor of a process below the service that started it. A
+// process that comes from outside of this PID namespace has the parent 0.
 func loginByParents(pid int, look func(pid int) (sys.Stat, error)) (login Login, err error) {
 	for pid > 1 {
 		a, err := look(pid)

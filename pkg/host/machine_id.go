@@ -2,31 +2,31 @@ package host
 
 import "strings"
 
-// FileReader reads a file at once; [hostfs.Files] is one.
+// FileReader reads a whole file; [hostfs.Files] implements it.
 type FileReader interface {
 	ReadFile(path string) ([]byte, error)
 }
 
-// BootID names the boot that goes on; "" where none does, as below an image's root.
+// BootID returns the id of the current boot, or "" where no kernel runs, as below an image's root.
 func BootID(r FileReader) string {
-	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // without it no boot is this one
+	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // if this fails: ""
 	return strings.TrimSpace(string(id))
 }
 
-// MachineID tells this machine from others; "" where it has none yet.
+// MachineID returns the machine-id, or "" if the machine has none yet.
 // https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
 func MachineID(r FileReader) string {
-	data, _ := r.ReadFile("/etc/machine-id") // without it no other machine is told from this one
+	data, _ := r.ReadFile("/etc/machine-id") // if this fails, IsOtherMachine is false
 	id := strings.TrimSpace(string(data))
-	if id == "uninitialized" { // systemd's word for it, in an image
+	if id == "uninitialized" { // systemd writes this word in an image
 		return ""
 	}
 	return id
 }
 
-// IsOtherMachine says that a machine-id that was noted is another machine's. Where it is not known
-// whose it was or which this one's is, it is no other: a file that cannot be read for a moment must
-// not let go of what is held.
+// IsOtherMachine reports whether a recorded machine-id belongs to another machine. It is false if
+// the recorded id or the id of this machine is unknown: a read error that passes must not make the
+// agent give up what it owns.
 func IsOtherMachine(r FileReader, noted string) bool {
 	if noted == "" {
 		return false

@@ -14,29 +14,29 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// The programs that manage links, by their units' names.
+// Names of the link managers' units, without ".service".
 const (
 	networkd       = "systemd-networkd"
 	networkManager = "NetworkManager"
 )
 
-// LinkManagers are the programs that [Live.LinkSetup] knows.
+// LinkManagers lists the link managers that [Live.LinkSetup] supports.
 func LinkManagers() []string { return []string{networkd, networkManager} }
 
-// Setup is how far a link's manager says that it is with the link.
+// Setup is the state of a link's setup, as its manager reports it.
 type Setup string
 
-// The states of a link's setup.
+// States of a link's setup.
 const (
 	SetupDone   Setup = "set up"
 	SetupGoesOn Setup = "being set up" // or the manager itself starts or stops
-	SetupFailed Setup = "failed"       // or given up, or the manager failed
+	SetupFailed Setup = "failed"       // or the manager gave up, or failed itself
 	SetupNone   Setup = "left alone"   // or the manager does not run, or has never seen the link
 )
 
-// LinkSetup says how far a manager ([facts.LinkFact.Manager]) is with a link. A checkpoint holds a
-// change to it. [ErrNotExist] if there is no such link, [ErrNoLiveState] where no systemd runs. It
-// may be retried.
+// LinkSetup reports the state of a link's setup by its manager ([facts.LinkFact.Manager]). A
+// checkpoint compares it before and after a change. It returns [ErrNotExist] if there is no such
+// link, and [ErrNoLiveState] where no systemd runs. It may be retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
 	if !l.Units.Here {
 		return "", sys.ErrNoLiveState
@@ -49,7 +49,7 @@ func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, erro
 		return l.managerSetup(ctx, manager)
 	}
 	if u, err := l.Units.Unit(ctx, manager+".service"); err == nil && (u.Job || u.Active == "reloading") {
-		return SetupGoesOn, nil // it has not read yet what it is about to read
+		return SetupGoesOn, nil // the manager has not finished its start or reload
 	}
 	switch manager {
 	case networkd:
@@ -63,8 +63,8 @@ func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, erro
 	return "", fmt.Errorf("ask who manages link %s: %q is no manager that is known here", link, manager)
 }
 
-// managerSetup is the setup of each link whose manager has no process: whether it is stopped, as
-// somebody wants it, or on its way, or failed.
+// managerSetup returns the setup of all links of a manager that has no process. The manager may be
+// stopped as wanted, about to start or stop, or failed.
 func (l *Live) managerSetup(ctx context.Context, manager string) (Setup, error) {
 	u, err := l.Units.Unit(ctx, manager+".service")
 	switch {
@@ -78,9 +78,9 @@ func (l *Live) managerSetup(ctx context.Context, manager string) (Setup, error) 
 	return SetupGoesOn, nil
 }
 
-// catchUp waits until systemd-networkd has done what it was told before: it answers messages in
-// their order, and before each of them it has written down how far it is with its links. On a busy
-// host that is seconds after a reload ended. Who has no bus cannot ask.
+// catchUp waits until systemd-networkd has handled all earlier messages. systemd-networkd answers
+// messages in their order, and it writes the state of its links before each answer. On a busy host
+// this can be seconds after a reload ended. Without a bus nothing is asked, and this is no error.
 func catchUp(ctx context.Context) error {
 	err := systemd.OnSystemBus(ctx, func(b *systemd.Bus) error {
 		return b.Call(ctx, networkdName, networkdPath, "org.freedesktop.DBus.Peer.Ping").Err
@@ -91,7 +91,7 @@ func catchUp(ctx context.Context) error {
 	return nil
 }
 
-// networkdSetup reads what systemd-networkd keeps of a link for everybody.
+// networkdSetup reads the state file that systemd-networkd writes for a link.
 func (l *Live) networkdSetup(index int) (Setup, error) {
 	raw, err := l.Files.ReadFile("/run/systemd/netif/links/" + strconv.Itoa(index))
 	if errors.Is(err, ErrNotExist) {
@@ -105,7 +105,7 @@ func (l *Live) networkdSetup(index int) (Setup, error) {
 	case "configured":
 		if file := says["NETWORK_FILE"]; file != "" {
 			if _, err := l.Files.Lstat(file); errors.Is(err, ErrNotExist) {
-				return SetupGoesOn, nil // it has not read yet that the file is gone by which it set the link up
+				return SetupGoesOn, nil // networkd has not read yet that this .network file is gone
 			}
 		}
 		return SetupDone, nil
@@ -114,10 +114,10 @@ func (l *Live) networkdSetup(index int) (Setup, error) {
 	case "failed":
 		return SetupFailed, nil
 	}
-	return SetupNone, nil // unmanaged, and linger: the link is gone
+	return SetupNone, nil // "unmanaged", or "linger": the link is gone
 }
 
-// Names of D-Bus: org.freedesktop.network1(5), and
+// D-Bus names. Sources: org.freedesktop.network1(5) and
 // https://networkmanager.dev/docs/api/latest/spec.html
 const (
 	networkdName   = "org.freedesktop.network1"
@@ -128,7 +128,8 @@ const (
 	settingsNMPath = managerNMPath + "/Settings"
 )
 
-// networkManagerSetup asks NetworkManager, which writes no more than whether it manages a link.
+// networkManagerSetup asks NetworkManager over D-Bus: its state files say only whether it manages a
+// link.
 func networkManagerSetup(ctx context.Context, link string) (setup Setup, err error) {
 	err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error {
 		device, err := deviceNM(ctx, b, link)
@@ -164,21 +165,21 @@ func networkManagerSetup(ctx context.Context, link string) (setup Setup, err err
 	return setup, nil
 }
 
-// externalNM is of a connection that NetworkManager has made up for what others did to a link that
-// it does not set up (NMActivationStateFlags).
+// externalNM is the flag EXTERNAL (NMActivationStateFlags). NetworkManager sets it on a connection
+// that it created for a link which another program set up.
 const externalNM = 0x80
 
-// setupNM says what a device's state means (NMDeviceState).
+// setupNM converts the state of a device (NMDeviceState).
 func setupNM(state uint32) Setup {
 	switch {
 	case state <= 10: // unknown, unmanaged
 		return SetupNone
 	case state == 100:
 		return SetupDone
-	case state >= 40 && state <= 110: // from "prepare" on, and "deactivating"
+	case state >= 40 && state <= 110: // from "prepare" up to "deactivating"
 		return SetupGoesOn
 	}
-	return SetupFailed // and "unavailable", "disconnected"
+	return SetupFailed // also "unavailable" and "disconnected"
 }
 
 func deviceNM(ctx context.Context, b *systemd.Bus, link string) (path dbus.ObjectPath, err error) {
@@ -186,9 +187,9 @@ func deviceNM(ctx context.Context, b *systemd.Bus, link string) (path dbus.Objec
 	return path, err
 }
 
-// SetUpLink makes a link's manager read its files again and set the link up from the start, and
-// does not wait for that: see [Live.LinkSetup]. An undo calls it for links that a change made it
-// give up; a reload alone does not try those again. It may be retried.
+// SetUpLink makes a link's manager read its files again and set the link up from the start. It does
+// not wait for the result: see [Live.LinkSetup]. The undo calls it for links that the manager gave
+// up because of a change; a reload alone does not make the manager try again. It may be retried.
 func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if !h.Live.Units.Here {
 		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNoLiveState)

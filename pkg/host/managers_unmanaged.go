@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// unmanagedFile is how a link manager is told to leave one link alone until the next boot: by a
-// file of its own, which it reads when it is told to.
+// unmanagedFile is a file that tells a link manager to ignore one link until the next boot. The
+// manager reads it when reload is called.
 type unmanagedFile struct {
 	manager string
-	file    string // %s is the link, as in content
+	file    string // %s is the name of the link, also in content
 	content string
 	reload  func(ctx context.Context, b *systemd.Bus) *dbus.Call
 }
@@ -30,12 +30,12 @@ var unmanagedFiles = []unmanagedFile{
 	{networkManager, "/run/NetworkManager/conf.d/99-netwright-%s.conf",
 		"[device-%[1]s]\nmatch-device=interface-name:%[1]s\nmanaged=0\n",
 		func(ctx context.Context, b *systemd.Bus) *dbus.Call {
-			const settings = uint32(1) // of NetworkManager itself: no connection is read again
+			const settings = uint32(1) // reload only NetworkManager.conf, not the connections
 			return b.Call(ctx, managerNM, managerNMPath, managerNM+".Reload", settings)
 		}},
 }
 
-// unmanageLink has the managers that run here leave a link alone that is about to be made.
+// unmanageLink tells the running link managers to ignore a link before it is created.
 func (h *Host) unmanageLink(ctx context.Context, link string) error {
 	if !h.Live.Units.Here {
 		return nil
@@ -59,8 +59,8 @@ func (h *Host) unmanageLink(ctx context.Context, link string) error {
 	return nil
 }
 
-// removeUnmanaged takes back what unmanageLink wrote. Managers forget it when they next read their
-// files.
+// removeUnmanaged removes the files that unmanageLink wrote. A manager notices this when it reads
+// its files the next time.
 func (h *Host) removeUnmanaged(link string) error {
 	var failed []error
 	for _, l := range unmanagedFiles {
@@ -69,10 +69,10 @@ func (h *Host) removeUnmanaged(link string) error {
 	return errors.Join(failed...)
 }
 
-// AddVethPair makes a veth pair into a namespace, with both ends up, which the link managers of the
-// host leave alone: one that takes it for a link of the machine's would take its addresses. When
-// that fails there is none. [Host.DelVethPair] takes it away. It needs CAP_SYS_ADMIN for the
-// namespace.
+// AddVethPair creates a veth pair with one end in another namespace and sets both ends up. First it
+// tells the host's link managers to ignore the link: a manager that took it for its own would
+// remove its addresses. If it fails, it removes the pair. [Host.DelVethPair] removes it later. It
+// needs CAP_SYS_ADMIN for the namespace.
 func (h *Host) AddVethPair(ctx context.Context, c rtnl.VethPair) error {
 	if err := h.unmanageLink(ctx, c.Name); err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
@@ -83,7 +83,7 @@ func (h *Host) AddVethPair(ctx context.Context, c rtnl.VethPair) error {
 	return nil
 }
 
-// DelVethPair takes a pair away, with both ends. It may be retried; absence is success.
+// DelVethPair removes both ends of a veth pair. It may be retried; a missing pair is success.
 func (h *Host) DelVethPair(ctx context.Context, name string) error {
 	return errors.Join(h.Net.DelLink(ctx, name), h.removeUnmanaged(name))
 }

@@ -10,41 +10,41 @@ import (
 
 // Options says which host to open and how.
 type Options struct {
-	// Root is put before every path: "/" for the running host, else a mounted
-	// image (files only, nothing live).
+	// Root is put before every path: "/" for the running host, or the directory of a mounted image.
+	// Of an image only files are read and written, because no kernel and no systemd runs there.
 	Root string
-	// Sandbox says that the process is in throw-away namespaces: no modules, no
-	// host-wide sysctls, no D-Bus of the host.
+	// Sandbox means that the process runs in temporary namespaces: it loads no modules, sets no
+	// host-wide sysctls and does not use the D-Bus of the host.
 	Sandbox bool
-	// FollowLinks are the symbolic links that somebody has stated: see [hostfs.Reader.Follow].
+	// FollowLinks are the symbolic links that the user allows: see [hostfs.Reader.Follow].
 	FollowLinks []string
-	// AnyLinks says that the paths are a person's own, who has just typed them: what is written
-	// there may be behind any link.
+	// AnyLinks means that a person typed the paths just now, so a path may lead through any
+	// symbolic link.
 	AnyLinks bool
-	// Verify makes [hostfs.Files.Sum] read every byte: stamps are not believed.
+	// Verify makes [hostfs.Files.Sum] read every byte of a file instead of using stamps.
 	Verify bool
-	// Stamps answers for files whose metadata is as it was recorded; nil: none.
+	// Stamps has digests of files whose metadata did not change since; nil: there are none.
 	Stamps hostfs.Stamps
-	// Prefetched has digests of files that were read already; nil: none.
+	// Prefetched has digests of files that were read already; nil: there are none.
 	Prefetched hostfs.Prefetched
-	// Facts are those of an earlier look at the same host, taken for true again: to gather them
-	// costs most of a look. Nil: they are gathered.
+	// Facts are the facts of an earlier look at the same host, to be used again: gathering them is
+	// most of the cost of a look. Nil: they are gathered.
 	Facts *Facts
-	// Runtime asks the container runtime beside the looks. Nil: each look asks, and waits for the
-	// answer.
+	// Runtime asks the container runtime in the background. Nil: each look asks the runtime itself
+	// and waits for the answer.
 	Runtime *cri.StatusCache
-	// Log gets one line per operation that writes. Nil: none.
+	// Log gets one line for each operation that writes. Nil: nothing is logged.
 	Log *zap.Logger
 }
 
-// Files is what of it the files need.
+// Files returns the options of package hostfs.
 func (o Options) Files() hostfs.Options {
 	return hostfs.Options{Root: o.Root, FollowLinks: o.FollowLinks, AnyLinks: o.AnyLinks, Verify: o.Verify,
 		Stamps: o.Stamps, Prefetched: o.Prefetched, Log: o.Log}
 }
 
-// live says that the root is the one that the running kernel and its systemd see.
+// live reports whether Root is the root of the running kernel and systemd.
 func (o Options) live() bool { return sys.IsLive(o.Root) }
 
-// Running says that it is the running host: no image, and nothing in throw-away namespaces.
+// Running reports whether this is the running host: no image and no temporary namespaces.
 func (o Options) Running() bool { return o.live() && !o.Sandbox }

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Over returns base as it will be when what is pending has been done.
+// Over returns base as it will be after the pending changes.
 func (p *Pending) Over(base View) View {
 	base.Files = filesToBe{base.Files, p}
 	base.Kernel = kernelToBe{base.Kernel, p}
@@ -21,7 +21,7 @@ func (p *Pending) Over(base View) View {
 	return base
 }
 
-// Each room as it will be.
+// These types read one part of the host as it will be after the pending changes.
 type (
 	filesToBe struct {
 		hostfs.Files
@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// fact looks a key up.
+// fact finds the pending change of a key.
 func (p *Pending) fact(kind, name string) (Fact, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -110,8 +110,8 @@ func (o netToBe) Links(ctx context.Context) ([]rtnl.Link, error) {
 	return out, nil
 }
 
-// Addresses are those that are there and those to come. A link that is still to come has the latter
-// only.
+// Addresses lists the existing addresses and the planned ones. A link that does not exist yet has
+// only planned ones.
 func (o netToBe) Addresses(ctx context.Context, link string) ([]rtnl.Address, error) {
 	have, err := o.Net.Addresses(ctx, link)
 	if err != nil && !errors.Is(err, ErrNotExist) {
@@ -136,7 +136,7 @@ func (o unitsToBe) Unit(ctx context.Context, name string) (systemd.UnitState, er
 	}
 	state, err := o.Units.Unit(ctx, name)
 	if f, ok := o.p.fact("file", facts.UnitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
-		if state.Load == "masked" { // the file takes the place of the link that masks it, or comes before it
+		if state.Load == "masked" { // the file replaces the masking link or precedes it
 			state.Load, state.File = "loaded", "static"
 		}
 		switch {

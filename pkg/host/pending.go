@@ -8,33 +8,32 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Fact is one thing that a task plans to change, as downstream tasks of the
-// same plan shall see it. Exactly one field besides Key is set, or none: then
-// only [Upcoming.WillExist] knows of it.
+// Fact is one change that a task plans, as downstream tasks of the same plan see it. At most one
+// field besides Key is set. If none is set, only [Upcoming.WillExist] uses the fact.
 type Fact struct {
 	Key  string // "link:cbr0", "module:br_netfilter", "file:/etc/x"
-	Gone bool   // the plan removes it
+	Gone bool   // the plan removes what Key names
 	Link *rtnl.Link
-	// Address that a link will have.
+	// Address is an address that the link will have.
 	Address *rtnl.Address
 	Unit    *systemd.UnitState
 	File    *hostfs.FileInfo // Size and Mode only
-	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an
-	// [Install] section; nil: it is no such file.
+	// Installs is set together with File for a unit file in /etc/systemd/system. It says whether
+	// the file has an [Install] section. Nil: the file is not such a file.
 	Installs *bool
 }
 
-// Pending is what upstream tasks of one plan are going to change, and which
-// effects they ask for. It is written by the planner only, and read through
-// the view that [Pending.Over] returns. Safe for several goroutines.
+// Pending has the changes that upstream tasks of one plan will make, and the effects that they ask
+// for. Only the planner writes it. Others read it through the view that [Pending.Over] returns. It
+// is safe for several goroutines.
 type Pending struct {
 	mu    sync.RWMutex
 	facts map[string]Fact
 	asked map[string][]string
 }
 
-// NewPending returns an empty overlay. owed are effects that an earlier run
-// asked for and did not do, with who asked.
+// NewPending returns a Pending without facts. owed are effects that an earlier run asked for and
+// did not carry out, each with the keys that asked for it.
 func NewPending(owed map[string][]string) *Pending {
 	p := &Pending{facts: map[string]Fact{}, asked: map[string][]string{}}
 	for effect, by := range owed {
@@ -43,7 +42,7 @@ func NewPending(owed map[string][]string) *Pending {
 	return p
 }
 
-// Add lays facts over the view.
+// Add adds facts. A fact replaces an earlier one with the same key.
 func (p *Pending) Add(facts ...Fact) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,14 +51,14 @@ func (p *Pending) Add(facts ...Fact) {
 	}
 }
 
-// Ask notes that by asked for an effect.
+// Ask records that the key by asked for an effect.
 func (p *Pending) Ask(effect, by string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked[effect] = append(p.asked[effect], by)
 }
 
-// Ack notes that an effect was done: nobody asks for it any more.
+// Ack records that an effect was carried out: no key asks for it any more.
 func (p *Pending) Ack(effect string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

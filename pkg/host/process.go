@@ -12,19 +12,19 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Used is the processor time of this process, of the kernel's work for it too.
+// Used returns the processor time that this process has used, in user mode and in the kernel.
 func Used() time.Duration {
 	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil { // it cannot fail for oneself
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil { // it cannot fail for RUSAGE_SELF
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// UnmapProgram takes the program's own pages out of this process' memory. They stay in the
-// kernel's cache, which may now drop them, and each comes back when it is used: a start touches
-// most of them, for code that runs once. What is written to stays. The daemon calls it when it has
-// nothing to do, and a pass before it unpacks archives. It may be called again.
+// UnmapProgram removes the pages of the program file from this process' memory, because a start
+// touches most of them for code that runs once. They stay in the kernel's page cache, which may now
+// drop them; the kernel maps each page again when it is used. Writable pages stay. The daemon calls
+// it when it becomes idle, and a pass before it unpacks archives. It may be called again.
 func UnmapProgram() error {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -53,47 +53,48 @@ func UnmapProgram() error {
 	return nil
 }
 
-// Sleep waits; false: ctx ended first.
+// Sleep waits for d. It returns false if ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool { return sys.Sleep(ctx, d) }
 
-// started is when this process began.
+// started is when this process started.
 var started = time.Now()
 
-// NextTick is the first moment after another that is a whole number of periods after this process
-// began. What is looked at now and then is looked at at ticks: that wakes a process that rests once
-// for all of it, and a wake costs as much as a look.
+// NextTick returns the first moment after the given one that is a whole number of periods after the
+// start of this process. Periodic looks wait for ticks, so that an idle process wakes once for all
+// of them: to wake up costs as much as a look.
 func NextTick(after time.Time, every time.Duration) time.Time {
 	since := after.Sub(started) % every
 	return after.Add(every - (since+every)%every)
 }
 
-// Pause waits for less than a millisecond, as exactly as the kernel does. Go's timers wake a
-// process that has nothing else to do up to a millisecond late: its poller counts in milliseconds
+// Pause waits for less than a millisecond, with the precision of the kernel. In an idle process,
+// Go's timers fire up to a millisecond late, because Go's poller counts in milliseconds
 // (runtime/netpoll_epoll.go).
 func Pause(d time.Duration) {
 	left := unix.NsecToTimespec(int64(d))
-	for unix.Nanosleep(&left, &left) == unix.EINTR { // the runtime's own signals
+	for unix.Nanosleep(&left, &left) == unix.EINTR { // signals of the Go runtime
 	}
 }
 
-// Process names one process of this boot: a number alone is used again.
+// Process identifies one process of this boot. The PID alone is not enough: the kernel uses it
+// again.
 type Process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"` // clock ticks after the boot, proc(5) field 22
 }
 
-// Self is the process that calls.
+// Self returns the calling process.
 func Self() Process {
 	stat, _ := sys.StatOf(os.Getpid())
 	return Process{PID: os.Getpid(), Started: stat.Started}
 }
 
-// EndProcess kills a process, stopped or not, and waits until it is gone. One
-// that is gone, or whose number another has by now, is success.
+// EndProcess kills a process, even a stopped one, and waits until it has ended. It is success if
+// the process is gone, or if another process has its PID by now.
 func (h *Host) EndProcess(ctx context.Context, p Process) error {
 	for first := true; ; first = false {
 		stat, err := sys.StatOf(p.PID)
-		dead := !first && stat.State == "Z" // its parent has not looked yet
+		dead := !first && stat.State == "Z" // a zombie: its parent has not waited for it yet
 		if err != nil || stat.Started != p.Started || dead || p.PID == os.Getpid() {
 			return nil
 		}

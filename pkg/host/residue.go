@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
-// Residue reads what only the clean-up after a network asks for.
+// Residue returns the reader of what a network left on the host. Only cleanup uses it.
 func (l *Live) Residue() residue.Reader {
 	return residue.Reader{Live: l.opt.live(), Dial: func(ctx context.Context, path string) (net.Conn, error) {
 		conn, err := ipc.Dial(ctx, l.opt.Files(), path)
@@ -19,7 +19,7 @@ func (l *Live) Residue() residue.Reader {
 	}}
 }
 
-// ResidueWriter removes what a network left.
+// ResidueWriter returns the writer that removes what a network left.
 func (h *Host) ResidueWriter() residue.Writer {
 	return residue.Writer{Reader: h.Live.Residue(), Log: h.Live.opt.Log,
 		Devices: func(ctx context.Context) (names []string, err error) {

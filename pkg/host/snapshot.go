@@ -8,26 +8,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Snapshot is the view for one plan: of the network it has each list as it was when it was read
-// first. A node that routes to a thousand others lists its routes once, and not for each of them.
-// Where something cannot be read, such as a link that went meanwhile, all is read anew.
+// Snapshot returns a view for one plan. It reads each list of the network once and then returns it
+// again as it was. So a node with routes to a thousand others lists its routes once, not a thousand
+// times. After a read error, such as for a link that is gone by now, it reads all lists again.
 func (v View) Snapshot() View {
 	v.Net = &netSnapshot{net: v.Net, links: map[string][]rtnl.Link{}, link: map[string]rtnl.Link{},
 		addresses: map[string][]rtnl.Address{}, routes: map[int][]rtnl.Route{}, rules: map[string][]rtnl.Rule{}}
 	return v
 }
 
-// netSnapshot is a [Net] that reads each thing once. Its lists have no room at their end: who
-// appends to one has a copy.
+// netSnapshot is a [Net] that reads each list once. Its lists have no spare capacity, so appending
+// to one copies it.
 type netSnapshot struct {
 	net Net
 
 	mu        sync.Mutex
-	links     map[string][]rtnl.Link // all are by ""
+	links     map[string][]rtnl.Link // the key is always ""
 	link      map[string]rtnl.Link
 	addresses map[string][]rtnl.Address
 	routes    map[int][]rtnl.Route
-	rules     map[string][]rtnl.Rule // all are by ""
+	rules     map[string][]rtnl.Rule // the key is always ""
 }
 
 func (s *netSnapshot) Links(ctx context.Context) ([]rtnl.Link, error) {
@@ -50,7 +50,7 @@ func (s *netSnapshot) Rules(ctx context.Context) ([]rtnl.Rule, error) {
 	return readList(s, s.rules, "", func() ([]rtnl.Rule, error) { return s.net.Rules(ctx) })
 }
 
-// readList is [readOnce] of a list without room at its end.
+// readList is [readOnce] for a list. It removes the spare capacity of the list.
 func readList[K comparable, V any](s *netSnapshot, have map[K][]V, key K, read func() ([]V, error)) ([]V, error) {
 	return readOnce(s, have, key, func() ([]V, error) {
 		list, err := read()
@@ -58,7 +58,7 @@ func readList[K comparable, V any](s *netSnapshot, have map[K][]V, key K, read f
 	})
 }
 
-// readOnce is what was read by a key, or is read now. An error is that of reading it.
+// readOnce returns the stored value of a key, or reads and stores it. Its errors are those of read.
 func readOnce[K comparable, V any](s *netSnapshot, have map[K]V, key K, read func() (V, error)) (V, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func readOnce[K comparable, V any](s *netSnapshot, have map[K]V, key K, read fun
 		return v, nil
 	}
 	v, err := read()
-	if err != nil { // the network is another by now
+	if err != nil { // the network has changed since the other lists were read
 		clear(s.links)
 		clear(s.link)
 		clear(s.addresses)

@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// LookAtUnit is the state of one unit, for who looks at nothing else of the machine.
-// [ErrNoLiveState]: no systemd runs here that may be talked to. It starts nobody.
+// LookAtUnit returns the state of one unit, for callers that read nothing else of the host. It
+// returns [ErrNoLiveState] where no systemd runs or may be asked. It starts nothing.
 func LookAtUnit(ctx context.Context, opt Options, name string) (state systemd.UnitState, err error) {
 	u := systemd.Open(opt.live() && !opt.Sandbox)
 	defer func() { err = errors.Join(err, u.Close()) }()

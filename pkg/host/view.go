@@ -16,28 +16,28 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// ErrNotExist says that what was asked for is not on the host. It is
-// [fs.ErrNotExist], for files, sysctls, links, units and tables alike.
+// ErrNotExist means that something is not on the host. It is [fs.ErrNotExist], for files, sysctls,
+// links, units and tables.
 var ErrNotExist = fs.ErrNotExist
 
-// Unread says of an error that a file may be there and whole, and that only this process cannot
-// read it now: it may not, has no descriptor or no memory for it, or the disk fails.
+// Unread reports whether a file may exist although this process cannot read it now: it has no
+// permission, no file descriptor or no memory, or the disk fails.
 func Unread(err error) bool {
 	errno, ok := errors.AsType[syscall.Errno](err)
 	return ok && !slices.Contains(notAFile, errno)
 }
 
-// notAFile is what the kernel says where there is none, or something else.
+// notAFile are the kernel's errors for a path that does not exist or is no file.
 var notAFile = []syscall.Errno{syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP}
 
-// ErrNoLiveState says that the root is an image or a tree without a running
-// kernel or systemd behind it (--root): live state cannot be read there.
+// ErrNoLiveState means that no running kernel or systemd belongs to the root (--root): it is an
+// image or a directory tree, and live state cannot be read there.
 var ErrNoLiveState = sys.ErrNoLiveState
 
-// View is the host as a plan may see it: a small interface for each room, and none that writes,
-// loads a module, starts a unit or makes the kernel do so. [Live.View] makes one of a host as it
-// is, and [Pending.Over] one of it as a plan will make it. All methods may be called from several
-// goroutines and may be retried.
+// View is the host as a plan reads it: one small interface for each part. None of them writes,
+// loads a module, starts a unit or makes the kernel do so. [Live.View] returns the host as it is,
+// [Pending.Over] the host as a plan will make it. All methods may be called from several goroutines
+// and may be retried.
 type View struct {
 	Facts    *Facts // what is true of the host for the whole pass
 	Files    hostfs.Files
@@ -46,52 +46,54 @@ type View struct {
 	Firewall Firewall
 	Units    Units
 	Runtime  Runtime
-	Residue  residue.Reader // what only the clean-up after a network asks for
+	Residue  residue.Reader // what a network left on the host; only cleanup uses it
 	Metadata Metadata
 	Upcoming Upcoming
 }
 
 // Kernel reads sysctls, modules and mounts.
 type Kernel interface {
-	// Sysctl reads a key in dotted form, a slash standing for a dot inside a
-	// name ("net.ipv4.conf.eth0/100.rp_filter"). White space between fields is
-	// folded to one space. [ErrNotExist] when the kernel has no such key.
+	// Sysctl reads a key in dotted form. A slash in the key stands for a dot inside a name
+	// ("net.ipv4.conf.eth0/100.rp_filter"). White space between fields becomes one space. It
+	// returns [ErrNotExist] if the kernel has no such key.
 	Sysctl(key string) (string, error)
-	// Module says whether a module is built in, loaded, loadable or absent.
+	// Module reports whether a module is built in, loaded, loadable or missing.
 	Module(name string) (kernel.ModuleState, error)
-	// Mounted returns the type of the file system that is mounted at a path
-	// ("bpf"). [ErrNotExist] if nothing is. [ErrNoLiveState] below an image's root.
+	// Mounted returns the type of the file system that is mounted at a path ("bpf"). It returns
+	// [ErrNotExist] if none is mounted there, and [ErrNoLiveState] for an image.
 	Mounted(path string) (fstype string, err error)
 }
 
-// Net reads links, addresses, routes and rules of the network namespace that the process is in.
+// Net reads links, addresses, routes and rules of the process' network namespace.
 type Net interface {
-	// Links lists all links, by index.
+	// Links lists all links, sorted by index.
 	Links(ctx context.Context) ([]rtnl.Link, error)
-	// Link finds one by name. [ErrNotExist] if absent.
+	// Link finds a link by name. It returns [ErrNotExist] if there is none.
 	Link(ctx context.Context, name string) (rtnl.Link, error)
-	// Addresses lists the addresses of a link, or of all with name "".
+	// Addresses lists the addresses of a link, or of all links for the name "".
 	Addresses(ctx context.Context, link string) ([]rtnl.Address, error)
-	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of
-	// [rtnl.AllTables], and the local ones outside of the table for them.
+	// Routes lists the routes of a table (0: main), or of all tables for [rtnl.AllTables]. The
+	// routes that the kernel makes for addresses in table local (local, broadcast, anycast,
+	// multicast) are left out.
 	Routes(ctx context.Context, table int) ([]rtnl.Route, error)
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]rtnl.Rule, error)
 }
 
-// Firewall reads the packet filter of the network namespace that the process is in.
+// Firewall reads the packet filter of the process' network namespace.
 type Firewall interface {
 	// Table reads an nft table with its chains and rules in canonical form (see
-	// [firewall.Table.Canonical]), without loading a module. [ErrNotExist] if absent.
+	// [firewall.Table.Canonical]), without loading a module. It returns [ErrNotExist] if there is
+	// none.
 	Table(ctx context.Context, family, name string) (firewall.Table, error)
-	// ForwardChains lists the base chains at the forward hook of nf_tables and of
-	// ip_tables, without loading a module.
+	// ForwardChains lists the base chains at the forward hook of nf_tables and of ip_tables,
+	// without loading a module.
 	ForwardChains(ctx context.Context) ([]firewall.ForwardChain, error)
-	// IPTChains lists the chains of iptables, those of nf_tables and those of
-	// ip_tables, without loading a module.
+	// IPTChains lists the chains of iptables in nf_tables and in ip_tables, without loading a
+	// module.
 	IPTChains(ctx context.Context) ([]firewall.IPTChain, error)
-	// NFTChains lists the chains of an nft table with their rules in the words of iptables, without
-	// loading a module. There are none where the table is not.
+	// NFTChains lists the chains of an nft table, with their rules in the syntax of iptables,
+	// without loading a module. It returns none if there is no such table.
 	NFTChains(ctx context.Context, family, table string) ([]firewall.IPTChain, error)
 	// Tables lists the nft tables, without loading a module.
 	Tables(ctx context.Context) ([]firewall.TableName, error)
@@ -101,30 +103,32 @@ type Firewall interface {
 
 // Units reads systemd over D-Bus without starting anything.
 type Units interface {
-	// Unit describes a unit. LoadState "not-found" is not an error.
+	// Unit returns the state of a unit. A LoadState of "not-found" is not an error. It returns
 	// [ErrNoLiveState] where no systemd runs.
 	Unit(ctx context.Context, name string) (systemd.UnitState, error)
-	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload:
-	// CLOCK_MONOTONIC, microseconds. 0 where systemd does not tell (before 250).
+	// UnitsLoadedUS returns when systemd last read its unit files, at its start or by a
+	// daemon-reload: CLOCK_MONOTONIC, in microseconds. It is 0 where systemd does not report this
+	// (before version 250).
 	UnitsLoadedUS(ctx context.Context) (uint64, error)
-	// FailedReload is how the last reload of a service failed since its start, "" where it did not.
+	// FailedReload describes how the last reload of a service since its start failed. It is "" if
+	// the reload did not fail.
 	FailedReload(ctx context.Context, name string) string
 }
 
-// Metadata asks the cloud of this machine.
+// Metadata asks the metadata service of the cloud about this machine.
 type Metadata interface {
-	// LearnInstance puts into the facts what AWS says of this instance: its type, or all that there
-	// is. It is called by the goroutine that opened the view, before the facts are used.
+	// LearnInstance adds to the facts what AWS says about this instance: only its type, or
+	// everything. The goroutine that opened the view must call it before the facts are used.
 	LearnInstance(ctx context.Context, all bool)
 }
 
-// Upcoming tells what upstream tasks of the same plan are going to change.
-// A live view always answers no.
+// Upcoming reports what upstream tasks of the same plan will change. In a view of the host as it
+// is, nothing is planned.
 type Upcoming interface {
-	// WillExist says that an upstream task plans to create or load what the key
-	// names, such as "link:cbr0", "module:br_netfilter", "file:/etc/x".
+	// WillExist reports whether an upstream task plans to create or load what the key names, such
+	// as "link:cbr0", "module:br_netfilter", "file:/etc/x".
 	WillExist(key string) bool
-	// Asked lists who asked for an effect in this plan or is owed it from an
-	// earlier run, as keys, in the order of asking.
+	// Asked lists the keys that asked for an effect in this plan, or in an earlier run that did not
+	// carry it out, in the order of asking.
 	Asked(effect string) []string
 }
