@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Addresses implements host.Net. An unknown link is [fs.ErrNotExist].
+// Addresses implements host.Net. It returns [fs.ErrNotExist] for an unknown link.
 func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) {
 	if link == "" {
 		names, err := n.names(ctx)
@@ -31,7 +31,7 @@ func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) 
 	return n.addresses(ctx, map[int]string{on.Index: link})
 }
 
-// addresses are those on links with these indexes and names.
+// addresses lists the addresses on the links whose names are given by index.
 func (n *Reader) addresses(ctx context.Context, names map[int]string) ([]Address, error) {
 	return sys.Dump(ctx, "addresses", func() ([]Address, error) {
 		out := []Address{}
@@ -46,9 +46,9 @@ func (n *Reader) addresses(ctx context.Context, names map[int]string) ([]Address
 	})
 }
 
-// decodeAddress reads the kernel's message of an address, and the index of its link; 0 where it is
-// none of a family of ours. Of an address with a peer the node's own is the local one, which has no
-// network.
+// decodeAddress decodes an rtnetlink message of an address and the index of its link. The index is
+// 0 if the address is neither IPv4 nor IPv6. If the address has a peer, the node's own address is
+// IFA_LOCAL; its Prefix is then the single address.
 func decodeAddress(m []byte) (out Address, index int) {
 	if len(m) < unix.SizeofIfAddrmsg || m[0] != unix.AF_INET && m[0] != unix.AF_INET6 {
 		return out, 0
@@ -76,19 +76,18 @@ func decodeAddress(m []byte) (out Address, index int) {
 		out.Prefix = netip.PrefixFrom(local, local.BitLen())
 	}
 	out.Scope = scopeNames[int(m[3])]
-	// IFA_F_PERMANENT is what the kernel sets on an address without a lifetime.
+	// The kernel sets IFA_F_PERMANENT on an address without a lifetime.
 	out.Dynamic = flags&unix.IFA_F_PERMANENT == 0
 	return out, int(binary.NativeEndian.Uint32(m[4:]))
 }
 
-// scopeNames are the names of ip-address(8) for rtnetlink's scopes.
+// scopeNames maps rtnetlink's scopes to the names of ip-address(8).
 var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_SITE: "site",
 	unix.RT_SCOPE_LINK: "link", unix.RT_SCOPE_HOST: "host"}
 
-// AddAddress puts an address on a link. One that is there already is fine. An
-// IPv6 address is set without duplicate address detection: a bridge of ours
-// has no carrier before its first pod, and detection would wait for one. It
-// may be retried.
+// AddAddress adds an address to a link. It is success if the link has the address already. An IPv6
+// address is added without duplicate address detection: a bridge of the agent has no carrier before
+// its first pod, and the detection would wait for a carrier. AddAddress may be retried.
 func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
 	l, err := w.net.Link(ctx, link)
 	if err != nil {
@@ -107,11 +106,11 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 	return nil
 }
 
-// DelAddress takes an address off a link; absence of either is success. With a
-// primary IPv4 address the kernel takes the secondary ones of its network
-// (net/ipv4/devinet.c, __inet_del_ifa), unless promote_secondaries is set:
-// they are put back, but for those that a DHCP client gave, which are the client's to
-// renew. One at a time, or two removals would put back each other's. It may be retried.
+// DelAddress removes an address from a link; a missing link or address is success. With a primary
+// IPv4 address, the kernel also removes the secondary addresses of the same network
+// (net/ipv4/devinet.c, __inet_del_ifa), unless promote_secondaries is set. DelAddress adds these
+// again, except addresses from a DHCP client, which the client renews itself. Only one removal runs
+// at a time: two at once would add each other's address again. It may be retried.
 func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
 	w.net.addressMu.Lock()
 	defer w.net.addressMu.Unlock()

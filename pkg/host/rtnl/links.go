@@ -36,8 +36,8 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	return sorted(links, func(a, b Link) int { return a.Index - b.Index }), err
 }
 
-// Link implements host.Net. It asks by RTM_GETLINK: the old ioctls would make
-// the kernel load a module "netdev-NAME" for a name that it does not know.
+// Link implements host.Net. It uses RTM_GETLINK: for an unknown name, the old ioctls would make the
+// kernel load a module "netdev-NAME".
 func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 	if _, err := n.rt(ctx); err != nil {
 		return Link{}, err
@@ -54,13 +54,13 @@ func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 		return Link{}, fmt.Errorf("read link %s: %w", name, err)
 	}
 	if master != 0 {
-		of, _, _ := n.oneLink(master, nil) // gone meanwhile, it has no name
+		of, _, _ := n.oneLink(master, nil) // no name if the master is gone by now
 		l.Master = of.Name
 	}
 	return l, nil
 }
 
-// oneLink asks for the link with an index, or with a name as an attribute.
+// oneLink reads the link with an index, or with a name given as an attribute.
 func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err error) {
 	ask := append(LinkQuestion(), name...)
 	binary.NativeEndian.PutUint32(ask[4:], uint32(index))
@@ -70,13 +70,13 @@ func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err erro
 	return out, master, err
 }
 
-// LinkQuestion asks for links without their counters, which are most of what the kernel says of
-// them (RTEXT_FILTER_SKIP_STATS).
+// LinkQuestion returns a request for links without their statistics (RTEXT_FILTER_SKIP_STATS),
+// which are the largest part of the kernel's answer.
 func LinkQuestion() []byte {
 	return append(make([]byte, unix.SizeofIfInfomsg), sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
 }
 
-// NamesOf are the names of links by their index. It stands in the program once, for its size.
+// NamesOf returns the names of links by index. It is not inlined, to keep the program small.
 //
 //go:noinline
 func NamesOf(links []Link) map[int]string {
@@ -87,13 +87,13 @@ func NamesOf(links []Link) map[int]string {
 	return names
 }
 
-// names are the names of all links.
+// names returns the names of all links by index.
 func (n *Reader) names(ctx context.Context) (map[int]string, error) {
 	links, err := n.Links(ctx)
 	return NamesOf(links), err
 }
 
-// DecodeLink reads the kernel's message of a link, and the index of its master, 0 without one.
+// DecodeLink decodes an rtnetlink message of a link and the index of its master, 0 without one.
 func DecodeLink(m []byte) (l Link, master int) {
 	if len(m) < unix.SizeofIfInfomsg {
 		return l, 0
@@ -125,14 +125,14 @@ func DecodeLink(m []byte) (l Link, master int) {
 	return l, master
 }
 
-// states are what the flags say, and whether a device is behind the link.
+// states sets the fields that follow from the flags, and whether the link has a device.
 func (l *Link) states() {
 	l.Up, l.Running = l.Flags&unix.IFF_UP != 0, l.Flags&unix.IFF_RUNNING != 0
 	l.Loopback, l.PtP = l.Flags&unix.IFF_LOOPBACK != 0, l.Flags&unix.IFF_POINTOPOINT != 0
 	l.Physical = l.Kind == "" && !l.Loopback || l.ParentDev != ""
 }
 
-// handle is the link as the library needs it to change it.
+// handle returns the link as package netlink needs it for a change.
 func (l Link) handle() netlink.Link {
 	return &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: l.Index}}
 }

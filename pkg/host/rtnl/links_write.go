@@ -15,20 +15,20 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// AddLink makes a link of kind bridge or dummy, down, with the name, number, MTU and
-// MAC of want; zero values leave the kernel's. A link that is
-// there already is an error ([unix.EEXIST]). It may be retried.
+// AddLink creates a link of kind bridge or dummy, in state down, with the name, index, MTU and MAC
+// of want. For zero values the kernel chooses. It returns [unix.EEXIST] if the link exists. It may
+// be retried.
 func (w *Writer) AddLink(ctx context.Context, want Link) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.Index = want.Name, want.Index // 0: the kernel's choice
+	attrs.Name, attrs.Index = want.Name, want.Index // 0: the kernel chooses
 	if want.MTU > 0 {
-		// A bridge whose MTU was never changed follows its smallest port, and setting the value
-		// that it has does not count as a change (net/bridge/br_if.c, br_mtu_auto_adjust). So it is
-		// made with another one, and then set.
+		// A bridge whose MTU was never changed takes the MTU of its smallest port. Setting the
+		// value that it has does not count as a change (net/bridge/br_if.c, br_mtu_auto_adjust). So
+		// the bridge is created with another MTU, and SetLink below sets the wanted one.
 		attrs.MTU = want.MTU - 1
 	}
 	if !slices.Contains([]string{"bridge", "dummy"}, want.Kind) {
@@ -45,15 +45,15 @@ func (w *Writer) AddLink(ctx context.Context, want Link) error {
 	}
 	sys.Changed(w.log, "link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
 	if err := w.SetLink(ctx, Link{Name: want.Name, MTU: want.MTU, MAC: want.MAC}); err != nil {
-		// Made or not made, never half: the name is free again for the next attempt.
+		// No half-made link stays: the name is free for the next attempt.
 		return errors.Join(err, rt.LinkDel(l))
 	}
 	return nil
 }
 
-// SetLink changes a virtual link to what want says: MTU and MAC unless zero,
-// and up when want.Up; Up false leaves the state alone. What
-// is right already is not written. It refuses a physical link. It may be retried.
+// SetLink changes the MTU and MAC of a virtual link to the values of want, unless they are zero. It
+// sets the link up if want.Up; if not, the link stays up or down. It does not write values that are
+// right already. It refuses a physical link. It may be retried.
 func (w *Writer) SetLink(ctx context.Context, want Link) error {
 	have, err := w.net.Link(ctx, want.Name)
 	if err != nil {
@@ -86,8 +86,8 @@ func (w *Writer) SetLink(ctx context.Context, want Link) error {
 	return nil
 }
 
-// LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a
-// default route goes through. It may be retried.
+// LinkDown sets a virtual link down. It refuses the loopback, a physical link and a link of a
+// default route. It may be retried.
 func (w *Writer) LinkDown(ctx context.Context, name string) error {
 	l, err := w.dispensable(ctx, "take down", name)
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *Writer) LinkDown(ctx context.Context, name string) error {
 	return nil
 }
 
-// dispensable finds a link that the node can do without.
+// dispensable returns a link, or an error if the node needs it. verb is for the error.
 func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
 	have, err := w.net.Link(ctx, name)
 	if err != nil {
@@ -120,8 +120,8 @@ func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Li
 	return have.handle(), nil
 }
 
-// DelLink removes a virtual link; absence is success. It refuses the loopback,
-// a physical link and a link that a default route goes through. It may be retried.
+// DelLink removes a virtual link; a missing link is success. It refuses the loopback, a physical
+// link and a link of a default route. It may be retried.
 func (w *Writer) DelLink(ctx context.Context, name string) error {
 	l, err := w.dispensable(ctx, "remove", name)
 	if errors.Is(err, fs.ErrNotExist) {

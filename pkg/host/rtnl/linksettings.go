@@ -9,19 +9,19 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Of linux/neighbour.h.
+// Constants of linux/neighbour.h.
 const (
 	neighbourParms   = 6 // NDTA_PARMS
 	parmsIfindex     = 1 // NDTPA_IFINDEX
 	parmsRefcount    = 2 // NDTPA_REFCNT
-	parmsReachable   = 3 // NDTPA_REACHABLE_TIME: drawn anew every few minutes
+	parmsReachable   = 3 // NDTPA_REACHABLE_TIME: the kernel draws a new value every few minutes
 	neighbourTblHead = 4 // sizeof(struct ndtmsg)
 )
 
-// LinkSettings are what the kernel says of the settings of links for IPv4, IPv6 and the neighbours
-// of each, in the kernel's own form, by the directory below /proc/sys that has them, such as
-// net/ipv4/conf/eth0: where two are equal, the settings are. It takes three questions for all
-// links. Called where all sysctls of a node full of pods are read; may be called again.
+// LinkSettings reads the settings of all links for IPv4, IPv6 and their neighbours with three
+// netlink requests. The key is the directory below /proc/sys, such as net/ipv4/conf/eth0. The value
+// is in the kernel's binary form, only to be compared: equal values mean equal settings. Callers
+// use it where they read all sysctls of a node with many pods. It may be retried.
 func (n *Reader) LinkSettings(ctx context.Context) (map[string]string, error) {
 	if _, err := n.rt(ctx); err != nil {
 		return nil, err

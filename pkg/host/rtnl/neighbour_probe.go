@@ -12,19 +12,19 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// The time between two looks at a neighbour that was asked: most answer within a millisecond. It
-// doubles each time.
+// The pause between two looks at a probed neighbour starts at the first value and doubles up to the
+// second. Most neighbours answer within a millisecond.
 const (
 	firstNeighbourPause = time.Millisecond
 	mostNeighbourPause  = 20 * time.Millisecond
 )
 
-// unasked are the states of an entry that nobody has to be asked for: somebody wrote it down, or
-// the link resolves nobody (point to point, NOARP).
+// unasked are the states of an entry that needs no probe: the entry is permanent, or the link needs
+// no address resolution (point to point, NOARP).
 const unasked = unix.NUD_PERMANENT | unix.NUD_NOARP
 
-// ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits
-// until it answered or ctx ends. An entry that was not asked is no answer.
+// ProbeNeighbour makes the kernel probe a neighbour again (ARP, NDP). It waits until the neighbour
+// answers or ctx ends. An older answer does not count.
 func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
 	l, err := w.net.Link(ctx, link)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Neighbour is a host on a link that answered there to ARP or NDP.
+// Neighbour is a host on a link that has answered to ARP or NDP there.
 type Neighbour struct {
 	Link string
 	Addr netip.Addr // without a zone
-	// Fresh says that it answered within the last half minute or so (NUD_REACHABLE).
+	// Fresh means that it answered within about the last half minute (NUD_REACHABLE).
 	Fresh bool
 }
 
-// Neighbours lists the hosts of which the kernel knows that they answered, by link and address.
-// What somebody wrote down or learnt elsewhere is no answer, and on links that resolve nobody there
-// is none. A checkpoint chooses from them whom it asks. It may be retried.
+// Neighbours lists the neighbours that have answered, by link and address. It leaves out permanent
+// entries, entries that another program learned (NTF_EXT_LEARNED), and links without address
+// resolution. A checkpoint chooses from them the hosts that it probes. It may be retried.
 func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	names, err := n.names(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	}), nil
 }
 
-// neighbours are the entries of a link, 0: of all, in a family.
+// neighbours lists the entries of a link (0: of all links) in a family.
 func (n *Reader) neighbours(ctx context.Context, link, family int) ([]netlink.Neigh, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
@@ -57,10 +57,10 @@ func (n *Reader) neighbours(ctx context.Context, link, family int) ([]netlink.Ne
 	return sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) { return rt.NeighList(link, family) })
 }
 
-// ForgetNeighbours removes what the kernel learnt of neighbours, which it then asks anew. An undo
-// calls it once the sysctls are as they were: a question that is under way goes on with the pauses
-// of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere
-// stays. It may be retried.
+// ForgetNeighbours removes the entries that the kernel learned; the kernel then asks again. The
+// undo calls it after it has restored the sysctls: a request in progress keeps the retry times of
+// its start, which may be hours. Permanent entries, and entries that another program learned, stay.
+// It may be retried.
 func (w *Writer) ForgetNeighbours(ctx context.Context) error {
 	list, err := w.net.neighbours(ctx, 0, netlink.FAMILY_ALL)
 	errs := []error{err}
@@ -75,5 +75,5 @@ func (w *Writer) ForgetNeighbours(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// answered are the states of an entry whose address was resolved (linux/neighbour.h).
+// answered are the states of an entry whose address is resolved (linux/neighbour.h).
 const answered = unix.NUD_REACHABLE | unix.NUD_STALE | unix.NUD_DELAY | unix.NUD_PROBE

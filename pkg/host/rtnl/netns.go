@@ -17,15 +17,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// netnsDir is where named network namespaces are (ip-netns(8)).
+// netnsDir has the files of named network namespaces (ip-netns(8)).
 const netnsDir = "/run/netns"
 
-// NetNSFile is the file that keeps a named network namespace, whether or not there is one.
+// NetNSFile returns the path of a named network namespace, which need not exist.
 func NetNSFile(name string) string { return filepath.Join(netnsDir, name) }
 
-// AddNetNS makes a network namespace with the loopback up, and a file that
-// keeps it: /run/netns/NAME, which it returns. `ip netns` knows it. One that
-// is there already is an error. It needs CAP_SYS_ADMIN.
+// AddNetNS creates a network namespace with the loopback up. It binds the namespace to
+// /run/netns/NAME and returns this path; `ip netns` lists it. It fails if the name exists. It needs
+// CAP_SYS_ADMIN.
 func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 	if err := w.net.ready(ctx); err != nil {
 		return "", err
@@ -64,8 +64,8 @@ func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
-// DelNetNS removes what [Writer.AddNetNS] made; absence is success. The
-// namespace itself goes with the last that uses it.
+// DelNetNS removes the file that [Writer.AddNetNS] made; a missing file is success. The kernel
+// removes the namespace when nothing uses it any more.
 func (w *Writer) DelNetNS(ctx context.Context, name string) error {
 	if err := w.net.ready(ctx); err != nil {
 		return err
@@ -84,10 +84,9 @@ func (w *Writer) DelNetNS(ctx context.Context, name string) error {
 	return nil
 }
 
-// InNetNS runs f in the network namespace that a file stands for, on a thread
-// that dies with it; "" is the namespace that the process is in. Sockets that
-// f opens stay in that namespace; goroutines that it starts are not in it. It
-// needs CAP_SYS_ADMIN unless path is "".
+// InNetNS runs f in the network namespace of a file, on an own thread that ends with f. With "" it
+// runs f in the process' namespace. Sockets that f opens stay in that namespace; goroutines that f
+// starts do not run in it. It needs CAP_SYS_ADMIN unless path is "".
 func InNetNS(path string, f func() error) error {
 	if path == "" {
 		return f()

@@ -9,19 +9,19 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// NexthopID is the attribute of a route that names a nexthop object (linux/rtnetlink.h, RTA_NH_ID).
+// NexthopID is the route attribute with the id of a nexthop object (linux/rtnetlink.h, RTA_NH_ID).
 const NexthopID = 30
 
-// nexthopHead is the size of the fixed head of a nexthop object's message (linux/nexthop.h, nhmsg),
+// nexthopHead is the size of the header of a nexthop message (linux/nexthop.h, nhmsg),
 // nexthopMember that of a member of a group (nexthop_grp).
 const (
 	nexthopHead   = 8
 	nexthopMember = 8
 )
 
-// resolveNexthops gives routes their next hops that name a nexthop object, as FRR makes them, and
-// nothing else: where net.ipv4.nexthop_compat_mode is 0 the kernel lists no more. The objects are
-// listed only where there is such a route.
+// resolveNexthops adds the next hops to routes that have only the id of a nexthop object, as FRR
+// makes them. The kernel lists only the id if net.ipv4.nexthop_compat_mode is 0. The objects are
+// listed only if such a route exists.
 func (n *Reader) resolveNexthops(ctx context.Context, routes []listed) error {
 	var hops map[int][]nextHop
 	for i := range routes {
@@ -40,7 +40,7 @@ func (n *Reader) resolveNexthops(ctx context.Context, routes []listed) error {
 	return nil
 }
 
-// nexthops are the next hops of each nexthop object, by its number. A group has those of its
+// nexthops returns the next hops of each nexthop object, by id. A group has the next hops of its
 // members.
 func (n *Reader) nexthops(ctx context.Context) (map[int][]nextHop, error) {
 	groups := map[int][]int{}

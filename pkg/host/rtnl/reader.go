@@ -16,36 +16,36 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Reader reads links, addresses, routes, rules and neighbours of the network namespace that the
-// calling thread is in when it is used first. Nothing is cached: what a method returns is what the
-// kernel said during the call.
+// Reader reads links, addresses, routes, rules and neighbours. It reads the network namespace of
+// the thread that uses it first. It caches nothing: each method returns what the kernel answered
+// during the call.
 type Reader struct {
-	live bool // a kernel stands behind the root
+	live bool // the root has a running kernel
 
 	mu     sync.Mutex
-	handle *netlink.Handle // one socket for all of rtnetlink, opened when first needed
-	lists  sys.Netlink     // another one for what is read at each pass
+	handle *netlink.Handle // one rtnetlink socket, opened at first use
+	lists  sys.Netlink     // another socket, for the lists that each pass reads
 
-	addressMu sync.Mutex // one address is taken off at a time
+	addressMu sync.Mutex // one address is removed at a time
 }
 
-// Open opens nothing yet; not live, its answer is [sys.ErrNoLiveState].
+// Open opens no socket yet. If live is false, all methods return [sys.ErrNoLiveState].
 func Open(live bool) *Reader { return &Reader{live: live} }
 
-// Writer changes what [Reader] reads.
+// Writer changes the network that a [Reader] reads.
 type Writer struct {
 	net   *Reader
 	files *hostfs.Reader
 	log   *zap.Logger
 }
 
-// NewWriter changes the network that net reads. files is where the files of named namespaces
-// are; log may be nil.
+// NewWriter returns a Writer for the network that net reads. files opens the directory of named
+// namespaces. log may be nil.
 func NewWriter(net *Reader, files *hostfs.Reader, log *zap.Logger) *Writer {
 	return &Writer{net: net, files: files, log: log}
 }
 
-// Close releases the sockets.
+// Close closes the sockets.
 func (n *Reader) Close() error {
 	n.lists.Close()
 	n.mu.Lock()
@@ -57,9 +57,9 @@ func (n *Reader) Close() error {
 	return nil
 }
 
-// rt returns the handle for rtnetlink, and opens what lists are read by: both are of the namespace
-// of the first call. [sys.ErrNoLiveState] without a kernel, the context's cause when it is over: a
-// netlink call itself cannot be cancelled.
+// rt opens both sockets at the first call, in the namespace of the calling thread, and returns the
+// rtnetlink handle. It returns [sys.ErrNoLiveState] without a kernel, and the cause of a cancelled
+// context: a netlink call itself cannot be cancelled.
 func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	return n.handle, nil
 }
 
-// opened is the handle, for who has just read something: that opened it.
+// opened returns the handle. The caller must have read something before, which opened it.
 func (n *Reader) opened() *netlink.Handle {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -89,8 +89,8 @@ func (n *Reader) opened() *netlink.Handle {
 
 func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live, "the network") }
 
-// Passing says that an error of reading or writing the network may not be met
-// again: a list that kept changing, a busy kernel, an answer that was lost.
+// Passing reports whether an error of reading or writing the network may be temporary: a list that
+// kept changing, a busy kernel, a lost answer.
 func Passing(err error) bool {
 	for _, kind := range []error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM,
 		os.ErrDeadlineExceeded} {
@@ -101,8 +101,8 @@ func Passing(err error) bool {
 	return false
 }
 
-// sorted is a list as compare orders it, and what is equal as it stood. The numbers of its objects
-// are sorted, for which the program has the code: for a type of struct that is 7 kB more.
+// sorted returns the list in the order of compare; the sort is stable. It sorts the indexes,
+// because the program contains that code already: sorting a type of struct adds 7 kB.
 func sorted[T any](list []T, compare func(a, b T) int) []T {
 	numbers := make([]int, len(list))
 	for i := range numbers {
@@ -116,16 +116,16 @@ func sorted[T any](list []T, compare func(a, b T) int) []T {
 	return out
 }
 
-// Overview is how a host's network looks.
+// Overview has the links, addresses and routes of a host.
 type Overview struct {
 	Links     []Link    // by index
-	Addresses []Address // on all of them
+	Addresses []Address // of all links
 	Routes    []Route   // of the main table: see [Reader.Routes]
 	Defaults  []Route   // see [Reader.DefaultRoutes]
 }
 
-// Overview lists all of it, by one list of each: to whom a link's number belongs is not asked for
-// each of them. Facts and probes are made of it. It may be retried.
+// Overview reads everything with one list of each kind, so it asks for no single link's name. Facts
+// and probes use it. It may be retried.
 func (n *Reader) Overview(ctx context.Context) (o Overview, err error) {
 	if o.Links, err = n.Links(ctx); err != nil {
 		return o, err

@@ -15,19 +15,18 @@ import (
 // MainTable is the number of the main routing table.
 const MainTable = unix.RT_TABLE_MAIN
 
-// routeTypes are the types that people make, by rtnetlink's numbers and with the names of
+// routeTypes are the types of routes that users can create: rtnetlink's numbers and the names of
 // ip-route(8).
 var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole",
 	unix.RTN_UNREACHABLE: "unreachable", unix.RTN_PROHIBIT: "prohibit", unix.RTN_THROW: "throw",
 	unix.RTN_LOCAL: "local", unix.RTN_BROADCAST: "broadcast", unix.RTN_ANYCAST: "anycast",
 	unix.RTN_MULTICAST: "multicast"}
 
-// leadsNowhere are the types of routes that end the kernel's search without a way.
+// leadsNowhere are the types of routes that end the kernel's search without a next hop.
 var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: true, unix.RTN_PROHIBIT: true,
 	unix.RTN_THROW: true}
 
-// Routes implements host.Net. A route with several next hops has neither
-// Gateway nor Link.
+// Routes implements host.Net. A route with several next hops has neither Gateway nor Link.
 func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
 	list, err := n.listed(ctx, table)
 	if err != nil {
@@ -37,10 +36,11 @@ func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
 	return supported(list, names), err
 }
 
-// askedEach is up to how many links are asked for one by one. A list of all has each pod's.
+// askedEach is the largest number of links that are read one by one. Above it, all links are
+// listed, including one for each pod.
 const askedEach = 4
 
-// namesIn are the names of the links that routes lead to. One that is gone meanwhile has none.
+// namesIn returns the names of the links that routes lead to. A link that is gone by now has none.
 func (n *Reader) namesIn(ctx context.Context, list []listed) (map[int]string, error) {
 	names := map[int]string{}
 	for _, r := range list {
@@ -61,10 +61,10 @@ func (n *Reader) namesIn(ctx context.Context, list []listed) (map[int]string, er
 	return names, nil
 }
 
-// ofAddresses are the types of the routes that the kernel makes of addresses, in a table of theirs.
+// ofAddresses are the types of the routes that the kernel makes for addresses, in table local.
 var ofAddresses = []string{"local", "broadcast", "anycast", "multicast"}
 
-// supported are the routes of types that we have names for, without those that the kernel makes of
+// supported returns the routes with a known type, without those that the kernel makes for
 // addresses.
 func supported(list []listed, names map[int]string) (out []Route) {
 	for _, r := range list {
@@ -75,8 +75,8 @@ func supported(list []listed, names map[int]string) (out []Route) {
 	return out
 }
 
-// listed are the routes of a table as the kernel lists them, those of IPv4 first. It is asked once
-// for both families. A table that no route is in is no error then.
+// listed lists the routes of a table as the kernel orders them, IPv4 first. One request gets both
+// families; so a table without routes is no error.
 func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error) {
 	if _, err := n.rt(ctx); err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error
 	return out, n.resolveNexthops(ctx, out)
 }
 
-// Uplinks names the links that a default route of the main table goes through,
-// the preferred one first (IPv4 before IPv6, then by metric).
+// Uplinks returns the names of the links that default routes of the main table use, the preferred
+// one first (IPv4 before IPv6, then by metric).
 func (n *Reader) Uplinks(ctx context.Context) ([]string, error) {
 	routes, err := n.DefaultRoutes(ctx)
 	if err != nil {
@@ -117,10 +117,10 @@ func (n *Reader) Uplinks(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// DefaultRoutes are the default routes of the main table that lead to a link, the preferred one
-// first. One with several next hops (ECMP) is a route for each of them. Behind one that leads
-// nowhere (blackhole, unreachable and their like) there are none: the kernel goes by the first. It
-// may be retried.
+// DefaultRoutes lists the default routes of the main table that lead to a link, the preferred one
+// first. A route with several next hops (ECMP) becomes one route for each of them. Routes after a
+// default route without next hop (blackhole, unreachable and similar) are left out, because the
+// kernel uses the first. It may be retried.
 func (n *Reader) DefaultRoutes(ctx context.Context) ([]Route, error) {
 	names, err := n.names(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (n *Reader) DefaultRoutes(ctx context.Context) ([]Route, error) {
 func defaults(list []listed, names map[int]string) (out []Route) {
 	list = slices.DeleteFunc(slices.Clone(list), func(r listed) bool { return r.Dst.Bits() != 0 })
 	list = sorted(list, func(a, b listed) int { return a.Metric - b.Metric })
-	nowhere := map[bool]bool{} // by whether it is of IPv4
+	nowhere := map[bool]bool{} // the key says whether the family is IPv4
 	for _, r := range list {
 		is4 := r.Dst.Addr().Is4()
 		nowhere[is4] = nowhere[is4] || leadsNowhere[r.kind]
@@ -159,9 +159,8 @@ func defaults(list []listed, names map[int]string) (out []Route) {
 	})
 }
 
-// Canonical is the route as the kernel will show it: defaults filled in, host
-// bits of the destination cleared. Two routes are the same when their
-// canonical forms are.
+// Canonical returns the route as the kernel shows it: with defaults filled in, and without host
+// bits in the destination. Two routes are the same if their canonical forms are equal.
 func (r Route) Canonical() Route {
 	r.Dst = r.Dst.Masked()
 	r.Type = cmp.Or(r.Type, "unicast")
@@ -175,7 +174,8 @@ func (r Route) Canonical() Route {
 	return r
 }
 
-// SameKey says that two routes cannot both be: one destination, table and metric.
+// SameKey reports whether two routes exclude each other: they have the same destination, table and
+// metric.
 func (r Route) SameKey(o Route) bool {
 	if r.Dst.Bits() != o.Dst.Bits() || r.Dst.Masked() != o.Dst.Masked() {
 		return false
@@ -184,18 +184,19 @@ func (r Route) SameKey(o Route) bool {
 	return r.Dst == o.Dst && r.Table == o.Table && r.Metric == o.Metric
 }
 
-// AllTables asks [Reader.Routes] for the routes of every table.
+// AllTables makes [Reader.Routes] list the routes of every table.
 const AllTables = -1
 
-// OfMachine says that the machine itself stands on a route, whoever is looked
-// for: local addresses, and in the main table the default routes, connected networks, and what DHCP
-// and router advertisements gave (protocols of linux/rtnetlink.h). Cilium marks
-// its routes with the kernel's protocol too; they have a next hop or a table of their own.
+// OfMachine reports whether the host itself needs a route, so cleanup must not remove it. These are
+// the routes of local addresses. In the main table they are also the default routes, connected
+// networks, and routes from DHCP and router advertisements (protocols of linux/rtnetlink.h). In the
+// table of a VRF they are the routes that the kernel adds for an address. Cilium also uses the
+// kernel's protocol, but its routes have a gateway or a table of their own.
 func (r Route) OfMachine() bool {
 	switch {
 	case r.Table == unix.RT_TABLE_LOCAL:
 		return true
-	case r.Table != MainTable: // that of a VRF: what the kernel adds for an address, with its source; in IPv6 with metric 256, for the address itself 0
+	case r.Table != MainTable: // VRF: with a source; IPv6: metric 256, or 0 for the address itself
 		added := r.Source.IsValid() || r.Dst.Addr().Is6() && (r.Metric == 256 || r.Metric == 0)
 		return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid() && added
 	case r.Dst.Bits() == 0, r.Protocol == unix.RTPROT_RA, r.Protocol == unix.RTPROT_DHCP:

@@ -11,35 +11,35 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// listed is a route as the kernel lists it: which link it leads to it says by a number.
+// listed is a route as the kernel lists it: it has the index of its link, not the name.
 type listed struct {
-	Route // without what its next hop says
+	Route // without the fields of the next hop
 	nextHop
-	kind   int       // of rtnetlink: RTN_UNICAST …
-	tos    int       // of the packets that it is for; 0: of all
-	hops   []nextHop // where it has several (ECMP)
-	object int       // the number of the nexthop object that says where it leads; 0: it says so itself
+	kind   int       // rtnetlink's type: RTN_UNICAST …
+	tos    int       // type of service that the route is for; 0: all
+	hops   []nextHop // if it has several next hops (ECMP)
+	object int       // id of its nexthop object; 0: it has none
 }
 
-// nextHop is where packets go next.
+// nextHop is the link and gateway that a route leads to.
 type nextHop struct {
 	link    int // its index; 0: none
 	gateway netip.Addr
 	onLink  bool
 }
 
-// on is the route with the name of its link.
+// on returns the route with the name of its link.
 func (r listed) on(names map[int]string) Route {
 	out := r.Route
 	out.Link, out.Gateway, out.OnLink = names[r.link], r.gateway, r.onLink
 	return out
 }
 
-// ofItsFamily says that the next hop is of the route's own family.
+// ofItsFamily reports whether the gateway has the address family of the destination.
 func (r listed) ofItsFamily() bool { return r.gateway.BitLen() == r.Dst.Addr().BitLen() }
 
-// handle is the route in the library's terms. To remove it the kernel needs no next hop of several,
-// and none of another family.
+// handle returns the route for package netlink. To remove a route, the kernel needs neither its
+// several next hops nor a gateway of another family.
 func (r listed) handle() *netlink.Route {
 	out := &netlink.Route{
 		Dst:       sys.IPNet(r.Dst),
@@ -62,7 +62,7 @@ func (r listed) handle() *netlink.Route {
 	return out
 }
 
-// routeQuestion asks for the routes of all families in a table, 0: in all.
+// routeQuestion returns a request for the routes of both families in a table (0: in all).
 func routeQuestion(table int) []byte {
 	ask := make([]byte, unix.SizeofRtMsg)
 	if table < 256 {
@@ -72,8 +72,8 @@ func routeQuestion(table int) []byte {
 	return append(ask, sys.NewAttribute(unix.RTA_TABLE, binary.NativeEndian.AppendUint32(nil, uint32(table)))...)
 }
 
-// decodeRoute reads the kernel's message of a route (linux/rtnetlink.h, rtmsg). It is not ok if it
-// is of another family, or a copy that the kernel made for a destination.
+// decodeRoute decodes an rtnetlink message of a route (linux/rtnetlink.h, rtmsg). ok is false for
+// another address family, and for a cached route (RTM_F_CLONED) that the kernel made.
 func decodeRoute(m []byte) (r listed, ok bool) {
 	if len(m) < unix.SizeofRtMsg || m[0] != unix.AF_INET && m[0] != unix.AF_INET6 ||
 		binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED != 0 {
@@ -109,21 +109,21 @@ func decodeRoute(m []byte) (r listed, ok bool) {
 	return r, true
 }
 
-// decode reads an attribute that a route and each of several next hops may have.
+// decode decodes an attribute that is either of the route or of one of several next hops.
 func (h *nextHop) decode(kind uint16, value []byte) {
 	switch kind {
 	case unix.RTA_OIF:
 		h.link = sys.Number(value)
 	case unix.RTA_GATEWAY:
 		h.gateway, _ = netip.AddrFromSlice(value)
-	case unix.RTA_VIA: // of another family than the route, before the address
+	case unix.RTA_VIA: // a gateway of another family: the family comes before the address
 		if len(value) > 2 {
 			h.gateway, _ = netip.AddrFromSlice(value[2:])
 		}
 	}
 }
 
-// decodeHops reads several next hops (linux/rtnetlink.h, rtnexthop).
+// decodeHops decodes several next hops (linux/rtnetlink.h, rtnexthop).
 func decodeHops(b []byte) (out []nextHop) {
 	for m := range NextHops(b) {
 		hop := nextHop{link: sys.Number(m[4:]), onLink: m[2]&unix.RTNH_F_ONLINK != 0}
@@ -133,8 +133,8 @@ func decodeHops(b []byte) (out []nextHop) {
 	return out
 }
 
-// NextHops are the next hops of a route that has several, in the kernel's own form: RTA_MULTIPATH
-// is a row of rtnexthop, each up to where the next one may begin.
+// NextHops iterates over the next hops in an RTA_MULTIPATH attribute. Each is an rtnexthop in the
+// kernel's binary form, with its padding.
 func NextHops(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for len(b) >= unix.SizeofRtNexthop {

@@ -12,14 +12,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// ErrUnmanagedRoute says that a route of somebody else stands where ours would go.
+// ErrUnmanagedRoute means that a route that is not the agent's has the same key.
 var ErrUnmanagedRoute = errors.New("a route that is not ours stands there")
 
-// ReplaceRoute sets a route with our protocol number, in the place of one of
-// ours or where there was none. A route of another protocol in that place is
-// [ErrUnmanagedRoute] and stays. It may be retried. The kernel is asked first to add
-// it where there is none. So nobody's can come between, and the routes are listed only where one is
-// there. Where one of ours is replaced, another's can come between the list and the change.
+// ReplaceRoute sets a route with the agent's protocol number. It adds the route, or replaces the
+// agent's route with the same destination, table and metric. If another protocol has that route, it
+// stays, and ReplaceRoute returns [ErrUnmanagedRoute]. It may be retried. First it asks the kernel
+// to add the route only if none exists, so it cannot replace another program's route; only if one
+// exists does it list the routes. When it replaces a route of the agent, another program can still
+// add one between the list and the change.
 func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
@@ -52,7 +53,7 @@ func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	return nil
 }
 
-// leaveOthers is an error where a route of another protocol is in a route's place.
+// leaveOthers returns an error if a route of another protocol has the same key.
 func (w *Writer) leaveOthers(ctx context.Context, r Route) error {
 	have, err := w.net.Routes(ctx, r.Table)
 	if err != nil {
@@ -68,9 +69,8 @@ func (w *Writer) leaveOthers(ctx context.Context, r Route) error {
 	return nil
 }
 
-// DelRoute removes a route of ours from its place (destination, table,
-// metric); absence is success, and a route of another protocol there is left
-// alone. It may be retried.
+// DelRoute removes the agent's route with the same destination, table and metric. A missing route
+// is success, and a route of another protocol stays. It may be retried.
 func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	have, err := w.net.listed(ctx, r.Table)
@@ -89,7 +89,7 @@ func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 	return nil
 }
 
-// routeTo is a route in the library's terms.
+// routeTo converts a route for package netlink.
 func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 	out := listed{Route: r, nextHop: nextHop{gateway: r.Gateway, onLink: r.OnLink}}
 	for number, name := range routeTypes {
@@ -113,9 +113,9 @@ func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 	return out.handle(), nil
 }
 
-// DelUnmanagedRoute removes a route that a network left, exactly as it was read; absence is
-// success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be
-// retried.
+// DelUnmanagedRoute removes a route that a network left, if all its fields are as they were read. A
+// missing route is success. It refuses routes that the host itself needs ([Route.OfMachine]). It
+// may be retried.
 func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,

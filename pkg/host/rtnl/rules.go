@@ -70,7 +70,7 @@ func prefixFrom(n *net.IPNet) netip.Prefix {
 	return netip.PrefixFrom(addr, bits)
 }
 
-// Canonical is the rule as the kernel will show it.
+// Canonical returns the rule as the kernel shows it.
 func (r Rule) Canonical() Rule {
 	if r.Src.IsValid() {
 		r.Src = r.Src.Masked()
@@ -85,16 +85,16 @@ func (r Rule) Canonical() Rule {
 	return r
 }
 
-// Same says that two rules match the same packets at the same priority and
-// send them to the same table, whoever made them.
+// Same reports whether two rules match the same packets at the same priority and lead to the same
+// table. It ignores the protocol.
 func (r Rule) Same(o Rule) bool {
 	r, o = r.Canonical(), o.Canonical()
 	r.Protocol, o.Protocol = 0, 0
 	return r == o
 }
 
-// AddRule adds a policy rule with our protocol number. One that is there
-// already is fine. It may be retried.
+// AddRule adds a policy rule with the agent's protocol number. An existing rule is success. It may
+// be retried.
 func (w *Writer) AddRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
@@ -113,9 +113,9 @@ func (w *Writer) AddRule(ctx context.Context, r Rule) error {
 	return nil
 }
 
-// DelRule removes a policy rule of ours; absence is success. It refuses the
-// rule for local addresses (priority 0 or table local), without which the host
-// answers nobody, and leaves a rule of another protocol alone. It may be retried.
+// DelRule removes a policy rule of the agent; a missing rule is success. A rule of another protocol
+// stays. It refuses the rule for local addresses (priority 0 or table local): without it the host
+// receives no packets for its own addresses. It may be retried.
 func (w *Writer) DelRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
 	if r.Priority == 0 || r.Table == unix.RT_TABLE_LOCAL {
@@ -136,7 +136,7 @@ func (w *Writer) DelRule(ctx context.Context, r Rule) error {
 	return nil
 }
 
-// removeRule removes a rule, and logs it in words.
+// removeRule removes a rule. logged is the message for the log.
 func (w *Writer) removeRule(rt *netlink.Handle, r Rule, logged string) error {
 	if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
@@ -145,7 +145,7 @@ func (w *Writer) removeRule(rt *netlink.Handle, r Rule, logged string) error {
 	return nil
 }
 
-// ruleTo is a rule in the library's terms.
+// ruleTo converts a rule for package netlink.
 func ruleTo(r Rule) *netlink.Rule {
 	out := netlink.NewRule()
 	out.Priority, out.Table = r.Priority, r.Table

@@ -11,15 +11,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// OfMachine says that the host answers by a rule: those for local addresses,
-// and the main and the default table without a selector.
+// OfMachine reports whether the host itself needs a rule: the rules for local addresses, and the
+// rules without a selector for the tables main and default.
 func (r Rule) OfMachine() bool {
 	return r.Table == unix.RT_TABLE_LOCAL ||
 		r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
 }
 
-// DelUnmanagedRule removes a policy rule that a network left, exactly as it was read; absence is
-// success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
+// DelUnmanagedRule removes a policy rule that a network left, exactly as it was read; a missing
+// rule is success. It refuses rules that the host itself needs ([Rule.OfMachine]). It may be
+// retried.
 func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
@@ -31,16 +32,16 @@ func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
 	return w.removeRule(rt, r, "policy rule of another removed")
 }
 
-// ForAll says that a rule asks for nothing at all.
+// ForAll reports whether a rule matches all packets.
 func (r Rule) ForAll() bool { return !r.Narrow && r.unselective() }
 
-// unselective says that a rule matches all packets, whatever is not read of it.
+// unselective reports whether none of the selectors in Rule is set. Narrow is not looked at.
 func (r Rule) unselective() bool {
 	return !r.Src.IsValid() && !r.Dst.IsValid() && r.IIF == "" && r.OIF == "" && r.Mark == 0 && r.Mask == 0
 }
 
-// LocalRulePriority says at which priority other than 0 a family (4 or 6) looks
-// up its local addresses, as some networks make it; 0 where it is as the kernel made it.
+// LocalRulePriority returns the priority of a family's (4 or 6) rule for local addresses if a
+// network has moved it from 0. It returns 0 if the rule is at 0, as the kernel creates it.
 func LocalRulePriority(rules []Rule, family int) int {
 	moved := 0
 	for _, r := range rules {
@@ -55,9 +56,9 @@ func LocalRulePriority(rules []Rule, family int) int {
 	return moved
 }
 
-// RestoreLocalRule brings the rule for local addresses back to priority 0, and
-// only then takes it from where a network moved it: without one the host
-// answers nobody. It may be retried.
+// RestoreLocalRule moves the rule for local addresses back to priority 0. It adds the rule at 0
+// before it removes the one that a network moved: without any such rule the host receives no
+// packets for its own addresses. It may be retried.
 func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 	rules, err := w.net.Rules(ctx)
 	if err != nil {

@@ -12,16 +12,17 @@ type Link struct {
 	Kind      string // "" for a physical one; bridge, veth, vxlan, dummy …
 	MTU       int
 	MAC       string
-	Up        bool // administratively
+	Up        bool // administratively up
 	Running   bool // has a carrier
 	Loopback  bool
 	PtP       bool // point to point
 	Master    string
 	Alias     string
-	Physical  bool // has a device behind it
+	Physical  bool // has a device
 	Promisc   bool
-	ParentDev string // the device behind it, as its bus names it
-	// of net_device (linux/if.h); 0: an earlier release wrote it down, without them
+	ParentDev string // name of the device on its bus
+	// Flags are the flags of net_device (linux/if.h); 0: an earlier release wrote the link without
+	// them.
 	Flags uint32 `json:",omitempty"`
 }
 
@@ -31,11 +32,11 @@ type Address struct {
 	Prefix netip.Prefix
 	Scope  string // global, link, host
 	Label  string
-	// Dynamic says that the kernel or a DHCP client gave it and may take it.
+	// Dynamic means that the kernel or a DHCP client added the address and may remove it.
 	Dynamic bool
 }
 
-// LinkAddress is an address and the link that it is on.
+// LinkAddress is an address and its link.
 type LinkAddress struct {
 	Link   string       `json:"link"`
 	Prefix netip.Prefix `json:"prefix"`
@@ -56,11 +57,11 @@ type Route struct {
 	OnLink   bool
 }
 
-// RouteProtocol marks the routes that are ours (rtnetlink protocol number).
-// /etc/iproute2/rt_protos of current distributions leaves it free.
+// RouteProtocol is the rtnetlink protocol number of the agent's routes and rules. No current
+// distribution uses it in /etc/iproute2/rt_protos.
 const RouteProtocol = 149
 
-// Within says that one of the ranges has the whole of p.
+// Within reports whether one of the ranges contains all of p.
 func Within(ranges []netip.Prefix, p netip.Prefix) bool {
 	return slices.ContainsFunc(ranges,
 		func(r netip.Prefix) bool { return r.Bits() <= p.Bits() && r.Contains(p.Addr()) })
@@ -75,7 +76,7 @@ type Rule struct {
 	Mark     uint32
 	Mask     uint32
 	Table    int
-	Protocol int // who made it, as for routes
-	// Narrow says that it asks for more than is read here: ports, users, the reverse.
+	Protocol int // the program that made it, as for routes
+	// Narrow means that the rule has selectors that are not read here: ports, users, `not`.
 	Narrow bool `json:"-"`
 }

@@ -15,14 +15,14 @@ import (
 
 // VethPair is a veth pair between the host and a network namespace.
 type VethPair struct {
-	Name        string         // of the host's end; the other is eth0
-	NetNS       string         // a file that stands for the namespace
+	Name        string         // of the host's end; the other end is eth0
+	NetNS       string         // file of the other end's namespace
 	MTU         int            // of both ends
-	Here, There []netip.Prefix // addresses of the ends; the first of Here of a family is the namespace's default route
+	Here, There []netip.Prefix // addresses of the ends; Here has the default gateway of each family
 }
 
-// AddVeth makes the pair, with both ends up. When that fails, [Writer.DelLink] takes away what may
-// be there of it. It needs CAP_SYS_ADMIN for the namespace.
+// AddVeth creates the pair and sets both ends up. If it fails, part of the pair may exist:
+// [Writer.DelLink] removes it. It needs CAP_SYS_ADMIN for the namespace.
 func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 	err = plugIn(rt, c.Name, c.Here)
 	if err == nil {
 		err = InNetNS(c.NetNS, func() error {
-			there := &netlink.Handle{} // of the thread's namespace
+			there := &netlink.Handle{} // uses the namespace of the thread
 			if err := plugIn(there, "eth0", c.There); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 	return nil
 }
 
-// plugIn gives an end its addresses and brings it up.
+// plugIn adds the addresses to a link and sets it up.
 func plugIn(rt *netlink.Handle, name string, addrs []netip.Prefix) error {
 	l, err := rt.LinkByName(name)
 	if err != nil {
@@ -73,7 +73,7 @@ func plugIn(rt *netlink.Handle, name string, addrs []netip.Prefix) error {
 	return nil
 }
 
-// defaultRoutes gives a namespace its way out.
+// defaultRoutes adds a default route by each gateway.
 func defaultRoutes(rt *netlink.Handle, gateways []netip.Prefix) error {
 	for _, gw := range gateways {
 		if err := rt.RouteAdd(&netlink.Route{Gw: net.IP(gw.Addr().AsSlice())}); err != nil {
