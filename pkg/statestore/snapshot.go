@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// Complete refuses a snapshot without the cluster's document.
+// Complete returns an error that matches fs.ErrNotExist if the snapshot has no cluster document.
 func (s *Snapshot) Complete() error {
 	if !slices.ContainsFunc(manifest.ClusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
 		return problem.DocumentMissing.Because(fs.ErrNotExist,
@@ -21,9 +21,9 @@ func (s *Snapshot) Complete() error {
 	return nil
 }
 
-// FetchKeys reads the private objects of these keypairs, as far as they were left in the store,
-// into Objects, for [keypairs.Of]. The caller has the snapshot for itself. Its error is marked as
-// those of Fetch are.
+// FetchKeys reads the private objects of the keypairs that are named and that are still in
+// s.Private, and adds them to s.Objects for [keypairs.Of]. No other goroutine may use the snapshot
+// meanwhile. FetchKeys marks its errors as Fetch does, and may be retried.
 func (s *Snapshot) FetchKeys(pairs ...string) error {
 	var rest []blob.Named
 	for i, object := range s.Private {
@@ -56,7 +56,7 @@ func (s *Snapshot) FetchKeys(pairs ...string) error {
 	return nil
 }
 
-// seekKeyset reads a keyset that was not listed, if there is one.
+// seekKeyset reads a keyset that the store did not list. A keyset that does not exist is no error.
 func (s *Snapshot) seekKeyset(name string) error {
 	if s.Objects[name] != nil {
 		return nil
@@ -65,7 +65,7 @@ func (s *Snapshot) seekKeyset(name string) error {
 	switch {
 	case err == nil:
 		s.Objects[name] = data
-		// what the node keeps of a snapshot it finds by its manifest
+		// the cache of the node finds its copy of a snapshot by the manifest
 		s.Manifest = manifest.New(s.Cluster, s.Generation, s.Objects).Encode()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err

@@ -1,9 +1,9 @@
-// Package assets opens what tasks install: from the state store, from files of this machine, and
-// over HTTP.
+// Package assets opens the archives and programs that tasks install: from the state store, from
+// files of this machine, and over HTTP.
 //
-// It does not check what it opens: whoever reads knows the sha256 and must not show a byte of it
-// before that is right. So a mirror, a proxy or a plain-text server can stop an installation and
-// never change one.
+// It does not verify them. The reader knows the sha256, and must install no byte before the sha256
+// is verified. So a mirror, a proxy or a server without TLS can prevent an installation, but cannot
+// change its content.
 package assets
 
 import (
@@ -22,29 +22,28 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// Fetcher opens assets. It is safe for several goroutines and keeps connections for the next asset
-// of the same server.
+// Fetcher opens assets. It is safe for concurrent use, and reuses its connections to a server.
 type Fetcher struct {
 	store  statestore.Store
 	client *transfer.Client
 }
 
-// New returns a Fetcher that finds relative URLs in store. Close it when a pass is over.
+// New returns a Fetcher that finds relative URLs in store. The caller closes it after a pass.
 func New(store statestore.Store) *Fetcher {
 	return &Fetcher{store: store, client: transfer.NewClient(nil, follow)}
 }
 
-// Open returns the bytes of a URL: relative to the cluster's directory in the store
-// ("assets/x.tgz"), file://, http:// or https://. Size is -1 when unknown. The caller closes body;
-// it also ends with ctx. Errors, those of reading body too, are marked [graph.Transient] when
-// another attempt may not meet them, and are permanent otherwise. No error shows a password or a
-// query of the URL.
+// Open opens the asset at a URL: a path relative to the cluster's directory in the store
+// ("assets/x.tgz"), file://, http:// or https://. size is -1 when it is unknown. The caller closes
+// body, which also ends when ctx ends. Errors of Open and of reading body are marked
+// [graph.Transient] if another attempt may succeed, and are permanent otherwise. No error shows a
+// password or the query of the URL.
 func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser, size int64, err error) {
 	if _, _, isURL := strings.Cut(location, "://"); !isURL {
 		return f.store.Open(ctx, location)
 	}
 	u, err := url.Parse(location)
-	if err != nil { // its text has the URL in it, and a URL that does not parse may hold a password anywhere
+	if err != nil { // its text contains the URL, which may hold a password at any position
 		return nil, 0, errors.New("an asset's URL does not parse: write it as scheme://host/path, with special " +
 			"characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}
@@ -58,10 +57,11 @@ func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser
 		"https://", show(u), u.Scheme)
 }
 
-// Close gives idle connections back. The Fetcher may be used again.
+// Close closes idle connections. The Fetcher may still be used.
 func (f *Fetcher) Close() { f.client.Close() }
 
-// show is a URL as it may be printed: a query may be a signature that lets anybody in.
+// show returns a URL that may be printed. It hides the query, which may be a signature that grants
+// access.
 func show(u *url.URL) string {
 	shown := *u
 	if shown.RawQuery != "" {
@@ -78,7 +78,7 @@ func openFile(ctx context.Context, u *url.URL) (io.ReadCloser, int64, error) {
 	if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
 		return nil, 0, fmt.Errorf("open asset %s: a file URL names a path of this machine: write file:///path", show(u))
 	}
-	f, err := os.OpenFile(u.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hang the pass
+	f, err := os.OpenFile(u.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block the pass
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, fmt.Errorf("open asset: %w: put it there, or name another URL in spec.assets", err)

@@ -20,7 +20,7 @@ var (
 	errDowngrade = transfer.Refuse("redirected from https to http: name a server in spec.assets that does not")
 )
 
-// follow lets a mirror send us on, as many do.
+// follow allows a few redirects, which many mirrors use, but none from https to http.
 func follow(r *http.Request, via []*http.Request) error {
 	if len(via) > redirects {
 		return errRedirects
@@ -31,7 +31,8 @@ func follow(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// get opens an http or https URL. What breaks off is taken up again where the server can do that.
+// get opens an http or https URL. After an interruption it requests the rest if the server supports
+// that.
 func (f *Fetcher) get(ctx context.Context, u *url.URL) (io.ReadCloser, int64, error) {
 	rest, size, err := transfer.Resume(ctx, func(ctx context.Context, from int64, etag string) (transfer.Part, error) {
 		r, err := f.client.Get(ctx, u, transfer.Range(from, etag))
@@ -49,7 +50,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (io.ReadCloser, int64, er
 	return transfer.Name(rest, func(err error) error { return fmt.Errorf("get asset %s: %w", show(u), err) }), size, nil
 }
 
-// refused is the error of an answer without the asset.
+// refused returns the error for an answer without the asset.
 func refused(u *url.URL, r *http.Response) error {
 	err := fmt.Errorf("get asset %s: the server says %s", show(u), r.Status)
 	switch code := r.StatusCode; {
@@ -57,7 +58,7 @@ func refused(u *url.URL, r *http.Response) error {
 		return fmt.Errorf("%w: correct the URL in spec.assets, or put the asset there", err)
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return fmt.Errorf("%w: let this node read it, or name a mirror in spec.assetsMirror", err)
-	case code == http.StatusProxyAuthRequired: // of an http URL: see transfer.Bound for https
+	case code == http.StatusProxyAuthRequired: // from the proxy of an http URL: see transfer.Bound for https
 		return fmt.Errorf("%w: put the proxy's user and password into HTTP_PROXY of the unit", err)
 	case transfer.Passing(code):
 		return graph.Transient(err)

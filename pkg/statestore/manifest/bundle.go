@@ -8,24 +8,24 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// BundleName is what messages call the bundle, which has no name of its own.
+// BundleName is the name of the bundle in messages. The bundle has no name in the manifest.
 const BundleName = "the bundle"
 
-// Bundled reports whether an object of this name is in the bundle. It asks nothing of [Layout],
-// which a newer publisher may have more of.
+// Bundled reports whether the bundle contains an object of this name. It does not use [Layout],
+// because a newer publisher may have names that this agent does not have.
 func Bundled(name string) bool {
 	return !IsPrivate(name) && !IsFile(name)
 }
 
-// InBundle lists the names in the bundle, in its order.
+// InBundle returns the names of the bundle's objects, in their order in the bundle.
 func (m *Manifest) InBundle() []string {
 	names := slices.Sorted(maps.Keys(m.Objects))
 	return slices.DeleteFunc(names, func(name string) bool { return !Bundled(name) })
 }
 
-// AddBundle names in the manifest one object that has every document and certificate, so that a
-// boot costs two requests, and returns its content: theirs, one after the other in the order of
-// their names. Private keys and what is below files/ are not in it. For who publishes.
+// AddBundle adds to the manifest one object with all documents and certificates, and returns its
+// content. With the bundle, a boot needs two requests. The content is that of the objects in the
+// order of their names. It leaves out private keys and what is below files/. Publishers call it.
 func (m *Manifest) AddBundle(objects map[string][]byte) []byte {
 	var out []byte
 	for _, name := range m.InBundle() {
@@ -36,7 +36,7 @@ func (m *Manifest) AddBundle(objects map[string][]byte) []byte {
 	return out
 }
 
-// Unbundle cuts the bundle at the sizes that the manifest gives. Each part has yet to be verified.
+// Unbundle splits the bundle by the sizes in the manifest. The caller has to verify each part.
 func (m *Manifest) Unbundle(data []byte) (map[string][]byte, error) {
 	parts, rest := map[string][]byte{}, data
 	for _, name := range m.InBundle() {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Layout is every name that an object of a snapshot may have, relative to the cluster's directory;
-// a star is any name, two at the end are any path. The pki files have kOps' names, older (a file
-// for each certificate and key) and newer (keyset.yaml).
+// Layout has every name that an object of a snapshot may have, relative to the cluster's directory.
+// "*" stands for any name, "**" for any path. The pki files have the names of kOps: the older form
+// has a file for each certificate and key, the newer form has keyset.yaml.
 var Layout = []string{
 	ClusterDocument,
 	"nodegroups/*.yaml",
@@ -23,32 +23,34 @@ var Layout = []string{
 }
 
 const (
-	ClusterDocument = "cluster.yaml" // the one document that must be there
+	ClusterDocument = "cluster.yaml" // the cluster document, which must exist
 	Name            = "manifest"
 	ObjectsDir      = "objects/sha256"
-	ControlPlaneDir = "objects/control-plane" // what nodes of other roles cannot read: see [publisher.Publication]
-	GenerationsDir  = "generations"           // a record of each generation: see [publisher.Prune]
-	PruneName       = "prune"                 // who prunes, or did last
+	// objects that only control plane nodes can read: see [publisher.Publication]
+	ControlPlaneDir = "objects/control-plane"
+	GenerationsDir  = "generations" // the record of each generation: see [publisher.Prune]
+	PruneName       = "prune"       // says which prune runs now, or ran last
 	KeysetName      = "keyset.yaml"
-	filesDir        = "files" // what fileAssets name by source: any names, any depth
+	filesDir        = "files" // the objects that fileAssets name in source: any names, any depth
 )
 
-// Apart are the names beside the documents that are part of a store and of no snapshot.
+// Apart are the names in a cluster's directory that belong to a store and to no snapshot.
 var Apart = []string{Name, "objects", "assets", GenerationsDir, PruneName}
 
-// IsObject reports whether name belongs into a snapshot.
+// IsObject reports whether an object of this name belongs to a snapshot.
 func IsObject(name string) bool { return IsOurs(name) || IsKopsObject(name) }
 
-// IsOurs does so where kOps' names mean nothing.
+// IsOurs reports the same for a store that is not kOps' own.
 func IsOurs(name string) bool { return IsFile(name) || Matches(Layout, name) }
 
-// IsFile reports whether an object is below files/: its bytes stay in the store.
+// IsFile reports whether an object is below files/. Its bytes stay in the store until they are
+// read.
 func IsFile(name string) bool { return strings.HasPrefix(name, filesDir+"/") }
 
-// IsPrivate reports whether only the node that uses an object reads it, by itself.
+// IsPrivate reports whether an object is a private key, which a node reads only if it uses it.
 func IsPrivate(name string) bool { return strings.HasPrefix(name, PrivateDir) }
 
-// Matches reports whether one of the patterns of [path.Match] is that of a name.
+// Matches reports whether name matches one of the patterns of [path.Match].
 func Matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, _ := path.Match(pattern, name)
@@ -56,7 +58,7 @@ func Matches(patterns []string, name string) bool {
 	})
 }
 
-// LeadsToObjects reports whether a directory of this name may hold objects, at any depth.
+// LeadsToObjects reports whether a directory of this name may contain objects, at any depth.
 func LeadsToObjects(dir string) bool {
 	if dir == filesDir || IsFile(dir) {
 		return true
@@ -74,7 +76,7 @@ func LeadsToObjects(dir string) bool {
 	return false
 }
 
-// NoteIgnored is the note for a name that is not in the layout.
+// NoteIgnored returns the note for a name that is not in the layout.
 func NoteIgnored(name string, dir bool) string {
 	switch {
 	case dir:
@@ -85,17 +87,16 @@ func NoteIgnored(name string, dir bool) string {
 	return fmt.Sprintf("%q is no document of a cluster and was not read", name)
 }
 
-// ValidName reports whether name stays below the directory that it is relative to, and prints as
-// what it is.
+// ValidName reports whether name is a path below its directory that has no control characters.
 func ValidName(name string) bool {
 	return fs.ValidPath(name) && name != "." &&
 		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// ValidCluster reports whether name can be one directory's.
+// ValidCluster reports whether name can be the name of one directory.
 func ValidCluster(name string) bool {
 	return ValidName(name) && !strings.Contains(name, "/") && !strings.HasPrefix(name, ".")
 }
 
-// PrivateDir holds what only the node that uses it reads, one by one.
+// PrivateDir contains the private keys. A node reads from it only the keys that it uses.
 const PrivateDir = "pki/private/"

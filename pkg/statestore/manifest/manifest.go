@@ -1,7 +1,7 @@
-// Package manifest is the form of a cluster in a store: the manifest, which names every object by
-// its sha256 and is the only one that changes, the names that objects may have, and how many and
-// how big they may be. Who publishes writes it, and every store reads it. A directory of documents
-// that nobody published has a manifest that was made up.
+// Package manifest defines the form of a cluster in a store: the manifest, the names that objects
+// may have, and how many and how big they may be. The manifest names every object by its sha256 and
+// is the only object that changes. Publishers write it, and every store reads it. A reader of
+// documents that were not published makes a manifest for them.
 package manifest
 
 import (
@@ -16,29 +16,28 @@ import (
 	"time"
 )
 
-// Manifest names every object of a published state by its content. It is the only object of a
-// published cluster that changes, so that its replacement is the publication. Its JSON form is a
-// file format: fields are added, never changed.
+// Manifest names every object of a publication by its hash. It is the only object of a published
+// cluster that changes, so that replacing it is the publication. Its JSON form is a file format: a
+// field may be added, and none may change.
 type Manifest struct {
 	APIVersion string    `json:"apiVersion"` // [Version]
 	Kind       string    `json:"kind"`       // "Manifest"
-	Cluster    string    `json:"cluster"`    // so that one cluster's manifest is not taken for another's
-	Generation int64     `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
+	Cluster    string    `json:"cluster"`    // the agent refuses the manifest of another cluster
+	Generation int64     `json:"generation"` // from 1, higher with each publication; 0 if a reader made the manifest
 	Published  time.Time `json:"published,omitzero"`
-	Expires    time.Time `json:"expires,omitzero"` // from then on no node takes it for new
-	// all documents and certificates in one; see [Manifest.AddBundle]
+	Expires    time.Time `json:"expires,omitzero"` // from then on no node accepts it as new
+	// Bundle has all documents and certificates in one object: see [Manifest.AddBundle].
 	Bundle  *Object           `json:"bundle,omitempty"`
-	Objects map[string]Object `json:"objects"` // by path relative to the cluster
+	Objects map[string]Object `json:"objects"` // by path, relative to the cluster
 }
 
 // Version is the version of the manifest's format.
 const Version = "netwright.dev/v1alpha1"
 
-// MaxSize is in bytes: 200 for each object that a snapshot may have.
+// MaxSize is the maximum size of a manifest in bytes: 200 for each object of a snapshot.
 const MaxSize = 200 * MaxObjects
 
-// New makes the manifest of objects: for a store that has none, and for whoever publishes
-// one.
+// New returns the manifest of objects. Publishers and readers of stores without a manifest call it.
 func New(cluster string, generation int64, objects map[string][]byte) *Manifest {
 	m := &Manifest{APIVersion: Version, Kind: "Manifest", Cluster: cluster, Generation: generation,
 		Objects: make(map[string]Object, len(objects))}
@@ -48,7 +47,7 @@ func New(cluster string, generation int64, objects map[string][]byte) *Manifest 
 	return m
 }
 
-// Encode is the manifest's canonical form: the same objects give the same bytes.
+// Encode returns the manifest's canonical form: the same objects give the same bytes.
 func (m *Manifest) Encode() []byte {
 	e := m.Encoder(len(m.Objects))
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
@@ -57,15 +56,15 @@ func (m *Manifest) Encode() []byte {
 	return e.End()
 }
 
-// Encoder writes a manifest by hand: package json takes longer for the objects of a big store than
-// it takes to read and hash its files.
+// Encoder writes the JSON of a manifest. It does not use encoding/json, which takes more time for
+// the objects of a big store than reading and hashing its files takes.
 type Encoder struct {
 	out  []byte
-	some bool // an object was written
+	some bool // whether an object was written
 }
 
-// Encoder has written what stands before the objects, and has room for so many. They are given to
-// it in the order of their names.
+// Encoder returns an Encoder that has written all fields before the objects, and has room for that
+// many objects. The caller adds the objects in the order of their names.
 func (m *Manifest) Encoder(objects int) *Encoder {
 	const each = 200 // bytes for an object with a name of ordinary length
 	out := make([]byte, 0, 200+each*objects)
@@ -79,7 +78,7 @@ func (m *Manifest) Encoder(objects int) *Encoder {
 	return &Encoder{out: append(out, "\n  \"objects\": {"...)}
 }
 
-// appendTime adds a moment in UTC; the zero time is none.
+// appendTime appends a time in UTC; it appends nothing for the zero time.
 func appendTime(out []byte, name string, t time.Time) []byte {
 	if t.IsZero() {
 		return out
@@ -87,7 +86,7 @@ func appendTime(out []byte, name string, t time.Time) []byte {
 	return fmt.Appendf(out, "\n  %q: %q,", name, t.UTC().Format(time.RFC3339))
 }
 
-// Object adds an object.
+// Object appends an object.
 func (e *Encoder) Object(name, sha256 string, size int64) {
 	if e.some {
 		e.out = append(e.out, ',')
@@ -98,7 +97,7 @@ func (e *Encoder) Object(name, sha256 string, size int64) {
 	e.out = append(strconv.AppendInt(e.out, size, 10), "\n    }"...)
 }
 
-// End is the manifest, with what stands behind the objects.
+// End returns the whole manifest.
 func (e *Encoder) End() []byte {
 	if e.some {
 		e.out = append(e.out, "\n  "...)
@@ -106,7 +105,7 @@ func (e *Encoder) End() []byte {
 	return append(e.out, "}\n}\n"...)
 }
 
-// quote is a string in JSON.
+// quote returns s as a JSON string.
 func quote(s string) []byte { return appendQuoted(nil, s) }
 
 func appendQuoted(out []byte, s string) []byte {
@@ -120,8 +119,8 @@ func appendQuoted(out []byte, s string) []byte {
 	return append(append(append(out, '"'), s...), '"')
 }
 
-// Parse decodes and checks a published manifest of cluster. Every error is permanent: the
-// same bytes fail again.
+// Parse decodes and checks a published manifest of cluster. Every error is permanent: the same
+// bytes fail again.
 func Parse(data []byte, cluster string) (*Manifest, error) {
 	m, err := Decode(data, cluster)
 	if err == nil && m.Generation < 1 {
@@ -130,7 +129,7 @@ func Parse(data []byte, cluster string) (*Manifest, error) {
 	return m, err
 }
 
-// Decode takes one too that was made up.
+// Decode does what Parse does, and also accepts a manifest that a reader made.
 func Decode(data []byte, cluster string) (*Manifest, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -162,7 +161,7 @@ func Decode(data []byte, cluster string) (*Manifest, error) {
 	return m, nil
 }
 
-// Named adds what a manifest names, by sha256.
+// Named adds the sha256 of every object of the manifest to the set, and returns it.
 func (m *Manifest) Named(to map[string]bool) map[string]bool {
 	for _, o := range m.Objects {
 		to[o.SHA256] = true
@@ -173,7 +172,7 @@ func (m *Manifest) Named(to map[string]bool) map[string]bool {
 	return to
 }
 
-// Check refuses entries that cannot be read safely.
+// Check returns an error for entries that are not safe to read.
 func (m *Manifest) Check() error {
 	if len(m.Objects) > MaxObjects {
 		return ErrTooMany

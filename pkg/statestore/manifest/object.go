@@ -14,41 +14,41 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only
-// control plane nodes may read it, in objects/control-plane/<SHA256>: the manifest does not say
-// which, as agents of earlier releases refuse a field that they do not know.
+// Object is one entry of a manifest. Its content is at objects/sha256/<SHA256>, or at
+// objects/control-plane/<SHA256> if only control plane nodes may read it. The manifest does not say
+// which of the two, because agents of earlier releases refuse an unknown field.
 type Object struct {
 	SHA256 string `json:"sha256"` // hex, lower case
 	Size   int64  `json:"size"`   // bytes
 }
 
-// objectOf is the entry of a content.
+// objectOf returns the entry for data.
 func objectOf(data []byte) Object { return Object{SHA256: trust.Digest(data), Size: int64(len(data))} }
 
-// Path is where an object's content is, relative to the cluster.
+// Path is where the object's content is, relative to the cluster.
 func (o Object) Path() string { return path.Join(ObjectsDir, o.SHA256) }
 
-// ControlPlanePath is where it is if only control plane nodes may read it.
+// ControlPlanePath is where the content is if only control plane nodes may read it.
 func (o Object) ControlPlanePath() string { return path.Join(ControlPlaneDir, o.SHA256) }
 
-// ValidDigest reports whether s is a sha256 in the one way that it may be written.
+// ValidDigest reports whether s is a sha256 in lower-case hex.
 func ValidDigest(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s
 }
 
-// Digest is the entry's, which was checked.
+// Digest returns the sha256 of an entry that [Manifest.Check] accepted.
 func (o Object) Digest() (digest blob.Digest) {
 	_, _ = hex.Decode(digest[:], []byte(o.SHA256))
 	return digest
 }
 
-// Stored is a content that stays in the store.
+// Stored returns a content that stays in the store until read reads it.
 func (o Object) Stored(read func() ([]byte, error)) blob.Content {
 	return blob.Stored(o.Size, o.Digest(), read)
 }
 
-// Verify holds a content's size and hash against the entry.
+// Verify returns an error if a content's size or hash differs from the entry.
 func (o Object) Verify(name string, size int64, sum blob.Digest) error {
 	is := hex.EncodeToString(sum[:])
 	if size == o.Size && is == o.SHA256 {
@@ -59,12 +59,12 @@ func (o Object) Verify(name string, size int64, sum blob.Digest) error {
 		name, size, is, o.Size, o.SHA256)
 }
 
-// VerifyBytes does so for a content.
+// VerifyBytes does what Verify does, for data.
 func (o Object) VerifyBytes(name string, data []byte) error {
 	return o.Verify(name, int64(len(data)), sha256.Sum256(data))
 }
 
-// Read gets an object that the manifest names and every node may read, and verifies it.
+// Read reads an object that every node may read, and verifies it against the manifest.
 func (m *Manifest) Read(ctx context.Context, from objectstore.Source, name string, o Object) ([]byte, error) {
 	got, err := from.Get(ctx, o.Path(), "", o.Size)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,8 +77,8 @@ func (m *Manifest) Read(ctx context.Context, from objectstore.Source, name strin
 	return got.Body, o.VerifyBytes(name, got.Body)
 }
 
-// ReadByAll reports whether an object is where every node reads. Who may not look is told that it
-// is not.
+// ReadByAll reports whether an object is stored where every node can read it. It returns false if
+// the caller may not read that place.
 func (o Object) ReadByAll(ctx context.Context, in objectstore.Source) (bool, error) {
 	_, err := in.Get(ctx, o.Path(), "", MaxObjectSize)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

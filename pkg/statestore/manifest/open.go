@@ -2,9 +2,9 @@ package manifest
 
 import "github.com/netwright/netwright/pkg/statestore/trust"
 
-// Open is the one place where a published manifest enters: nothing of it, nor of what it
-// names, is looked at before it is trusted. raw is the manifest as it is in the store, signatures
-// and all. With a nil policy whatever is there is taken.
+// Open verifies and parses a published manifest. All readers of published manifests call it:
+// nothing in a manifest, and no object that it names, is used before the policy accepts it. raw is
+// the manifest as it is in the store, with its signatures. A nil policy accepts every manifest.
 func Open(raw []byte, cluster, store string, policy *trust.Policy) (m *Manifest, digest string, err error) {
 	statement, _, err := trust.Split(raw)
 	if policy != nil {

@@ -11,32 +11,32 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// NoteName is the object that says who published. It is in the bundle. Agents of earlier releases
-// say that they do not know it, and go on.
+// NoteName is the name of the object that says who published. The bundle contains it. Agents of
+// earlier releases report it as an unknown name, and continue.
 const NoteName = "publication"
 
-// Note says who published a generation, from which commit and why. Nothing that a node does depends
-// on it.
+// Note says who published a generation, from which commit and why. A node only shows it.
 type Note struct {
 	Publisher string `json:"publisher,omitempty"`
 	Commit    string `json:"commit,omitempty"`
 	Message   string `json:"message,omitempty"`
 }
 
-// noteObject is its JSON form, which is a file format: fields are added, never changed.
+// noteObject is the JSON form of a Note. It is a file format: a field may be added, and none may
+// change.
 type noteObject struct {
 	APIVersion string `json:"apiVersion"` // [Version]
 	Kind       string `json:"kind"`       // "Publication"
 	Note
 }
 
-// The bounds of a note, in bytes: every node reads it.
+// The limits of a note in bytes. Every node reads the note.
 const (
 	maxNoteName    = 200
 	maxNoteMessage = 4 << 10
 )
 
-// Check refuses what no note can say.
+// Check returns an error for a note that is too long or no UTF-8.
 func (n Note) Check() error {
 	for _, f := range []struct {
 		name, text string
@@ -55,12 +55,12 @@ func (n Note) Check() error {
 }
 
 func (n Note) Encode() []byte {
-	// plain data always has a JSON form
+	// these types always have a JSON form
 	out, _ := json.MarshalIndent(noteObject{Version, "Publication", n}, "", "  ")
 	return append(out, '\n')
 }
 
-// String is "alice on build-1, commit 1f2e3d: open the port", on one line.
+// String returns one line, such as "alice on build-1, commit 1f2e3d: open the port".
 func (n Note) String() string {
 	text := n.Publisher
 	if n.Commit != "" {
@@ -72,7 +72,8 @@ func (n Note) String() string {
 	return strings.TrimPrefix(strings.TrimPrefix(text, ", "), ": ")
 }
 
-// NoteOf reads a note. One that cannot be read says nothing: no node fails for it.
+// NoteOf decodes a note. It returns the zero Note for one that it cannot decode, so that no node
+// fails because of a note.
 func NoteOf(data []byte) Note {
 	var o noteObject
 	if json.Unmarshal(data, &o) != nil || o.Kind != "Publication" || o.Check() != nil {
@@ -81,10 +82,10 @@ func NoteOf(data []byte) Note {
 	return o.Note
 }
 
-// IsPublished reports whether a published object of this name is read.
+// IsPublished reports whether a reader accepts a published object of this name.
 func IsPublished(name string) bool { return IsObject(name) || name == NoteName }
 
-// ReadNote reads the note that a manifest names; nil: it names none.
+// ReadNote reads the note of a manifest. It returns nil if the manifest has none.
 func (m *Manifest) ReadNote(ctx context.Context, from objectstore.Source) ([]byte, error) {
 	o, noted := m.Objects[NoteName]
 	if !noted {
@@ -97,7 +98,7 @@ func (m *Manifest) ReadNote(ctx context.Context, from objectstore.Source) ([]byt
 	return data, err
 }
 
-// Names reports whether a manifest names these objects and, but for the note, no others.
+// Names reports whether the manifest has exactly these objects, apart from the note.
 func (m *Manifest) Names(objects map[string][]byte) bool {
 	if m.Count() != len(objects) {
 		return false
@@ -110,7 +111,7 @@ func (m *Manifest) Names(objects map[string][]byte) bool {
 	return true
 }
 
-// Count is how many a manifest names without the note.
+// Count returns the number of the manifest's objects without the note.
 func (m *Manifest) Count() int {
 	if _, noted := m.Objects[NoteName]; noted {
 		return len(m.Objects) - 1

@@ -10,27 +10,27 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The ways in which a request ends, and their names.
+// The results of a request, and their names in the metrics.
 const (
 	read = iota
 	notModified
 	missing
-	failed  // a later one may succeed
-	refused // none will
+	failed  // a later request may succeed
+	refused // no later request will succeed
 )
 
 var outcomes = [...]string{read: "read", notModified: "not_modified", missing: "absent", failed: "failed",
 	refused: "refused"}
 
-// Meter counts requests to the sources that [Meter.Of] was given, each attempt as one, and the
-// bytes of objects that came. Watches are not requests. The zero value is ready; a nil one counts
-// nothing. It is safe for several goroutines.
+// Meter counts the requests to the sources that [Meter.Of] returns, and the bytes of the objects
+// that it received. Each attempt counts as one request. Watches do not count. The zero value is
+// ready for use; a nil Meter counts nothing. A Meter is safe for concurrent use.
 type Meter struct {
 	requests [len(outcomes)]atomic.Int64
 	received atomic.Int64
 }
 
-// Counts are the numbers so far.
+// Counts returns the requests so far by result, and the bytes received so far.
 func (m *Meter) Counts() (byOutcome map[string]int64, received int64) {
 	byOutcome = make(map[string]int64, len(outcomes))
 	for i, outcome := range outcomes {
@@ -39,7 +39,7 @@ func (m *Meter) Counts() (byOutcome map[string]int64, received int64) {
 	return byOutcome, m.received.Load()
 }
 
-// Of is the source, counted.
+// Of returns a source that counts the requests to s.
 func (m *Meter) Of(s Source) Source {
 	if m == nil {
 		return s
@@ -54,7 +54,8 @@ func (m *Meter) Of(s Source) Source {
 	return counted
 }
 
-// count takes note of how a request ended. One that was given up says nothing of the store.
+// count records the result of a request. It leaves out a request that the caller cancelled, because
+// its error says nothing about the store.
 func (m *Meter) count(ctx context.Context, err error) {
 	outcome := refused
 	switch {
@@ -95,7 +96,7 @@ func (s metered) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 	return counting{body, &s.meter.received}, size, nil
 }
 
-// counting counts what is read of a body.
+// counting counts the bytes that are read from a body.
 type counting struct {
 	io.ReadCloser
 	to *atomic.Int64

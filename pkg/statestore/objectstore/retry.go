@@ -12,15 +12,16 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// How a source is tried again that does not answer as it should.
+// The attempts and pauses of [Retrying].
 const (
-	attempts      = 3                      // of one call, while all is well
-	firstPause    = 400 * time.Millisecond // between two, on average half of it, doubled each time
-	longWait      = 10 * time.Second       // a server that asks for more is not waited for within a call
-	maxRetryAfter = 15 * time.Minute       // and it is not obeyed for longer
+	attempts = 3 // of one call, unless the last call failed
+	// the longest pause before the second attempt, which is random; doubled before each further one
+	firstPause    = 400 * time.Millisecond
+	longWait      = 10 * time.Second // a call does not retry if the server asks for a longer pause
+	maxRetryAfter = 15 * time.Minute // a longer Retry-After is cut to this
 )
 
-// Busy is the error of a server that says how long to leave it alone (Retry-After).
+// Busy is the error of a server that says with Retry-After how long clients should not ask it.
 type Busy struct {
 	RetryAfter time.Duration
 	Err        error
@@ -28,12 +29,13 @@ type Busy struct {
 
 func (b *Busy) Error() string { return b.Err.Error() }
 
-// Unwrap gives package errors the error.
+// Unwrap returns Err.
 func (b *Busy) Unwrap() error { return b.Err }
 
-// Retrying tries a source again where a request failed that a later one may not fail: a few times,
-// with pauses of random length, so that a fleet does not come back in step. While it goes on
-// failing each call is one request, and none before the time that the server asked for.
+// Retrying is a Source that repeats a request after a transient error. A call makes up to three
+// attempts with pauses of random length, so that the nodes of a fleet do not ask at the same
+// moments. After a call failed, the next calls make one attempt each until one succeeds. No request
+// is sent before the time for which the server asked.
 type Retrying struct {
 	Source
 	sleep func(context.Context, time.Duration) error
@@ -41,11 +43,11 @@ type Retrying struct {
 
 	mu        sync.Mutex
 	failing   bool
-	notBefore time.Time // no request before it
+	notBefore time.Time // no request is sent before it
 	why       error
 }
 
-// NewRetrying returns s, tried again.
+// NewRetrying returns a Retrying that reads from s.
 func NewRetrying(s Source) *Retrying { return &Retrying{Source: s, sleep: sleep, now: time.Now} }
 
 // Get implements [Source].
@@ -83,7 +85,7 @@ func (p *Retrying) try(ctx context.Context, once func() error) error {
 	return err
 }
 
-// begin says how many attempts a call has, or why none.
+// begin returns how many attempts a call has, or the error if the server asked for a pause.
 func (p *Retrying) begin() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,15 +98,15 @@ func (p *Retrying) begin() (int, error) {
 	return attempts, nil
 }
 
-// asked is the error of a source that wants to be left alone: the same for who got that answer, and
-// for who does not ask.
+// asked returns the error of a server that asked for a pause. A call that received this answer and
+// a call that sends no request because of it return the same error.
 func (p *Retrying) asked() error {
 	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.notBefore.UTC().Format(time.RFC3339),
 		p.why))
 }
 
-// judge takes note of how a request went, and says whether to make another one, and when. Its error
-// is the request's, with what the source asked for.
+// judge records the result of an attempt, and says whether to repeat it and after which pause. said
+// is err, with the time for which the server asked, if it did.
 func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, again bool, said error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +117,7 @@ func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, ag
 	wait = time.Duration(rand.Int64N(int64(pause)))
 	if busy, ok := errors.AsType[*Busy](err); ok {
 		after := min(busy.RetryAfter, maxRetryAfter)
-		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many got the same time
+		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many nodes got the same Retry-After
 		p.notBefore, p.why = p.now().Add(after), err
 		err = p.asked()
 	}

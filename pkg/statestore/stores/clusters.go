@@ -7,13 +7,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/directory"
 )
 
-// Clusters lists the clusters of a directory store, sorted, for who names
-// none. A cluster's own directory is taken for the store above it. A store
-// that cannot be listed, as one behind a URL, is an error that says to name
-// the cluster.
+// Clusters lists the clusters of a directory store, sorted, for a caller whose user named none. If
+// location is a cluster's own directory, store is the directory above it. For a store that cannot
+// be listed, such as one behind a URL, the error says to name the cluster.
 func Clusters(location string) (store string, clusters []string, err error) {
 	if strings.Contains(location, "://") && !strings.HasPrefix(location, "file://") {
-		if _, err := Open(location, "a-cluster", Options{}); err != nil { // what is wrong with the URL comes first
+		if _, err := Open(location, "a-cluster", Options{}); err != nil { // an error in the URL is reported first
 			return "", nil, err
 		}
 		return "", nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml " +

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/s3"
 )
 
-// OpenDestination returns where a cluster is published: a directory, or a URL of those stores that
-// can be written. It writes nothing yet.
+// OpenDestination returns the destination to which a cluster is published: a directory, or a URL of
+// a store that can be written. It writes nothing.
 func OpenDestination(location, cluster string, o Options) (objectstore.Destination, error) {
 	if !manifest.ValidCluster(cluster) {
 		return nil, fmt.Errorf("cluster name %q is no directory name: name it without slashes", cluster)
@@ -24,7 +24,7 @@ func OpenDestination(location, cluster string, o Options) (objectstore.Destinati
 		return directory.NewWriter(location, cluster)
 	}
 	u, err := url.Parse(location)
-	if err != nil { // it may hold a password
+	if err != nil { // the text of err may contain a password
 		return nil, errors.New("the URL to publish to does not parse: write it as scheme://host/path, with special " +
 			"characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}

@@ -1,4 +1,4 @@
-// Package stores knows all kinds of store, and opens one by its location.
+// Package stores opens every kind of store by its location.
 package stores
 
 import (
@@ -19,24 +19,23 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Options are how a store is opened, beyond where it is.
+// Options say how a store is opened.
 type Options struct {
-	// Trust decides on manifests. With nil whatever is there is taken: for who validates,
-	// publishes, or only looks whether the store answers.
+	// Trust decides which manifests are accepted. Nil accepts every manifest: for commands that
+	// validate, publish, or only check that the store answers.
 	Trust *trust.Policy
-	// NodeGroup is the group whose documents are read of a store of kOps that cannot be listed.
+	// NodeGroup is the group whose documents are read from a kOps store that cannot be listed.
 	NodeGroup string
-	// HTTPS are the files that an https:// store is asked with; of them, an s3:// store knows the
-	// CA.
+	// HTTPS names the files for requests to an https:// store. An s3:// store uses only the CA.
 	HTTPS https.Settings
-	// Kubernetes is how the API of a k8s:// store is spoken to.
+	// Kubernetes says how a k8s:// store reaches its API server.
 	Kubernetes kubernetes.Options
-	// Meter counts the requests to a store that is asked over a network; nil: nobody does.
+	// Meter counts the requests to a store over the network; nil if they are not counted.
 	Meter *objectstore.Meter
 }
 
-// Open returns the store at location for one cluster: a path, or a URL. It reads nothing yet, so
-// that a store which is not there at boot is an error of Fetch, which may be tried again; every
+// Open returns the store of one cluster at location, which is a path or a URL. It reads nothing, so
+// that a store that is not reachable at boot is an error of Fetch, which may be retried. Every
 // error of Open is permanent.
 func Open(location, cluster string, o Options) (statestore.Store, error) {
 	switch {
@@ -55,7 +54,7 @@ func Open(location, cluster string, o Options) (statestore.Store, error) {
 	}
 	u, err := url.Parse(location)
 	if err != nil {
-		// A URL that does not parse may still hold a password: url.Error would print it.
+		// The text of a url.Error contains the URL, which may hold a password.
 		return nil, problem.StoreLocation.Errorf("the state store's URL does not parse: write it as " +
 			"scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in " +
 			"https://[fd00::1]:8443/path")
@@ -64,7 +63,7 @@ func Open(location, cluster string, o Options) (statestore.Store, error) {
 	return s, problem.StoreLocation.Wrap(err)
 }
 
-// open opens each kind of store that a URL can name.
+// open opens the store of a URL.
 func open(u *url.URL, cluster string, o Options) (statestore.Store, error) {
 	var source objectstore.Source
 	var err error
