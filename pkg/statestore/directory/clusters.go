@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// Clusters is [stores.Clusters] of a directory, or a file:// URL.
+// Clusters lists the clusters of a directory or a file:// URL: see [stores.Clusters].
 func Clusters(location string) (store string, clusters []string, err error) {
 	dir := strings.TrimPrefix(location, "file://")
-	for _, head := range manifest.ClusterDocuments[:3] { // a file called config says little
+	for _, head := range manifest.ClusterDocuments[:3] { // not "config", which other directories have too
 		if _, err := os.Lstat(filepath.Join(dir, head)); err != nil {
 			continue
 		}
@@ -44,10 +44,10 @@ func Clusters(location string) (store string, clusters []string, err error) {
 	return location, clusters, nil
 }
 
-// mostClusters is how many an error names.
+// mostClusters is how many clusters an error names.
 const mostClusters = 10
 
-// clustersIn lists the directory that root is, and those in it that have a cluster in them.
+// clustersIn returns the names in the directory root, and those of them that are clusters.
 func clustersIn(root *os.Root) (names, clusters []string, err error) {
 	dir, err := hostpath.OpenQuietly(root, ".")
 	if err == nil {
@@ -68,7 +68,7 @@ func clustersIn(root *os.Root) (names, clusters []string, err error) {
 	return names, clusters, nil
 }
 
-// misnamed says which file may be a cluster's document under another name; "": none.
+// misnamed names a file that may be a misnamed cluster document; it returns "" if there is none.
 func misnamed(root *os.Root, names []string) string {
 	for _, name := range append([]string{"."}, names...) {
 		for _, other := range []string{"cluster.yml", "Cluster.yaml", "cluster.yaml.txt", "cluster.json", "cluster"} {

@@ -5,24 +5,24 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// stamp is what stat says of a file and what changes when its content does.
+// stamp identifies one state of a file by fields of stat(2) that change with its content.
 type stamp struct {
 	size, mtime, ctime int64
 	dev, inode         uint64
 }
 
-// info is the stamp as a memory keeps it.
+// info returns the stamp in the form of the cache.
 func (s stamp) info() hostfs.FileInfo {
 	return hostfs.FileInfo{Type: hostfs.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev,
 		Inode: s.inode}
 }
 
-// content is a file's digest and, but for those below files/, its bytes; and what stat said of the
-// file before it was read. Or why they cannot be had.
+// content is the result of reading a file: its stamp before the read, its digest, and its bytes
+// unless it is below files/. If the read failed, err says why.
 type content struct {
 	data  []byte
 	sum   blob.Digest
-	short bool // it shrank under us: whoever asked knows its size or its hash
+	short bool // it became shorter during the read, which the check of size or hash finds
 	stamp
 	err error
 }

@@ -1,5 +1,6 @@
-// Package directory is the store in a directory of this machine, plain or published: it lists by
-// stat alone, and reads all files as they were at one moment. A [Writer] publishes into one.
+// Package directory is the store in a directory of this machine, plain or published. It finds
+// changes with stat alone, and reads all files as they were at one moment. A [Writer] publishes
+// into a directory.
 package directory
 
 import (
@@ -12,28 +13,28 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Directory is a store in a directory of this machine, plain or published. It is read and never
-// written.
+// Directory is a store in a directory of this machine, plain or published. It writes nothing.
 type Directory struct {
 	dir     string // absolute
 	cluster string
-	cache   statestore.Cache // nil: none
-	trust   *trust.Policy    // nil: whatever is there is taken
+	cache   statestore.Cache // nil for none
+	trust   *trust.Policy    // nil accepts every manifest
 
 	mu   sync.Mutex
 	seen knowledge
 }
 
-// knowledge is what the last reading found, so that the next one need not read.
+// knowledge is the result of the last read. While the files are the same, the next Fetch reads
+// nothing.
 type knowledge struct {
-	objects  []listed // all files; equal when nothing happened to any
+	objects  []listed // all files with their stamps
 	revision statestore.Revision
 }
 
 var _ statestore.Store = (*Directory)(nil)
 
-// New returns the store in dir for one cluster, which is a directory in it. It reads
-// nothing yet. With a nil policy whatever is there is taken.
+// New returns the store of one cluster, whose directory is in dir. It reads nothing. A nil policy
+// accepts every manifest.
 func New(dir, cluster string, policy *trust.Policy) (*Directory, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -42,14 +43,14 @@ func New(dir, cluster string, policy *trust.Policy) (*Directory, error) {
 	return &Directory{dir: abs, cluster: cluster, trust: policy}, nil
 }
 
-// Remember gives the store a memory, before it is used.
+// Remember sets the cache. The caller calls it before it uses the store.
 func (d *Directory) Remember(m statestore.Cache) { d.cache = m }
 
 // String implements [statestore.Store].
 func (d *Directory) String() string { return filepath.Join(d.dir, d.cluster) }
 
-// How often a directory that changes under the reader is read again, and the pauses between: 10 ms,
-// doubled.
+// The number of attempts to read a directory that changes meanwhile, and the first pause between
+// two. The pause doubles each time.
 const (
 	attempts   = 6
 	firstPause = 10 * time.Millisecond

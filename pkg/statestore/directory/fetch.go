@@ -18,7 +18,7 @@ import (
 )
 
 // Fetch implements [statestore.Store]. While nothing changes it costs a stat of each file, or of
-// the manifest alone.
+// the manifest alone in a published cluster.
 func (d *Directory) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
@@ -26,7 +26,7 @@ func (d *Directory) Fetch(ctx context.Context, last statestore.Revision) (*state
 		switch {
 		case err == nil, errors.Is(err, statestore.ErrNotModified):
 			return snapshot, err
-		case errors.Is(err, fs.ErrNotExist) && attempt == 1: // a listed file may be gone again before it is looked at
+		case errors.Is(err, fs.ErrNotExist) && attempt == 1: // a listed file may have been removed before it was read
 		case !errors.Is(err, statestore.ErrChanged):
 			return nil, d.wrap(err)
 		case attempt == attempts:
@@ -39,7 +39,7 @@ func (d *Directory) Fetch(ctx context.Context, last statestore.Revision) (*state
 	}
 }
 
-// fetch is one attempt.
+// fetch makes one attempt.
 func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -67,7 +67,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 		return nil, context.Cause(ctx)
 	}
 	if after, again := d.list(ctx, root, before); again != nil || !slices.Equal(after.objects, before.objects) {
-		return nil, statestore.ErrChanged // whatever was read, or went wrong, was of no one moment
+		return nil, statestore.ErrChanged // what was read, or the error, does not belong to one moment
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	return snapshot, nil
 }
 
-// list is what stat says of the cluster's files. earlier is a listing of the same, or nil.
+// list returns the names and stamps of the cluster's files. earlier is a previous listing, or nil.
 func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (*listing, error) {
 	if _, err := root.Lstat(path.Join(d.cluster, manifest.Name)); err == nil {
 		return scanManifest(root, d.cluster)
@@ -89,7 +89,7 @@ func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (
 	return scan(ctx, root, d.cluster, earlier)
 }
 
-// knows reports whether the files are those of which last was read.
+// knows reports whether the files are the same as in the revision last.
 func (d *Directory) knows(objects []listed, last statestore.Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,7 +125,8 @@ func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64
 	return f, at.size, nil
 }
 
-// stableAge is how much older than the reading a file's ctime must be for stat to vouch for it.
-// Within one tick of the file system's clock a file can change twice under one time stamp; 2 s is
-// the coarsest clock there is (FAT), and kind to a server's clock of NFS.
+// stableAge is how much older than the read a file's ctime must be, so that an unchanged stat
+// proves an unchanged file. Within one tick of the file system's clock a file can change twice and
+// have the same time. 2 s is the coarsest clock (FAT), and allows for a difference to the clock of
+// an NFS server.
 const stableAge = 2 * time.Second

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// noCluster says which clusters there are instead.
+// noCluster returns the error for a missing cluster, which names the clusters that exist.
 func (d *Directory) noCluster(root *os.Root) error {
 	names, clusters, err := clustersIn(root)
 	switch {
@@ -35,7 +35,7 @@ func (d *Directory) noCluster(root *os.Root) error {
 		d.cluster, strings.Join(clusters, ", "), more)
 }
 
-// openRoot opens the store's directory and makes sure that the cluster is in it.
+// openRoot opens the store's directory and checks that the cluster is in it.
 func (d *Directory) openRoot() (*os.Root, error) {
 	root, err := os.OpenRoot(d.dir)
 	if err != nil {

@@ -13,12 +13,13 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// notServed is what a disk, a file server or a FUSE daemon that is gone answers.
+// notServed are the errors of a disk, a file server or a FUSE daemon that does not answer.
 var notServed = []syscall.Errno{syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.ENOTCONN}
 
-// explain says of a failed access to a name below the cluster what to do next.
+// explain adds to the error of a failed access what to do. name is below the cluster.
 func explain(verb, name string, err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok { // relative to a directory that no reader knows
+	// its path is relative to a directory that the reader does not know
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	switch {
@@ -38,7 +39,7 @@ func explain(verb, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", verb, name, err)
 }
 
-// explainDir does so for the store's own directory.
+// explainDir does what explain does, for the store's own directory.
 func explainDir(dir string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
@@ -55,5 +56,6 @@ func explainDir(dir string, err error) error {
 	return explain("open", dir, err)
 }
 
-// escapes reports whether os.Root refused to leave its directory. The error has no exported name.
+// escapes reports whether err is the error of os.Root for a path that leaves its directory. The
+// error has no exported name.
 func escapes(err error) bool { return err != nil && strings.Contains(err.Error(), "path escapes") }

@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// readPublished reads the manifest and the objects that it names, and verifies each.
+// readPublished reads the manifest and its objects, and verifies each.
 func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing) (*statestore.Snapshot, error) {
 	r := reader{root: root, cluster: d.cluster}
 	defer r.leave()
@@ -32,7 +32,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	}
 	var all []wanted
 	var notes []string
-	var left []blob.Named     // private keys that are not for this node, or have yet to come
+	var left []blob.Named     // private keys that this node may not read, or that are not copied yet
 	open := map[string]bool{} // private keys that every node reads
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		if !manifest.IsPublished(name) {
@@ -50,7 +50,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		all = append(all, wanted{name: name, path: at})
 	}
 	got := d.readAll(ctx, root, all)
-	order := make([]int32, 0, len(all)) // they are sorted already
+	order := make([]int32, 0, len(all)) // all is sorted by name
 	for i := range got {
 		name, c := all[i].name, &got[i]
 		switch {
@@ -81,8 +81,8 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	return s, nil
 }
 
-// verifyBundle reads the bundle, which nobody reads who has the directory: nodes boot from it that
-// read the store over a network.
+// verifyBundle verifies the bundle. A reader of the directory does not use the bundle, but nodes
+// that read the store over a network boot from it.
 func (d *Directory) verifyBundle(m *manifest.Manifest) error {
 	if m.Bundle == nil {
 		return nil
@@ -105,8 +105,8 @@ func (d *Directory) verifyBundle(m *manifest.Manifest) error {
 	return m.Bundle.Verify(manifest.BundleName, c.size, c.sum)
 }
 
-// leftThere is a private key that could not be read, for who needs it. That it is not there is
-// transient: what copies a store may put it there after the manifest.
+// leftThere returns a private key that could not be read. Its reader gets a transient error while
+// the key is missing, because a program that copies the store may copy the key after the manifest.
 func (d *Directory) leftThere(name string, m *manifest.Manifest) blob.Content {
 	o := m.Objects[name]
 	return o.Stored(func() ([]byte, error) {

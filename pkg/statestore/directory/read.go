@@ -16,14 +16,14 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// wanted is an object that is to be read.
+// wanted is an object to read.
 type wanted struct {
 	name string // of the object
-	path string // of its file below the cluster's directory
-	seen *stamp // of that file, if it was listed
+	path string // of its file, below the cluster's directory
+	seen *stamp // stamp of the file; nil if it was not listed
 }
 
-// readAll reads and hashes objects on all processors: a store may have thousands.
+// readAll reads and hashes objects on all processors, because a store may have thousands.
 func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
 	out := make([]content, len(all))
 	inShares(len(all), func(from, to int) {
@@ -36,7 +36,7 @@ func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []
 	return out
 }
 
-// readOne reads a file that was listed with this digest.
+// readOne reads a file whose digest was sum when it was listed.
 func (d *Directory) readOne(name string, sum blob.Digest) ([]byte, error) {
 	root, err := d.openRoot()
 	if err != nil {
@@ -55,19 +55,19 @@ func (d *Directory) readOne(name string, sum blob.Digest) ([]byte, error) {
 	}
 }
 
-// reader reads files one after the other. It keeps the directory of the last one open: each part of
-// a path costs system calls.
+// reader reads files one after the other. It leaves the directory of the last file open, because
+// opening each part of a path costs system calls.
 type reader struct {
 	root    *os.Root
 	cluster string
-	prefix  string           // of a file's path in memory
-	cache   statestore.Cache // nil: none
-	in      string           // the directory that is open
+	prefix  string           // of a file's path in the cache
+	cache   statestore.Cache // nil for none
+	in      string           // path of the open directory
 	at      *os.Root
-	buf     []byte // for what is read to be hashed alone
+	buf     []byte // buffer for files that are only hashed
 }
 
-// read returns a file below the cluster's directory, of at most limit bytes.
+// read reads a file below the cluster's directory, of at most limit bytes.
 func (r *reader) read(w wanted, limit int64) content {
 	if manifest.IsFile(w.name) && w.seen != nil {
 		if sum, ok := r.cached(w.path, *w.seen); ok {
@@ -88,7 +88,8 @@ func (r *reader) read(w wanted, limit int64) content {
 	if sum, ok := r.cached(w.path, before); ok {
 		return content{sum: sum, stamp: before}
 	}
-	settled := r.cache != nil && hostfs.AwaitTick(before.info()) // else it cannot be vouched for
+	// otherwise a later change may leave the stamp as it is
+	settled := r.cache != nil && hostfs.AwaitTick(before.info())
 	if int64(cap(r.buf)) < before.size {
 		r.buf = make([]byte, before.size+4096)
 	}
@@ -100,7 +101,7 @@ func (r *reader) read(w wanted, limit int64) content {
 	return c
 }
 
-// slurp fills a buffer of a file's size and hashes it.
+// slurp reads a file into a buffer of the file's size, and hashes it.
 func slurp(f *os.File, name string, data []byte, before stamp) content {
 	c := content{stamp: before}
 	n, err := io.ReadFull(f, data)
@@ -114,7 +115,7 @@ func slurp(f *os.File, name string, data []byte, before stamp) content {
 	return c
 }
 
-// cached asks the memory for a file's digest.
+// cached looks the digest of a file up in the cache.
 func (r *reader) cached(name string, s stamp) (blob.Digest, bool) {
 	if r.cache == nil {
 		return blob.Digest{}, false
@@ -122,7 +123,7 @@ func (r *reader) cached(name string, s stamp) (blob.Digest, bool) {
 	return r.cache.Lookup(r.prefix+name, s.info())
 }
 
-// open opens a regular file; it does not hang on a pipe that somebody put there.
+// open opens a regular file. It does not block if the name is a pipe.
 func (r *reader) open(name string) (*os.File, stamp, error) {
 	full := path.Join(r.cluster, name)
 	in, base := path.Split(full)
@@ -135,7 +136,7 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 		r.in, r.at = in, dir
 	}
 	f, err := hostpath.OpenQuietly(r.at, base)
-	if escapes(err) { // a link out of this directory may stay within the store
+	if escapes(err) { // a link out of this directory may still be within the store
 		f, err = hostpath.OpenQuietly(r.root, full)
 	}
 	if err != nil {

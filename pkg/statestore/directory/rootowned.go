@@ -14,11 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// A directory is the host's own when nobody but root and whoever runs the agent can change what is
-// in it. Then it vouches for its documents as the agent's own file does, which lies there just so.
-// Access lists beyond the mode are not looked at.
+// A directory is trusted like the host's own files if only root and the user who runs the agent can
+// change its content. Then its documents need no signature, as the agent's own file needs none.
+// Access control lists are not checked.
 
-// ownIDs are root's and those of the caller, also of who calls through sudo.
+// ownIDs returns the ids of root and of the caller, and of the user who called sudo.
 func ownIDs(caller int, behindSudo string) []uint32 {
 	ids := []uint32{0, uint32(caller)}
 	if id, err := strconv.ParseUint(os.Getenv(behindSudo), 10, 32); err == nil && caller == 0 {
@@ -33,8 +33,8 @@ func notOwn(parts []string, why, remedy string) error {
 		path.Join(parts...), why, remedy)
 }
 
-// policy is what a published manifest is held against. The host's own directory vouches for one
-// that nobody signed.
+// policy returns the policy for a published manifest. It accepts an unsigned manifest in a
+// directory that only root and the caller can change.
 func (d *Directory) policy(l *listing) *trust.Policy {
 	if d.trust == nil || d.untrustedOwner(l) != nil {
 		return d.trust
@@ -44,9 +44,9 @@ func (d *Directory) policy(l *listing) *trust.Policy {
 	return &own
 }
 
-// untrustedOwner says who else may change what was listed, or put another directory in the place of
-// the cluster's; nil: nobody. A symbolic link counts with where it lies, with all that it leads
-// through and with where it ends.
+// untrustedOwner returns an error if another user may change a listed file, or replace the
+// cluster's directory. For a symbolic link it checks the directory of the link, every directory on
+// the way to its target, and the target.
 func (d *Directory) untrustedOwner(l *listing) error {
 	if l.untrusted != nil {
 		return l.untrusted
@@ -67,8 +67,8 @@ func (d *Directory) untrustedOwner(l *listing) error {
 	return nil
 }
 
-// passed lists what a path leads through, from the root on: each directory and each link, those too
-// that a link leads through.
+// passed returns every directory and every link that a path leads through, from the root on. It
+// follows the links and includes what they lead through.
 func passed(name string) (steps []string, err error) {
 	here, todo := "/", strings.Split(name, "/")
 	steps = []string{here}
@@ -103,5 +103,5 @@ func passed(name string) (steps []string, err error) {
 	return steps, nil
 }
 
-// maxLinks is how many symlinks one path may have, as in the kernel.
+// maxLinks is the maximum number of symbolic links in one path, as in the kernel.
 const maxLinks = 40

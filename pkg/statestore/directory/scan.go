@@ -15,18 +15,19 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// listing is the objects of one cluster as stat saw them, in the order of walking: the same each
-// time.
+// listing has the objects of one cluster with their stamps, in the order of the walk, which is
+// always the same.
 type listing struct {
 	objects   []listed
 	notes     []string
-	untrusted error            // who else may change one of them; nil: nobody
-	kops      bool             // it is kOps' own
-	published bool             // it is the manifest alone
-	dirs      map[string]names // by path; of an earlier listing those that are as they were need not be listed again
+	untrusted error // another user may change one of them; nil if none may
+	kops      bool  // it is kOps' own store
+	published bool  // only the manifest is listed
+	// by path; a directory that did not change since an earlier listing is not listed again
+	dirs map[string]names
 }
 
-// names are what is in a directory, sorted, while it is as stat said before it was listed.
+// names are the sorted names in a directory, with the stamp of the directory before it was listed.
 type names struct {
 	stamp
 	list []string
@@ -37,7 +38,7 @@ type listed struct {
 	stamp
 }
 
-// newest is the youngest ctime, in nanoseconds since the epoch.
+// newest returns the latest ctime, in nanoseconds since the epoch.
 func (l *listing) newest() int64 {
 	var newest int64
 	for _, o := range l.objects {
@@ -59,9 +60,9 @@ func (l *listing) add(name string, e seen) error {
 	return nil
 }
 
-// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory:
-// symbolic links may lead anywhere below it (one key for two clusters), and not out of it. earlier
-// is a listing of the same, or nil.
+// scan lists the objects of a plain cluster directory with stat alone. root is the store's
+// directory: a symbolic link may lead anywhere below it (one key for two clusters), but not out of
+// it. earlier is a previous listing, or nil.
 func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) (*listing, error) {
 	l := &listing{dirs: map[string]names{}}
 	if earlier != nil && !earlier.published {
@@ -74,7 +75,7 @@ func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) 
 	return l, nil
 }
 
-// scanManifest lists the manifest alone: what it names is never changed, only joined by others.
+// scanManifest lists only the manifest. The objects that it names never change.
 func scanManifest(root *os.Root, cluster string) (*listing, error) {
 	info, err := root.Stat(path.Join(cluster, manifest.Name))
 	if err != nil {
@@ -129,8 +130,8 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	return nil
 }
 
-// names lists a directory. One that has not changed since it was listed has the same names; where a
-// change could leave no trace they are not kept.
+// names lists a directory. It returns the earlier names if the directory has not changed since. It
+// saves the names only if any later change will show in the stamp.
 func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	is := seenAs(here.Stat())
 	if known, ok := l.dirs[dir]; ok && is.err == nil && known.stamp == is.stamp {
@@ -139,7 +140,7 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	settled := is.err == nil && hostfs.Stable(is.info())
 	list, err := namesIn(here)
 	list = slices.DeleteFunc(list, func(base string) bool {
-		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
+		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document
 	})
 	if delete(l.dirs, dir); settled && err == nil {
 		l.dirs[dir] = names{is.stamp, list}
@@ -147,7 +148,7 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	return list, err
 }
 
-// visit sorts one directory entry in.
+// visit handles one directory entry.
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
 	leads := e.mode.IsDir() && manifest.LeadsToObjects(name)
 	if l.untrusted == nil && (leads || l.takes(name)) {
@@ -165,14 +166,14 @@ func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string
 	return nil
 }
 
-// takes reports whether a name belongs to the objects here. In a cluster's directory of ours kOps'
-// names mean nothing.
+// takes reports whether a name belongs to the objects of this cluster. kOps' names count only in
+// kOps' own store.
 func (l *listing) takes(name string) bool {
 	return manifest.IsOurs(name) || l.kops && manifest.IsKopsObject(name)
 }
 
-// namesIn lists a directory, sorted. Its names alone: what else package os lists of a directory
-// below an os.Root it stats, name by name.
+// namesIn lists the names of a directory, sorted. It uses Readdirnames because the other functions
+// of package os also call lstat for each name below an os.Root.
 func namesIn(dir *os.File) ([]string, error) {
 	names, err := dir.Readdirnames(manifest.MaxObjects + 1)
 	switch {

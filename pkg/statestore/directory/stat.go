@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seen is what stat says of a name, or why it says nothing.
+// seen is the result of stat for a name: its fields or the error.
 type seen struct {
-	mode fs.FileMode // the type alone
+	mode fs.FileMode // only the type
 	access
 	stamp
 	err error
@@ -32,8 +32,8 @@ func seenAs(info fs.FileInfo, err error) seen {
 	return e
 }
 
-// lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times
-// as much of each as is wanted.
+// lstatAll calls fstatat for the names in a directory. It does not use package os, which needs
+// three times as much memory for each name.
 func lstatAll(dir *os.File, names []string) []seen {
 	fd, all := int(dir.Fd()), make([]seen, len(names))
 	inShares(len(names), func(from, to int) {
@@ -54,7 +54,7 @@ func (e *seen) lstat(dir int, name string) {
 	e.mode, e.stamp = typeOf(st.Mode), stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), st.Dev, st.Ino}
 }
 
-// typeOf is the type in a mode of stat(2).
+// typeOf returns the file type in a mode of stat(2).
 func typeOf(mode uint32) fs.FileMode {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFREG:
@@ -83,12 +83,13 @@ func typeWord(m fs.FileMode) string {
 	return "device"
 }
 
-// access is who may change a file or a directory, as stat(2) says it.
+// access says who may change a file or a directory, by the fields of stat(2).
 type access struct{ mode, uid, gid uint32 }
 
-// untrustedOwner says who else may change what has this path, in parts; nil: nobody. within is of a
-// directory on the way to it, where a sticky bit keeps others from all but names of their own. Of
-// ten thousand files of root's it asks and makes nothing.
+// untrustedOwner returns an error if another user may change the file at this path, which is given
+// in parts. within means that it is a directory on the way to the file, where a sticky bit lets
+// others only change their own names. It allocates nothing for a trusted file, because a store may
+// have ten thousand.
 func (a access) untrustedOwner(within bool, parts ...string) error {
 	switch {
 	case a.uid != 0 && !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
@@ -103,8 +104,8 @@ func (a access) untrustedOwner(within bool, parts ...string) error {
 	return nil
 }
 
-// inShares calls do for neighbouring parts of n things, on as many processors as there are. A
-// handful of things is done sooner than a goroutine starts.
+// inShares splits the indexes below n into ranges and calls do for each, on all processors. It
+// starts no goroutine for a few indexes, which would take longer.
 func inShares(n int, do func(from, to int)) {
 	var others sync.WaitGroup
 	shares := min(runtime.GOMAXPROCS(0), n/64+1)

@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// readUnsigned reads the listed documents and makes up their manifest.
+// readUnsigned reads the listed documents and makes a manifest for them.
 func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing) (*statestore.Snapshot, error) {
 	all := make([]wanted, len(l.objects))
 	for i := range l.objects {
@@ -22,7 +22,7 @@ func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing)
 		all[i] = wanted{path: o.name, name: o.name, seen: &o.stamp}
 	}
 	got := d.readAll(ctx, root, all)
-	order := make([]int32, len(all)) // by name
+	order := make([]int32, len(all)) // sorted by name
 	var total int64
 	for i := range got {
 		c := &got[i]
@@ -59,7 +59,7 @@ func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing)
 	return s, nil
 }
 
-// snapshot puts together what was read. order is by name.
+// snapshot returns a snapshot of what was read. order is sorted by name.
 func (d *Directory) snapshot(
 	r statestore.Revision, all []wanted, got []content, order []int32, notes []string,
 ) (*statestore.Snapshot, error) {
@@ -78,8 +78,8 @@ func (d *Directory) snapshot(
 	return s, s.Complete()
 }
 
-// stored is a content that stays in the store. When it is gone there, what the node has kept itself
-// will do.
+// stored returns a content that stays in the store. If the store no longer has it, the cache is
+// read.
 func (d *Directory) stored(path string, c *content) blob.Content {
 	sum := c.sum
 	return blob.Stored(c.size, sum, func() ([]byte, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Watch calls changed for each change of the cluster's files, once they are the same at two looks
-// that are so far apart: an edit of several files is one change. It looks by stat alone, which sees
-// the files of a server too, of which inotify has no events. It returns when ctx ends; it may hang
-// where the file system does. The daemon calls it.
+// Watch calls changed after the cluster's files changed and then stayed the same for one interval,
+// so that an edit of several files is one change. It looks with stat alone, because inotify has no
+// events for changes on a file server. It returns when ctx ends. It blocks while the file system
+// blocks. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
 	told := d.glance(ctx, nil)
 	next := func() time.Duration { return time.Until(host.NextTick(time.Now(), every)) }
@@ -27,11 +27,11 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func
 	}
 }
 
-// glanceShare bounds what the looks cost where there are thousands of files: one part of so many of
-// the time.
+// glanceShare limits the cost of the looks at a store with thousands of files: each pause is at
+// least this many times as long as the look before.
 const glanceShare = 2000
 
-// glance is what stat says of the files, or why it says nothing.
+// glance is a listing of the files, or the text of the error.
 type glance struct {
 	*listing
 	err string
@@ -41,7 +41,7 @@ func (g glance) is(o glance) bool {
 	return g.err == o.err && (g.err != "" || slices.Equal(g.objects, o.objects))
 }
 
-// glance looks at the files. What an earlier look listed is not listed again.
+// glance lists the files. earlier is the listing of an earlier look.
 func (d *Directory) glance(ctx context.Context, earlier *listing) glance {
 	root, err := d.openRoot()
 	if err != nil {

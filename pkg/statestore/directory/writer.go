@@ -19,18 +19,18 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Writer publishes into a directory of this machine. Each file is replaced by a rename, and
-// the manifest under a lock.
+// Writer publishes into a directory of this machine. It replaces each file with a rename, and the
+// manifest under a lock.
 type Writer struct {
 	dir     string          // of the cluster, absolute
 	Private map[string]bool // objects that only the owner may read
 }
 
-// sinks keeps the publishers of one process apart: the lock of the file keeps those of other
-// processes.
+// sinks is locked while a manifest is replaced, against other goroutines of this process. The lock
+// file works between processes.
 var sinks sync.Mutex
 
-// NewWriter publishes a cluster into a directory, which need not be there yet.
+// NewWriter returns a Writer for a cluster. The directory need not exist yet.
 func NewWriter(dir, cluster string) (*Writer, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -74,8 +74,8 @@ func (d *Writer) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 	return io.NopCloser(strings.NewReader(string(got.Body))), int64(len(got.Body)), nil
 }
 
-// Put implements [objectstore.Destination]. An object that is not what its name says is written
-// again.
+// Put implements [objectstore.Destination]. It writes an existing object again if its content does
+// not match its name.
 func (d *Writer) Put(ctx context.Context, name string, data []byte) error {
 	if got, err := d.Get(ctx, name, "", int64(len(data))); err == nil && trust.Digest(got.Body) == trust.Digest(data) {
 		return nil
@@ -107,7 +107,7 @@ func (d *Writer) write(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	defer w.Close() // every write was synced and checked where it was made
+	defer w.Close() // WriteFile has synced and checked every write
 	mode := fs.FileMode(0o644)
 	if d.Private[name] {
 		mode = 0o600

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// List implements [objectstore.Destination]. What a writer that was killed left lies under names
-// with a dot, and is listed by nobody.
+// List implements [objectstore.Destination]. It skips names with a leading dot, which a killed
+// writer may have left.
 func (d *Writer) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	dir, begins := d.path(path.Dir(prefix)), path.Base(prefix)
 	if strings.HasSuffix(prefix, "/") {
@@ -24,7 +24,7 @@ func (d *Writer) List(ctx context.Context, prefix string, each func(objectstore.
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, fs.ErrNotExist): // removed meanwhile, or never made
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile, or never created
 			return nil
 		case err != nil:
 			return explain("list", name, err)

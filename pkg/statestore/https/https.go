@@ -1,8 +1,7 @@
-// Package https reads a published cluster from an HTTPS server: any that serves files and ETags
-// will do.
+// Package https reads a published cluster from an HTTPS server that serves files and ETags.
 //
-// A redirect to another host or port or to plain http is refused: a token would go with it, and a
-// captive portal is no store.
+// It refuses a redirect to another host or port or to plain http: the redirect would send the token
+// to another server, and a captive portal is no store.
 package https
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// Source is the objects below a URL.
+// Source reads the objects below a URL.
 type Source struct {
 	base     string // ends with a slash
 	settings Settings
@@ -32,7 +31,7 @@ type Source struct {
 
 var _ objectstore.Source = (*Source)(nil)
 
-// New returns the objects of cluster below u. It reads nothing yet; every error is permanent.
+// New returns the Source for cluster below u. It sends no request. Every error is permanent.
 func New(u *url.URL, cluster string, settings Settings) (*Source, error) {
 	switch {
 	case u.User != nil:
@@ -55,7 +54,7 @@ func New(u *url.URL, cluster string, settings Settings) (*Source, error) {
 // String implements [objectstore.Source].
 func (s *Source) String() string { return strings.TrimSuffix(s.base, "/") }
 
-// escape is a name in a URL. A plus sign too, which some servers take for a space.
+// escape encodes a name for a URL. It also encodes a plus sign, which some servers read as a space.
 func escape(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -138,7 +137,7 @@ func tooLong(name string, limit int64) error {
 		"served there, and publish again", name, limit)
 }
 
-// refused is the error of an answer without the object.
+// refused returns the error for an answer without the object.
 func (s *Source) refused(name string, r *http.Response) error {
 	err := fmt.Errorf("get %s: the server says %s", name, r.Status)
 	switch code := r.StatusCode; {
@@ -159,7 +158,7 @@ func (s *Source) refused(name string, r *http.Response) error {
 	return fmt.Errorf("%w: set store to the URL below which the cluster is published", err)
 }
 
-// home refuses a redirect that leaves the server. One that stays is told the token.
+// home refuses a redirect to another server, and sends the token with any other redirect.
 func home(r *http.Request, via []*http.Request) error {
 	const redirects = 3
 	switch first := via[0].URL; {
@@ -169,11 +168,12 @@ func home(r *http.Request, via []*http.Request) error {
 	case len(via) > redirects:
 		return transfer.Refuse(fmt.Sprintf("more than %d redirects: set store to where the objects are", redirects))
 	}
-	r.Header["Authorization"] = via[0].Header["Authorization"] // net/http keeps it from another spelling
+	r.Header["Authorization"] = via[0].Header["Authorization"] // net/http drops it if the host has another spelling
 	return nil
 }
 
-// server is the host and the port that an https URL leads to: their spelling is free.
+// server returns the host and the port of an https URL in one form, because the host may be in
+// upper case and the port left out.
 // https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2.1
 func server(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), "443"))

@@ -15,18 +15,19 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// Settings are files of this machine that say who it is and whom it believes. They are read again
-// when they change, so that whoever renews them need not restart the agent. Empty: none.
+// Settings name the files for requests to an https:// store: who this node is, and which servers it
+// trusts. A client reads them again when they change, so that a renewal needs no restart of the
+// agent. Each may be empty.
 type Settings struct {
-	CA        string // PEM: who may vouch for the server, in the place of the machine's own CAs
-	Cert, Key string // PEM: the client certificate
-	TokenFile string // a bearer token
+	CA        string // PEM of the CAs that are trusted instead of the machine's own
+	Cert, Key string // PEM of the client certificate and its key
+	TokenFile string // file with a bearer token
 }
 
-// maxFile is in bytes; all CAs of a machine are a quarter of it.
+// maxFile is the maximum size of these files in bytes. All CAs of a machine are a quarter of it.
 const maxFile = 1 << 20
 
-// reloaded is a client that is made again when the files it was made of change.
+// reloaded is a client that is created again when one of its files changes.
 type reloaded struct {
 	mu     sync.Mutex
 	client *transfer.Client
@@ -51,7 +52,7 @@ func (r *reloaded) get(s Settings) (*transfer.Client, error) {
 	return r.client, nil
 }
 
-// tls reads the files.
+// tls reads the CA, the certificate and the key.
 func (s Settings) tls() (*tls.Config, error) {
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.CA != "" {
@@ -74,7 +75,7 @@ func (s Settings) tls() (*tls.Config, error) {
 			return nil, err
 		}
 		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil { // it shows nothing of the key
+		if err != nil { // the text of err shows nothing of the key
 			return nil, fmt.Errorf("storeCert %s and storeKey %s are no pair: %w: put a certificate and its key "+
 				"there, PEM each", s.Cert, s.Key, err)
 		}
@@ -83,7 +84,7 @@ func (s Settings) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// token reads the bearer token anew each time: it is small, and often short-lived.
+// token reads the bearer token each time, because it is small and often short-lived.
 func (s Settings) token() (secret.Text, error) {
 	if s.TokenFile == "" {
 		return secret.Text{}, nil
@@ -99,7 +100,7 @@ func (s Settings) token() (secret.Text, error) {
 	return secret.New(token), nil
 }
 
-// identity says how this node shows itself, for whoever must let it in.
+// identity says how the node authenticates, for the person who must permit the access.
 func (s Settings) identity() string {
 	switch {
 	case s.TokenFile != "" && s.Cert != "":
@@ -112,7 +113,7 @@ func (s Settings) identity() string {
 	return "it shows nothing, so set storeTokenFile, or storeCert and storeKey, if the server wants to know who asks"
 }
 
-// read reads a file that a setting names.
+// read reads the file of a setting.
 func read(setting, path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

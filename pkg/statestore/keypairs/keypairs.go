@@ -1,5 +1,5 @@
-// Package keypairs reads the certificates and keys of a cluster from its pki files, as kOps names
-// them: a file for each, or keyset.yaml.
+// Package keypairs reads the certificates and keys of a cluster from its pki files. The files have
+// the names of kOps: one for each certificate and key, or keyset.yaml.
 package keypairs
 
 import (
@@ -18,29 +18,31 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// Keypair is a certificate with its key and the CA that signed it, PEM each. What the store does
-// not have is empty.
+// Keypair is a certificate, its key and the CA that signed it, each in PEM. A part that the store
+// does not have is empty.
 type Keypair struct {
 	CA, Cert []byte
 	Key      secret.Text
-	Origin   string // the object that has the certificate
+	Origin   string // name of the object with the certificate
 }
 
-// Authorities are the keysets that hold the cluster's own CA, the newer name first: kOps renamed
-// "ca" in 1.22 and reads it still (upup/pkg/fi/vfs_keystorereader.go). calico-client of etcd, as
-// kOps before 1.20 had it, is signed by this CA.
+// Authorities are the names of the keysets with the cluster's own CA. kOps renamed "ca" to
+// "kubernetes-ca" in 1.22, and still reads "ca" (upup/pkg/fi/vfs_keystorereader.go). This CA also
+// signs calico-client for etcd, as kOps before 1.20 had it.
 var Authorities = []string{"kubernetes-ca", "ca"}
 
-// ownAuthority, among a name's issued certificates, is the CA of this name alone.
+// ownAuthority is the id, among a name's issued certificates, of a CA that is only for this name.
 const ownAuthority = "ca"
 
-// Of puts the pki files of a cluster together, by name. Of several certificates the one that
-// keyset.yaml calls primary is taken, or else the highest id, which is the youngest. The CA is
-// pki/issued/<name>/ca.crt, or the one in the store that signed, over those behind the certificate
-// or not, or that of the cluster; of a CA it is itself, with those that are trusted beside it.
+// Of returns the keypairs of a cluster by name. If a name has several certificates, Of takes the
+// one that keyset.yaml calls primary, or else the one with the highest id, which is the youngest.
+// The CA of a keypair is the first that exists of these: pki/issued/<name>/ca.crt; the CA in the
+// store that signed the certificate, directly or through the intermediate certificates behind it;
+// the CA of the cluster. For a CA it is the CA itself with the other certificates that are trusted
+// during its rotation.
 //
-// The map is good also beside an error, which names each keyset that could not be read and was left
-// out; its text shows nothing of what they contain.
+// The map is valid even if Of returns an error. The error names each keyset that could not be read
+// and was left out. Its text shows no content.
 func Of(objects secret.Contents) (map[string]Keypair, error) {
 	sets, err := keysets(objects)
 	pairs := make(map[string]Keypair, len(sets))
@@ -54,15 +56,15 @@ func Of(objects secret.Contents) (map[string]Keypair, error) {
 	return pairs, err
 }
 
-// keyset is what the store has under one name.
+// keyset has the certificates and keys that the store has under one name.
 type keyset struct {
 	items map[string]*keyItem
-	// declared says that keyset.yaml lists the items, which then decides alone; first is its
-	// primary.
+	// declared reports whether keyset.yaml lists the items. Then only keyset.yaml decides, and
+	// first is the id of its primary.
 	declared bool
 	first    string
-	own      []byte // ca.crt
-	broken   bool   // its keyset.yaml does not say what is right, and older files beside it may be wrong
+	own      []byte // content of ca.crt
+	broken   bool   // keyset.yaml cannot be read, and the older files with it may be out of date
 }
 
 // keyItem is one certificate and its key.
@@ -70,12 +72,12 @@ type keyItem struct {
 	id         string
 	cert       []byte
 	key        secret.Text
-	origin     string // of the certificate
+	origin     string // name of the object with the certificate
 	distrusted bool
 }
 
-// keysets sorts the pki files by name. The private keyset.yaml comes last, and over the issued one,
-// because it has the keys too.
+// keysets sorts the pki files by name. The private keyset.yaml replaces the issued one, because it
+// is read later and has the keys too.
 func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 	sets := map[string]*keyset{}
 	var errs []error
@@ -96,14 +98,15 @@ func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 				set.broken = true
 			}
 		} else {
-			set.put(file, object, certs.StripBOM(objects[object])) // so that all can read what is installed
+			// so that every program can read the installed file
+			set.put(file, object, certs.StripBOM(objects[object]))
 		}
 	}
 	return sets, errors.Join(errs...)
 }
 
-// put takes one file of a certificate or a key. Of one id the certificate comes first, "issued"
-// being before "private".
+// put adds the file of a certificate or a key. For each id the certificate comes first, because
+// "issued" sorts before "private".
 func (s *keyset) put(file, origin string, data []byte) {
 	kind := path.Ext(file)
 	id := strings.TrimSuffix(file, kind)
@@ -112,7 +115,7 @@ func (s *keyset) put(file, origin string, data []byte) {
 	}
 	item := s.items[id]
 	switch {
-	case s.declared: // keyset.yaml may leave the keys to files, nothing else
+	case s.declared: // only keys may come from files of their own then
 		if item != nil && item.key.IsZero() && kind == ".key" {
 			item.key = secret.Of(data)
 		}
@@ -128,7 +131,7 @@ func (s *keyset) put(file, origin string, data []byte) {
 	}
 }
 
-// primary is the certificate to use, nil if there is none.
+// primary returns the certificate to use, or nil if there is none.
 func (s *keyset) primary() *keyItem {
 	if s.broken {
 		return nil
@@ -143,7 +146,7 @@ func (s *keyset) primary() *keyItem {
 	return all[0]
 }
 
-// trusted lists the items with a certificate, youngest first. A ca.crt is one of them only where
+// trusted lists the items with a certificate, the youngest first. A ca.crt is among them only if
 // there is no other.
 func (s *keyset) trusted() []*keyItem {
 	var all []*keyItem
@@ -159,9 +162,9 @@ func (s *keyset) trusted() []*keyItem {
 	return all
 }
 
-// bundle is what to trust of a CA: while it is being changed, all that keyset.yaml has and does not
-// distrust, as kOps does. A store without keyset.yaml cannot say what is distrusted, so there it is
-// the primary alone.
+// bundle returns the trusted certificates of a CA. During the rotation of a CA these are all that
+// keyset.yaml lists and does not distrust, as in kOps. Without keyset.yaml the store cannot say
+// which are distrusted, so only the primary is trusted.
 func (s *keyset) bundle() []byte {
 	first := s.primary()
 	if first == nil {
@@ -185,8 +188,9 @@ func (s *keyset) bundle() []byte {
 	return out.Bytes()
 }
 
-// authority is the CA that goes with the set's certificate. Where none of the store signed it, it
-// is the cluster's, so that whoever installs the files finds out and says so.
+// authority returns the CA of the set's certificate. If no CA in the store signed the certificate,
+// it returns the cluster's CA. The code that installs the files finds and reports that they do not
+// match.
 func (s *keyset) authority(sets map[string]*keyset) []byte {
 	if s.own != nil {
 		return s.own
@@ -213,7 +217,7 @@ func (s *keyset) authority(sets map[string]*keyset) []byte {
 	return first
 }
 
-// parseCertificates returns those certificates of a PEM text that parse.
+// parseCertificates returns the certificates of a PEM text that can be parsed.
 func parseCertificates(text []byte) []*x509.Certificate {
 	var all []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -224,8 +228,8 @@ func parseCertificates(text []byte) []*x509.Certificate {
 	return all
 }
 
-// compareIDs orders ids by age: kOps makes them from the time, as long decimal numbers. A number is
-// younger than a name.
+// compareIDs orders ids by age. kOps makes them from the time, as long decimal numbers. A number
+// counts as younger than a name.
 func compareIDs(a, b string) int {
 	x, isX := new(big.Int).SetString(a, 10)
 	y, isY := new(big.Int).SetString(b, 10)

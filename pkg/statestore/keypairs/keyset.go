@@ -11,8 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// kopsKeyset is keyset.yaml as kOps writes it (pkg/apis/kops/v1alpha2/keyset.go); what else is in
-// it does not matter here.
+// kopsKeyset has the fields of keyset.yaml that we use (kOps: pkg/apis/kops/v1alpha2/keyset.go).
 type kopsKeyset struct {
 	Kind string `yaml:"kind"`
 	Spec struct {
@@ -27,8 +26,8 @@ type kopsKeyset struct {
 	} `yaml:"spec"`
 }
 
-// declare takes a keyset.yaml in the place of all that the set had but its own CA. No error shows
-// any of the text, which has keys.
+// declare replaces all items of the set with those of keyset.yaml. It leaves the set's own CA. No
+// error shows any of the text, which contains keys.
 func (s *keyset) declare(path string, data []byte) error {
 	var doc kopsKeyset
 	if err := yaml.Unmarshal(data, &doc); err != nil {
@@ -57,7 +56,7 @@ func (s *keyset) declare(path string, data []byte) error {
 		}
 		if len(private) > 0 {
 			item.key = secret.Of(certs.StripBOM(private))
-		} else if had := s.items[key.ID]; had != nil { // the key may stand in a file of its own
+		} else if had := s.items[key.ID]; had != nil { // the key may be in a file of its own
 			item.key = had.key
 		}
 		items[key.ID] = item

@@ -16,12 +16,12 @@ func (n *Namespace) Put(ctx context.Context, name string, data []byte) error {
 	return n.put(ctx, kube.ConfigMap, name, data)
 }
 
-// PutConfidential implements [objectstore.Confidential]: it makes Secrets.
+// PutConfidential implements [objectstore.Confidential] with Secrets.
 func (n *Namespace) PutConfidential(ctx context.Context, name string, data []byte) error {
 	return n.put(ctx, kube.Secret, name, data)
 }
 
-// put makes the first part last: when it is there, all is there.
+// put creates the first part last: when the first part exists, all parts do.
 func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data []byte) error {
 	api, namespace, at, err := n.find(name)
 	if err != nil {
@@ -52,7 +52,8 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 	return nil
 }
 
-// maxManifest is what a manifest may have: it is one ConfigMap, for it is replaced as a whole.
+// maxManifest is the maximum size of a manifest in bytes. It must fit into one ConfigMap, because
+// it is replaced in one write.
 const maxManifest = 1<<20 - 4<<10
 
 // Replace implements [objectstore.Destination].

@@ -1,18 +1,19 @@
-// Package kubernetes keeps a published cluster in a namespace of the Kubernetes API: the manifest
-// and the objects in ConfigMaps, what is confidential in Secrets, an object that is too big for one
-// in several.
+// Package kubernetes stores a published cluster in a namespace of the Kubernetes API. The manifest
+// and the objects are ConfigMaps, and confidential objects are Secrets. An object that is too big
+// for one of these is split into parts.
 //
 //	<cluster>.manifest        ConfigMap     the only one that changes
 //	<cluster>.<sha256>        ConfigMap, or Secret; immutable
-//	<cluster>.<sha256>.<n>    its further parts, where it has any
+//	<cluster>.<sha256>.<n>    its further parts, if it has any
 //	<cluster>.<n>-<sha256>    ConfigMap: the record of a generation; immutable
-//	<cluster>.prune           ConfigMap: who prunes, or did last
+//	<cluster>.prune           ConfigMap: which prune runs now, or ran last
 //
-// What only control plane nodes read is in a namespace of its own, <namespace>-control-plane, in
-// Secrets: a rule of RBAC cannot match names by how they begin.
+// Objects that only control plane nodes may read are Secrets in a namespace of their own,
+// <namespace>-control-plane, because a rule of RBAC cannot match the beginning of a name.
 //
-// Who reads it needs a ServiceAccount of its own: a kubelet may read neither kind, unless a pod of
-// its node uses it. Assets are not kept here: etcd is no place for them.
+// A node needs a ServiceAccount of its own to read the store: a kubelet may read a ConfigMap or a
+// Secret only if a pod of its node uses it. The namespace has no assets, which are too big for
+// etcd.
 package kubernetes
 
 import (
@@ -32,13 +33,13 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Namespace is a cluster's part of a namespace.
+// Namespace is the part of a namespace that has one cluster.
 type Namespace struct {
 	name, cluster string
 	file          *kube.Kubeconfig
 }
 
-// Options is how the API is spoken to.
+// Options say how to reach the API server.
 type Options struct {
 	Kubeconfig string // path; default kube.DefaultKubeconfig
 	kube.Options
@@ -58,23 +59,23 @@ const (
 	records      = "generations/"
 	prune        = "prune"
 
-	dataKey  = "object" // of a ConfigMap or Secret: the bytes
-	partsKey = "parts"  // of the first of several: how many there are
+	dataKey  = "object" // key of a ConfigMap or Secret: the bytes of the object
+	partsKey = "parts"  // key of the first part: the number of parts
 
-	// A ConfigMap has room for 1 MiB with its names (MaxSecretSize of k8s.io/api/core/v1).
+	// A ConfigMap with its names holds up to 1 MiB (MaxSecretSize of k8s.io/api/core/v1).
 	partSize = 768 << 10
 	maxParts = 128
 )
 
-// label marks what we make, for people and for kubectl.
+// label marks the API objects that we create, for people and for kubectl.
 var label = map[string]string{"app.kubernetes.io/managed-by": "netwright"}
 
 const maxCluster = 253 - len(".0123456789012345678901234567890123456789012345678901234567890123.999")
 
-// leads says that the name of an API object may begin with this one.
+// leads reports whether the name of an API object may begin with name.
 func leads(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
-// New names a cluster's part of a namespace. It asks nobody, and the kubeconfig need not be there
+// New returns the Namespace of a cluster. It sends no request, and the kubeconfig need not exist
 // yet.
 func New(namespace, cluster string, o Options) (*Namespace, error) {
 	switch {
@@ -92,20 +93,21 @@ func New(namespace, cluster string, o Options) (*Namespace, error) {
 // String implements [objectstore.Source].
 func (n *Namespace) String() string { return "k8s://" + n.name + "/" + n.cluster }
 
-// api is the client. The kubeconfig may come later than the agent, and change.
+// api returns the client. It reads the kubeconfig again when that changes, because the kubeconfig
+// may be written after the agent starts.
 func (n *Namespace) api() (*kube.Client, error) {
 	client, err := n.file.Client()
-	if errors.Is(err, fs.ErrNotExist) { // not the cluster: that may well be there
+	if errors.Is(err, fs.ErrNotExist) { // the kubeconfig is missing, which says nothing about the cluster
 		return nil, fmt.Errorf("there is no kubeconfig %s: put one there that may read namespace %s, or name another "+
 			"as kubeconfig in agent.yaml", n.file.Path, n.name)
 	}
 	return client, err
 }
 
-// controlPlaneOf is the namespace of what only control plane nodes read.
+// controlPlaneOf returns the namespace of the objects that only control plane nodes read.
 func (n *Namespace) controlPlaneOf() string { return n.name + "-control-plane" }
 
-// named is the namespace and the name of the API object that holds a name of the store.
+// named returns the namespace and the name of the API object for a name of the store.
 func (n *Namespace) named(name string) (namespace, at string, err error) {
 	hash, isObject := strings.CutPrefix(name, objects)
 	guarded, isGuarded := strings.CutPrefix(name, controlPlane)
@@ -124,7 +126,7 @@ func (n *Namespace) named(name string) (namespace, at string, err error) {
 		"spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
 }
 
-// find is named, with a client for it.
+// find does what named does, and returns a client too.
 func (n *Namespace) find(name string) (api *kube.Client, namespace, at string, err error) {
 	if namespace, at, err = n.named(name); err == nil {
 		api, err = n.api()
@@ -132,8 +134,8 @@ func (n *Namespace) find(name string) (api *kube.Client, namespace, at string, e
 	return api, namespace, at, err
 }
 
-// Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look
-// at the metadata alone.
+// Get implements [objectstore.Source]. The ETag is the resourceVersion. If known is given, Get
+// first reads only the metadata.
 func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
 	api, namespace, at, err := n.find(name)
 	if err != nil {
@@ -164,7 +166,7 @@ func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (o
 	return objectstore.Object{Body: body, ETag: first.Version}, err
 }
 
-// whole puts the parts of an object together.
+// whole returns the content of an object from all its parts.
 func (n *Namespace) whole(
 	ctx context.Context, api *kube.Client, kind kube.Kind, namespace string, first *kube.Object, limit int64,
 ) ([]byte, error) {
@@ -197,7 +199,7 @@ func (n *Namespace) whole(
 
 func partName(first string, i int) string { return first + "." + strconv.Itoa(i) }
 
-// Open implements [objectstore.Source]: there are no assets here.
+// Open implements [objectstore.Source]. It always fails, because a namespace has no assets.
 func (n *Namespace) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)

@@ -14,11 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// objectNames is what names of API objects have behind that of the cluster: an object by its
-// sha256, a record of a generation, and the parts of either.
+// objectNames matches the name of an API object behind the cluster's name: the sha256 of an object
+// or the record of a generation, and the number of a further part.
 var objectNames = lazyregexp.New(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
 
-// List implements [objectstore.Destination]. An object of several parts is listed once.
+// List implements [objectstore.Destination]. It lists an object of several parts once.
 func (n *Namespace) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	api, err := n.api()
 	if err != nil {
@@ -57,7 +57,8 @@ func (n *Namespace) List(ctx context.Context, prefix string, each func(objectsto
 	return nil
 }
 
-// storeName is the name in the store of an API object; "": it is none of this cluster's.
+// storeName returns the name in the store of an API object. It returns "" if the API object does
+// not belong to this cluster.
 func (n *Namespace) storeName(at, dir string) string {
 	rest, ours := strings.CutPrefix(at, n.cluster+".")
 	first, _, _ := strings.Cut(rest, ".")
@@ -72,8 +73,8 @@ func (n *Namespace) storeName(at, dir string) string {
 	return dir + first
 }
 
-// Remove implements [objectstore.Destination]. The first part goes last: while it is there, who
-// prunes next finds the rest.
+// Remove implements [objectstore.Destination]. It removes the first part last. If Remove fails
+// before that, a later prune finds the first part and removes the rest.
 func (n *Namespace) Remove(ctx context.Context, name string) error {
 	api, namespace, at, err := n.find(name)
 	if err != nil {
@@ -92,7 +93,7 @@ func (n *Namespace) Remove(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		parts, _ := strconv.Atoi(string(first.Data[partsKey])) // where there is one alone nothing says how many
+		parts, _ := strconv.Atoi(string(first.Data[partsKey])) // an object with only one part has no such key
 		for i := min(parts, maxParts) - 1; i > 0; i-- {
 			if err := of.Delete(ctx, partName(at, i)); err != nil {
 				return err

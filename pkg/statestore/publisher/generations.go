@@ -16,19 +16,19 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// generation is a record of one, as it is listed.
+// generation is one record in the list of a cluster's records.
 type generation struct {
 	name   string
 	number int64
-	digest string // of what it must have
+	digest string // sha256 that the record must have
 	size   int64
 	put    time.Time
 }
 
-// generations are the records of a cluster, by number.
+// generations are the records of a cluster, sorted by number.
 type generations []generation
 
-// listGenerations lists the records. Other names below their directory are not ours.
+// listGenerations lists the records. It ignores other names in their directory.
 func listGenerations(ctx context.Context, from objectstore.Destination) (out generations, err error) {
 	err = from.List(ctx, manifest.GenerationsDir+"/", func(o objectstore.Listed) error {
 		digits, digest, ok := parsed(o.Name)
@@ -41,13 +41,13 @@ func listGenerations(ctx context.Context, from objectstore.Destination) (out gen
 	return out, err
 }
 
-// parsed is a name of the form N-<sha256>.
+// parsed splits a name of the form N-<sha256>.
 func parsed(name string) (digits, digest string, ok bool) {
 	digits, digest, ok = strings.Cut(path.Base(name), "-")
 	return digits, digest, ok && manifest.ValidDigest(digest) && path.Dir(name) == manifest.GenerationsDir
 }
 
-// split is where those from a number on begin.
+// split returns the index of the first record whose number is not lower than number.
 func (g generations) split(number int64) int {
 	i, _ := slices.BinarySearchFunc(g, number, func(r generation, n int64) int { return int(r.number - n) })
 	return i
@@ -56,7 +56,8 @@ func (g generations) split(number int64) int {
 func (g generations) since(number int64) generations  { return g[g.split(number):] }
 func (g generations) before(number int64) generations { return g[:g.split(number)] }
 
-// came is when a generation came, at the latest; known is false without a record.
+// came returns the time at which a generation was published, or the latest such time if it has
+// several records. known is false if it has no record.
 func (g generations) came(number int64) (latest time.Time, known bool) {
 	for _, r := range g.since(number).before(number + 1) {
 		if r.put.After(latest) {
@@ -66,8 +67,8 @@ func (g generations) came(number int64) (latest time.Time, known bool) {
 	return latest, !latest.IsZero()
 }
 
-// oldest is the first generation that somebody may still read: the published one, or one whose
-// successor came after the cutoff.
+// oldest returns the oldest generation that a node may still read. That is the published one, or an
+// older one whose successor was published after the cutoff.
 func (g generations) oldest(published int64, cutoff time.Time, older time.Duration) (int64, error) {
 	for n := published; ; n-- {
 		switch came, known := g.came(n); {
@@ -86,7 +87,7 @@ func (g generations) oldest(published int64, cutoff time.Time, older time.Durati
 	}
 }
 
-// read is the manifest that a record keeps.
+// read returns the manifest in a record.
 func (r generation) read(ctx context.Context, from objectstore.Source, cluster string) (*manifest.Manifest, error) {
 	got, err := from.Get(ctx, r.name, "", manifest.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Past is one generation of a published cluster, by its record.
+// Past is one generation of a published cluster, as its record has it.
 type Past struct {
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest"`
@@ -26,18 +26,18 @@ type Past struct {
 	Expires    time.Time `json:"expires,omitzero"`
 	manifest.Note
 	Objects int  `json:"objects"`
-	Current bool `json:"inForce,omitempty"` // it is what nodes take now
-	// Several says that there are several records of this number: one was published, of the others
-	// only the objects were uploaded.
+	Current bool `json:"inForce,omitempty"` // whether nodes take this generation now
+	// Several reports whether several records have this number. One of them was published. For the
+	// others only the objects were uploaded.
 	Several bool `json:"several,omitempty"`
-	// Error is why the record, or its note, cannot be read.
+	// Error says why the record or its note cannot be read.
 	Error string `json:"error,omitempty"`
 
 	manifest *manifest.Manifest
 }
 
-// History lists the last generations of a cluster that the store has a record of, the newest first.
-// Generation 0 has none: nothing is published there.
+// History lists the last generations that the store has a record of, the newest first. It is an
+// error if nothing was published there.
 func History(
 	ctx context.Context, from objectstore.Destination, cluster string, last int,
 ) (list []Past, err error) {
@@ -57,8 +57,8 @@ func History(
 	return list, nil
 }
 
-// recorded are the records of a cluster by number, the published one among them, and the digest of
-// that one.
+// recorded returns the records of a cluster by number, with the published one, and the digest of
+// the published one.
 func recorded(
 	ctx context.Context, from objectstore.Destination, cluster string,
 ) (now string, records generations, err error) {
@@ -78,7 +78,7 @@ func recorded(
 	if records, err = listGenerations(ctx, from); err != nil {
 		return "", nil, err
 	}
-	// an agent of an earlier release published it
+	// an agent of an earlier release published it without a record
 	if !slices.ContainsFunc(records, func(r generation) bool { return r.digest == now }) {
 		records = append(records, generation{name: manifest.Name, number: m.Generation, digest: now})
 		slices.SortStableFunc(records, func(a, b generation) int { return int(a.number - b.number) })
@@ -86,7 +86,7 @@ func recorded(
 	return now, records, nil
 }
 
-// past reads what a record says.
+// past reads the manifest and the note of a record.
 func (r generation) past(ctx context.Context, from objectstore.Source, cluster string) Past {
 	p := Past{Generation: r.number, Digest: r.digest}
 	m, err := r.manifest(ctx, from, cluster)
@@ -102,7 +102,7 @@ func (r generation) past(ctx context.Context, from objectstore.Source, cluster s
 	return p
 }
 
-// manifest is what a record keeps, or the manifest itself where there is no record of it.
+// manifest returns the manifest in the record, or the published manifest if it has no record.
 func (r generation) manifest(ctx context.Context, from objectstore.Source, cluster string) (*manifest.Manifest, error) {
 	if r.name != manifest.Name {
 		return r.read(ctx, from, cluster)
@@ -111,7 +111,7 @@ func (r generation) manifest(ctx context.Context, from objectstore.Source, clust
 	return m, err
 }
 
-// Compared is what differs between two generations.
+// Compared is the result of [Compare].
 type Compared struct {
 	Cluster string       `json:"cluster"`
 	From    Past         `json:"from"`
@@ -119,19 +119,19 @@ type Compared struct {
 	Objects []Difference `json:"objects"` // by name
 }
 
-// Difference is an object that is not the same in two generations.
+// Difference is an object that differs between two generations.
 type Difference struct {
 	Name   string           `json:"name"`
-	Before *manifest.Object `json:"before,omitempty"` // nil: it is new
-	After  *manifest.Object `json:"after,omitempty"`  // nil: it is gone
-	// Texts says that the contents are documents, which may be shown. Keys, certificates and files
-	// are not read.
+	Before *manifest.Object `json:"before,omitempty"` // nil if the object is new
+	After  *manifest.Object `json:"after,omitempty"`  // nil if the object was removed
+	// Texts reports whether the contents are documents, which may be shown. The contents of keys,
+	// certificates and files are not read.
 	Texts         bool   `json:"-"`
 	Former, Later []byte `json:"-"`
 }
 
-// Compare reads what differs between two generations, each named by its number or the beginning of
-// its sha256; "" is the published one.
+// Compare lists the objects that differ between two generations. from and to are each a generation
+// number, the beginning of a sha256, or "" for the published generation.
 func Compare(
 	ctx context.Context, store objectstore.Destination, cluster, from, to string,
 ) (out *Compared, err error) {
@@ -171,7 +171,7 @@ func Compare(
 	return out, nil
 }
 
-// differ is the difference of one object; nil: there is none.
+// differ returns the difference of one object, or nil if both generations have the same.
 func differ(
 	ctx context.Context, store objectstore.Source, name string, before, after map[string]manifest.Object,
 ) (*Difference, error) {
@@ -208,7 +208,7 @@ func differ(
 	return d, nil
 }
 
-// named finds the record that somebody names.
+// named returns the record that a number or the beginning of a sha256 names.
 func (g generations) named(name, now string) (generation, error) {
 	var found generations
 	number, err := strconv.ParseInt(name, 10, 64)
@@ -216,7 +216,8 @@ func (g generations) named(name, now string) (generation, error) {
 		switch {
 		case name == "" && r.digest == now:
 			return r, nil
-		case err == nil && r.number == number && r.digest == now: // that of the number which was published
+		// of several records with this number, the published one
+		case err == nil && r.number == number && r.digest == now:
 			return r, nil
 		case err == nil && r.number == number, len(name) >= leastDigits && strings.HasPrefix(r.digest, name):
 			found = append(found, r)
@@ -237,5 +238,6 @@ func (g generations) named(name, now string) (generation, error) {
 		"its sha256: %s", name, len(found), strings.Join(digests, ", "))
 }
 
-// leastDigits is how much of a sha256 names a generation: less may be a number.
+// leastDigits is the least length of a sha256 prefix that names a generation. A shorter text may be
+// a number.
 const leastDigits = 8

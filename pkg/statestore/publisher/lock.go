@@ -22,16 +22,16 @@ type pruning struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// maxPruning is in bytes.
+// maxPruning is the maximum size of that object in bytes.
 const maxPruning = 4 << 10
 
-// fence keeps a publication and a prune of the same cluster apart: see [Prune].
+// fence makes sure that no publication runs during a prune of the same cluster: see [Prune].
 type fence struct {
 	to   objectstore.Destination
-	etag string // of the object at pruneName; "" where there is none
+	etag string // of the object manifest.PruneName; "" if there is none
 }
 
-// newFence looks whether somebody prunes, which a publication has to wait for.
+// newFence returns an error if a prune is running. A publication must wait until it has ended.
 func newFence(ctx context.Context, to objectstore.Destination) (*fence, error) {
 	etag, now, err := pruned(ctx, to)
 	if err != nil {
@@ -44,8 +44,9 @@ func newFence(ctx context.Context, to objectstore.Destination) (*fence, error) {
 	return &fence{to, etag}, nil
 }
 
-// record keeps what a manifest says as a record of its generation: what it names is not pruned from
-// then on. Several may be of one generation, of which one was published.
+// record stores the manifest as the record of its generation. From then on no prune removes the
+// objects that the manifest names. A generation may have several records, one of which was
+// published.
 func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []byte) error {
 	if m.Generation == 0 {
 		return nil
@@ -53,9 +54,11 @@ func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []by
 	return g.to.Put(ctx, recordName(m.Generation, trust.Digest(statement)), statement)
 }
 
-// prove keeps the record of what is to be published, and is an error unless the store heeds the
-// condition on which the manifest will be moved: known, its ETag, which that record has not. It
-// asks for the record to be replaced on it. A store that does so has the bytes that it had.
+// prove stores the record of the new manifest, and returns an error unless the store obeys the
+// condition of a write that protects the manifest. It replaces the record on condition that its
+// ETag is known, which is the ETag of the manifest and so never that of the record. A store that
+// obeys refuses. A store that ignores the condition writes the same bytes again, which does no
+// harm.
 func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byte, known string) error {
 	if err := g.record(ctx, m, statement); err != nil {
 		return err
@@ -71,7 +74,7 @@ func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byt
 	return nil
 }
 
-// check is an error if somebody has pruned, or begun to, since newFence.
+// check returns an error if a prune has begun since newFence, even if it has ended.
 func (g *fence) check(ctx context.Context) error {
 	switch etag, now, err := pruned(ctx, g.to); {
 	case err != nil:
@@ -82,12 +85,12 @@ func (g *fence) check(ctx context.Context) error {
 	return nil
 }
 
-// recordName is where the record of a generation is kept.
+// recordName returns the name of the record of a generation.
 func recordName(generation int64, digest string) string {
 	return path.Join(manifest.GenerationsDir, fmt.Sprintf("%d-%s", generation, digest))
 }
 
-// pruned is who prunes, or did last.
+// pruned returns the prune that runs now, or that ran last.
 func pruned(ctx context.Context, from objectstore.Source) (etag string, p pruning, err error) {
 	got, err := from.Get(ctx, manifest.PruneName, "", maxPruning)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,11 +111,11 @@ func pruned(ctx context.Context, from objectstore.Source) (etag string, p prunin
 func (p pruning) active() bool { return !p.Began.IsZero() && p.Ended.IsZero() }
 
 func (p pruning) encode() []byte {
-	out, _ := json.MarshalIndent(p, "", "  ") // plain data always has a JSON form
+	out, _ := json.MarshalIndent(p, "", "  ") // these types always have a JSON form
 	return append(out, '\n')
 }
 
-// String says it for a message.
+// String describes the prune in a message.
 func (p pruning) String() string {
 	if p.active() {
 		return fmt.Sprintf("%s prunes it since %s", p.By, p.Began.UTC().Format(time.RFC3339))
@@ -121,15 +124,15 @@ func (p pruning) String() string {
 		p.Ended.UTC().Format(time.RFC3339))
 }
 
-// pruneLock is a mark that is ours.
+// pruneLock is the lock of a running prune.
 type pruneLock struct {
 	to   objectstore.Destination
 	etag string
 	mark pruning
-	at   time.Time // by the store's clock
+	at   time.Time // of the lock, by the clock of the store
 }
 
-// lockPrune marks the cluster as being pruned.
+// lockPrune takes the lock by writing the object that says who prunes.
 func lockPrune(ctx context.Context, to objectstore.Destination, p Pruning) (*pruneLock, error) {
 	etag, now, err := pruned(ctx, to)
 	if err != nil {
@@ -170,7 +173,7 @@ func lockPrune(ctx context.Context, to objectstore.Destination, p Pruning) (*pru
 	return h, nil
 }
 
-// check is an error when somebody took over.
+// check returns an error if another prune took over the lock.
 func (h *pruneLock) check(ctx context.Context) error {
 	_, err := h.to.Get(ctx, manifest.PruneName, h.etag, maxPruning)
 	switch {
@@ -182,14 +185,14 @@ func (h *pruneLock) check(ctx context.Context) error {
 	return err
 }
 
-// unlock says that it has ended, also after an error.
+// unlock records that the prune has ended. Prune calls it also after an error.
 func (h *pruneLock) unlock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), pruneBatchLimit,
 		errors.New("the store takes too long"))
 	defer cancel()
 	h.mark.Ended = time.Now()
 	err := h.to.Replace(ctx, manifest.PruneName, h.mark.encode(), h.etag)
-	if err != nil && !errors.Is(err, objectstore.ErrConflict) { // who took over, ends it
+	if err != nil && !errors.Is(err, objectstore.ErrConflict) { // whoever took over the lock ends it
 		return fmt.Errorf("say that it has ended, without which nobody can publish: %w: prune again with --take-over",
 			err)
 	}

@@ -15,59 +15,60 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Pruning says what of a published cluster is to go.
+// Pruning says which objects of a published cluster [Prune] removes.
 type Pruning struct {
 	Cluster string
-	// Older is how long nodes may still read a generation after the next one came, and how old at
-	// least what is removed is.
+	// Older is how long a node may still read a generation after its successor was published. It is
+	// also the least age of an object that is removed.
 	Older    time.Duration
-	DryRun   bool   // only look
-	TakeOver bool   // though somebody else's has not ended: it was killed
-	By       string // who asks, for messages to others
+	DryRun   bool   // only list what would be removed
+	TakeOver bool   // take the lock of a prune that was killed
+	By       string // name of the caller, for messages to other users
 	Now      time.Time
 }
 
-// Pruned says what became of it.
+// Pruned is the result of [Prune].
 type Pruned struct {
 	Cluster     string   `json:"cluster"`
 	From        string   `json:"from"`
-	Generation  int64    `json:"generation"`  // what nodes take now
-	Oldest      int64    `json:"oldest"`      // the oldest generation that is still complete
-	Retained    int      `json:"kept"`        // objects
-	Objects     []string `json:"objects"`     // what was removed, or with DryRun would be
-	Generations []string `json:"generations"` // records, likewise
-	Bytes       int64    `json:"bytes"`       // of both
+	Generation  int64    `json:"generation"`  // the published generation
+	Oldest      int64    `json:"oldest"`      // the oldest generation that still has all its objects
+	Retained    int      `json:"kept"`        // number of objects
+	Objects     []string `json:"objects"`     // those that were removed, or would be with DryRun
+	Generations []string `json:"generations"` // records that were removed, or would be
+	Bytes       int64    `json:"bytes"`       // of Objects and Generations
 	DryRun      bool     `json:"dryRun,omitempty"`
 }
 
-// pruneBatch is how many objects are removed between two looks whether the prune is still ours.
+// pruneBatch is how many objects are removed before the prune checks its lock again.
 const pruneBatch = 64
 
-// pruneBatchLimit bounds the removal of so many, all attempts together.
+// pruneBatchLimit is the time limit for the removal of one batch, with all attempts.
 const pruneBatchLimit = 2 * time.Minute
 
-// Prune removes objects that no manifest names which a node may read: not the one that is
-// published, and none whose successor is younger than p.Older. What was put there less than p.Older
-// ago stays too. It is for whoever publishes, may be retried, and after an error has removed only
-// what was to go.
+// Prune removes the objects that no manifest names which a node may still read. A node may read the
+// published generation, and each one whose successor is younger than p.Older. Prune also leaves
+// objects that were uploaded less than p.Older ago. Publishers call it. It may be retried: after an
+// error it has removed only objects that were to be removed.
 //
-// A publication keeps a record of each generation, generations/N-<sha256>, before it moves the
-// manifest. A record that is missing or damaged of a generation that may still be read is an error,
-// before anything is removed: nobody knows what that generation names. So is an object that the
-// published one lacks: whoever removed it may have removed others, and until it is published again
-// the older generations are all that nodes have.
+// A publication stores a record of each generation, generations/N-<sha256>, before it replaces the
+// manifest. If the record of a generation that may still be read is missing or damaged, Prune
+// returns an error before it removes anything, because it cannot know which objects that generation
+// names. It also returns an error if an object of the published generation is missing. Whoever
+// removed that object may have removed others, and until the cluster is published again nodes can
+// only use older generations.
 //
-// Why a publication beside it is safe, whatever the clocks say. Who prunes marks the object "prune"
-// as taken, by a compare and swap, then lists, removes, and marks it as free. Who publishes (1)
-// sees it free, (2) puts the objects, where one of its name is there it stays, (3) puts the record,
-// (4) sees the mark as it was in 1, and (5) moves the manifest. So no prune removed anything
-// between 1 and 4, and all objects are there at 4. A prune that begins after 4 lists after 3: it
-// finds the record, whose generation is higher than that of the manifest or the same, and keeps
-// what it names. For the same reason two prunes at once are one: the other one's swap fails. A
-// prune that is killed leaves its mark, so that publishers wait for a person who takes over; if it
-// only seemed killed, it finds the mark changed before it removes the next few.
+// Prune is safe beside a publication, whatever the clocks show. A prune locks the object "prune"
+// with a compare and swap, then lists, removes, and unlocks it. A publication (1) sees that the
+// object is unlocked, (2) uploads the objects that the store does not have, (3) stores the record,
+// (4) sees that the object "prune" is the same as in 1, and (5) replaces the manifest. So no prune
+// removed anything between 1 and 4, and all objects exist at 4. A prune that begins after 4 lists
+// after 3. It finds the record, whose generation is the manifest's or a higher one, and leaves the
+// objects that it names. Two prunes cannot run at once, because the swap of the second one fails. A
+// prune that is killed leaves its lock, so that publishers wait until a person takes over. If it
+// was not killed after all, it finds that the lock has changed before it removes the next batch.
 //
-// Times are those of the store's own clock: when the mark was put there is now.
+// All times are by the clock of the store: the time of the lock counts as now.
 func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pruned, err error) {
 	defer within(&err, "prune", to)
 	now, stillMine := p.Now, func(context.Context) error { return nil }
@@ -109,7 +110,8 @@ func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pru
 	lacks, guarded := m.Named(map[string]bool{}), map[string]bool{} // by sha256
 	err = to.List(ctx, path.Dir(manifest.ObjectsDir)+"/", func(o objectstore.Listed) error {
 		dir, sha := path.Split(o.Name)
-		if dir = path.Clean(dir); manifest.ValidDigest(sha) && (dir == manifest.ObjectsDir || dir == manifest.ControlPlaneDir) { // else not ours
+		// other names are not ours
+		if dir = path.Clean(dir); manifest.ValidDigest(sha) && (dir == manifest.ObjectsDir || dir == manifest.ControlPlaneDir) {
 			delete(lacks, sha)
 			guarded[sha] = guarded[sha] || dir == manifest.ControlPlaneDir
 			all = append(all, o)
@@ -121,7 +123,8 @@ func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pru
 	}
 	for _, o := range all {
 		dir, sha := path.Split(o.Name)
-		exposed := guarded[sha] && !shared[sha] && path.Clean(dir) == manifest.ObjectsDir // who may read the key finds it at its other name
+		// a reader of the key finds it at objects/control-plane
+		exposed := guarded[sha] && !shared[sha] && path.Clean(dir) == manifest.ObjectsDir
 		if needed[sha] && !exposed || o.Put.After(cutoff) {
 			out.Retained++
 		} else {
@@ -141,11 +144,12 @@ func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pru
 	if p.DryRun {
 		return out, nil
 	}
-	return out, removeAll(ctx, to, slices.Concat(out.Objects, out.Generations), stillMine) // a record goes after what it alone names
+	// records go after the objects that only they name
+	return out, removeAll(ctx, to, slices.Concat(out.Objects, out.Generations), stillMine)
 }
 
-// twice adds what a manifest has under several names, by sha256: who may not read a key of control
-// plane nodes may need the same content by another name.
+// twice adds the hashes that a manifest has under several names. A node that may not read a key of
+// control plane nodes may need the same content under its other name.
 func twice(to map[string]bool, m *manifest.Manifest) map[string]bool {
 	once := make(map[string]bool, len(m.Objects))
 	for _, o := range m.Objects {
@@ -155,7 +159,7 @@ func twice(to map[string]bool, m *manifest.Manifest) map[string]bool {
 	return to
 }
 
-// removeAll removes a few at a time.
+// removeAll removes the names in batches.
 func removeAll(
 	ctx context.Context, from objectstore.Destination, names []string, stillMine func(context.Context) error,
 ) error {

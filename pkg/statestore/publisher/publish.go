@@ -1,5 +1,5 @@
-// Package publisher is what a person does to a published cluster: publish, sign, prune, and look at
-// its past. No node uses it.
+// Package publisher publishes, signs and prunes a cluster in a store, and reads its past
+// generations. Commands for people use it, nodes do not.
 package publisher
 
 import (
@@ -21,28 +21,29 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Publication is what is to be published.
+// Publication is the input of [Publish].
 type Publication struct {
 	Cluster string
 	Objects map[string][]byte // by name: see [manifest.Layout]
-	// ControlPlane are the names of private keys that only control plane nodes read. They go where
-	// the store's policy can deny them to others: below objects/control-plane, and in Kubernetes
-	// into a namespace of their own. A key that another name has too, which is not of these, stays
-	// where every node reads.
+	// ControlPlane are the names of private keys that only control plane nodes read. Publish stores
+	// them where the policy of the store can deny other nodes the access: below
+	// objects/control-plane, and in Kubernetes in a namespace of their own. If a name outside this
+	// list has the same content, the content stays where every node can read it.
 	ControlPlane []string
-	// Withheld are the names of private keys that are not published, and that an earlier generation
-	// may have.
+	// Withheld are the names of private keys that are not published now, and that an earlier
+	// generation may have.
 	Withheld []string
-	Note     manifest.Note        // who publishes, and why; the zero Note: nobody says
-	Key      *minisign.PrivateKey // signs; nil: nobody does
-	Lasts    time.Duration        // until it expires; 0: for ever
-	// Above is the generation that nodes have taken before the store was restored: what is
-	// published comes after it, whether or not anything changes. 0: none.
+	Note     manifest.Note        // who publishes and why; zero if unknown
+	Key      *minisign.PrivateKey // signs the manifest; nil for no signature
+	Lasts    time.Duration        // time until the publication expires; 0 for never
+	// Above is the highest generation that nodes took before the store was restored. The new
+	// generation is higher, and is published even if nothing changed. 0 means that the store was
+	// not restored.
 	Above int64
 	Now   time.Time
 }
 
-// Published says what became of a publication.
+// Published is the result of [Publish] or [Sign].
 type Published struct {
 	Cluster    string    `json:"cluster"`
 	To         string    `json:"to"`
@@ -52,25 +53,26 @@ type Published struct {
 	Bundle     int64     `json:"bundle"` // bytes
 	SignedBy   string    `json:"signedBy,omitempty"`
 	Expires    time.Time `json:"expires,omitzero"`
-	// Exposed are those of ControlPlane and Withheld that every node can read, since an earlier
-	// generation put them there. Nobody knows who did: they are to be replaced, and their objects
-	// pruned.
+	// Exposed are the keys of ControlPlane and Withheld that every node can read, because an
+	// earlier generation stored them there. Any node may have read them, so they must be replaced
+	// and their objects pruned.
 	Exposed []string `json:"exposed,omitempty"`
-	// Unchanged says that the store has it all already: nothing was moved.
+	// Unchanged reports whether the store had all of it already. The manifest was not replaced
+	// then.
 	Unchanged bool `json:"unchanged"`
 }
 
-// lastGeneration is the highest that is followed by another: a number that programs of all
-// languages have, and that nobody reaches by publishing.
+// lastGeneration is the highest generation that may have a successor. Programs in every language
+// can represent it, and nobody reaches it by publishing.
 const lastGeneration = 1<<53 - 1
 
 // writers is how many objects are uploaded at once.
 const writers = 8
 
-// Publish puts the objects there, then their bundle, and moves the manifest last, if it is still
-// the one that was there before. So a reader sees the state of before or of after, and of two
-// publishers at once one loses: that is an error, and nothing has changed for any reader. So is a
-// store in which both could win. It may be retried.
+// Publish uploads the objects and their bundle, and then replaces the manifest if it has not
+// changed meanwhile. So a reader sees the state before or after the publication. If two publishers
+// run at once, one gets an error, and no reader sees a change by it. Publish also returns an error
+// if the store would let both replace the manifest. It may be retried.
 func Publish(ctx context.Context, to objectstore.Destination, p Publication) (out *Published, err error) {
 	defer within(&err, "publish to", to)
 	raw, old, err := current(ctx, to, p.Cluster)
@@ -134,11 +136,11 @@ func Publish(ctx context.Context, to objectstore.Destination, p Publication) (ou
 	return out, move(ctx, to, signed, raw.ETag)
 }
 
-// annotate adds the note to what is to be published. Where all the rest is there and stays, so does
-// the note that is there: the same documents make no new generation.
+// annotate adds the note to the objects. If nothing else changes and the published manifest stays,
+// annotate takes the published note instead, so that the same documents make no new generation.
 func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old *manifest.Manifest, stays bool) error {
 	p.Objects = maps.Clone(p.Objects)
-	delete(p.Objects, manifest.NoteName) // that of a generation which is published again
+	delete(p.Objects, manifest.NoteName) // the note of a generation that is published again
 	if stays && old.Names(p.Objects) {
 		there, err := old.ReadNote(ctx, from)
 		if err == nil && there != nil {
@@ -154,7 +156,7 @@ func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old
 	return nil
 }
 
-// move replaces the manifest, the last step.
+// move replaces the manifest. It is the last step of a publication.
 func move(ctx context.Context, to objectstore.Destination, signed []byte, known string) error {
 	err := to.Replace(ctx, manifest.Name, signed, known)
 	if errors.Is(err, objectstore.ErrConflict) {
@@ -167,19 +169,19 @@ func move(ctx context.Context, to objectstore.Destination, signed []byte, known 
 	return nil
 }
 
-// comment is what a signature says of itself; it is signed too.
+// comment returns the trusted comment of a signature.
 func comment(m *manifest.Manifest) string {
 	return fmt.Sprintf("%s generation %d", m.Cluster, m.Generation)
 }
 
-// within says of an error what was done to which store.
+// within adds to an error what was done to which store.
 func within(err *error, what string, store fmt.Stringer) {
 	if *err != nil {
 		*err = fmt.Errorf("%s %s: %w", what, store, *err)
 	}
 }
 
-// current is the manifest that is there; one of generation 0 where there is none.
+// current returns the published manifest; one of generation 0 if there is none.
 func current(ctx context.Context, from objectstore.Source, cluster string) (objectstore.Object, *manifest.Manifest, error) {
 	raw, err := from.Get(ctx, manifest.Name, "", manifest.MaxSize+trust.MaxSignaturesSize)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +201,7 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 	return raw, m, nil
 }
 
-// upload puts what the manifest names there.
+// upload puts the objects and the bundle into the store.
 func upload(ctx context.Context, to objectstore.Destination, m *manifest.Manifest, p Publication, bundle []byte) error {
 	all, private, single, open := map[string][]byte{m.Bundle.Path(): bundle}, map[string]bool{},
 		map[string]bool{}, map[manifest.Object]bool{}
@@ -217,7 +219,7 @@ func upload(ctx context.Context, to objectstore.Destination, m *manifest.Manifes
 		}
 		single[at] = single[at] || !manifest.Bundled(name)
 	}
-	if d, ok := to.(*directory.Writer); ok { // elsewhere who may read is said by the store's own policy
+	if d, ok := to.(*directory.Writer); ok { // in other stores the policy of the store says who may read
 		d.Private = private
 	}
 	each, ctx := errgroup.WithContext(ctx)
@@ -233,9 +235,9 @@ func upload(ctx context.Context, to objectstore.Destination, m *manifest.Manifes
 	return each.Wait()
 }
 
-// exposed are the private keys that this publication keeps from other nodes, or from all, and that
-// every node can read: an earlier generation put them there, or another object of this one is the
-// same. A publisher that may not look is not told.
+// exposed returns the names of ControlPlane and Withheld that every node can read. An earlier
+// generation stored them there, or another object of this publication has the same content. A key
+// that the publisher may not look up is left out.
 func exposed(
 	ctx context.Context, in objectstore.Source, old, now *manifest.Manifest, p Publication,
 ) (names []string, err error) {
@@ -258,13 +260,14 @@ func exposed(
 	return names, nil
 }
 
-// same reports whether a publication has for a reader what is there.
+// same reports whether the published manifest has the same objects for a reader.
 func same(old, now *manifest.Manifest) bool {
 	return maps.Equal(old.Objects, now.Objects) && old.Bundle != nil && *old.Bundle == *now.Bundle && old.Generation > 0
 }
 
-// lasts reports whether what is there ends when it is to end: never, or not later than it would,
-// and after more than half of that time.
+// lasts reports whether the expiry of the published manifest may stay. It may if both never expire,
+// or if the old expiry is not later than the new one and more than half of the new lifetime remains
+// until it.
 func lasts(old, now *manifest.Manifest) bool {
 	if old.Expires.IsZero() || now.Expires.IsZero() {
 		return old.Expires.IsZero() && now.Expires.IsZero()
@@ -273,7 +276,7 @@ func lasts(old, now *manifest.Manifest) bool {
 	return !old.Expires.After(now.Expires) && old.Expires.After(half)
 }
 
-// signedBy reports whether a manifest has the key's signature, where there is a key.
+// signedBy reports whether a manifest has the signature of key. It returns true if there is no key.
 func signedBy(raw []byte, key *minisign.PrivateKey) bool {
 	if key == nil {
 		return true

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Sign adds a key's signature to the manifest that is there, in the place of an older one of that
-// key. The manifest stays what it is, so that a pin of it holds.
+// Sign adds a signature of key to the published manifest, or replaces the key's older one. The JSON
+// of the manifest does not change, so a pin of it still matches.
 func Sign(ctx context.Context, to objectstore.Destination, cluster string, key minisign.PrivateKey) (out *Published,
 	err error) {
 	defer within(&err, "sign", to)

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Autodetect is a place behind a source that may hold a published cluster or one of kOps. Which, is
-// seen at each look until one was found.
+// Autodetect is a store that is either a published cluster or kOps' own. Each Fetch looks for both
+// until one was found.
 type Autodetect struct {
 	*Remote
 	kops *kopsStore

@@ -18,26 +18,27 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// kopsStore reads what kOps keeps of a cluster from behind a source: the documents of one node
-// group, by the names that kOps has given them since 1.18, because a source cannot list. kOps
-// changes them one by one and signs nothing: they are read until a whole look found none changed,
-// and taken only from who says that nothing need vouch for them. A look that finds nothing new is a
-// request without a body for each document, two or three. https://kops.sigs.k8s.io/state/
+// kopsStore reads kOps' own store through a source. A source cannot list, so kopsStore reads the
+// documents of one node group by the names that kOps has used since 1.18. kOps changes the
+// documents one by one and signs nothing. So kopsStore reads until one round found no change, and
+// returns documents only if the policy accepts unsigned ones. A round without a change is a request
+// without a body for each document, two or three in all.
+// https://kops.sigs.k8s.io/state/
 type kopsStore struct {
 	source  objectstore.Source
 	cluster string
-	group   string // "": none is named, and the cluster's document alone speaks
+	group   string // if "", only the cluster's document is read
 	trust   *trust.Policy
 
 	mu   sync.Mutex
-	have map[string]objectstore.Object // by name, what was there at the last look; nil: there was none
-	all  bool                          // the next look asks also for what was not there
+	have map[string]objectstore.Object // the documents of the last round, by name; nil before it
+	all  bool                          // the next round also looks for the documents that were missing
 }
 
-// kopsLooks is how often documents that change while they are read are read again.
+// kopsLooks is the number of rounds of one Fetch while documents change.
 const kopsLooks = 5
 
-// Fetch is that of [statestore.Store].
+// Fetch implements [statestore.Store].
 func (k *kopsStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,7 +54,7 @@ func (k *kopsStore) Fetch(ctx context.Context, last statestore.Revision) (*state
 	return nil, graph.Transient(statestore.ErrChanged)
 }
 
-// look reads what has changed, and says whether anything had.
+// look reads the documents that changed, and reports whether any did.
 func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 	have := map[string]objectstore.Object{}
 	for _, choice := range k.choices() {
@@ -73,7 +74,7 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 			break
 		}
 	}
-	some := k.have != nil && !k.all // of the names
+	some := k.have != nil && !k.all // only the names that were there before were requested
 	changed = changed || len(have) != len(k.have)
 	k.all, k.have = changed && some, have
 	switch {
@@ -87,8 +88,8 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 		"there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
 }
 
-// choices are the wanted documents: of each list the first that is there. The one that was there
-// before comes first, so that a look asks for no other.
+// choices returns the names of the documents to read: of each list the first that exists. After the
+// first round each list has only the name that existed, so that a round makes no other request.
 func (k *kopsStore) choices() [][]string {
 	choices := [][]string{slices.Clone(manifest.ClusterDocuments[1:])}
 	if k.group != "" {
@@ -103,7 +104,7 @@ func (k *kopsStore) choices() [][]string {
 	return choices
 }
 
-// snapshot puts together what was read.
+// snapshot returns the documents of the last round.
 func (k *kopsStore) snapshot(last statestore.Revision) (*statestore.Snapshot, error) {
 	s := &statestore.Snapshot{Cluster: k.cluster, Objects: map[string][]byte{}, Origin: k.source.String()}
 	for _, name := range slices.Sorted(maps.Keys(k.have)) {
@@ -125,7 +126,7 @@ func (k *kopsStore) snapshot(last statestore.Revision) (*statestore.Snapshot, er
 	return s, nil
 }
 
-// seek reads an object that is not part of a look: a keyset, for who needs it.
+// seek reads a keyset, which is not part of a round, for a caller that needs it.
 func (k *kopsStore) seek(name string) ([]byte, error) {
 	ctx, cancel := lazily()
 	defer cancel()

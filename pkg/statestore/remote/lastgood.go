@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Pack puts the objects that a node has read of a store into one content, for [NewLastGood]: each
-// behind its length, in the order of their names.
+// Pack joins the objects that a node read from a store into one content, for [NewLastGood]. Each
+// object follows its length, in the order of the names.
 func Pack(objects map[string][]byte) []byte {
 	var out []byte
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
@@ -25,8 +25,8 @@ func Pack(objects map[string][]byte) []byte {
 	return out
 }
 
-// Unpack are the contents that [Pack] put into one. Of what was cut off it has what is whole: who
-// looks for the rest says its name.
+// Unpack returns the contents that [Pack] joined. If packed is cut off, it returns those that are
+// complete. A reader of a missing one gets an error that names it.
 func Unpack(packed []byte) (all [][]byte) {
 	for len(packed) >= 8 {
 		size := binary.BigEndian.Uint64(packed)
@@ -39,10 +39,9 @@ func Unpack(packed []byte) (all [][]byte) {
 	return all
 }
 
-// NewLastGood returns a store of what a node has kept itself of another one: the manifest as it was
-// there, and what [Pack] made of its objects. All of it is held against the policy and its hashes
-// like the store's own, but that it may have expired. name is that of the store which it stands
-// for.
+// NewLastGood returns a store from the copy that a node saved of another store: the manifest as it
+// was there, and the objects that [Pack] joined. The policy and the hashes are checked as for the
+// other store, but the manifest may have expired. name is the name of the other store.
 func NewLastGood(name, cluster string, raw, packed []byte, policy *trust.Policy) *Remote {
 	source := &localSource{name: name, objects: map[string][]byte{manifest.Name: raw}}
 	for _, data := range Unpack(packed) {
@@ -53,7 +52,7 @@ func NewLastGood(name, cluster string, raw, packed []byte, policy *trust.Policy)
 	return r
 }
 
-// openCached is openManifest for what was trusted when it was kept.
+// openCached opens a manifest that was trusted when the node saved it.
 func openCached(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifest.Manifest, digest string, err error) {
 	statement, err := policy.CheckCached(raw)
 	if err == nil {
@@ -62,8 +61,8 @@ func openCached(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifes
 	if err != nil {
 		return nil, "", err
 	}
-	m.Bundle = nil                       // they are kept one by one
-	delete(m.Objects, manifest.NoteName) // earlier releases do not keep it
+	m.Bundle = nil                       // the copy has single objects and no bundle
+	delete(m.Objects, manifest.NoteName) // earlier releases do not save it
 	return m, trust.Digest(statement), nil
 }
 

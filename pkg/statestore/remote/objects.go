@@ -20,18 +20,19 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// readers is how many objects are asked for at once where there is no bundle.
+// readers is how many objects are requested at once if there is no bundle.
 const readers = 8
 
-// lazily bounds the reading of one object that was left in the store, all attempts together.
+// lazily returns a context that limits the read of one object that stayed in the store, with all
+// attempts.
 func lazily() (context.Context, context.CancelFunc) {
 	const limit = 2 * time.Minute
 	return context.WithTimeoutCause(context.Background(), limit,
 		fmt.Errorf("no answer within %s: look at the store and the way to it", limit))
 }
 
-// fill reads the objects that are missing: the bundle has them all, but for one alone is more than
-// it takes.
+// fill reads the objects that are missing. It reads the bundle, or the object itself if only one is
+// missing.
 func (r *Remote) fill(ctx context.Context) error {
 	if len(r.missing()) > 0 {
 		r.recall()
@@ -56,8 +57,8 @@ func (r *Remote) fill(ctx context.Context) error {
 	return nil
 }
 
-// fillSingly reads objects one by one, several at a time. What came and was right is kept also when
-// another one failed.
+// fillSingly reads objects one by one, several at a time. If one fails, it still saves the others
+// that were read and verified.
 func (r *Remote) fillSingly(ctx context.Context, names []string) error {
 	var (
 		next    atomic.Int64
@@ -75,7 +76,7 @@ func (r *Remote) fillSingly(ctx context.Context, names []string) error {
 				}
 				if err != nil {
 					failed = cmp.Or(failed, err)
-					next.Store(int64(len(names))) // what others have begun they end
+					next.Store(int64(len(names))) // start no further object; the other goroutines finish theirs
 				}
 				results.Unlock()
 			}
@@ -97,7 +98,8 @@ func (r *Remote) get(ctx context.Context, name string, o manifest.Object) ([]byt
 	return data, nil
 }
 
-// read asks for an object. A private key may be where only control plane nodes read.
+// read requests an object. If a private key is not where every node reads, read looks where only
+// control plane nodes read.
 func (r *Remote) read(ctx context.Context, name string, o manifest.Object) ([]byte, error) {
 	got, err := r.source.Get(ctx, o.Path(), "", o.Size)
 	if !manifest.IsPrivate(name) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
@@ -113,7 +115,7 @@ func (r *Remote) read(ctx context.Context, name string, o manifest.Object) ([]by
 	return got.Body, err
 }
 
-// save takes an object that is what the manifest says.
+// save verifies an object and saves it in memory.
 func (r *Remote) save(name string, data []byte) error {
 	o := r.manifest.Objects[name]
 	if err := o.VerifyBytes(name, data); err != nil {
@@ -123,7 +125,7 @@ func (r *Remote) save(name string, data []byte) error {
 	return nil
 }
 
-// gone says of a missing object what to do.
+// gone adds to the error of a missing object what to do.
 func (r *Remote) gone(what string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s of generation %d is missing: publish again, the manifest last: %w", what,
@@ -132,7 +134,7 @@ func (r *Remote) gone(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// verifyEach reads the bundle, and by itself each object that is in it.
+// verifyEach verifies the bundle, and each object in it by itself.
 func (r *Remote) verifyEach(ctx context.Context, m *manifest.Manifest) error {
 	each, ctx := errgroup.WithContext(ctx)
 	each.SetLimit(readers)
@@ -154,7 +156,7 @@ func (r *Remote) verifyEach(ctx context.Context, m *manifest.Manifest) error {
 	return each.Wait()
 }
 
-// snapshot puts together what was read.
+// snapshot returns a snapshot of what was read.
 func (r *Remote) snapshot() (*statestore.Snapshot, error) {
 	m := r.manifest
 	s := &statestore.Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw,
@@ -181,7 +183,7 @@ func (r *Remote) snapshot() (*statestore.Snapshot, error) {
 	return s, s.Complete()
 }
 
-// stored is a content that stays in the store, unless the node has kept it itself.
+// stored returns a content that stays in the store. If the node has a copy, the copy is read.
 func (r *Remote) stored(name string, o manifest.Object) blob.Content {
 	digest, generation := o.Digest(), r.manifest.Generation
 	return o.Stored(func() ([]byte, error) {

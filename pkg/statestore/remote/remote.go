@@ -1,5 +1,5 @@
-// Package remote is the store behind an [objectstore.Source]: a published cluster, or what kOps
-// keeps of one, and which of both it is. What the node took last is such a store too, in memory.
+// Package remote is a store that reads through an [objectstore.Source]: a published cluster or
+// kOps' own store, which it tells apart by itself, or the node's copy of its last snapshot.
 package remote
 
 import (
@@ -20,25 +20,25 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Remote is a published cluster behind a [objectstore.Source]. A look at it that finds nothing new
-// is one request without a body; a new generation is the manifest and its bundle. What it read and
-// verified it keeps in memory, and asks for no object twice. What the node has kept of an earlier
-// process it does not ask for either: then a boot is one request.
+// Remote is a published cluster. A Fetch that finds nothing new is one request without a body. A
+// new generation costs the manifest and its bundle. Remote keeps in memory what it has verified,
+// and requests no object twice. It does not request what an earlier process saved in the cache
+// either: then a boot is one request.
 type Remote struct {
 	cluster string
 	source  objectstore.Source
-	trust   *trust.Policy    // nil: whatever is there is taken
-	cache   statestore.Cache // nil: none
+	trust   *trust.Policy    // nil accepts every manifest
+	cache   statestore.Cache // nil for none
 	open    func(raw []byte, cluster, store string, policy *trust.Policy) (*manifest.Manifest, string, error)
 
 	mu       sync.Mutex
-	etag     string             // of the manifest that was read last
-	raw      []byte             // that one, as it came
-	manifest *manifest.Manifest // that one; nil: none yet, or it was refused
-	looks    int                // since it was refused
+	etag     string             // of the last manifest that was read
+	raw      []byte             // the last manifest as it was read
+	manifest *manifest.Manifest // the last manifest; nil if there is none or it was refused
+	looks    int                // requests for it since it was refused
 	revision statestore.Revision
-	have     map[string][]byte // its objects, by sha256, as far as they were read
-	recalled bool              // what the node has kept is among them
+	have     map[string][]byte // objects that were read, by sha256
+	recalled bool              // whether the contents of the cache were added
 }
 
 var (
@@ -46,12 +46,12 @@ var (
 	_ statestore.Watcher = (*Remote)(nil)
 )
 
-// New returns the store of the cluster whose objects source has. It reads nothing yet.
+// New returns the store of the cluster whose objects source reads. It sends no request.
 func New(source objectstore.Source, cluster string, policy *trust.Policy) *Remote {
 	return &Remote{cluster: cluster, source: source, trust: policy, open: manifest.Open, have: map[string][]byte{}}
 }
 
-// Remember gives the store a memory, before it is used.
+// Remember sets the cache. The caller calls it before it uses the store.
 func (r *Remote) Remember(m statestore.Cache) { r.cache = m }
 
 // String implements [statestore.Store].
@@ -59,7 +59,7 @@ func (r *Remote) String() string { return r.source.String() }
 
 func (r *Remote) wrap(err error) error { return fmt.Errorf("state store %s: %w", r, err) }
 
-// seen reports whether there has been a manifest.
+// seen reports whether a manifest was read.
 func (r *Remote) seen() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *Remote) fetch(ctx context.Context, last statestore.Revision) (*statesto
 		if err == nil {
 			return r.snapshot()
 		}
-		// An object may be gone because a newer manifest no longer names it.
+		// A newer manifest may no longer name the object, so that a prune removed it.
 		if again || !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (r *Remote) fetch(ctx context.Context, last statestore.Revision) (*statesto
 	}
 }
 
-// look makes sure that the manifest is the one that is there now.
+// look reads the manifest if it changed.
 func (r *Remote) look(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -114,7 +114,7 @@ func (r *Remote) look(ctx context.Context) error {
 		return nil
 	case errors.Is(
 		err, statestore.ErrNotModified,
-	): // it was refused: since then a clock may have been set, or a person have said that it may be older
+	): // it was refused, but the clock may have been set since, or a person may accept an older one
 		return r.take()
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no published cluster %q: publish it there, or set store and cluster to where it "+
@@ -126,7 +126,7 @@ func (r *Remote) look(ctx context.Context) error {
 	return r.take()
 }
 
-// take looks at the manifest that was read.
+// take checks the manifest that was read.
 func (r *Remote) take() error {
 	r.manifest, r.revision = nil, statestore.Revision{}
 	m, digest, err := r.open(r.raw, r.cluster, r.String(), r.trust)
@@ -138,9 +138,9 @@ func (r *Remote) take() error {
 	return nil
 }
 
-// currentETag is the ETag to ask with. A manifest that was refused may have been damaged on its
-// way, under an ETag that is right: it is asked for anew, ever more seldom, and at every sixteenth
-// look.
+// currentETag returns the ETag for the next request. A refused manifest may have been damaged on
+// its way, under the right ETag. So some requests omit the ETag: the 1st, 2nd, 4th and 8th, and
+// every 16th.
 func (r *Remote) currentETag() string {
 	if r.raw != nil && r.manifest == nil {
 		if r.looks++; r.looks&(r.looks-1) == 0 || r.looks%16 == 0 {
@@ -150,7 +150,7 @@ func (r *Remote) currentETag() string {
 	return r.etag
 }
 
-// forget lets go of objects that the manifest does not name.
+// forget drops the objects that the manifest does not name.
 func (r *Remote) forget() {
 	named := r.manifest.Named(map[string]bool{})
 	maps.DeleteFunc(r.have, func(sha string, _ []byte) bool { return !named[sha] })
@@ -187,7 +187,7 @@ func (r *Remote) Changed(ctx context.Context) error {
 	return nil
 }
 
-// recall takes what the node has kept of the store, as far as the manifest names it.
+// recall takes the contents from the cache that the manifest names.
 func (r *Remote) recall() {
 	if r.recalled || r.cache == nil {
 		return
@@ -204,7 +204,7 @@ func (r *Remote) recall() {
 	}
 }
 
-// missing lists what of the bundle's objects has yet to be read.
+// missing returns the names of the bundle's objects that are not read yet.
 func (r *Remote) missing() []string {
 	return slices.DeleteFunc(r.manifest.InBundle(), func(name string) bool {
 		_, have := r.have[r.manifest.Objects[name].SHA256]

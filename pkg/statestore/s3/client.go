@@ -20,12 +20,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// anyRegion is where a bucket of which nothing is known is asked for first: it knows in which
-// region each of its partition is.
+// anyRegion is the region of the first request if the bucket's region is unknown. S3 there knows
+// the region of every bucket in its partition.
 const anyRegion = "us-east-1"
 
-// connected returns the client, which is made anew only where the file of the CA changed: to find
-// credentials and a region may take a request or two of the machine's metadata.
+// connected returns the client. It creates a new one only if the CA file changed, because finding
+// credentials and a region may take one or two requests to the machine's metadata.
 func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,9 +41,9 @@ func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 	return client, nil
 }
 
-// connect reads what the environment, the files of AWS and the machine's metadata say. The
-// variables of kOps for stores beside AWS hold too: S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID,
-// S3_SECRET_ACCESS_KEY (util/pkg/vfs/s3context.go).
+// connect creates a client with the settings from the environment, the files of AWS and the
+// machine's metadata. It also reads the variables that kOps has for stores other than AWS:
+// S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY (util/pkg/vfs/s3context.go).
 func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	web, err := s.web()
 	if err != nil {
@@ -52,14 +52,14 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	endpoint := s.endpoint()
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(web),
-		// retries are above us, and the same for all stores
+		// the callers retry, in the same way for all stores
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-		// What is read is verified by hashes that we know; other stores than AWS' stumble over
-		// more.
+		// The readers verify every object by its hash. Some servers other than AWS fail with
+		// checksums.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
 	}
-	metadata := imds.New(imds.Options{HTTPClient: web, EnableFallback: aws.FalseTernary}) // version 2 alone
+	metadata := imds.New(imds.Options{HTTPClient: web, EnableFallback: aws.FalseTernary}) // IMDSv2 only
 	options = append(options,
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
 	if region := cmp.Or(s.query.region, os.Getenv("S3_REGION")); region != "" {
@@ -86,16 +86,15 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	}), nil
 }
 
-// stay follows no redirect of AWS' S3: it leads to another region, where only a new signature holds
-// (see [Source.do]). The client of the SDK would follow it without one.
+// stay follows no redirect of AWS S3. Such a redirect leads to another region, which needs a new
+// signature (see [Source.do]). The client of the SDK would send the old one.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// endpoint is that of a server that is not AWS'.
+// endpoint returns the URL of a server other than AWS, or "".
 func (s *Source) endpoint() string { return cmp.Or(s.query.endpoint, os.Getenv("S3_ENDPOINT")) }
 
-// web is the client of HTTP: within our bounds, and through the environment's proxy, but for the
-// metadata.
+// web returns the HTTP client, with the limits and the proxy of package transfer.
 func (s *Source) web() (*awshttp.BuildableClient, error) {
 	var pool *x509.CertPool
 	if s.ca != "" {

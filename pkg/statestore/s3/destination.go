@@ -16,9 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Put implements [objectstore.Destination]. Some servers take what was removed from a bucket that
-// keeps versions for what is there, other than AWS' does: so what is said to be there is looked
-// for.
+// Put implements [objectstore.Destination]. After a conflict it checks that the object exists. Some
+// servers other than AWS report a conflict for an object that was removed from a bucket with
+// versions.
 func (s *Source) Put(ctx context.Context, name string, data []byte) error {
 	err := s.Replace(ctx, name, data, "")
 	if !errors.Is(err, objectstore.ErrConflict) {
@@ -34,7 +34,7 @@ func (s *Source) Put(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// Replace implements [objectstore.Destination]. S3 compares the ETag itself.
+// Replace implements [objectstore.Destination]. S3 compares the ETag.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 func (s *Source) Replace(ctx context.Context, name string, data []byte, known string) error {
 	in := &awss3.PutObjectInput{IfMatch: aws.String(known)}
@@ -44,17 +44,17 @@ func (s *Source) Replace(ctx context.Context, name string, data []byte, known st
 	return s.put(ctx, name, data, in)
 }
 
-// put writes an object on the conditions that in has.
+// put writes an object under the conditions in in.
 func (s *Source) put(ctx context.Context, name string, data []byte, in *awss3.PutObjectInput) error {
 	in.Bucket, in.Key = &s.bucket, aws.String(s.prefix+name)
-	sum := md5.Sum(data) // a bucket that locks objects asks for it; other checksums not every server knows
+	sum := md5.Sum(data) // a bucket with object lock requires it; some servers do not know other checksums
 	in.ContentMD5 = aws.String(base64.StdEncoding.EncodeToString(sum[:]))
 	if s.query.kmsKey != "" {
 		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.query.kmsKey
 	}
 	var conflict bool
 	err := s.do(ctx, request{"put", name, actionPut}, func(c *awss3.Client) error {
-		in.Body = bytes.NewReader(data) // anew for each
+		in.Body = bytes.NewReader(data) // each attempt reads it from the start
 		_, err := c.PutObject(ctx, in)
 		conflict = isConflict(err)
 		return err

@@ -19,10 +19,10 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// request is what was tried, for messages.
+// request describes a request in messages.
 type request struct {
 	verb, name string
-	action     string // that IAM must allow
+	action     string // the action that IAM must allow
 }
 
 // Codes of S3's errors. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
@@ -32,7 +32,7 @@ var (
 	missingCodes     = []string{"NoSuchKey", "NoSuchVersion", "NotFound"}
 )
 
-// explain is the error of a request: what S3 says, and what to do.
+// explain returns the error of a request: what S3 answered, and what to do.
 func (s *Source) explain(ctx context.Context, r request, err error) error {
 	response := responseOf(err)
 	if response == nil {
@@ -55,7 +55,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	case elsewhere(err) != "":
 		return fmt.Errorf("%w: the bucket is in %s: write s3://%s/…?region=%s", said, elsewhere(err), s.bucket,
 			elsewhere(err))
-	case code == "InvalidObjectState": // 403, and who asks may read it
+	case code == "InvalidObjectState": // status 403, although the caller may read it
 		return fmt.Errorf("%w: restore it, and end the rule of the bucket's lifecycle that archives what is below "+
 			"s3://%s/%s", said, s.bucket, s.prefix)
 	case strings.HasPrefix(code, "KMS."):
@@ -77,7 +77,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	return fmt.Errorf("%w: look whether that is S3, and at what store names", said)
 }
 
-// unanswered is the error of a request that S3 did not answer, or that was not made.
+// unanswered returns the error of a request that got no answer or was not sent.
 func (s *Source) unanswered(ctx context.Context, err error) error {
 	var unsent *smithyhttp.RequestSendError
 	switch {
@@ -86,24 +86,24 @@ func (s *Source) unanswered(ctx context.Context, err error) error {
 	case errors.As(err, &unsent):
 		return transfer.Explain(ctx, unsent.Err)
 	}
-	if at, ok := errors.AsType[*smithy.OperationError](err); ok { // its text begins with what we say ourselves
+	if at, ok := errors.AsType[*smithy.OperationError](err); ok { // its text repeats the verb and the name
 		err = at.Err
 	}
-	if strings.Contains(err.Error(), "credential") { // no type says so
-		// At boot the metadata may be late.
+	if strings.Contains(err.Error(), "credential") { // the SDK has no type for this error
+		// the metadata may not answer yet at boot
 		return graph.Transient(fmt.Errorf("no credentials: %w: give the machine a role that may read %s, or the unit "+
 			"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", oneLine(err), s.arn("*")))
 	}
 	return graph.Transient(oneLine(err))
 }
 
-// missing is the statement of IAM that would have let the request through.
+// missing returns the IAM permission that the request needs.
 func (s *Source) missing(r request, err error) string {
 	if text := detail(err); strings.Contains(text, "kms:") {
 		return fmt.Sprintf("allow kms:Decrypt (to publish, kms:GenerateDataKey too) on the key with which %s is "+
 			"encrypted, in IAM and in the key's policy", s.arn(r.name))
 	}
-	if r.action == actionList { // it is of the bucket
+	if r.action == actionList { // an action on the bucket
 		return fmt.Sprintf("allow %s on arn:aws:s3:::%s", r.action, s.bucket)
 	}
 	text := fmt.Sprintf("allow %s on %s", r.action, s.arn("*"))
@@ -116,7 +116,7 @@ func (s *Source) missing(r request, err error) string {
 	return text
 }
 
-// The actions of IAM that we need.
+// The IAM actions that this package needs.
 const (
 	actionGet = "s3:GetObject"
 	actionPut = "s3:PutObject"
@@ -125,10 +125,10 @@ const (
 	actionDelete = "s3:DeleteObject"
 )
 
-// arn names objects of the cluster as IAM does.
+// arn returns the ARN of objects of the cluster.
 func (s *Source) arn(name string) string { return "arn:aws:s3:::" + s.bucket + "/" + s.prefix + name }
 
-// renew forgets credentials that have ended before their time.
+// renew drops credentials that S3 no longer accepts, although they have not expired.
 func (s *Source) renew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Source) renew() {
 	}
 }
 
-// elsewhere is the region of which an answer says that the bucket is there, or "".
+// elsewhere returns the region in which the bucket is, if the answer names it.
 func elsewhere(err error) string {
 	response := responseOf(err)
 	if response == nil || response.StatusCode != http.StatusMovedPermanently &&
@@ -154,7 +154,7 @@ func responseOf(err error) *http.Response {
 	var answered *smithyhttp.ResponseError
 	if !errors.As(err, &answered) || answered.Response == nil || answered.Response.Response == nil ||
 		answered.Response.StatusCode == 0 {
-		return nil // the SDK has an empty one where none came
+		return nil // the SDK returns an empty response if none was received
 	}
 	return answered.Response.Response
 }
@@ -166,7 +166,8 @@ func code(err error) string {
 	return ""
 }
 
-// detail is what S3 says of an error. Its text names the caller and the resource, and no secret.
+// detail returns the message of an S3 error. It names the caller and the resource, and contains no
+// secret.
 func detail(err error) string {
 	var said smithy.APIError
 	if !errors.As(err, &said) || said.ErrorMessage() == "" || said.ErrorMessage() == said.ErrorCode() {
@@ -175,7 +176,7 @@ func detail(err error) string {
 	return " (" + oneLine(errors.New(said.ErrorMessage())).Error() + ")"
 }
 
-// oneLine keeps a message as one line of a bearable length.
+// oneLine returns the message as one line of limited length.
 func oneLine(err error) error {
 	const longest = 300
 	text := strings.Join(strings.Fields(err.Error()), " ")

@@ -11,11 +11,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// List implements [objectstore.Destination]. A list that does not go on is an error.
+// List implements [objectstore.Destination]. It is an error if a server repeats a page.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	in := &awss3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)}
-	begun := map[string]bool{"": true} // pages, by their tokens
+	begun := map[string]bool{"": true} // pages that were read, by their tokens
 	for {
 		var out *awss3.ListObjectsV2Output
 		err := s.do(ctx, request{"list", prefix, actionList}, func(c *awss3.Client) (err error) {
@@ -35,7 +35,7 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 		if !aws.ToBool(out.IsTruncated) {
 			return nil
 		}
-		// Some servers give none, or the same again, and would list the same page for ever.
+		// some servers send no token or the same one again, and the loop would not end
 		token := aws.ToString(out.NextContinuationToken)
 		if begun[token] {
 			return fmt.Errorf("list %s: the server says that there is more, and not where it goes on "+
@@ -46,8 +46,8 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 	}
 }
 
-// Remove implements [objectstore.Destination]. In a bucket that keeps versions the object is
-// hidden, until a rule for its lifecycle ends it.
+// Remove implements [objectstore.Destination]. In a bucket with versions it only hides the object,
+// until a lifecycle rule removes it.
 func (s *Source) Remove(ctx context.Context, name string) error {
 	return s.do(ctx, request{"remove", name, actionDelete}, func(c *awss3.Client) error {
 		_, err := c.DeleteObject(ctx, &awss3.DeleteObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name)})

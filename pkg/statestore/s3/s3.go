@@ -1,4 +1,4 @@
-// Package s3 reads a published cluster from S3, or from what speaks like it, and publishes one
+// Package s3 reads a published cluster from S3 or a server with the same API, and publishes one
 // there.
 package s3
 
@@ -18,28 +18,29 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// Source is the objects of one cluster in a bucket. It asks nobody anything before it is used.
+// Source reads and writes the objects of one cluster in a bucket. It connects at the first request.
 type Source struct {
 	bucket, prefix string // prefix ends with a slash
-	ca             string // PEM file: who may vouch for the server, in the place of the machine's own CAs; "": those
-	query          settings
+	// PEM file of the CAs that are trusted instead of the machine's own; "" for the machine's own
+	ca    string
+	query settings
 
 	mu     sync.Mutex
 	client *awss3.Client
-	made   transfer.Stamp // of the CA that it believes
+	made   transfer.Stamp // state of the CA file when client was created
 }
 
 var _ objectstore.Destination = (*Source)(nil)
 
-// settings are the query of a URL.
+// settings are the query of the store's URL.
 type settings struct {
-	region    string // of the bucket; "": it is found out
-	endpoint  string // of a server that is not AWS
-	versionID string // of the manifest: this one, whatever came after
-	kmsKey    string // with which what is written is encrypted; "": as the bucket says
+	region    string // of the bucket; "" to find it out
+	endpoint  string // of a server other than AWS
+	versionID string // of the manifest: read this version instead of the latest
+	kmsKey    string // encrypts the objects that are written; "" for the bucket's default
 }
 
-// New returns the objects of cluster below s3://bucket/prefix. Every error is permanent.
+// New returns the Source for cluster below s3://bucket/prefix. Every error is permanent.
 func New(u *url.URL, cluster, ca string) (*Source, error) {
 	shown := "s3://" + u.Host + u.EscapedPath()
 	switch {
@@ -94,7 +95,7 @@ func (s *Source) Get(ctx context.Context, name, known string, limit int64) (obje
 	return objectstore.Object{Body: data, ETag: aws.ToString(out.ETag)}, nil
 }
 
-// manifest is the one object that changes, and so the one of which there are versions.
+// manifest is the name of the only object that changes, so only it has versions.
 const manifest = "manifest"
 
 func tooLong(name string, limit int64) error {
@@ -106,7 +107,7 @@ func tooLong(name string, limit int64) error {
 func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
 	return transfer.Resume(ctx, func(ctx context.Context, from int64, etag string) (transfer.Part, error) {
 		in := &awss3.GetObjectInput{}
-		if from > 0 { // S3 knows no If-Range: when it is another object, this is an error
+		if from > 0 { // S3 has no If-Range; if the object changed, IfMatch makes this an error
 			in.Range, in.IfMatch = aws.String(fmt.Sprintf("bytes=%d-", from)), &etag
 		}
 		out, err := s.get(ctx, name, in)
@@ -116,13 +117,14 @@ func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 		p := transfer.Part{Body: out.Body, From: from, Size: aws.ToInt64(out.ContentLength) + from,
 			ETag: aws.ToString(out.ETag)}
 		if from > 0 && out.ContentRange == nil {
-			p.From, p.Size = 0, p.Size-from // the whole, from a server that knows no ranges
+			p.From, p.Size = 0, p.Size-from // the server ignored the range and sends the whole object
 		}
 		return p, nil
 	})
 }
 
-// get asks for an object. The body gives up when too little comes, and its errors say what to do.
+// get requests an object. Its body ends with an error if the server is too slow, and the errors of
+// reading it say what to do.
 func (s *Source) get(ctx context.Context, name string, in *awss3.GetObjectInput) (*awss3.GetObjectOutput, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -142,7 +144,8 @@ func (s *Source) get(ctx context.Context, name string, in *awss3.GetObjectInput)
 	return out, nil
 }
 
-// do makes a request. A bucket that says that it is in another region is asked there, from then on.
+// do makes a request. If the answer names another region of the bucket, do repeats it there, and so
+// do all later requests.
 func (s *Source) do(ctx context.Context, r request, ask func(*awss3.Client) error) error {
 	client, err := s.connected(ctx)
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *Source) do(ctx context.Context, r request, ask func(*awss3.Client) erro
 	return s.explain(ctx, r, err)
 }
 
-// inRegion is the client of the region that the bucket is in.
+// inRegion replaces the client by one for the region of the bucket.
 func (s *Source) inRegion(client *awss3.Client, region string) *awss3.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +170,8 @@ func (s *Source) inRegion(client *awss3.Client, region string) *awss3.Client {
 	return s.client
 }
 
-// isConflict says of the answer to a write that another one came before. Codes beside AWS' differ,
-// and what stands before a server may answer without one.
+// isConflict reports whether the condition of a write was false. It goes by the status: the error
+// codes of servers other than AWS differ, and a proxy before the server may send none.
 // https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1
 func isConflict(err error) bool {
 	r := responseOf(err)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// ErrStalled says that a server sent nothing, or next to nothing, for as long as a client
+	// ErrStalled is the error of a server that sends less than [Floor] for longer than the client
 	// waits.
 	ErrStalled = errors.New("too slow: look at the server, the proxy and the MTU on the way, or name a mirror that is " +
 		"quicker")
@@ -19,22 +19,21 @@ var (
 	errClosed = errors.New("it was closed")
 )
 
-// body is an answer's body that gives up when too little comes, and whose errors are explained.
+// body is a response body that fails if the server is too slow, and whose errors say what to do.
 type body struct {
 	rest    io.ReadCloser
-	stall   time.Duration // that reads may wait for least bytes
+	stall   time.Duration // time within which reads must get least bytes
 	least   int64
-	came    atomic.Int64  // since that time was last begun
-	left    time.Duration // of it
-	timer   *time.Timer   // runs while a read waits: a reader that is slow itself stalls nothing
+	came    atomic.Int64  // bytes since that time began
+	left    time.Duration // rest of that time
+	timer   *time.Timer   // runs only during a Read, so that a slow reader causes no error
 	done    context.CancelCauseFunc
 	explain func(error) error
 }
 
-// LimitStalls is an answer's body that gives up when reads waited for as long as stall, and less
-// than
-// [Floor] came meanwhile. ctx is its request's, which done ends; errors are what [Explain] makes of
-// them.
+// LimitStalls returns a response body that fails if its reads have waited for stall and received
+// less than [Floor] meanwhile. ctx is the context of the request, and done cancels it. [Explain]
+// makes the errors.
 func LimitStalls(ctx context.Context, rest io.ReadCloser, stall time.Duration,
 	done context.CancelCauseFunc) io.ReadCloser {
 	b := &body{rest: rest, stall: stall, least: int64(stall.Seconds() * Floor), left: stall, done: done}
@@ -72,7 +71,7 @@ func (b *body) Close() error {
 	return b.rest.Close()
 }
 
-// Name is a body whose errors of reading are what name makes of them.
+// Name returns a body whose read errors are changed by name.
 func Name(rest io.ReadCloser, name func(error) error) io.ReadCloser { return named{rest, name} }
 
 type named struct {
@@ -89,11 +88,11 @@ func (n named) Read(p []byte) (int, error) {
 	return read, err
 }
 
-// short is how much of an answer that is not wanted is read all the same.
+// short is how many bytes of an unwanted response body are read before it is closed.
 const short = 64 << 10
 
-// Drain closes an answer that is not wanted. A short one is read to its end, so that the connection
-// can serve the next request.
+// Drain closes the body of an unwanted response. It reads a short body to its end, so that the
+// connection can be reused.
 func Drain(r *http.Response) error {
 	_, _ = io.CopyN(io.Discard, r.Body, short)
 	return r.Body.Close()

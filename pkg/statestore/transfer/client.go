@@ -1,7 +1,7 @@
-// Package transfer asks HTTP servers: within bounds, through the proxy of the environment, and with
-// errors that say what to do. Stores and assets share it.
+// Package transfer makes HTTP requests for stores and assets: with limits, through the proxy of the
+// environment, and with errors that say what to do.
 //
-// It does not check what comes: whoever reads knows the hash.
+// It does not verify the content. The reader knows the hash.
 package transfer
 
 import (
@@ -19,44 +19,44 @@ import (
 	"time"
 )
 
-// The bounds of one request. There is none on the whole of it: a big asset on a slow line is no
-// fault, a line on which nothing moves is.
+// The limits of one request. The whole request has no limit: a big asset on a slow line is no
+// error, but a line without any traffic is.
 const (
-	connect = 10 * time.Second // to the server or the proxy, and again for TLS
+	connect = 10 * time.Second // to the server or the proxy; the same again for TLS
 	// Stall is how long a server may send less than [Floor].
 	Stall = 30 * time.Second
-	// Floor is how many bytes a second must come. Both are as dnf has them (minrate, timeout):
+	// Floor is the minimum number of bytes per second. dnf has the same two values (minrate,
+	// timeout):
 	// https://dnf.readthedocs.io/en/latest/conf_ref.html
 	Floor = 1 << 10
 )
 
-// Client asks servers. It is safe for several goroutines, and keeps connections for the next
-// request to the same server.
+// Client makes requests. It is safe for concurrent use, and reuses its connections to a server.
 type Client struct {
 	HTTP  *http.Client
-	Stall time.Duration // with less than Floor
+	Stall time.Duration // how long less than Floor is accepted
 }
 
-// Redirects decides on a redirect, as [http.Client] asks it. Its error is permanent if [Refuse]
-// made it.
+// Redirects decides on a redirect, as CheckRedirect of [http.Client] does. Its error is permanent
+// if [Refuse] made it.
 type Redirects func(r *http.Request, via []*http.Request) error
 
-// NewClient makes a client of our own: the default one has no bounds, and anybody in the process
-// may change it. settings may be nil: the machine's own CAs. Bytes come as they are stored, because
-// their hash is known.
+// NewClient returns a client. It does not use the default client, which has no limits and which any
+// code in the process may change. settings may be nil for the machine's own CAs. The client
+// requests no compression, because the hash is of the stored bytes.
 func NewClient(settings *tls.Config, redirects Redirects) *Client {
 	return &Client{HTTP: &http.Client{Transport: NewTransport(settings), CheckRedirect: redirects}, Stall: Stall}
 }
 
-// NewTransport is how a [Client] reaches servers.
+// NewTransport returns the transport of a [Client].
 func NewTransport(settings *tls.Config) *http.Transport {
 	t := &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: settings}
 	Bound(t)
 	return t
 }
 
-// Bound gives a transport that somebody else made our bounds and our proxy. A proxy that refuses to
-// connect us with an https server is an error that [Explain] knows.
+// Bound sets our limits and our proxy in a transport that another package made. If a proxy refuses
+// the connection to an https server, the error is one that [Explain] knows.
 func Bound(t *http.Transport) {
 	t.TLSClientConfig = cmp.Or(t.TLSClientConfig, &tls.Config{})
 	t.TLSClientConfig.MinVersion = tls.VersionTLS12
@@ -68,13 +68,13 @@ func Bound(t *http.Transport) {
 	t.ResponseHeaderTimeout = Stall
 }
 
-// metadata is where clouds give a machine its metadata and its credentials. Behind a proxy
-// they would be the proxy's.
+// metadata are the addresses at which clouds serve a machine's metadata and credentials. Through a
+// proxy the machine would get those of the proxy.
 var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"),
 	netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23")}
 
-// Proxy is the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for a request. A cloud's
-// metadata is never asked through one.
+// Proxy returns the proxy for a request from HTTPS_PROXY, HTTP_PROXY and NO_PROXY. It returns none
+// for a cloud's metadata.
 func Proxy(r *http.Request) (*url.URL, error) {
 	if at, err := netip.ParseAddr(r.URL.Hostname()); err == nil {
 		if slices.Contains(metadata, at) {
@@ -84,9 +84,9 @@ func Proxy(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// Get asks for a URL. The answer's body gives up when too little comes, and ends with ctx; the
-// caller closes it. Its errors, and those of reading it, are what [Explain] makes of them, and show
-// no URL.
+// Get requests a URL. The body of the response fails if the server is too slow, and ends with ctx.
+// The caller closes it. [Explain] makes the errors of Get and of reading the body. They show no
+// URL.
 func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -106,13 +106,13 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 	return response, nil
 }
 
-// Close gives idle connections back. The Client may be used again.
+// Close closes idle connections. The Client may still be used.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
 
-// Stamp distinguishes one state of a file that a client was made of from another.
+// Stamp identifies a state of a file from which a client was created.
 type Stamp struct{ size, mtime int64 }
 
-// StampOf is how a file is now; the zero Stamp is one that cannot be seen.
+// StampOf returns the current state of a file; the zero Stamp if stat fails.
 func StampOf(path string) Stamp {
 	info, err := os.Stat(path)
 	if err != nil {

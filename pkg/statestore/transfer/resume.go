@@ -12,25 +12,25 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Part is what an object has from some byte on.
+// Part is an object from some byte on.
 type Part struct {
 	Body io.ReadCloser
-	From int64  // the byte that Body begins with: what was asked for, or 0 when the server begins anew
-	Size int64  // of the whole object; -1: unknown
-	ETag string // by which it is known again; "": it is not
+	From int64  // first byte of Body: the one that was requested, or 0 if the server sends the whole object
+	Size int64  // of the whole object; -1 if unknown
+	ETag string // of the object; "" if the server sends none
 }
 
-// resumes is how often a download is taken up again. Each time some bytes must have come since, and
-// of a server that became too slow more than [lively]: one that is slow from the start is left for
-// the next URL, or the next attempt.
+// resumes is how often a download is resumed. Each time some bytes must have come since the last
+// time. If the server became too slow, more than [lively] bytes must have come. A server that is
+// slow from the start is left for the next URL or the next attempt.
 const (
 	resumes = 5
 	lively  = 1 << 20
 )
 
-// Resume opens an object, and when its body breaks off asks for the rest of the same object. open
-// is asked for what comes from a byte on, of the object with this ETag; the first time for all of
-// any. Errors of reading are those of the last attempt.
+// Resume opens an object, and requests the rest of the same object if its body breaks off. It calls
+// open with the byte to begin with and the ETag that the object must have. The first call has 0 and
+// "". If the rest cannot be read, the error of reading is the one that broke off.
 func Resume(
 	ctx context.Context, open func(ctx context.Context, from int64, etag string) (Part, error),
 ) (io.ReadCloser, int64, error) {
@@ -46,7 +46,7 @@ type resuming struct {
 	next func(from int64) (Part, error)
 	part Part
 	at   int64 // bytes that were read
-	last int64 // where it was taken up
+	last int64 // value of at when it was last resumed
 	used int
 }
 
@@ -64,8 +64,8 @@ func (r *resuming) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// again takes the download up where it broke off, if that is possible. If it is not the first error
-// stands.
+// again resumes the download after the error broken. It returns false if that is not possible, and
+// Read then returns broken.
 func (r *resuming) again(broken error) bool {
 	if r.part.ETag == "" || strings.HasPrefix(r.part.ETag, "W/") || r.at == r.last || r.used == resumes {
 		return false
@@ -79,7 +79,7 @@ func (r *resuming) again(broken error) bool {
 		return false
 	}
 	if next.From != r.at || next.ETag != r.part.ETag || next.Size != r.part.Size {
-		next.Body.Close() // it is another object, or one from its beginning
+		next.Body.Close() // the object changed, or the server sends it from the start
 		return false
 	}
 	r.part.Body.Close()
@@ -90,7 +90,7 @@ func (r *resuming) again(broken error) bool {
 // Close implements [io.Closer].
 func (r *resuming) Close() error { return r.part.Body.Close() }
 
-// Range asks for what comes from a byte on, if the object is still the one with this ETag.
+// Range returns the header that requests an object from a byte on if it still has this ETag.
 // https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5
 func Range(from int64, etag string) http.Header {
 	header := http.Header{}
@@ -103,7 +103,7 @@ func Range(from int64, etag string) http.Header {
 
 var errRange = errors.New("the server sends another part than was asked for: look at the server and the proxy")
 
-// PartOf is the part in an answer of status 200 or 206 to a request for what comes from a byte on.
+// PartOf returns the Part in a response of status 200 or 206 to a request from a byte on.
 func PartOf(r *http.Response, from int64) (Part, error) {
 	p := Part{Body: r.Body, Size: r.ContentLength, ETag: r.Header.Get("ETag")}
 	if r.StatusCode != http.StatusPartialContent {
@@ -117,7 +117,8 @@ func PartOf(r *http.Response, from int64) (Part, error) {
 	return p, nil
 }
 
-// contentRange reads "bytes 5-9/10". A length that is unknown is none that could be compared.
+// contentRange parses "bytes 5-9/10". It refuses an unknown total, because the caller has to
+// compare it.
 func contentRange(text string) (begin, total int64, ok bool) {
 	rest, isBytes := strings.CutPrefix(text, "bytes ")
 	span, length, _ := strings.Cut(rest, "/")

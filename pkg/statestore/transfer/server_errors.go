@@ -15,17 +15,17 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// refusal is an error of ours that comes back out of package net/http.
+// refusal is an error of ours that package net/http returns wrapped.
 type refusal struct{ error }
 
-// Unwrap gives package errors the error.
+// Unwrap returns the error.
 func (r refusal) Unwrap() error { return r.error }
 
-// Refuse is a permanent error for a [Redirects] to return.
+// Refuse returns a permanent error for a function of type [Redirects].
 func Refuse(text string) error { return refusal{errors.New(text)} }
 
-// throughProxy is the error of a proxy that does not connect us with an https server: what it says
-// is none of that server's answers. Nothing of it is a password.
+// throughProxy returns the error of a proxy that does not connect to an https server. Its status is
+// from the proxy, not from the server. The error shows no password.
 // https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6
 func throughProxy(_ context.Context, proxy *url.URL, to *http.Request, r *http.Response) error {
 	if r.StatusCode == http.StatusOK {
@@ -44,9 +44,9 @@ func throughProxy(_ context.Context, proxy *url.URL, to *http.Request, r *http.R
 	return refusal{err}
 }
 
-// Explain is the error of a request that got no answer, or not all of it: with what to do, marked
-// [graph.Transient] unless another attempt meets it too, and without the URL, which may be a
-// secret. ctx is the request's; when it has ended, its cause is the error.
+// Explain returns the error of a request that got no complete answer, with what to do. The error is
+// marked [graph.Transient] unless another attempt fails too. It omits the URL, which may contain a
+// secret. ctx is the context of the request. If ctx has ended, Explain returns its cause.
 func Explain(ctx context.Context, err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
 		err = request.Err
@@ -70,22 +70,23 @@ func Explain(ctx context.Context, err error) error {
 	)
 	switch {
 	case errors.As(err, &invalid) &&
-		invalid.Reason == x509.Expired: // or not valid yet: early at boot the clock may be wrong
+		invalid.Reason == x509.Expired: // or not valid yet: the clock may be wrong early at boot
 		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
-	case errors.As(err, &authority): // a process reads the machine's CAs once (crypto/x509, systemRootsPool)
+	case errors.As(err, &authority): // a process reads the machine's CAs only once (crypto/x509, systemRootsPool)
 		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates) and restart the agent, or, of a "+
 			"store, put it into the file of storeCA, which counts alone", err)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
 		return fmt.Errorf("%w: use the name that the server's certificate has", err)
-	case errors.As(err, &alert) && alert.Op == "remote error": // an alert of TLS, whose type has no exported name
+	case errors.As(err, &alert) && alert.Op == "remote error": // a TLS alert, whose type has no exported name
 		return fmt.Errorf("%w: look at what TLS the server wants, and whether it wants a client certificate", err)
-	case errors.As(err, &dns) && !strings.Contains(dns.Err, ": socket: "): // that is of this machine
+	// an error with ": socket: " is of this machine
+	case errors.As(err, &dns) && !strings.Contains(dns.Err, ": socket: "):
 		return graph.Transient(fmt.Errorf("%w: look at /etc/resolv.conf and at the name", err))
 	}
 	return graph.Transient(err)
 }
 
-// Passing reports whether a later request may get another answer than one of this status.
+// Passing reports whether a later request may succeed after this status.
 func Passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -94,7 +95,7 @@ func Passing(status int) bool {
 	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented
 }
 
-// RetryAfter is how long an answer asks to be left alone, 0 when it does not say.
+// RetryAfter returns the pause that a response requests; 0 if it requests none.
 // https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(r *http.Response, now time.Time) time.Duration {
 	text := r.Header.Get("Retry-After")

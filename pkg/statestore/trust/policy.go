@@ -1,11 +1,11 @@
-// Package trust decides whether a published manifest is taken: by its hash, which the agent's own
-// file pins, or by the signature of a key that the file lists; and never when it has expired or is
-// older than what was seen. All stores ask it in one place, where they have read the manifest and
-// before they look at anything that it says.
+// Package trust decides whether a published manifest is accepted: by its hash, which the agent's
+// own file pins, or by the signature of a key that the file lists. It refuses a manifest that has
+// expired or that is older than one that the node has seen. All stores call it in one place, after
+// they have read the manifest and before they use anything in it.
 //
-// It protects from whoever can write to the store, stands between store and node, or keeps an old
-// publication to play it back. It does not protect from who has a listed key, nor from root on the
-// node, who writes the list.
+// It protects from anyone who can write to the store, who is between the store and the node, or who
+// saved an old publication and serves it again. It does not protect from the owner of a listed key,
+// nor from root on the node, who writes the list.
 package trust
 
 import (
@@ -21,48 +21,50 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Policy is what a node trusts. Every condition that stands in it must hold; the zero Policy trusts
-// nothing.
+// Policy says which manifests a node trusts. A manifest must satisfy each condition that is set.
+// The zero Policy trusts none.
 type Policy struct {
-	// Pin names the one manifest that is taken. A person put it there, so that it may be an older
-	// one.
+	// Pin names the only manifest that is accepted. It may be older than one that was seen, because
+	// a person set the pin.
 	Pin Pin
-	// Keys are those of which one must have signed. While keys are changed there are two.
+	// Keys are the trusted keys, one of which must have signed. During a change of keys there are
+	// two.
 	Keys []Key
-	// Unsigned takes a manifest without a signature, where the node has neither a pin nor keys.
+	// Unsigned accepts a manifest without a signature if Pin and Keys are not set.
 	Unsigned bool
-	// Older takes an older generation than was seen, or another one of the same number: a person
-	// says so.
+	// Older accepts a lower generation than was seen, or another manifest of the same generation.
+	// Only a person sets it.
 	Older bool
-	// Seen says what was seen last of a store; nil: nothing was. It is asked at each check.
-	// While it is not known, nothing is taken.
+	// Seen returns what the node has seen last of a store; nil if there is none. It is called at
+	// each check. If it returns an error, no manifest is accepted.
 	Seen func(store string) (Seen, error)
-	// Now is the clock for what expires; nil: the host's.
+	// Now is the clock for the expiry; nil for time.Now.
 	Now func() time.Time
 }
 
-// Pin is the sha256 of a manifest's JSON, in hex. The zero Pin is none.
+// Pin is the sha256 of a manifest's JSON, in hex. The zero Pin is no pin.
 type Pin struct {
 	Digest string
-	Origin string // where it is said: "/etc/netwright/agent.yaml:3:6"
+	Origin string // position of the pin: "/etc/netwright/agent.yaml:3:6"
 }
 
-// Key is a key that may sign.
+// Key is a trusted key.
 type Key struct {
 	Public minisign.PublicKey
 	Origin string
 }
 
-// Seen is the newest publication that a node has taken, or that waits there. The zero Seen is none.
+// Seen is the newest publication that a node has taken, or that it will take in its window. The
+// zero Seen is none.
 type Seen struct {
 	Generation int64
-	Digest     string // of the statement
+	Digest     string // sha256 of the statement
 }
 
-// ParseKey decodes a public key: the base64 line of a .pub file, or both of its lines.
+// ParseKey decodes a public key from the base64 line of a .pub file, or from both of its lines.
 func ParseKey(text, origin string) (Key, error) {
 	k := Key{Origin: origin}
-	text = strings.TrimPrefix(text, "\ufeff") // which some editors write
+	text = strings.TrimPrefix(text, "\ufeff") // byte order mark, which some editors write
 	if err := k.Public.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {
 		return Key{}, problem.KeyWrong.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes "+
 			"one", origin, err)
@@ -74,15 +76,15 @@ func ParseKey(text, origin string) (Key, error) {
 	return k, nil
 }
 
-// stated is what of a statement is decided on. What else it says is for who reads it.
+// stated has the fields of a statement that a policy checks.
 type stated struct {
 	Generation int64     `json:"generation"`
 	Expires    time.Time `json:"expires"`
 }
 
-// Check returns the statement of a manifest object if the policy takes it: from then on it may be
-// believed. store names where it was read, for messages and for what was seen. Every error is
-// permanent: the same bytes fail again until a person does something, which the error says.
+// Check returns the statement of a manifest object if the policy accepts it. Only then may the
+// caller use its content. store is the name of the store, for messages and for Policy.Seen. Every
+// error is permanent: the same bytes fail again until a person does what the error says.
 func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 	statement, signatures, err := Split(raw)
 	if err == nil {
@@ -97,9 +99,9 @@ func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 	return statement, nil
 }
 
-// CheckOwn is Check for a manifest that was made up for a directory, which nobody can have signed:
-// unless a pin or a key is asked for the directory must be the host's own. foreign says why it is
-// not; nil: it is.
+// CheckOwn does what Check does, for a manifest that the reader of a directory made. It has no
+// signature. So the policy must have a pin, or the directory must be one that only root and the
+// caller can change. foreign is the error if it is not such a directory.
 func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	switch {
 	case len(p.Keys) > 0:
@@ -115,9 +117,9 @@ func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	return nil
 }
 
-// CheckCached is Check for what a node has kept of what it took: it may have expired meanwhile, it
-// is what was seen last, and a pin says which is to be taken next. Where no key is asked for, the
-// policy of that time vouched for it, or the directory that it lay in.
+// CheckCached does what Check does, for the copy of a manifest that the node accepted earlier. The
+// copy may have expired meanwhile. It need not match a pin, which says what to take next. It needs
+// no signature if no keys are set, because the policy or the directory of that time was trusted.
 func (p Policy) CheckCached(raw []byte) (statement []byte, err error) {
 	statement, signatures, err := Split(raw)
 	if err == nil {
@@ -130,16 +132,16 @@ func (p Policy) CheckCached(raw []byte) (statement []byte, err error) {
 	return statement, nil
 }
 
-// Why a manifest is refused, for who reports it: neither is an outage of the store.
+// The reasons to refuse a manifest, for reports. Neither means that the store is not reachable.
 var (
-	// ErrUntrusted is of one that no trusted key signed as it is, or that is older than what was
-	// taken.
+	// ErrUntrusted marks the error of a manifest that no trusted key signed, or that is older than
+	// one that was taken.
 	ErrUntrusted = errors.New("the manifest is not trusted")
-	// ErrPinned is of one that is another than the pin names.
+	// ErrPinned marks the error of a manifest that does not match the pin.
 	ErrPinned = errors.New("the manifest is not the pinned one")
 )
 
-// refusal is an error of a kind that its text does not name.
+// refusal is an error that also matches kind, without the text of kind.
 type refusal struct {
 	error
 	kind error
@@ -147,7 +149,7 @@ type refusal struct {
 
 func (r *refusal) Unwrap() []error { return []error{r.error, r.kind} }
 
-// of makes an error one of a kind.
+// of returns err as a refusal of a kind, or nil.
 func of(kind, err error) error {
 	if err == nil {
 		return nil
@@ -155,7 +157,7 @@ func of(kind, err error) error {
 	return &refusal{err, kind}
 }
 
-// vouched holds a statement to the pin and to the keys.
+// vouched checks a statement against the pin and the keys.
 func (p Policy) vouched(statement []byte, signatures []string) error {
 	if p.Pin.Digest == "" && len(p.Keys) == 0 && !p.Unsigned {
 		return problem.SignatureMissing.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or "+
@@ -177,7 +179,7 @@ func (p Policy) pinned(statement []byte) error {
 	return nil
 }
 
-// signed needs one signature of a key that is listed. Others may stand beside it, of keys that
+// signed returns nil if one of the signatures is by a trusted key. The others may be by keys that
 // other nodes trust.
 func (p Policy) signed(statement []byte, signatures []string) error {
 	if len(p.Keys) == 0 {
@@ -191,7 +193,7 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 	var broken, unread error
 	for _, text := range signatures {
 		s, err := parseSignature(text)
-		if err != nil { // of another kind, for nodes that know it
+		if err != nil { // another kind of signature, for other nodes
 			unread = err
 			continue
 		}
@@ -218,7 +220,7 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 		Digest(statement), strings.Join(by, " and "), p.trusted())
 }
 
-// trusted says which keys are listed, and where.
+// trusted lists the trusted keys with their positions, for messages.
 func (p Policy) trusted() string {
 	list := make([]string, len(p.Keys))
 	for i, k := range p.Keys {
@@ -227,7 +229,7 @@ func (p Policy) trusted() string {
 	return "only these keys are trusted: " + strings.Join(list, ", ")
 }
 
-// fresh refuses what has expired and what goes back.
+// fresh refuses a manifest that has expired, or that is older than one that was seen.
 func (p Policy) fresh(statement []byte, store string) error {
 	var s stated
 	if err := json.Unmarshal(statement, &s); err != nil {
@@ -259,12 +261,11 @@ func (p Policy) fresh(statement []byte, store string) error {
 	return nil
 }
 
-// ErrExpired is of a configuration that must not be taken for new any more. One that is in force
-// stays so.
+// ErrExpired marks the error of a manifest that has expired, which must not be taken as new. A node
+// goes on using a configuration that it took before.
 var ErrExpired = errors.New("expired")
 
-// Expired says that the moment at which a manifest ends has passed; nil: it has not, or there is
-// none.
+// Expired returns an error if the time at has passed. It returns nil for the zero time.
 func (p Policy) Expired(at time.Time) error {
 	now := time.Now()
 	if p.Now != nil {

@@ -11,22 +11,21 @@ import (
 	"aead.dev/minisign"
 )
 
-// signatureStart begins each signature. JSON cannot hold this line: between its tokens there is no
-// such word, and within a string no line ends.
+// signatureStart begins each signature. JSON cannot contain this line: the words are no token, and
+// no string contains a newline.
 const signatureStart = "untrusted comment: "
 
-// The bounds of what follows the statement: more than anybody needs to change a key, and little to
-// read.
+// The limits of the signatures. They suffice for every change of keys, and are little to read.
 const (
 	maxSignatures = 16
 	linesEach     = 4
-	// MaxSignaturesSize is in bytes, of all signatures of a manifest.
+	// MaxSignaturesSize is the maximum size in bytes of all signatures of a manifest.
 	MaxSignaturesSize = maxSignatures * 4 << 10
 )
 
-// Split takes a manifest object apart: the statement, which is its JSON, and the signatures behind
-// it, each the four lines of a .minisig file
-// (https://jedisct1.github.io/minisign/#signature-format). The statement is not looked at.
+// Split splits a manifest object into the statement, which is its JSON, and the signatures behind
+// it. Each signature is the four lines of a .minisig file
+// (https://jedisct1.github.io/minisign/#signature-format). Split does not check the statement.
 func Split(raw []byte) (statement []byte, signatures []string, err error) {
 	statement, rest := raw, []byte(nil)
 	if i := bytes.Index(raw, []byte("\n"+signatureStart)); i >= 0 {
@@ -50,7 +49,7 @@ func Split(raw []byte) (statement []byte, signatures []string, err error) {
 	return statement, signatures, nil
 }
 
-// Join puts a manifest object together, as [Split] takes it apart.
+// Join joins a statement and its signatures to a manifest object.
 func Join(statement []byte, signatures ...string) []byte {
 	out := bytes.Clone(statement)
 	if len(signatures) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
@@ -62,23 +61,22 @@ func Join(statement []byte, signatures ...string) []byte {
 	return out
 }
 
-// Digest is the sha256 of a statement, in hex: what a pin is compared with, and what a revision is
-// known by.
+// Digest returns the sha256 of a statement in hex. A pin and a revision use it.
 func Digest(statement []byte) string {
 	sum := sha256.Sum256(statement)
 	return hex.EncodeToString(sum[:])
 }
 
-// Sign makes the signature of a statement, for [Join]. comment is signed along with it, and shown
-// by minisign.
+// Sign returns the signature of a statement, for [Join]. It also signs comment, which minisign
+// shows.
 func Sign(key minisign.PrivateKey, statement []byte, comment string) string {
 	pre := minisign.NewReader(bytes.NewReader(statement))
-	// from memory; what is hashed first is what minisign makes by itself since 0.10
+	// reading from memory cannot fail; minisign also hashes first, since 0.10
 	_, _ = bytes.NewBuffer(nil).ReadFrom(pre)
 	return string(pre.SignWithComments(key, comment, "signature of netwright by key "+ID(key.ID())))
 }
 
-// ID is a key's number as minisign writes it.
+// ID returns the id of a key as minisign writes it.
 func ID(id uint64) string { return fmt.Sprintf("%016X", id) }
 
 // parseSignature decodes one signature.
@@ -91,8 +89,8 @@ func parseSignature(text string) (minisign.Signature, error) {
 	return s, nil
 }
 
-// SignedBy is the number of the key that a signature says it is of, "" where it is no signature.
-// Nothing is verified.
+// SignedBy returns the id of the key in a signature, or "" if the text is no signature. It verifies
+// nothing.
 func SignedBy(signature string) string {
 	s, err := parseSignature(signature)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// weakPoints are the y coordinates of the points of Ed25519 whose order divides 8, in both forms
-// where there are two: whoever wants to can sign by them. https://eprint.iacr.org/2020/1244 (table
-// 1, "small order")
+// weakPoints are the y coordinates of the Ed25519 points whose order divides 8, in both encodings
+// if there are two. Anyone can sign for a key that is such a point.
+// https://eprint.iacr.org/2020/1244 (table 1, "small order")
 var weakPoints = []string{
 	"0000000000000000000000000000000000000000000000000000000000000000",
 	"0100000000000000000000000000000000000000000000000000000000000000",
@@ -20,8 +20,9 @@ var weakPoints = []string{
 	"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 }
 
-// weak says that a public key of minisign, its line or its whole file, is one of them: "Ed", 8
-// bytes of an identity, the key. https://jedisct1.github.io/minisign/#public-key-format
+// weak reports whether a public key of minisign is a weak point. text is its base64 line or its
+// file. The decoded line is "Ed", 8 bytes of key id, and the key.
+// https://jedisct1.github.io/minisign/#public-key-format
 func weak(text string) bool {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(lines[len(lines)-1]))
@@ -30,6 +31,6 @@ func weak(text string) bool {
 		return false
 	}
 	y := slices.Clone(raw[point:])
-	y[size-1] &= 0x7f // without the sign of x
+	y[size-1] &= 0x7f // without the bit for the sign of x
 	return slices.Contains(weakPoints, hex.EncodeToString(y))
 }
