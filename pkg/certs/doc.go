@@ -1,4 +1,4 @@
-// Package certs knows certificates: how long they live and when they are renewed, how a key and a
-// request for one are made, how a CA signs it, and what PEM files hold. It touches no file, no
-// clock and no network: whoever calls says what time it is.
+// Package certs has the functions for certificates: their validity and renewal time, keys and
+// certificate requests, signing by a CA, and PEM. It uses no file, no clock and no network: the
+// caller passes the time.
 package certs

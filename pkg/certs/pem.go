@@ -15,15 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// The PEM types that are written.
+// The PEM types that this package writes.
 const (
 	pemCertificate = "CERTIFICATE"
 	pemRequest     = "CERTIFICATE REQUEST"
 	pemKey         = "PRIVATE KEY"
 )
 
-// StripBOM is a PEM text without byte order marks, which some editors write. OpenSSL passes over
-// one since 3.0; Go, and so most of what runs on a node, passes over the whole block behind it.
+// StripBOM removes byte order marks, which some editors write, from a PEM text. OpenSSL ignores a
+// leading one since 3.0. Go, and so most programs on a node, ignores the PEM block that follows it.
 func StripBOM(text []byte) []byte {
 	mark := []byte("\ufeff")
 	if !bytes.Contains(text, mark) {
@@ -32,7 +32,7 @@ func StripBOM(text []byte) []byte {
 	return bytes.ReplaceAll(text, mark, nil)
 }
 
-// Parse reads all certificates of a PEM text. There is at least one.
+// Parse parses all certificates of a PEM text. It is an error if there is none.
 func Parse(text []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block, rest := pem.Decode(StripBOM(text)); block != nil; block, rest = pem.Decode(rest) {
@@ -51,9 +51,9 @@ func Parse(text []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// ParseKey reads the private key of a PEM text. Its errors say nothing of the content.
+// ParseKey parses the private key of a PEM text. Its errors show nothing of the content.
 func ParseKey(text secret.Text) (crypto.Signer, error) {
-	if text.IsZero() { // that a store did not give it is said where it was asked
+	if text.IsZero() { // the reason that the store gave no key was reported when it was read
 		return nil, errors.New("no private key was given: publish it, and let this node read it; where the store " +
 			"refused it a warning says why")
 	}
@@ -69,7 +69,7 @@ func ParseKey(text secret.Text) (crypto.Signer, error) {
 			key, err = x509.ParseECPrivateKey(block.Bytes)
 		case "ENCRYPTED PRIVATE KEY":
 			return nil, errors.New("the key is encrypted, and nobody is here to give its password: publish it without")
-		default: // EC PARAMETERS and the like
+		default: // EC PARAMETERS, for example
 			continue
 		}
 		signer, ok := key.(crypto.Signer)
@@ -88,7 +88,7 @@ func KeyMatches(key crypto.Signer, c *x509.Certificate) bool {
 	return ok && public.Equal(c.PublicKey)
 }
 
-// Encode writes certificates as PEM, in their order.
+// Encode encodes certificates in PEM, in their order.
 func Encode(all ...*x509.Certificate) []byte {
 	var out []byte
 	for _, c := range all {
@@ -97,7 +97,7 @@ func Encode(all ...*x509.Certificate) []byte {
 	return out
 }
 
-// EncodeKey writes a private key as PEM (PKCS #8).
+// EncodeKey encodes a private key in PEM (PKCS #8).
 func EncodeKey(key crypto.Signer) (secret.Text, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -106,10 +106,10 @@ func EncodeKey(key crypto.Signer) (secret.Text, error) {
 	return secret.Of(pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: der})), nil
 }
 
-// Subject is whose a certificate is.
+// Subject returns the subject of a certificate, or "no subject".
 func Subject(c *x509.Certificate) string { return cmp.Or(c.Subject.String(), "no subject") }
 
-// Names are the other names that a certificate is good for, addresses last.
+// Names returns the subject alternative names of a certificate, addresses last.
 func Names(c *x509.Certificate) []string {
 	all := append([]string{}, c.DNSNames...)
 	for _, a := range c.IPAddresses {
@@ -118,13 +118,13 @@ func Names(c *x509.Certificate) []string {
 	return all
 }
 
-// Describe says in one line whose a certificate is, and until when.
+// Describe returns one line with the subject, the end of validity and the serial number.
 func Describe(c *x509.Certificate) string {
 	return fmt.Sprintf("%s until %s, serial %.16s", Subject(c), c.NotAfter.UTC().Format(time.DateOnly),
 		c.SerialNumber.Text(16))
 }
 
-// Pool holds certificates to verify with.
+// Pool returns a pool with the certificates.
 func Pool(all []*x509.Certificate) *x509.CertPool {
 	p := x509.NewCertPool()
 	for _, c := range all {
@@ -133,9 +133,9 @@ func Pool(all []*x509.Certificate) *x509.CertPool {
 	return p
 }
 
-// SignedBy is the CA that signed a certificate: one of the roots, or one of those between that the
-// roots vouch for, over others of them or not; nil if none did. Names and signatures decide, as for
-// a peer, and no dates.
+// SignedBy returns the CA that signed a certificate, or nil. That is one of the roots, or one of
+// the intermediate certificates that a root signed, directly or through others of them. It checks
+// names and signatures as a TLS peer does, but no dates.
 func SignedBy(c *x509.Certificate, roots []*x509.Certificate, between ...*x509.Certificate) *x509.Certificate {
 	for _, ca := range roots {
 		if bytes.Equal(c.RawIssuer, ca.RawSubject) && c.CheckSignatureFrom(ca) == nil {
@@ -143,14 +143,14 @@ func SignedBy(c *x509.Certificate, roots []*x509.Certificate, between ...*x509.C
 		}
 	}
 	for i, ca := range between {
-		if SignedBy(ca, roots) != nil { // it is as good as a root
+		if SignedBy(ca, roots) != nil { // a root signed it, so it counts as one
 			return SignedBy(c, slices.Concat(roots, between[i:i+1]), slices.Concat(between[:i], between[i+1:])...)
 		}
 	}
 	return nil
 }
 
-// Ago is a span of time as a person says it: "12 days", "3 hours", "40 seconds".
+// Ago returns a duration in one unit: "12 days", "3 hours", "40 seconds".
 func Ago(d time.Duration) string {
 	d = d.Abs()
 	switch {

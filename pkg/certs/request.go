@@ -19,37 +19,37 @@ import (
 	"time"
 )
 
-// The kinds of keys. ECDSA is on the curve P-256, RSA has 2048 bits.
+// The kinds of keys. ECDSA has the curve P-256, RSA has 2048 bits.
 const (
 	ECDSA   = "ecdsa"
 	RSA     = "rsa"
 	Ed25519 = "ed25519"
 )
 
-// The usages of a certificate: what its holder shows itself as.
+// The extended key usages of a certificate.
 const (
 	Client = "client"
 	Server = "server"
 )
 
-// Request is what a certificate shall say.
+// Request is the content of a certificate request.
 type Request struct {
 	CommonName    string        `json:"commonName"`
 	Organizations []string      `json:"organizations,omitempty"`
 	Names         []string      `json:"names,omitempty"`    // host names and IP addresses
 	Usages        []string      `json:"usages,omitempty"`   // Client, Server
-	Lifetime      time.Duration `json:"lifetime,omitempty"` // zero: whatever the signer gives
+	Lifetime      time.Duration `json:"lifetime,omitempty"` // zero to leave it to the signer
 	Key           string        `json:"key,omitempty"`      // ECDSA, RSA, Ed25519
 }
 
-// Digest distinguishes requests: a certificate that was issued to another one is issued again.
+// Digest identifies a request. A certificate of a request with another digest is issued again.
 func (r Request) Digest() string {
-	text, _ := json.Marshal(r) // texts and a number: never fails
+	text, _ := json.Marshal(r) // strings and a number: never fails
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// NewKey makes a private key of the kind.
+// NewKey makes a private key of a kind.
 func NewKey(kind string) (key crypto.Signer, err error) {
 	switch kind {
 	case ECDSA, "":
@@ -67,8 +67,8 @@ func NewKey(kind string) (key crypto.Signer, err error) {
 	return key, nil
 }
 
-// CSR is the request in PKCS #10 form, PEM: it proves that whoever asks has the key, and shows
-// nothing of it.
+// CSR returns the request as PKCS #10 in PEM. Its signature proves that the requester has the key,
+// which it does not contain.
 func (r Request) CSR(key crypto.Signer) ([]byte, error) {
 	names, addresses := r.sans()
 	der, err := x509.CreateCertificateRequest(rand.Reader,
@@ -83,7 +83,7 @@ func (r Request) subject() pkix.Name {
 	return pkix.Name{CommonName: r.CommonName, Organization: r.Organizations}
 }
 
-// sans are the names sorted into host names and addresses.
+// sans splits the names into host names and addresses.
 func (r Request) sans() (names []string, addresses []net.IP) {
 	for _, name := range r.Names {
 		if a, err := netip.ParseAddr(name); err == nil {
@@ -95,7 +95,7 @@ func (r Request) sans() (names []string, addresses []net.IP) {
 	return names, addresses
 }
 
-// extended are the usages as a certificate has them.
+// extended returns the usages in the form of package x509.
 func (r Request) extended() []x509.ExtKeyUsage {
 	var out []x509.ExtKeyUsage
 	for _, u := range r.Usages {

@@ -16,18 +16,19 @@ import (
 // Authority is a CA that can sign.
 type Authority struct {
 	Cert *x509.Certificate
-	// Chain is what a peer that trusts the root alone has to be shown behind each certificate that
-	// this CA signs: its own and those above it; of a root none.
+	// Chain are the certificates that a server or client must send behind each certificate of this
+	// CA to a peer that trusts only the root: those of this CA and of the CAs above it. It is empty
+	// for a root.
 	Chain []*x509.Certificate
 	key   crypto.Signer
 }
 
-// ErrNotYet says that the clock is before the CA's first moment: either is wrong, and time may
-// tell.
+// ErrNotYet is the error for a clock that is before the CA's validity. The clock or the CA is
+// wrong. A later attempt may succeed.
 var ErrNotYet = errors.New("the clock is before the CA's first moment")
 
-// ParseAuthority reads a CA, the first of the certificates, and its key. The others are those above
-// it.
+// ParseAuthority parses a CA and its key. The CA is the first certificate of cert, the others are
+// the CAs above it.
 func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	all, err := Parse(cert)
 	if err != nil {
@@ -55,12 +56,12 @@ func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	return a, nil
 }
 
-// backdate is how far before now a certificate begins, for servers whose clock is behind; of one
-// that lives shortly, a tenth of that.
+// backdate is how long before now a certificate's validity begins, for servers whose clock is
+// behind. It is at most a tenth of the lifetime.
 const backdate = 5 * time.Minute
 
-// Sign issues a certificate for a public key. It ends no later than the CA. It may be called again:
-// each has a number of its own.
+// Sign issues a certificate for a public key. The certificate expires no later than the CA. Sign
+// may be called again, and each certificate has its own serial number.
 func (a *Authority) Sign(r Request, public crypto.PublicKey, now time.Time) (*x509.Certificate, error) {
 	switch {
 	case now.Before(a.Cert.NotBefore):
@@ -94,7 +95,7 @@ func (a *Authority) Sign(r Request, public crypto.PublicKey, now time.Time) (*x5
 	return x509.ParseCertificate(der)
 }
 
-// End is when a certificate would end that is signed now.
+// End returns when a certificate expires that is signed now.
 func (a *Authority) End(r Request, now time.Time) time.Time {
 	end := now.Add(r.Lifetime)
 	if end.After(a.Cert.NotAfter) {

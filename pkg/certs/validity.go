@@ -5,45 +5,46 @@ import (
 	"time"
 )
 
-// State is where in its life a certificate is.
+// State is the state of a certificate by its validity.
 type State string
 
-// The states, from good to bad. Ending and Urgent ask for a person: what renews itself is renewed
-// long before.
+// The states, from good to bad. Ending and Urgent need a person: a certificate that the agent
+// renews is renewed long before.
 const (
 	Valid        State = "valid"
-	NeedsRenewal State = "due"    // the time of its renewal has come
-	Ending       State = "ending" // a third of its life is left, or 90 days; of one that renews itself, a quarter
-	Urgent       State = "urgent" // a tenth of its life is left, or 30 days
-	Expired      State = "expired"
-	NotYet       State = "not yet valid"
+	NeedsRenewal State = "due" // the time of its renewal has come
+	// a third of its lifetime is left, or a quarter if the agent renews it; at most 90 days
+	Ending  State = "ending"
+	Urgent  State = "urgent" // a tenth of its lifetime is left; at most 30 days
+	Expired State = "expired"
+	NotYet  State = "not yet valid"
 )
 
-// The bounds of what is said early: a CA of ten years is no topic for three of them.
+// The limits of Ending and Urgent. Without them a CA of ten years would be reported for three
+// years.
 const (
 	endingAtMost = 90 * 24 * time.Hour
 	urgentAtMost = 30 * 24 * time.Hour
 )
 
-// Validity is the time of one certificate.
+// Validity is the validity of a certificate.
 type Validity struct {
 	NotBefore, NotAfter time.Time
-	// RenewAt is when it is renewed without anybody's help; zero: never, somebody must issue
-	// another.
+	// RenewAt is when the agent renews the certificate; zero if a person must issue another one.
 	RenewAt time.Time
 }
 
-// ValidityOf is the life of a certificate that nobody renews.
+// ValidityOf returns the validity of a certificate that the agent does not renew.
 func ValidityOf(c *x509.Certificate) Validity {
 	return Validity{NotBefore: c.NotBefore, NotAfter: c.NotAfter}
 }
 
-// StateAt says where in its life it is.
+// StateAt returns the state at a time.
 func (l Validity) StateAt(now time.Time) State {
 	whole, left := l.NotAfter.Sub(l.NotBefore), l.NotAfter.Sub(now)
 	ending := whole / 3
 	if !l.RenewAt.IsZero() {
-		ending = whole / 4 // after the latest of renewals
+		ending = whole / 4 // after the latest time of a renewal
 	}
 	switch {
 	case now.Before(l.NotBefore):

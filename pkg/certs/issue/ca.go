@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// sign has the certificate signed by a CA of the store. The key is made here.
+// sign makes a key, and a certificate for it that a CA of the store signs.
 func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	name := i.entry.CA
 	pair, ok := i.pairs[name]
@@ -53,7 +53,7 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	return i.save(ctx, h, &issued{CA: string(pair.CA), Cert: string(chain), Key: text})
 }
 
-// save puts what was issued in the place of what was.
+// save saves the new certificate in place of the old one.
 func (i *issuing) save(ctx context.Context, h *host.Host, s *issued) error {
 	s.Name, s.Source, s.By, s.Request, s.Issued, s.Machine = i.entry.Name, i.entry.Source, i.by(), i.digest(),
 		i.now.UTC().Truncate(time.Second), host.MachineID(i.files)

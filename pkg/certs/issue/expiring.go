@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Ending says which certificates of a set of tasks come to their end without anybody renewing them.
-// They are never taken away: one that has expired helps nobody, and its absence helps less.
+// Ending returns notes for the certificates in a graph that expire soon or have expired, and that
+// nobody renews in time. The agent never removes an expired certificate: a missing one would be
+// worse.
 func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 	for _, t := range g.Order() {
 		set, ok := t.(tasks.CertificateSet)

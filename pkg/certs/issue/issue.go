@@ -1,5 +1,5 @@
-// Package issue has certificates issued to this node: by a CA of the store or by Kubernetes; it
-// keeps them, renews them, and says how those on the node stand. A pass calls it under its lock.
+// Package issue gets certificates for this node, signed by a CA of the store or by Kubernetes. It
+// saves and renews them, and reports their state. A pass calls it while it holds the lock.
 package issue
 
 import (
@@ -22,21 +22,22 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Certificates are issued before a pass plans, and never by a plan: a dry run asks nobody and makes
-// no key, and says what would be asked. What was issued is on the disk before anybody uses it; a
-// kill at any time leaves it whole, or the one before.
+// Certificates are issued before a pass plans, and never by a plan. A dry run sends no request and
+// makes no key, and only says what would be requested. A new certificate is on the disk before
+// anything uses it. If the agent is killed, the disk has either the new certificate or the old one,
+// whole.
 
-// issuing is what a pass knows of one certificate that is issued to the node.
+// issuing is what a pass knows about one certificate that is issued to the node.
 type issuing struct {
 	entry *extras.Certificate
 	node  string
-	pairs map[string]model.Keypair // the store's
-	have  *issued                  // nil: none
+	pairs map[string]model.Keypair // the keypairs of the store, by name
+	have  *issued                  // nil if none was issued
 	files host.FileReader
 	now   time.Time
 }
 
-// by is who issues it, in words.
+// by returns text that names the issuer.
 func (i *issuing) by() string {
 	if i.entry.Source == extras.SourceCA {
 		return fmt.Sprintf("the CA %s of the store", i.entry.CA)
@@ -44,28 +45,28 @@ func (i *issuing) by() string {
 	return "Kubernetes, signer " + i.entry.Signer
 }
 
-// request is what is asked for.
+// request returns the certificate request that the documents ask for.
 func (i *issuing) request() certs.Request {
 	c := i.entry
 	return certs.Request{CommonName: c.CommonName, Organizations: c.Organizations, Names: c.Names, Usages: c.Usages,
 		Lifetime: time.Duration(c.Lifetime), Key: c.KeyType}
 }
 
-// digest names the request with who is asked.
+// digest identifies the request and its issuer.
 func (i *issuing) digest() string { return i.request().Digest() + " " + i.by() }
 
-// Issuer has certificates issued to a node.
+// Issuer gets certificates for a node.
 type Issuer struct {
-	Log *zap.Logger // nil: none
-	May bool        // this host is a node, and no image of one
-	// Kubernetes is whom certificates are asked of that Kubernetes signs.
+	Log *zap.Logger // nil for no log
+	May bool        // false for the image of a node
+	// Kubernetes returns the API for certificates that Kubernetes signs.
 	Kubernetes func() (CertificateAPI, error)
 }
 
-// Issue asks for what is due of a node's certificates, and says how each of them stands. pairs are
-// the store's keysets, by name. It is called under the lock, before the plan. Its error is that
-// nothing can be kept; that a certificate is not issued is in the status of that certificate. again
-// is when one of them wants another pass; zero: none does.
+// Issue issues or renews the certificates of a node that need it, and returns the state of each.
+// pairs are the keypairs of the store by name. The caller holds the lock, and calls Issue before
+// the plan. A certificate that could not be issued is in its state, not in err. again is the
+// earliest time at which a certificate needs another pass; zero if none does.
 func (s Issuer) Issue(
 	ctx context.Context, n *config.Node, pairs map[string]model.Keypair, h *host.Host,
 ) (all map[string]model.Issued, again time.Time, err error) {
@@ -103,7 +104,7 @@ func (s Issuer) Issue(
 	return all, again, nil
 }
 
-// refresh notes what has changed of the CA of a certificate, and says whether something did.
+// refresh records a change of the CA of a certificate, and reports whether there was one.
 func (s Issuer) refresh(i *issuing) bool {
 	if i.superseded() && i.have.Superseded.IsZero() {
 		i.have.Superseded = i.now.UTC().Truncate(time.Second)
@@ -120,7 +121,7 @@ func (s Issuer) refresh(i *issuing) bool {
 	return true
 }
 
-// obtain has one issued, or goes on with that.
+// obtain issues a certificate, or continues a request that was begun.
 func (s Issuer) obtain(ctx context.Context, h *host.Host, i *issuing, why string) error {
 	before := i.have
 	var err error
@@ -136,11 +137,11 @@ func (s Issuer) obtain(ctx context.Context, h *host.Host, i *issuing, why string
 	return err
 }
 
-// stands is how the certificate stands after it was, or was not, issued.
+// stands returns the state of a certificate after an attempt, or none, to issue it.
 func (i *issuing) stands(why string, failed error) model.Issued {
 	out := model.Issued{Pair: i.have.pair()}
 	if authority := i.pairs[i.entry.CA].CA; len(authority) > 0 && i.entry.CA != "" {
-		out.Pair.CA = authority // what is trusted may change before what is shown does
+		out.Pair.CA = authority // a node may trust a new CA before it shows a certificate of that CA
 	}
 	switch {
 	case failed == nil:
@@ -161,8 +162,8 @@ func (i *issuing) stands(why string, failed error) model.Issued {
 	return out
 }
 
-// Planned says how each certificate of a node stands for a plan that is only shown: nobody is
-// asked, nothing is made.
+// Planned returns the state of each certificate for a plan that is only shown. It sends no request
+// and makes nothing.
 func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, mayIssue bool) map[string]model.Issued {
 	all := map[string]model.Issued{}
 	for k := range n.Certificates {
@@ -176,7 +177,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 		out := i.stands("", nil)
 		why := i.reason()
 		switch {
-		case errors.Is(err, fs.ErrPermission): // it is there for others
+		case errors.Is(err, fs.ErrPermission): // the file exists, and this user may not read it
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"
 		case why != "" && have != nil && have.Pending != nil:
 			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(),
@@ -191,7 +192,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 	return all
 }
 
-// waitFor is what an error waits for.
+// waitFor returns the reason of a wait error, or the text of another error.
 func waitFor(err error) string {
 	if w, ok := errors.AsType[*graph.WaitError](err); ok {
 		return w.Reason
@@ -199,5 +200,5 @@ func waitFor(err error) string {
 	return err.Error()
 }
 
-// Date is a moment as texts say it.
+// Date returns a time as messages show it.
 func Date(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }

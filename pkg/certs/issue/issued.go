@@ -17,49 +17,51 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Dir has a file for each certificate that is issued to this node: key, certificate and CA in
-// one, so that they are of one piece at any moment. From there the tasks install them where they
-// are wanted.
+// Dir has one file for each certificate that is issued to this node. The file contains the key, the
+// certificate and the CA, so that they always match. Tasks install them from there.
 const Dir = ledger.Dir + "/issued"
 
-// issued is what such a file has.
+// issued is the content of such a file.
 type issued struct {
 	Name    string    `json:"name"`
 	Source  string    `json:"source"`
-	By      string    `json:"by"`      // who issued it, in words
-	Request string    `json:"request"` // digest of what was asked for
+	By      string    `json:"by"`      // names the issuer
+	Request string    `json:"request"` // digest of the request
 	Issued  time.Time `json:"issued"`
-	// Machine is the one that made the key; "": an earlier release did not say.
+	// Machine is the machine-id of the machine that made the key; "" in a file of an earlier
+	// release.
 	Machine string `json:"machine,omitempty"`
-	CA      string `json:"ca"` // PEM, as the other two
+	CA      string `json:"ca"` // PEM, as Cert is
 	Cert    string `json:"cert"`
-	// FirstCA is what CA was when it was issued, if that is another: the API's servers have others.
+	// FirstCA is the value of CA when the certificate was issued; "" if CA has not changed since.
 	FirstCA string `json:"firstCA,omitempty"`
-	// RefusedCA is a former CA of the API's servers whose answer was refused; "": none was.
+	// RefusedCA is a former CA of the API servers, whose certificate was refused; "" if there is
+	// none.
 	RefusedCA string `json:"refusedCA,omitempty"`
-	// Key is in the file alone: see issuedFile.
+	// Key is written only by issuedFile.
 	Key secret.Text `json:"-"`
-	// Superseded is when the CA was first seen to have another certificate than the one that
+	// Superseded is when the node first saw that the CA has another certificate than the one that
 	// signed.
 	Superseded time.Time `json:"superseded,omitzero"`
 	Pending    *pending  `json:"pending,omitempty"`
 }
 
-// pending is a request that was made of somebody else. It is on the disk before anybody is asked:
-// whoever asks again after a kill asks the same, with the same key.
+// pending is a request to Kubernetes. It is on the disk before it is sent, so that after a kill the
+// agent sends the same request with the same key.
 type pending struct {
 	Name    string    `json:"name"` // of the CertificateSigningRequest
 	Request string    `json:"request"`
 	Since   time.Time `json:"since"`
-	Machine string    `json:"machine,omitempty"` // as of the certificate
+	Machine string    `json:"machine,omitempty"` // as in issued
 	CSR     string    `json:"csr"`
-	// CA is that of the API's servers when it was made, PEM; "": not known.
+	// CA is the CA of the API servers when the request was made, in PEM; "" if unknown.
 	CA string `json:"ca,omitempty"`
-	// Key is in the file alone.
+	// Key is written only by pendingFile.
 	Key secret.Text `json:"-"`
 }
 
-// issuedFile is the file: the one place where the keys are written out. It is root's alone.
+// issuedFile is the form of the file. It is the only place where the keys are written. Only root
+// can read it.
 type issuedFile struct {
 	issued
 	Key     string       `json:"key"`
@@ -89,8 +91,8 @@ func (f issuedFile) content() *issued {
 	return &s
 }
 
-// Read reads one; nil if there is none. One that does not read is an error, and issued anew
-// by whoever may write.
+// Read reads the file of an issued certificate; it returns nil if there is none. A file that cannot
+// be decoded is an error, and the next pass that may write issues the certificate again.
 func Read(r ledger.Reader, name string) (*issued, error) {
 	file := Dir + "/" + name + ".json"
 	data, err := r.ReadFile(file)
@@ -107,7 +109,7 @@ func Read(r ledger.Reader, name string) (*issued, error) {
 	return f.content(), nil
 }
 
-// listIssued names those that there are.
+// listIssued returns the names of the issued certificates.
 func listIssued(r ledger.Reader) ([]string, error) {
 	files, err := r.ReadDir(Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +124,7 @@ func listIssued(r ledger.Reader) ([]string, error) {
 	return names, nil
 }
 
-// save writes it, durably and whole.
+// save writes the file. After a crash the file is the new or the old one, whole.
 func (s *issued) save(ctx context.Context, h *host.Host) error {
 	data, err := json.MarshalIndent(s.file(), "", " ")
 	for _, dir := range []string{ledger.Dir, Dir} {
@@ -139,7 +141,7 @@ func (s *issued) save(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// pair is what the model gets.
+// pair returns the keypair for the model.
 func (s *issued) pair() model.Keypair {
 	if s == nil || s.Cert == "" {
 		return model.Keypair{}
@@ -147,7 +149,7 @@ func (s *issued) pair() model.Keypair {
 	return model.Keypair{CA: []byte(s.CA), Cert: []byte(s.Cert), Key: s.Key, Origin: s.By}
 }
 
-// validity is how long it lives, and when this node renews it.
+// validity returns the validity of the certificate and the time at which this node renews it.
 func (s *issued) validity(node string) (certs.Validity, error) {
 	all, err := certs.Parse([]byte(s.Cert))
 	if err != nil {
@@ -161,8 +163,8 @@ func (s *issued) validity(node string) (certs.Validity, error) {
 	l := certs.ValidityOf(all[0])
 	l.RenewAt = certs.RenewAt(all[0], s.Issued, node+"/"+s.Name)
 	if !s.Superseded.IsZero() {
-		// Not at once: what runs from it is restarted, and every node of the cluster sees the new
-		// CA within minutes.
+		// Not at once: a renewal restarts the programs that use the certificate, and every node of
+		// the cluster sees the new CA within minutes.
 		spread := min(24*time.Hour, l.NotAfter.Sub(l.NotBefore)/10)
 		if soon := s.Superseded.Add(time.Duration(certs.Share(node+"/"+
 			s.Name) * float64(spread))); soon.Before(l.RenewAt) {

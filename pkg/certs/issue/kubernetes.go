@@ -17,18 +17,18 @@ import (
 	"github.com/netwright/netwright/pkg/kube/access"
 )
 
-// CertificateAPI is where certificates are asked for: a [kube.Client].
+// CertificateAPI is the API for certificate requests. [kube.Client] implements it.
 type CertificateAPI interface {
 	CreateSigningRequest(ctx context.Context, r kube.SigningRequest) error
 	SigningRequest(ctx context.Context, name string) (*kube.SigningRequest, error)
-	// Authorities are the CAs of the API's servers, PEM; nil: those of the system.
+	// Authorities are the CAs of the API servers in PEM; nil for the system's CAs.
 	Authorities() []byte
 }
 
 var _ CertificateAPI = (*kube.Client)(nil)
 
-// As is the Kubernetes API as whoever may ask for certificates: the agent itself, or else kubelet,
-// whom the role system:node lets ask.
+// As returns the Kubernetes API with credentials that may request certificates: the agent's own, or
+// else those of kubelet, which the role system:node permits to.
 func As(api *access.API, facts *host.Facts) (CertificateAPI, error) {
 	if api == nil {
 		return nil, graph.Permanent(errors.New("no Kubernetes API is known here: put kubeconfig into " +
@@ -45,9 +45,9 @@ func As(api *access.API, facts *host.Facts) (CertificateAPI, error) {
 	return nil, errors.Join(errs...)
 }
 
-// askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody:
-// who approves may be a person. The key is made here and is on the disk before the request is sent;
-// what is sent shows nothing of it.
+// askKubernetes sends the request, or looks for the answer. It does not wait, because the approver
+// may be a person. It makes the key here, and saves it before it sends the request, which does not
+// contain the private key.
 func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
 	api, err := s.Kubernetes()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 	}
 	asked := i.have.Pending
 	got, err := api.SigningRequest(ctx, asked.Name)
-	if errors.Is(err, fs.ErrNotExist) { // not asked yet, or taken away unanswered
+	if errors.Is(err, fs.ErrNotExist) { // not sent yet, or removed without an answer
 		if err := api.CreateSigningRequest(ctx, i.signingRequest()); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -83,7 +83,7 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 	return i.take(ctx, h, got.Certificate, api.Authorities())
 }
 
-// prepare makes the key and the request, if there are none that ask for the same.
+// prepare makes a key and a request, and saves them. It does nothing if the same request exists.
 func (i *issuing) prepare(ctx context.Context, h *host.Host, authorities []byte) error {
 	s := issued{Name: i.entry.Name, Source: i.entry.Source, By: i.by()}
 	if i.have != nil {
@@ -121,7 +121,7 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host, authorities []byte)
 	return nil
 }
 
-// signingRequest is the request as the API has it.
+// signingRequest returns the request in the form of the API.
 func (i *issuing) signingRequest() kube.SigningRequest {
 	out := kube.SigningRequest{Name: i.have.Pending.Name, Signer: i.entry.Signer, Request: []byte(i.have.Pending.CSR),
 		Usages:  []string{"digital signature"},
@@ -133,9 +133,9 @@ func (i *issuing) signingRequest() kube.SigningRequest {
 	return out
 }
 
-// take keeps the certificate that came, if it is the one that was asked for. One of a former CA is
-// refused once: a signer that uses that CA again may be right, where the API's servers alone have
-// another.
+// take saves the certificate that was issued if it matches the request. It refuses a certificate of
+// a former CA of the API servers once. If the signer uses that CA again, the second certificate is
+// accepted, because the signer may be right and only the API servers may have another CA.
 func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []byte) error {
 	asked := i.have.Pending
 	all, err := certs.Parse(chain)
@@ -152,7 +152,7 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 	}
 	why, refused := "", i.have.RefusedCA
 	switch {
-	case i.now.After(all[0].NotAfter): // nobody looked while it lived
+	case i.now.After(all[0].NotAfter): // no pass looked while it was valid
 		why = "ended on " + Date(all[0].NotAfter)
 	case lostItsCA(all, asked.CA, string(authorities)):
 		why, refused = "is of a CA that the API's servers do not trust any more", asked.CA

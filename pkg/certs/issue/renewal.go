@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// reason says why one must be issued; "" if it need not.
+// reason returns why a certificate must be issued, or "" if it need not be.
 func (i *issuing) reason() string {
 	if i.have == nil || i.have.Cert == "" {
 		return "there is none yet"
@@ -30,7 +30,8 @@ func (i *issuing) reason() string {
 			return why
 		}
 	}
-	if all, _ := certs.Parse([]byte(i.have.Cert)); lostItsCA(all, i.have.FirstCA, i.have.CA) { // its life was read
+	// validity has parsed it
+	if all, _ := certs.Parse([]byte(i.have.Cert)); lostItsCA(all, i.have.FirstCA, i.have.CA) {
 		return "the API's servers do not trust the CA any more that signed it"
 	}
 	switch state := life.StateAt(i.now); {
@@ -39,17 +40,17 @@ func (i *issuing) reason() string {
 	case state != certs.NotYet && !i.now.Before(life.RenewAt):
 		return "its renewal is due since " + Date(life.RenewAt)
 	}
-	return "" // one that is not valid yet was issued by the clock of the API: ours is behind
+	return "" // NotYet: the API issued it by its clock, and the clock of this node is behind
 }
 
-// reasonByCA decides by what the CA of the store is now. A CA that is not there decides nothing:
-// what it signed is good.
+// reasonByCA decides by the CA that the store has now. If the store has no CA, it decides nothing,
+// and the certificate stays.
 func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
 	trusted, err := certs.Parse(i.pairs[i.entry.CA].CA)
 	if err != nil {
 		return "", false
 	}
-	all, _ := certs.Parse([]byte(i.have.Cert)) // life read it
+	all, _ := certs.Parse([]byte(i.have.Cert)) // validity has parsed it
 	next := i.issuer()
 	switch signer := certs.SignedBy(all[0], trusted, all[1:]...); {
 	case signer == nil:
@@ -57,14 +58,14 @@ func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
 	case life.StateAt(i.now) == certs.NotYet && i.now.After(signer.NotBefore):
 		return "it was issued while the clock was ahead", true
 	case certs.SignedBy(all[0], next) != nil && !life.NotAfter.Before(next[0].NotAfter) && i.now.Before(life.NotAfter):
-		return "", true // it lives as long as the CA: another one would not live longer
+		return "", true // it expires with the CA, so that a new certificate would not be valid any longer
 	}
 	return "", false
 }
 
-// lostItsCA says that the API's servers, whose CAs were first and are present, do not have the CA
-// any more that signed a chain. A certificate of a signer that is not Kubernetes' own loses
-// nothing: the servers never had that CA.
+// lostItsCA reports whether the API servers no longer have the CA that signed a chain. first and
+// present are their CAs when it was issued and now. It returns false for a certificate of a signer
+// that is not Kubernetes' own, because the API servers never had that CA.
 func lostItsCA(all []*x509.Certificate, first, present string) bool {
 	was, err := certs.Parse([]byte(first))
 	now, unread := certs.Parse([]byte(present))
@@ -74,7 +75,7 @@ func lostItsCA(all []*x509.Certificate, first, present string) bool {
 	return certs.SignedBy(all[0], was, all[1:]...) != nil && certs.SignedBy(all[0], now, all[1:]...) == nil
 }
 
-// issuer is the CA that would sign now; none where it cannot be read.
+// issuer returns the CA that would sign now; nil if it cannot be read.
 func (i *issuing) issuer() []*x509.Certificate {
 	all, err := certs.Parse(i.pairs[i.entry.CA].Cert)
 	if err != nil {
@@ -83,8 +84,7 @@ func (i *issuing) issuer() []*x509.Certificate {
 	return all[:1]
 }
 
-// superseded says that the CA has another certificate than the one that signed, and both are
-// trusted.
+// superseded reports whether the CA now has another certificate than the one that signed.
 func (i *issuing) superseded() bool {
 	if i.have == nil || i.have.Cert == "" || i.entry.Source != extras.SourceCA {
 		return false
@@ -94,13 +94,13 @@ func (i *issuing) superseded() bool {
 	return err == nil && len(next) > 0 && certs.SignedBy(all[0], next) == nil
 }
 
-// again is when to look at it again; zero: whenever.
+// again returns when a pass should look at the certificate again; zero for no special time.
 func (i *issuing) again() time.Time {
 	if i.have == nil {
 		return time.Time{}
 	}
-	if p := i.have.Pending; p != nil { // soon at first: who approves is mostly a program
-		waited := i.now.Sub(p.Since).Abs() // a clock may have been set back since
+	if p := i.have.Pending; p != nil { // soon at first, because most approvers are programs
+		waited := i.now.Sub(p.Since).Abs() // the clock may have been set back since
 		return i.now.Add(min(max(pendingLook, waited/10), pendingMost))
 	}
 	life, err := i.have.validity(i.node)
@@ -110,8 +110,8 @@ func (i *issuing) again() time.Time {
 	return life.RenewAt
 }
 
-// The first and the longest pause before a request is looked at again. The controller manager takes
-// an approved one away after an hour (pkg/controller/certificates/cleaner, approvedExpiration).
+// The shortest and the longest pause between two looks at a request. The controller manager removes
+// an approved request after an hour (pkg/controller/certificates/cleaner, approvedExpiration).
 const (
 	pendingLook = 2 * time.Second
 	pendingMost = 10 * time.Minute

@@ -22,14 +22,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// CertStatus is one certificate that the agent has on the node, or waits for.
+// CertStatus is one certificate that the agent installed on the node, or has requested.
 type CertStatus struct {
 	Name      string      `json:"name"`
-	CA        bool        `json:"ca,omitempty"` // it is the CA beside the certificate of the name
+	CA        bool        `json:"ca,omitempty"` // whether it is the CA of the certificate with this name
 	State     certs.State `json:"state"`
-	Problem   string      `json:"problem,omitempty"` // in words, and what to do
+	Problem   string      `json:"problem,omitempty"` // what is wrong and what to do
 	Source    string      `json:"source"`            // store, ca, kubernetes
-	By        string      `json:"by,omitempty"`      // who issued it to this node
+	By        string      `json:"by,omitempty"`      // issuer, if it was issued to this node
 	Path      string      `json:"path,omitempty"`
 	Key       string      `json:"key,omitempty"` // path of the private key
 	Subject   string      `json:"subject,omitempty"`
@@ -38,29 +38,29 @@ type CertStatus struct {
 	Serial    string      `json:"serial,omitempty"` // hex
 	NotBefore time.Time   `json:"notBefore,omitzero"`
 	NotAfter  time.Time   `json:"notAfter,omitzero"`
-	RenewAt   time.Time   `json:"renewAt,omitzero"` // zero: nobody here renews it
-	Wanted    bool        `json:"wanted"`           // false: no document names it any more, and it stays
+	RenewAt   time.Time   `json:"renewAt,omitzero"` // zero if the agent does not renew it
+	Wanted    bool        `json:"wanted"`           // false if no document names it any more; it stays on the node
 }
 
-// The states of what is not, or not only, a matter of time.
+// The states that do not follow from the time alone.
 const (
-	CertMissing   certs.State = "missing"   // the ledger has it, the node has not
-	CertUnfit     certs.State = "unfit"     // the files do not belong together
-	CertRequested certs.State = "requested" // somebody was asked, and has not answered
+	CertMissing   certs.State = "missing"   // it is in the ledger, and its files are missing
+	CertUnfit     certs.State = "unfit"     // its files do not match each other
+	CertRequested certs.State = "requested" // requested, and not issued yet
 )
 
-// OK reports whether nobody has to do anything about it.
+// OK reports whether the certificate needs no action by a person.
 func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.NeedsRenewal }
 
-// List lists the certificates that the agent installed, and those that it waits for, from the
-// ledger and the files: the store is not asked. It writes nothing. node is the node's name, by
-// which renewals are spread.
+// List lists the certificates that the agent installed or has requested, from the ledger and the
+// files. It does not read the store, and writes nothing. node is the name of the node, which
+// spreads the renewals.
 func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
 	}
-	defer files.Close() // only read from
+	defer files.Close() // only for reading
 	led := ledger.Load(files)
 	if led.Newer != nil {
 		return nil, led.Newer
@@ -82,7 +82,7 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 		}
 		have, err := Read(files, set.Name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			have = nil // what is installed is looked at all the same
+			have = nil // the installed files are checked in any case
 		}
 		seen[set.Name] = true
 		rows, err := statusOf(files, set, have, node, now)
@@ -97,7 +97,7 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 	return requested(files, out, seen, now)
 }
 
-// statusOf is a set's certificate, and the CA beside it.
+// statusOf returns the status of a set's certificate and of its CA.
 func statusOf(
 	r ledger.Reader, set tasks.CertificateSet, have *issued, node string, now time.Time,
 ) ([]CertStatus, error) {
@@ -135,7 +135,7 @@ func statusOf(
 		for _, c := range all {
 			ca := CertStatus{Name: leaf.Name, CA: true, Source: leaf.Source, Path: text.caAt}
 			if leaf.Source == extras.SourceCA {
-				ca.Source = extras.SourceStore // the CA itself comes from there
+				ca.Source = extras.SourceStore // the CA itself comes from the store
 			}
 			ca.fill(c, certs.ValidityOf(c), now)
 			out = append(out, ca)
@@ -144,7 +144,7 @@ func statusOf(
 	return out, nil
 }
 
-// fill fills in what a certificate says.
+// fill sets the fields that come from a certificate.
 func (c *CertStatus) fill(cert *x509.Certificate, life certs.Validity, now time.Time) {
 	c.Subject, c.Names, c.Issuer, c.Serial = certs.Subject(cert), certs.Names(cert), cert.Issuer.String(),
 		cert.SerialNumber.Text(16)
@@ -166,7 +166,7 @@ func (c *CertStatus) fill(cert *x509.Certificate, life certs.Validity, now time.
 	}
 }
 
-// onNode are the files of a set as they are on the node.
+// onNode has the files of a set as they are on the node.
 type onNode struct {
 	ca, cert        []byte
 	key             secret.Text
@@ -192,7 +192,7 @@ func installed(r ledger.Reader, set tasks.CertificateSet) (out onNode, err error
 	return out, nil
 }
 
-// inKubeconfig reads a kubeconfig that we wrote.
+// inKubeconfig reads the certificates from a kubeconfig that the agent wrote.
 func inKubeconfig(r ledger.Reader, file string) (onNode, error) {
 	out := onNode{caAt: file, at: file, keyAt: file}
 	text, err := r.ReadFile(file)
@@ -214,7 +214,7 @@ func inKubeconfig(r ledger.Reader, file string) (onNode, error) {
 	return out, err
 }
 
-// requested adds what was asked for and is not there yet.
+// requested adds the certificates that were requested and are not issued yet.
 func requested(r ledger.Reader, out []CertStatus, seen map[string]bool, now time.Time) ([]CertStatus, error) {
 	names, err := listIssued(r)
 	if err != nil {
