@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The API's objects, with the fields that the agent reads or writes, in the API's JSON. k8s.io/api
-// has all fields of all kinds, and protobuf for each: a tenth of the program.
+// The API's objects in JSON, with only the fields that the agent reads or writes. Package
+// k8s.io/api has all fields of all kinds, and protobuf for each, which is a tenth of the program.
 // https://kubernetes.io/docs/reference/kubernetes-api/
 
 var (
@@ -27,7 +27,7 @@ type objectMeta struct {
 	} `json:"managedFields,omitempty"`
 }
 
-// changed is when an object was last written: the server notes that for each who writes.
+// changed returns when an object was last written. The server records the time of each writer.
 func (m *objectMeta) changed() metav1.Time {
 	last := m.CreationTimestamp
 	for _, by := range m.ManagedFields {
@@ -38,10 +38,10 @@ func (m *objectMeta) changed() metav1.Time {
 	return last
 }
 
-// onlyMetadata asks for an object's metadata alone, a partialObject.
+// onlyMetadata requests only the metadata of an object: a partialObject.
 const onlyMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// partialObject is what every object has.
+// partialObject has the fields that every object has.
 type partialObject struct {
 	Metadata objectMeta `json:"metadata"`
 }
@@ -57,7 +57,7 @@ type listMeta struct {
 	Continue        string `json:"continue"`
 }
 
-// nodeObject is a Node. Of what is no Node it reads the metadata.
+// nodeObject is a Node. Of an object of another kind it reads the metadata.
 type nodeObject struct {
 	Metadata objectMeta `json:"metadata"`
 	Spec     struct {

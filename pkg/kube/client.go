@@ -1,12 +1,11 @@
-// Package kube speaks to the Kubernetes API: the few objects that a node's network hangs on, and no
-// more. ConfigMaps and Secrets of a namespace are a state store, Nodes say pod CIDRs and who the
-// peers are, and a CertificateSigningRequest brings a certificate.
+// Package kube reads and writes those objects of the Kubernetes API that a node's network needs:
+// ConfigMaps and Secrets of a namespace as a state store, Nodes for pod CIDRs and peers,
+// CertificateSigningRequests for certificates.
 //
-// Beneath it is client-go's REST client and nothing above that (docs/adr/0012): it knows
-// kubeconfigs with the credentials that clouds put into them, reads tokens and certificates again
-// when their files are renewed, and waits as long as a server asks for. What is said to the caller
-// is ours: small structs, errors that name the rule which is missing, and whether it is worth
-// another try.
+// It uses client-go's REST client and nothing above it (docs/adr/0012). That client reads
+// kubeconfigs with the credentials of clouds, reads tokens and certificates again when their files
+// change, and obeys Retry-After. This package returns small structs. Its errors name the missing
+// RBAC rule, and say whether another attempt may succeed.
 package kube
 
 import (
@@ -27,39 +26,41 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client speaks to one API server as one identity. It is safe for several goroutines. It opens no
-// connection before the first request, and has one that all requests share.
+// Client sends requests to one API server with one identity. It is safe for concurrent use. It
+// connects at the first request, and all requests share one connection.
 type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string
 	authorities        []byte
-	authoritiesFile    string // from where; "": from the kubeconfig itself
+	authoritiesFile    string // path of the authorities; "" if they are in the kubeconfig itself
 }
 
-// Options is how a client behaves.
+// Options are the settings of a client.
 type Options struct {
-	// OnlyFiles refuses credentials that a program has to be started for (a kubeconfig's exec), for
-	// a dry run.
+	// OnlyFiles refuses a kubeconfig whose credentials come from a program (exec). A dry run sets
+	// it.
 	OnlyFiles bool
 	Version   string // of the agent, for the server's audit log
-	// OwnConnections gives the client connections of its own, for a probe; else all clients of one
-	// configuration share theirs, as do those whose credentials come from a program.
+	// OwnConnections gives the client connections of its own. A probe sets it. Otherwise clients of
+	// the same configuration share connections, and so do clients whose credentials come from a
+	// program.
 	OwnConnections bool
 }
 
-// Bounds of a request, so that a pass never hangs on an API that is gone.
+// The limits of a request. A pass must not block on an API server that does not answer.
 const (
-	answerTime = 10 * time.Second // with all retries that the server asks for (Retry-After)
+	answerTime = 10 * time.Second // with all retries after a Retry-After
 	retries    = 3
-	pageSize   = 200 // objects of a list at a time, fewer where that is more than an answer may have
+	pageSize   = 200 // objects per page of a list, fewer if the page is larger than maxAnswer
 	ownIdle    = 5 * time.Second
 )
 
-// description is the API's of itself: some 100 KiB, for everybody who is known to it.
+// description is the path of the API's OpenAPI document: some 100 KiB, for every authenticated
+// user.
 const description = "/openapi/v3/api/v1"
 
-// Answer reads an answer of the server, up to a limit in bytes. A refusal is an answer too. A
-// checkpoint probes by it, and it may be retried.
+// Answer reads an answer of the server, up to a limit in bytes. An error status counts as an
+// answer. A checkpoint probes with it. It may be retried.
 func (c *Client) Answer(ctx context.Context, limit int64) error {
 	body, err := c.core.Get().AbsPath(description).MaxRetries(0).Stream(ctx)
 	if said := apierrors.APIStatus(nil); errors.As(err, &said) {
@@ -68,16 +69,16 @@ func (c *Client) Answer(ctx context.Context, limit int64) error {
 	if err != nil {
 		return err
 	}
-	defer body.Close() // nothing is kept
+	defer body.Close() // nothing was written
 	if _, err = io.Copy(io.Discard, io.LimitReader(body, limit)); err == nil {
-		err = context.Cause(ctx) // a server may end an answer because its client goes
+		err = context.Cause(ctx) // a server may end the answer because the client has gone
 	}
 	return err
 }
 
-// connect gives the client its way to the server.
+// connect creates the REST clients of a client.
 func connect(c Client, how *rest.Config) (*Client, error) {
-	known := runtime.NewScheme() // client-go reads a server's refusals itself, and no object
+	known := runtime.NewScheme() // needed for the server's error statuses only, not for objects
 	metav1.AddToGroupVersion(known, coreVersion)
 	how.NegotiatedSerializer = serializer.NewCodecFactory(known).WithoutConversion()
 	shared, err := rest.HTTPClientFor(how)
@@ -98,20 +99,20 @@ func connect(c Client, how *rest.Config) (*Client, error) {
 	return &c, nil
 }
 
-// Server is where the API is, for messages.
+// Server returns the host and the port of the API server, for messages.
 func (c *Client) Server() string { return c.core.Get().AbsPath("/").URL().Host }
 
-// Authorities are the CAs that the kubeconfig trusts to sign for the API's servers, PEM; nil: those
-// of the system.
+// Authorities returns the CAs that the kubeconfig trusts for the API servers, in PEM; nil for the
+// system's CAs.
 func (c *Client) Authorities() []byte { return c.authorities }
 
-// methods are HTTP's for the verbs of RBAC.
+// methods are the HTTP methods of RBAC's verbs.
 var methods = map[string]string{
 	"get": http.MethodGet, "list": http.MethodGet, "watch": http.MethodGet, "create": http.MethodPost,
 	"update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
 }
 
-// to begins a request.
+// to builds a request.
 func (c *Client) to(w apiRequest) *rest.Request {
 	api := c.core
 	if w.group != "" {
@@ -128,7 +129,7 @@ func (c *Client) to(w apiRequest) *rest.Request {
 	return request
 }
 
-// do makes a request, with an object if there is one, and decodes the answer.
+// do sends a request, with an object unless it is nil, and decodes the answer.
 func (c *Client) do(ctx context.Context, w apiRequest, object, into any) error {
 	request := c.to(w)
 	if object != nil {
@@ -141,8 +142,8 @@ func (c *Client) do(ctx context.Context, w apiRequest, object, into any) error {
 	return c.send(ctx, w, request, into)
 }
 
-// send makes a request and decodes the answer, again where the server asks for it. It is bounded in
-// time, whatever the server does.
+// send sends a request and decodes the answer. It retries after a Retry-After. It has a time limit,
+// whatever the server does.
 func (c *Client) send(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
 	if request.MaxRetries(retries); w.once {
 		request.MaxRetries(0)
@@ -153,7 +154,7 @@ func (c *Client) send(ctx context.Context, w apiRequest, request *rest.Request, 
 	err := result.Error()
 	if err == nil && into != nil {
 		var body []byte
-		body, _ = result.Raw() // its error is that of the result
+		body, _ = result.Raw() // Raw returns the error of result, which is nil
 		err = json.Unmarshal(body, into)
 	}
 	return c.explain(ctx, bounded, w, err)

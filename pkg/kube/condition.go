@@ -16,17 +16,18 @@ const (
 	Unknown = "Unknown"
 )
 
-// Condition is one line of a Node's status.conditions.
+// Condition is one entry of a Node's status.conditions.
 type Condition struct {
 	Type    string
 	Status  string // True, False, Unknown
 	Reason  string // one word in CamelCase
 	Message string
-	Since   time.Time // when it came to this status (lastTransitionTime)
-	Seen    time.Time // when somebody last looked (lastHeartbeatTime)
+	Since   time.Time // time of the last change of Status (lastTransitionTime)
+	Seen    time.Time // time of the last check (lastHeartbeatTime)
 }
 
-// Condition reads one condition of a Node; nil: it has none of that type. It may be retried.
+// Condition reads one condition of a Node. It returns nil if the Node has none of this type. It may
+// be retried.
 func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, error) {
 	var raw nodeObject
 	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: node}, nil, &raw); err != nil {
@@ -43,10 +44,10 @@ func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, 
 	}, nil
 }
 
-// SetCondition writes one condition of a Node and leaves all others as they are: conditions are
-// merged by their type, so its kubelet and we do not undo each other. It is one request, and may be
-// retried. The server is asked once: how long to leave it alone then is the caller's to keep
-// ([RetryAfter]). https://kubernetes.io/docs/reference/node/node-status/#condition
+// SetCondition writes one condition of a Node. The server merges conditions by type, so that
+// kubelet and the agent do not overwrite each other's. It is one request, and may be retried.
+// client-go does not repeat it after a Retry-After: the caller waits that long ([RetryAfter]).
+// https://kubernetes.io/docs/reference/node/node-status/#condition
 func (c *Client) SetCondition(ctx context.Context, node string, condition Condition) error {
 	w := apiRequest{verb: "patch", resource: "nodes/status", name: node, patch: types.StrategicMergePatchType, once: true}
 	return c.do(ctx, w, map[string]any{"status": map[string]any{"conditions": []nodeCondition{{

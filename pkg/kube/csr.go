@@ -12,19 +12,19 @@ type SigningRequest struct {
 	Signer  string   // "kubernetes.io/kube-apiserver-client", or one of the cluster's own
 	Request []byte   // PKCS #10, PEM
 	Usages  []string // "digital signature", "client auth"
-	Seconds int32    // of the certificate's life; 0: as the signer likes
+	Seconds int32    // lifetime of the certificate; 0 to leave it to the signer
 	Labels  map[string]string
 
-	// What became of it: all are empty while nobody has decided.
+	// The answer to the request. All three are empty until somebody decides.
 	Approved    bool
-	Certificate []byte // PEM, with the chain below it
-	Refused     string // why it was denied, or the signer failed
+	Certificate []byte // PEM, with the intermediate certificates
+	Refused     string // why the request was denied or the signer failed
 }
 
 const signingRequests = "certificatesigningrequests"
 
-// CreateSigningRequest asks for a certificate. One of that name which is there already is
-// [fs.ErrExist].
+// CreateSigningRequest creates a request. The error matches [fs.ErrExist] if one of that name
+// exists.
 func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) error {
 	raw := signingRequestObject{
 		TypeMeta: metav1.TypeMeta{APIVersion: certificatesVersion.String(), Kind: "CertificateSigningRequest"},
@@ -36,8 +36,8 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 	return c.do(ctx, w, raw, nil)
 }
 
-// SigningRequest reads one, with what became of it. Absent is [fs.ErrNotExist]: the controller
-// manager takes old ones away.
+// SigningRequest reads a request and its answer. The error matches [fs.ErrNotExist] if there is
+// none: the controller manager removes old requests.
 func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningRequest, error) {
 	var raw signingRequestObject
 	w := apiRequest{verb: "get", group: certificatesVersion.Group, resource: signingRequests, name: name}

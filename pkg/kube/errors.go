@@ -15,12 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// apiRequest is a request in RBAC's words.
+// apiRequest describes a request in the terms of RBAC.
 type apiRequest struct {
 	verb, group, resource string
-	namespace, name       string // "": of the cluster; "": a list
+	namespace, name       string // namespace is "" for cluster-scoped objects; name is "" for a list
 	patch                 types.PatchType
-	once                  bool // it is made once: the caller has time, and keeps to [RetryAfter]
+	once                  bool // client-go does not repeat it; the caller waits for [RetryAfter]
 }
 
 func (w apiRequest) String() string {
@@ -34,7 +34,7 @@ func (w apiRequest) String() string {
 	return text
 }
 
-// rule is what is missing where the server forbids it, as a Role has it.
+// rule returns the RBAC rule that would permit the request.
 func (w apiRequest) rule() string {
 	where, names := "a ClusterRole", ""
 	if w.namespace != "" {
@@ -47,8 +47,8 @@ func (w apiRequest) rule() string {
 		w.verb)
 }
 
-// allow is what to do where the server forbids it. What a node writes of itself, an account that
-// several nodes share could write of every other.
+// allow says what to do if the server forbids the request. It names no rule for a write to a Node:
+// if several nodes share an account with such a rule, each could write the Nodes of the others.
 func (w apiRequest) allow(kubeconfig string) string {
 	if w.verb == "patch" && strings.HasPrefix(w.resource, "nodes") {
 		return fmt.Sprintf("kubelet's own credentials may do that, once it has them; the user of %s needs no right to "+
@@ -57,16 +57,17 @@ func (w apiRequest) allow(kubeconfig string) string {
 	return fmt.Sprintf("bind the user of %s to %s", kubeconfig, w.rule())
 }
 
-// ErrConflict is a write to an object that somebody else changed meanwhile: read it again.
+// ErrConflict is the error of a write to an object that changed since it was read. Read it again.
 var ErrConflict = errors.New("somebody else changed it meanwhile")
 
-// ErrUnknown is an [fs.ErrPermission] of a server that does not know who asks: credentials are
-// renewed, often by a program, and then it does.
+// ErrUnknown is the error of a server that does not accept the credentials. It matches
+// [fs.ErrPermission]. Later requests may succeed, because a program often renews credentials.
 var ErrUnknown = fmt.Errorf("%w", fs.ErrPermission)
 
-// explain says what a failed request means and what to do. What another attempt may not meet is
-// marked [graph.Transient]: an API that does not answer, or says so itself. Absent is
-// [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
+// explain returns the error of a failed request, with what to do. It is marked [graph.Transient] if
+// the server did not answer or says that it is busy. It matches [fs.ErrNotExist] for a missing
+// object, [fs.ErrExist] for one that exists already, and [fs.ErrPermission] if the server forbids
+// the request.
 func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) error {
 	if err == nil {
 		return nil
@@ -98,8 +99,8 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return fmt.Errorf("%s: the server refuses it: %s", at, reason(err))
 	}
-	// The rest is a server that is busy (429, 5xx), or a line to it that broke: those say by
-	// themselves what it was.
+	// All other errors are those of a busy server (429, 5xx) or of a broken connection. Their texts
+	// say what happened.
 	said := fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err))
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		after := time.Duration(seconds) * time.Second
@@ -111,26 +112,27 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	return graph.Transient(said)
 }
 
-// expired says that the server has dropped the version that it was asked for, of a watch or of the
-// rest of a list: whoever asks reads all anew. As client-go's reflector
-// (https://github.com/kubernetes/client-go/blob/v0.37.2/tools/cache/reflector.go, isExpiredError).
+// expired reports whether the server no longer has the requested version, for a watch or for the
+// next page of a list. The caller has to read everything again. The test is that of client-go's
+// reflector (https://github.com/kubernetes/client-go/blob/v0.37.2/tools/cache/reflector.go,
+// isExpiredError).
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// maxRetryAfter is as long as a server is left alone that asks for more. One that sheds load asks
-// for 32 s at most
-// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29);
-// what asks for a day is a proxy that is set wrong, and once that is mended nobody should wait a
-// day for the nodes.
+// maxRetryAfter is the longest pause that a server gets. A server that sheds load requests 32 s at
+// most
+// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29).
+// A request for a day comes from a proxy with a wrong setting. After somebody corrects the proxy,
+// the nodes must not pause for the rest of the day.
 const maxRetryAfter = 5 * time.Minute
 
-// busy is the error of a server that says how long to leave it alone.
+// busy is the error of a server that requests a pause.
 type busy struct {
 	error
 	retryAfter time.Duration
 }
 
-// RetryAfter is how long a server asked to be left alone when it failed a request with this error,
-// and five minutes where it asked for more; 0: it did not ask.
+// RetryAfter returns the pause that the server requested with this error, at most five minutes. It
+// returns 0 if the server requested none.
 func RetryAfter(err error) time.Duration {
 	if b, ok := errors.AsType[*busy](err); ok {
 		return b.retryAfter
@@ -138,7 +140,7 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// reason is what the server said, on one line.
+// reason returns the message of the server, on one line.
 func reason(err error) string {
 	var status apierrors.APIStatus
 	text := err.Error()

@@ -19,16 +19,16 @@ type Event struct {
 	Last    time.Time
 }
 
-// eventsNamespace is where Events about Nodes are, which are in no namespace themselves.
+// eventsNamespace is the namespace of the Events about Nodes. Nodes themselves have no namespace.
 const eventsNamespace = metav1.NamespaceDefault
 
-// reporter is who says it.
+// reporter is the component that reports the Events.
 const reporter = "netwright"
 
-// CreateEvent publishes something about a Node, and returns the name of the Event, for
-// [Client.RepeatEvent]. It may be retried, and may then publish it twice. A kubelet may create
-// Events of any object (the role system:node). They are core/v1, as kubelet's own are, with the
-// Node's name as its uid: by that `kubectl describe node` finds them.
+// CreateEvent creates an Event about a Node, and returns its name for [Client.RepeatEvent]. It may
+// be retried, but may create two Events then. A kubelet may create Events about any object (the
+// role system:node). The Events are core/v1 as kubelet's own are, with the Node's name as its uid,
+// because `kubectl describe node` finds them by that.
 func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name string, err error) {
 	kind := "Normal"
 	if e.Warning {
@@ -47,8 +47,9 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 	}, nil)
 }
 
-// RepeatEvent says that what an Event says has happened again. One that the server has
-// forgotten (after an hour, by default) is [io/fs.ErrNotExist]: create another. It may be retried.
+// RepeatEvent updates the count, the message and the time of an Event. If the server has removed
+// the Event (by default after an hour), the error matches [io/fs.ErrNotExist], and the caller
+// creates another. It may be retried.
 func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
 	w := apiRequest{verb: "patch", resource: "events", namespace: eventsNamespace, name: name,
 		patch: types.MergePatchType, once: true}

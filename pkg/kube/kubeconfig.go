@@ -17,28 +17,28 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// DefaultKubeconfig is where the agent looks for a kubeconfig of its own.
+// DefaultKubeconfig is the default path of the agent's own kubeconfig.
 const DefaultKubeconfig = "/etc/netwright/kubeconfig"
 
-// Kubeconfig is a file that clients are made of, again whenever it has changed, or the file of CAs
-// that it names: tokens and certificates stand in it as often as beside it, and an agent lives
-// longer than they do. Its zero value with a Path works. It is safe for several goroutines.
+// Kubeconfig makes a client from a kubeconfig file, and a new one when the file or its CA file
+// changes: tokens and certificates are often in the kubeconfig itself and are renewed while the
+// agent runs. The zero value with a Path is ready for use. It is safe for concurrent use.
 type Kubeconfig struct {
 	Path    string
 	Options Options
 
 	mu     sync.Mutex
-	client *Client // nil: none could be made yet
+	client *Client // nil if none could be made yet
 	made   [sha256.Size]byte
 }
 
-// Client is the client of the files as they are now. Errors are those of [Open]. While they cannot
-// be read, as in the middle of being written, that of the last ones holds; when the kubeconfig is
-// gone, none does.
+// Client returns a client for the present content of the files. Its errors are those of [Open]. If
+// the files cannot be read, for example because a program is writing them, it returns the last
+// client. If the kubeconfig does not exist, it returns no client.
 func (k *Kubeconfig) Client() (*Client, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	text, err := os.ReadFile(k.Path) // before it is opened: what changes in between is seen the next time
+	text, err := os.ReadFile(k.Path) // read before Open, so that the next call sees a change in between
 	sum := sha256.Sum256(text)
 	if err == nil && k.client != nil && sum == k.made && k.current() {
 		return k.client, nil
@@ -55,9 +55,9 @@ func (k *Kubeconfig) Client() (*Client, error) {
 	return client, err
 }
 
-// current reports that the client's CAs are still what their file has. One that cannot be read, or
-// is empty, as in the middle of being written, says nothing else. The other files of a kubeconfig
-// (certificate, key, token) client-go reads again.
+// current reports whether the CA file has not changed. A file that cannot be read or is empty, as
+// while a program writes it, counts as unchanged. client-go reads the other files of a kubeconfig
+// (certificate, key, token) again by itself.
 func (k *Kubeconfig) current() bool {
 	if k.client.authoritiesFile == "" {
 		return true
@@ -66,12 +66,11 @@ func (k *Kubeconfig) current() bool {
 	return err != nil || len(text) == 0 || bytes.Equal(text, k.client.authorities)
 }
 
-// ErrCredentialProgram says that the credentials come from a program, which a dry run does not
-// start.
+// ErrCredentialProgram is the error for credentials from a program, which a dry run does not start.
 var ErrCredentialProgram = errors.New("its credentials come from a program, which a dry run does not start")
 
-// Open reads a kubeconfig and makes a client of its current context. It asks nobody. A file that is
-// not there yet, as on a node that has not joined, is [fs.ErrNotExist].
+// Open makes a client from the current context of a kubeconfig. It sends no request. If the file
+// does not exist, as on a node that has not joined, the error matches [fs.ErrNotExist].
 func Open(kubeconfig string, o Options) (*Client, error) {
 	config, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
 	switch {
@@ -92,7 +91,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	if how.ExecProvider != nil && o.OnlyFiles {
 		return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, ErrCredentialProgram)
 	}
-	loaded := rest.CopyConfig(how) // how itself keeps its files, which are read again when they change
+	loaded := rest.CopyConfig(how) // how must refer to the files, which client-go reads again when they change
 	err = rest.LoadTLSFiles(loaded)
 	if text := loaded.CAData; err == nil && len(text) > 0 && !x509.NewCertPool().AppendCertsFromPEM(text) {
 		err = errors.New("there is no certificate in its certificate-authority")
@@ -101,7 +100,8 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
 	}
 	how.UserAgent = "netwright/" + o.Version
-	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
+	// no limit by the client: the server limits by priority and fairness, with 429 and Retry-After
+	how.QPS, how.Burst = -1, 0
 	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
 	how.ContentType = runtime.ContentTypeJSON
 	if o.OwnConnections && how.ExecProvider == nil {
@@ -112,7 +112,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	return connect(Client{kubeconfig: kubeconfig, authorities: loaded.CAData, authoritiesFile: loaded.CAFile}, how)
 }
 
-// ownTransport makes a transport, which client-go would take from among those that it has.
+// ownTransport sets a new transport. client-go would otherwise share an existing one.
 func ownTransport(how *rest.Config) error {
 	settings, err := rest.TLSConfigFor(how)
 	if err != nil {

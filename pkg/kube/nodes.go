@@ -12,32 +12,32 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// Node is what a node's network needs to know of a Node object.
+// Node has those fields of a Node that a node's network needs.
 type Node struct {
 	Name              string
-	PodCIDRs          []netip.Prefix // that the controller manager gave it; none: not yet, or it gives none
+	PodCIDRs          []netip.Prefix // assigned by the controller manager; none if it has not yet, or never does
 	Addresses         []netip.Addr   // by which other nodes reach it (InternalIP)
 	Unschedulable     bool
-	CordonedBy        string // why we made it so, "" if we did not
-	Requests, Answers string // what it asks of its peers, and answers to them: see pkg/inbound
+	CordonedBy        string // why the agent made it unschedulable; "" if the agent did not
+	Requests, Answers string // its requests to its peers and its answers to theirs: see pkg/inbound
 	Version           string // resourceVersion
 	Made              time.Time
 }
 
-// Annotations by which a Node asks its peers to knock on its ports, and answers those who ask it.
+// The annotations of a Node that requests probes of its ports, and that answers such requests.
 const (
 	RequestsAnnotation = "netwright.dev/inbound-asks"
 	AnswersAnnotation  = "netwright.dev/inbound-answers"
 )
 
-// AppliedAnnotation says on a Node which generation is applied there, as a number.
+// AppliedAnnotation has the number of the generation that is applied on the node.
 const AppliedAnnotation = "netwright.dev/applied-generation"
 
-// cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away
-// takes the matter over: then nothing is undone.
+// cordonAnnotation means that the agent made the Node unschedulable, and says why. If somebody
+// removes it, the agent does not make the Node schedulable again.
 const cordonAnnotation = "netwright.dev/cordoned"
 
-// Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
+// Node reads one Node. A kubelet may read its own, and since Kubernetes 1.32 no other.
 func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	var raw nodeObject
 	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: name}, nil, &raw); err != nil {
@@ -47,8 +47,9 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	return &n, err
 }
 
-// Nodes reads all Nodes, and the version of the list, from which [Client.NodesChanged] goes on. A
-// kubelet may not from Kubernetes 1.32 on (KEP-4601), so it takes a ServiceAccount of our own.
+// Nodes reads all Nodes. version is that of the list, with which [Client.NodesChanged] continues.
+// Since Kubernetes 1.32 a kubelet may not list Nodes (KEP-4601), so the agent needs a
+// ServiceAccount of its own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
 	version, err = list(ctx, c, listNodes, "", "", func(raw *nodeObject) error {
 		n, err := nodeOf(raw)
@@ -61,8 +62,8 @@ func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err e
 	return nodes, version, nil
 }
 
-// NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is
-// as with [Client.Nodes].
+// NodeNames returns the names of all Nodes. It reads only their metadata. It needs the same
+// permission as [Client.Nodes].
 func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	_, err = list(ctx, c, listNodes, "", metadata, func(o *partialObject) error {
@@ -78,9 +79,9 @@ func patchNode(name string) apiRequest {
 	return apiRequest{verb: "patch", resource: "nodes", name: name, patch: types.MergePatchType}
 }
 
-// list reads a list page by page, of what has these labels ("": all), in a form ("": the client's),
-// and returns its version. A page that is larger than an answer may be is asked for again with
-// fewer objects.
+// list reads a list page by page, and returns its version. labels is a label selector ("" for all
+// objects), form the Accept header ("" for the client's). If a page is larger than [maxAnswer],
+// list requests it again with fewer objects.
 func list[T any](
 	ctx context.Context, c *Client, w apiRequest, labels, form string, take func(*T) error,
 ) (version string, err error) {
@@ -109,8 +110,8 @@ func list[T any](
 	}
 }
 
-// Annotate sets an annotation of a Node, or takes it away with "". A kubelet may do so with its own
-// Node. It may be retried.
+// Annotate sets an annotation of a Node, or removes it if value is "". A kubelet may annotate its
+// own Node. It may be retried.
 func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 	text := &value
 	if value == "" {
@@ -120,8 +121,8 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 		map[string]any{"metadata": map[string]any{"annotations": map[string]*string{key: text}}}, nil)
 }
 
-// Registered is what distinguishes a Node from another one of the same name that is registered
-// later. It costs an answer of the Node's metadata, from the server's cache.
+// Registered returns the uid of a Node, which differs from that of a Node that is registered later
+// with the same name. It reads only the metadata, from the server's cache.
 func (c *Client) Registered(ctx context.Context, name string) (uid string, err error) {
 	var into partialObject
 	w := apiRequest{verb: "get", resource: "nodes", name: name}
@@ -130,9 +131,9 @@ func (c *Client) Registered(ctx context.Context, name string) (uid string, err e
 	return into.Metadata.UID, err
 }
 
-// nodeOf takes from a Node what we read of it. The API validates pod CIDRs, and they are read as it
-// reads them: without the feature gate StrictIPCIDRValidation it takes leading zeros, of a kubelet
-// too. What is no address there is not one for us.
+// nodeOf returns the Node of an API object. It parses pod CIDRs as the API server does, which
+// accepts leading zeros, also from a kubelet, without the feature gate StrictIPCIDRValidation. It
+// ignores an address that cannot be parsed.
 func nodeOf(raw *nodeObject) (Node, error) {
 	meta := &raw.Metadata
 	n := Node{
@@ -141,7 +142,7 @@ func nodeOf(raw *nodeObject) (Node, error) {
 		Requests: meta.Annotations[RequestsAnnotation], Answers: meta.Annotations[AnswersAnnotation],
 	}
 	cidrs := raw.Spec.PodCIDRs
-	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was but the one
+	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was only this field
 		cidrs = []string{raw.Spec.PodCIDR}
 	}
 	for _, text := range cidrs {
@@ -162,9 +163,9 @@ func nodeOf(raw *nodeObject) (Node, error) {
 	return n, nil
 }
 
-// Cordon makes a Node unschedulable and notes on it that it was us, and why. Of one that is
-// unschedulable already nothing is changed. It reports whether the Node is cordoned by us now. It
-// may be called again.
+// Cordon makes a Node unschedulable, and records in an annotation that the agent did so and why. It
+// changes nothing if the Node is unschedulable already. ours reports whether the agent has cordoned
+// the Node. It may be called again.
 func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err error) {
 	err = c.mark(ctx, name, func(n *Node) map[string]any {
 		if ours = n.CordonedBy != "" && n.Unschedulable; n.Unschedulable {
@@ -177,8 +178,8 @@ func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err e
 	return ours && err == nil, err
 }
 
-// Uncordon makes a Node schedulable that [Client.Cordon] made unschedulable, and leaves every other
-// as it is. It may be called again.
+// Uncordon makes a Node schedulable that [Client.Cordon] made unschedulable. It does not change any
+// other Node. It may be called again.
 func (c *Client) Uncordon(ctx context.Context, name string) error {
 	return c.mark(ctx, name, func(n *Node) map[string]any {
 		if n.CordonedBy == "" {
@@ -189,8 +190,8 @@ func (c *Client) Uncordon(ctx context.Context, name string) error {
 	})
 }
 
-// mark changes a Node as it was read, and reads it again where somebody was quicker: its kubelet
-// writes to it all the time.
+// mark reads a Node and patches it. After a conflict it does so again, because kubelet often writes
+// to its Node.
 func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[string]any) error {
 	const attempts = 5
 	for n := 1; ; n++ {

@@ -13,17 +13,17 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Object is a ConfigMap or a Secret: names with their bytes.
+// Object is a ConfigMap or a Secret.
 type Object struct {
 	Name    string
 	Labels  map[string]string
 	Data    secret.Contents
-	Fixed   bool      // it never changes: the server refuses it, and need not watch it
-	Version string    // resourceVersion: changes with every change of the object, and means nothing else
-	Changed time.Time // when it was last written, by the server's clock
+	Fixed   bool      // immutable: the server refuses changes, and kubelets need no watch
+	Version string    // resourceVersion; differs after each change
+	Changed time.Time // time of the last write, by the server's clock
 }
 
-// Kind is which of the two an Object is.
+// Kind is the resource of an Object.
 type Kind string
 
 // The kinds of an Object.
@@ -32,21 +32,21 @@ const (
 	Secret    Kind = "secrets"
 )
 
-// Objects are those of one kind in a namespace.
+// Objects reads and writes the objects of one kind in a namespace.
 type Objects struct {
 	client    *Client
 	kind      Kind
 	namespace string
 }
 
-// Objects are those of a kind in a namespace. Nobody is asked.
+// Objects returns the Objects of a kind in a namespace. It sends no request.
 func (c *Client) Objects(kind Kind, namespace string) Objects { return Objects{c, kind, namespace} }
 
 func (o Objects) request(verb, name string) apiRequest {
 	return apiRequest{verb: verb, resource: string(o.kind), namespace: o.namespace, name: name}
 }
 
-// Get reads one. Absent is [fs.ErrNotExist].
+// Get reads an object. The error matches [fs.ErrNotExist] if there is none.
 func (o Objects) Get(ctx context.Context, name string) (*Object, error) {
 	into := o.kind.empty()
 	if err := o.client.do(ctx, o.request("get", name), nil, into); err != nil {
@@ -55,7 +55,7 @@ func (o Objects) Get(ctx context.Context, name string) (*Object, error) {
 	return into.object(), nil
 }
 
-// Version is an object's Version alone, which costs a request whose answer has none of its data.
+// Version returns the version of an object. It reads only the metadata.
 func (o Objects) Version(ctx context.Context, name string) (string, error) {
 	var into partialObject
 	w := o.request("get", name)
@@ -63,13 +63,13 @@ func (o Objects) Version(ctx context.Context, name string) (string, error) {
 	return into.Metadata.ResourceVersion, err
 }
 
-// Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the
-// caller's.
+// Create creates an object. The error matches [fs.ErrExist] if it exists already.
 func (o Objects) Create(ctx context.Context, object Object) error {
 	return o.write(ctx, "create", object)
 }
 
-// Update replaces an object that is as it was read, by its Version: else [ErrConflict].
+// Update replaces an object if its version is still object.Version. Otherwise it returns
+// [ErrConflict].
 func (o Objects) Update(ctx context.Context, object Object) error {
 	return o.write(ctx, "update", object)
 }
@@ -78,8 +78,8 @@ func (o Objects) write(ctx context.Context, verb string, object Object) error {
 	return o.client.do(ctx, o.request(verb, object.Name), o.kind.full(object), nil)
 }
 
-// List calls each with every object that has these labels, in no order. A namespace that is not
-// there has none.
+// List calls each for every object that has these labels, in no order. A namespace that does not
+// exist has no objects.
 func (o Objects) List(ctx context.Context, with map[string]string, each func(*Object) error) (err error) {
 	w, selector := o.request("list", ""), labels.SelectorFromSet(with).String()
 	if o.kind == Secret {
@@ -90,7 +90,7 @@ func (o Objects) List(ctx context.Context, with map[string]string, each func(*Ob
 	return err
 }
 
-// Delete removes an object. One that is not there is success.
+// Delete removes an object. It succeeds if the object does not exist.
 func (o Objects) Delete(ctx context.Context, name string) error {
 	err := o.client.do(ctx, o.request("delete", name), nil, nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func (o Objects) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// stored is an Object in the API's form.
+// stored is an Object in the form of the API.
 type stored interface{ object() *Object }
 
 func (k Kind) empty() stored {
@@ -121,8 +121,7 @@ func (k Kind) full(o Object) stored {
 
 func (o *secretObject) object() *Object { return o.Metadata.object(o.Data) }
 
-// object takes both halves of a ConfigMap: what a person wrote as text and what a program wrote as
-// bytes.
+// object returns both parts of a ConfigMap: data, which is text, and binaryData.
 func (o *configMapObject) object() *Object {
 	data := make(map[string][]byte, len(o.Data)+len(o.BinaryData))
 	for name, text := range o.Data {

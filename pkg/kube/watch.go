@@ -14,27 +14,28 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// Watched is what [Client.Changed] waits for.
+// Watched says what [Client.Changed] waits for.
 type Watched struct {
 	Resource  string // "nodes", "configmaps"
 	Namespace string
-	Name      string // "": all of them
-	Version   string // resourceVersion that is known
+	Name      string // "" for all of them
+	Version   string // resourceVersion of the last read
 }
 
-// watchTime is how long a server keeps a watch open; then it is opened again from where it was.
+// watchTime is how long a server keeps a watch open. Then the client opens it again from the last
+// version.
 const watchTime = 5 * time.Minute
 
-// Changed waits until what is watched is otherwise than in the known version, and returns nil; also
-// where that can only be known by reading it again (the version is too old for the server). Whoever
-// calls it reads again, and does so after an error too, later: a watch only wakes.
+// Changed waits until the object has another version, and returns nil. It also returns nil if the
+// server no longer has the version, because only a read can show whether the object changed. The
+// caller reads the object after Changed returns, and after an error too, a little later.
 func (c *Client) Changed(ctx context.Context, w Watched) error {
 	return c.await(ctx, w, func(string, *nodeObject) bool { return true })
 }
 
-// NodesChanged is [Client.Changed] for what a [Node] says of its pods: ranges and addresses. Nodes
-// change all the time besides. known is what is known of the Node of this name, or with "" of all,
-// in the version.
+// NodesChanged does what [Client.Changed] does for the pod CIDRs of Nodes, and for the addresses of
+// Nodes that have some. It ignores all other changes, which are frequent. known is the Node of this
+// name, or all Nodes if name is "", as read in this version.
 func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, version string) error {
 	before := make(map[string]Node, len(known))
 	for _, n := range known {
@@ -52,7 +53,7 @@ func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, ve
 	})
 }
 
-// await waits for an event that counts.
+// await waits for an event for which counts returns true.
 func (c *Client) await(ctx context.Context, w Watched, counts func(event string, object *nodeObject) bool) error {
 	asked := apiRequest{verb: "watch", resource: w.Resource, namespace: w.Namespace, name: w.Name}
 	for {
@@ -62,34 +63,34 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(event string,
 		if w.Name != "" {
 			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, w.Name).String()
 		}
-		// No retries: they would sleep for as long as a server asks, which nobody could see.
+		// No retries: client-go would sleep for the Retry-After, and the caller would not know.
 		events, err := c.to(asked).VersionedParams(&options, metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
 		if err != nil && !expired(err) {
 			return c.explain(ctx, ctx, asked, err)
 		}
 		if err == nil {
 			changed, seen := next(events, counts)
-			events.Close() // nothing is written to it
+			events.Close() // nothing was written
 			if changed && ctx.Err() == nil {
 				return nil
 			}
-			w.Version = cmp.Or(seen, w.Version) // what was passed over is not looked at again
+			w.Version = cmp.Or(seen, w.Version) // do not look at the ignored events again
 		}
-		// A server that ends or refuses every watch at once is not asked without a pause.
+		// Do not reopen the watch at once if a server ends or refuses it each time.
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s at %s: %w", asked, c.Server(), context.Cause(ctx))
 		case <-time.After(time.Second):
 		}
-		if err != nil { // the version is too old, which an event may say as well
+		if err != nil { // the version is too old; an ERROR event may say so too
 			return nil
 		}
 	}
 }
 
-// next waits for the first event that counts. It returns false when the watch ends without one, and
-// the version until which it has looked. What cannot be read, or has no end, counts: who is woken
-// reads all anew. An event is bounded as an answer is.
+// next reads events until one counts. It returns false if the watch ends before, and the version
+// that it has read up to. An event that cannot be parsed or that is larger than [maxAnswer] counts,
+// because the caller then reads everything again.
 func next(events io.Reader, counts func(event string, object *nodeObject) bool) (changed bool, version string) {
 	bounded := &io.LimitedReader{R: events}
 	decoder := json.NewDecoder(bounded)
@@ -105,7 +106,7 @@ func next(events io.Reader, counts func(event string, object *nodeObject) bool) 
 		}
 		var object nodeObject
 		switch err := json.Unmarshal(event.Object, &object); {
-		case event.Type == "ERROR", err != nil: // the watch is over, with a Status
+		case event.Type == "ERROR", err != nil: // the watch has ended with a Status
 			return true, version
 		case event.Type != "BOOKMARK" && counts(event.Type, &object):
 			return true, version

@@ -1,5 +1,5 @@
-// Package access is the Kubernetes API as this node may ask it: by the kubeconfigs that are on the
-// node, the agent's own and kubelet's.
+// Package access reaches the Kubernetes API with the kubeconfigs that are on the node: the agent's
+// own and kubelet's.
 package access
 
 import (
@@ -14,30 +14,31 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// API is the way to the Kubernetes API. Its clients live as long as their kubeconfigs are the same.
-// Nil is none.
+// API has a client for each kubeconfig. It makes a new client when the kubeconfig changes. A nil
+// API is none.
 type API struct {
-	// Kubeconfig is the agent's own, which need not be there.
+	// Kubeconfig is the path of the agent's own kubeconfig, which need not exist.
 	Kubeconfig string
 	Options    kube.Options
 
 	mu    sync.Mutex
 	files map[string]*kube.Kubeconfig // by path
 	seen  seen
-	own   []string // identities for the node's own Node, as the last pass found them
-	node  string   // what its kubelet calls it, so too; "": what the agent calls it
-	names []string // of all Nodes, when they were last read; nil: not yet
+	own   []string // kubeconfigs that may write the node's own Node, as the last pass found them
+	node  string   // name that kubelet registers, as the last pass found it; "" for the agent's name of the node
+	names []string // of all Nodes; nil if they were not read yet
 }
 
-// seen is what the API said last, and as whom it was asked: that is watched.
+// seen is the last answer about Nodes, and the client that got it. Changed watches for a newer one.
 type seen struct {
 	client  *kube.Client
-	name    string // "": all Nodes
+	name    string // "" for all Nodes
 	nodes   []kube.Node
 	version string
 }
 
-// Identities are the kubeconfigs on a node, those that may do more of what is wanted first.
+// Identities returns the kubeconfigs on a node: the agent's own first if ownFirst, otherwise
+// kubelet's first.
 func (a *API) Identities(facts *host.Facts, ownFirst bool) []string {
 	out := []string{a.Kubeconfig}
 	if kubelet := facts.Kubelet.Kubeconfig; kubelet != "" {
@@ -49,7 +50,8 @@ func (a *API) Identities(facts *host.Facts, ownFirst bool) []string {
 	return out
 }
 
-// Client is that of a kubeconfig, which may come later than the agent, and change.
+// Client returns the client of a kubeconfig. The kubeconfig may be written or changed after the
+// agent starts.
 func (a *API) Client(path string) (*kube.Client, error) {
 	a.mu.Lock()
 	file := a.files[path]
@@ -64,9 +66,9 @@ func (a *API) Client(path string) (*kube.Client, error) {
 	return file.Client()
 }
 
-// As does something as the first identity that may. The error is all of theirs. A kubeconfig that
-// is not there says nothing of what the others meet: the error is [io/fs.ErrNotExist] only where
-// the server says so, or where there is no kubeconfig at all.
+// As calls do with the client of each kubeconfig in turn, until one succeeds. The error joins those
+// of all. It matches [io/fs.ErrNotExist] only if the server answered so, or if no kubeconfig
+// exists. It does not match because one of several kubeconfigs is missing.
 func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client) error) error {
 	var errs []error
 	var missing error
@@ -90,13 +92,13 @@ func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client)
 	return errors.Join(append(errs, missing)...)
 }
 
-// textOnly is an error of which nobody asks what it is: a kubeconfig that is not there, where
-// others met something else.
+// textOnly is the error of a missing kubeconfig that must not match fs.ErrNotExist, because another
+// kubeconfig exists.
 type textOnly struct{ err error }
 
 func (e textOnly) Error() string { return e.err.Error() }
 
-// Met takes note of what a pass found of the host.
+// Met records the kubeconfigs and the node name that a pass found on the host.
 func (a *API) Met(facts *host.Facts) {
 	if a == nil {
 		return
@@ -107,23 +109,24 @@ func (a *API) Met(facts *host.Facts) {
 	a.own, a.node = own, facts.Kubelet.NodeName("")
 }
 
-// NodeName is the name of the node's own Node, of which the agent has this one.
+// NodeName returns the name of the node's own Node. node is the agent's name of it, which counts if
+// no pass found kubelet's.
 func (a *API) NodeName(node string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return cmp.Or(a.node, node)
 }
 
-// errNoPass says that nobody knows yet whose credentials are kubelet's.
+// errNoPass is the error before the first pass, which finds kubelet's kubeconfig.
 var errNoPass = fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
 
-// errNoKubelet is that of a node on which no pass has found credentials of kubelet's.
+// errNoKubelet is the error on a node where no pass has found kubelet's kubeconfig.
 var errNoKubelet = fmt.Errorf("kubelet's credentials are not known yet: %w", fs.ErrNotExist)
 
-// Own does something to the node's own Node, as the first identity that may: kubelet, as the last
-// pass found its kubeconfig, or the agent itself. Nobody holds a pass up with it. It is
-// [io/fs.ErrNotExist] while there is no kubeconfig of kubelet's, and the agent's own is of no use:
-// then it may come.
+// Own calls do with the clients that may write the node's own Node, until one succeeds: kubelet's,
+// with the kubeconfig that the last pass found, or the agent's own. It runs outside of passes. The
+// error matches [io/fs.ErrNotExist] while kubelet has no kubeconfig and the agent's own fails. A
+// later attempt may succeed then.
 func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	a.mu.Lock()
 	own := a.own
@@ -135,7 +138,7 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	none, kubelets := errNoKubelet, false
 	for _, path := range own {
 		c, err := a.Client(path)
-		if errors.Is(err, fs.ErrNotExist) { // it says nothing of what the others meet
+		if errors.Is(err, fs.ErrNotExist) { // this says nothing about the other kubeconfigs
 			none = err
 			continue
 		}
@@ -148,7 +151,7 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 		}
 		errs = append(errs, err)
 	}
-	if !kubelets { // they are on their way: what the others may not, these may
+	if !kubelets { // kubelet may get its kubeconfig later, and it may do what the others may not
 		errs = append(errs, none)
 	}
 	return errors.Join(errs...)
@@ -183,8 +186,8 @@ func (a *API) saw(s seen) {
 	a.seen = s
 }
 
-// Changed waits until the Nodes say something else of the pods' ranges than they did when they were
-// last read, and returns nil. Where nothing was read it returns [errors.ErrUnsupported].
+// Changed waits until a Node has other pod CIDRs than at the last read, or another address, and
+// returns nil. It returns [errors.ErrUnsupported] if no Node was read.
 func (a *API) Changed(ctx context.Context) error {
 	if a == nil {
 		return errors.ErrUnsupported

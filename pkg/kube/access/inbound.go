@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// Peers is the way by which nodes ask each other to knock.
+// Peers returns the API through which nodes request probes of each other.
 func (a *API) Peers() inbound.API { return peersAPI{api: a} }
 
-// Separate is the same way over connections of its own. A daemon that has read the names of the
-// Nodes does not read them again for each change: it reads them now and then, to know for whom it
-// knocks.
+// Separate returns the same API with connections of its own. It takes over the names of the Nodes
+// that a daemon has read. The daemon reads the names now and then, and Separate does not read them
+// again for each change.
 func (a *API) Separate() inbound.API {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -24,11 +24,11 @@ func (a *API) Separate() inbound.API {
 
 type peersAPI struct {
 	api   *API
-	names []string // that are known; nil: they are read
+	names []string // of the known Nodes; nil to read them
 }
 
-// others does something that concerns Nodes of others, as the first identity that may: our own
-// first.
+// others calls do for Nodes of other nodes, with each client until one succeeds. It begins with the
+// agent's own.
 func (a peersAPI) others(ctx context.Context, do func(*kube.Client) error) error {
 	a.api.mu.Lock()
 	identities := slices.Clone(a.api.own)
