@@ -12,42 +12,43 @@ import (
 	"strings"
 )
 
-// Wanted says what an archive must be, and which of its members are wanted.
+// Wanted says which checksum an archive must have, and which of its members the caller wants.
 type Wanted struct {
 	Name    string   // for messages: "cni-plugins v1.9.1"
-	Sum     Checksum // of the archive as it is fetched
-	Members []string // base names; a member is found by its path's last element
+	Sum     Checksum // of the compressed archive
+	Members []string // base names; the last element of a member's path must be one of them
 }
 
-// MemberWriter takes the members of an archive. Its errors come back as they are.
+// MemberWriter writes the members of an archive. Read returns its errors unchanged.
 type MemberWriter interface {
-	// Create begins a member, by its base name. It is closed when all of it was written.
+	// Create begins a member, which has this base name. Read closes it after it has written all of
+	// it.
 	Create(member string) (io.WriteCloser, error)
-	// Scratch is an empty file for what is read twice. Who has the writer takes it away.
+	// Scratch returns an empty file for data that is read twice. The MemberWriter removes the file.
 	Scratch() (io.ReadWriteSeeker, error)
 }
 
-// Bounds of an archive. An attacker who answers for a mirror can send anything until
-// the hash is known to be wrong: it must not fill the memory or the disk before.
+// The limits of an archive. An attacker who controls a mirror can send anything until the hash is
+// known to be wrong, and must not fill the memory or the disk before.
 const (
-	MaxPacked   = 2 << 30 // as it is fetched
+	MaxPacked   = 2 << 30 // compressed
 	maxUnpacked = 4 << 30
-	// From freeUnpacked on, an archive must not unpack to more than maxRatio times its
-	// size. Binaries pack to a third, zeros to a thousandth.
+	// A bigger archive than freeUnpacked must not unpack to more than maxRatio times its size.
+	// Programs compress to a third, zeros to a thousandth.
 	maxRatio     = 100
 	freeUnpacked = 64 << 20
 	maxEntries   = 100_000
 )
 
-// Read reads an archive from src to its end and hands the wanted members to a writer.
-// The archive is hashed, inflated and written in one pass, each on a
-// goroutine of its own; the caller must not make the members visible after an error.
+// Read reads an archive from src to its end, and writes the wanted members to a writer. It hashes,
+// decompresses and writes in one pass, each in a goroutine of its own. After an error the caller
+// must not install the members.
 //
-// Only regular files are ever handed over, under base names that the caller gave. An entry
-// that is absolute or has "..", a wanted member that is a link or a device, or
-// is there twice, makes the archive hostile: an [Error], as are a wrong hash, a
-// damaged or an endless archive, and a member that it does not have. A
-// [SourceError] is one of reading src. Anything else is of the writer.
+// Read only writes regular files, under base names from want. It refuses an archive that has an
+// entry with an absolute path or "..", or a wanted member that is a link or a device or that occurs
+// twice. It also refuses a wrong hash, a damaged or endless archive, and a missing member. All of
+// these are an [Error]. An error of reading src is a [SourceError]. Any other error is from the
+// writer.
 func Read(ctx context.Context, src io.Reader, want Wanted, to MemberWriter) error {
 	for _, m := range want.Members {
 		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
@@ -64,24 +65,24 @@ func Read(ctx context.Context, src io.Reader, want Wanted, to MemberWriter) erro
 	return p.verdict(want, err)
 }
 
-// Inspect reads an archive as [Read] does, and keeps nothing of it: for who has no host to unpack
-// it on. What is packed by xz is held against its hash alone, because to inflate it takes a file.
+// Inspect checks an archive as [Read] does, and writes nothing. It serves callers that have no host
+// to unpack on. Of an xz archive it only checks the hash, because decompressing xz needs a file.
 func Inspect(ctx context.Context, src io.Reader, want Wanted) error {
 	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()
 	return p.verdict(want, (&extraction{want: want, got: map[string]bool{}}).run(p))
 }
 
-// extraction is the tar side of an unpacking.
+// extraction reads the tar archive and writes the members.
 type extraction struct {
 	want  Wanted
-	to    MemberWriter // nil: nothing is kept
+	to    MemberWriter // nil to write nothing
 	got   map[string]bool
-	has   []string // regular files seen, for the message
+	has   []string // names of the regular files, for the error message
 	bytes int64
 }
 
-// writerError is an error of the writer, not of the archive.
+// writerError is an error of the MemberWriter, not of the archive.
 type writerError struct{ error }
 
 func (x *extraction) run(p *packed) error {
@@ -106,7 +107,7 @@ func (x *extraction) run(p *packed) error {
 			return err
 		}
 	}
-	// Read on to where the checksum of the compression is.
+	// The checksum of the compression is after the end of the tar archive.
 	if _, err := io.Copy(io.Discard, plain); err != nil {
 		return fmt.Errorf("read the end of the archive: %w", err)
 	}
@@ -118,7 +119,7 @@ func (x *extraction) run(p *packed) error {
 	return nil
 }
 
-// entry stages an entry if it is wanted.
+// entry writes an entry of the archive if it is wanted.
 func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 	if path.IsAbs(h.Name) || slices.Contains(strings.Split(h.Name, "/"), "..") {
 		return refuse("has an entry %q that leads out of its directory", h.Name)
@@ -135,7 +136,7 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 		return refuse("has its member %q as a link or device, not as a file", h.Name)
 	}
 	for record := range h.PAXRecords {
-		// Nothing that is built is sparse, and one such entry of a few bytes unpacks to any size.
+		// No program is sparse, and a sparse entry of a few bytes can unpack to any size.
 		if strings.HasPrefix(record, "GNU.sparse.") {
 			return refuse("has its member %q as a sparse file", h.Name)
 		}
@@ -166,7 +167,7 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// copyMember copies in pieces that stay in the processor's cache.
+// copyMember copies in small pieces, which fit into the cache of the processor.
 func copyMember(to io.Writer, name string, content io.Reader) error {
 	buf := pieces.Get().(*[piece]byte)
 	defer pieces.Put(buf)
@@ -184,7 +185,7 @@ func copyMember(to io.Writer, name string, content io.Reader) error {
 	}
 }
 
-// list names what the archive has, for a person who has to correct a name.
+// list returns the names in the archive, for a person who has to correct a name.
 func (x *extraction) list() string {
 	names := slices.AppendSeq(slices.Clone(x.has), maps.Keys(x.got))
 	slices.Sort(names)

@@ -8,12 +8,11 @@ import (
 	"hash"
 )
 
-// Checksum is what an archive hashes to as it is fetched, as its publisher gives it: the
-// hexadecimal digits of a sha256 or of a sha512. How many there are says which. The zero value is
-// the checksum of nothing.
+// Checksum is the checksum of a compressed archive as its publisher gives it: a sha256 or a sha512
+// in hex. The number of digits says which. The zero value matches no archive.
 type Checksum string
 
-// ParseChecksum reads 64 hexadecimal digits as a sha256, and 128 as a sha512.
+// ParseChecksum parses 64 hexadecimal digits as a sha256, and 128 as a sha512.
 func ParseChecksum(s string) (Checksum, error) {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != sha256.Size && len(b) != sha512.Size {
@@ -23,13 +22,13 @@ func ParseChecksum(s string) (Checksum, error) {
 	return Checksum(hex.EncodeToString(b)), nil
 }
 
-// ChecksumOf is the sha256 of data.
+// ChecksumOf returns the sha256 of data.
 func ChecksumOf(data []byte) Checksum {
 	sum := sha256.Sum256(data)
 	return Checksum(hex.EncodeToString(sum[:]))
 }
 
-// Algorithm is what it is a hash by: "sha256" or "sha512".
+// Algorithm returns "sha256" or "sha512".
 func (c Checksum) Algorithm() string {
 	if len(c) == hex.EncodedLen(sha512.Size) {
 		return "sha512"
@@ -37,7 +36,7 @@ func (c Checksum) Algorithm() string {
 	return "sha256"
 }
 
-// hash begins to hash what is to be held against it.
+// hash returns a new hash of the checksum's algorithm.
 func (c Checksum) hash() hash.Hash {
 	if c.Algorithm() == "sha512" {
 		return sha512.New()
@@ -45,24 +44,24 @@ func (c Checksum) hash() hash.Hash {
 	return sha256.New()
 }
 
-// Check holds against its checksum what is written to it. It is for an archive that comes before it
-// is read.
+// Check is a writer that verifies the checksum of what is written to it. It is for an archive that
+// is downloaded before it is read.
 type Check struct {
 	want Wanted
 	hash hash.Hash
 	n    int64
 }
 
-// NewCheck begins a check. Of what is wanted the name and the checksum count.
+// NewCheck returns a Check. It uses only the name and the checksum of want.
 func NewCheck(want Wanted) *Check { return &Check{want: want, hash: want.Sum.hash()} }
 
-// Write implements [io.Writer]. It does not fail.
+// Write implements [io.Writer]. It never returns an error.
 func (c *Check) Write(p []byte) (int, error) {
 	c.n += int64(len(p))
 	return c.hash.Write(p)
 }
 
-// Err is an [Error] unless all that was written is what is wanted.
+// Err returns an [Error] if the written bytes do not have the checksum.
 func (c *Check) Err() error {
 	if sum := Checksum(hex.EncodeToString(c.hash.Sum(nil))); sum != c.want.Sum {
 		return c.want.mismatch(sum, c.n)
@@ -70,13 +69,13 @@ func (c *Check) Err() error {
 	return nil
 }
 
-// mismatch says that n bytes have another checksum.
+// mismatch returns the error for n bytes that have another checksum.
 func (w Wanted) mismatch(is Checksum, n int64) *Error {
 	return &Error{Name: w.Name,
 		Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", w.Sum.Algorithm(), is, n, w.Sum)}
 }
 
-// UnmarshalText refuses what is no checksum: files are named by it.
+// UnmarshalText parses a checksum, and refuses other text, because checksums become file names.
 func (c *Checksum) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseChecksum(string(text))
 	return err

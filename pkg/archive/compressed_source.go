@@ -9,19 +9,19 @@ import (
 	"io"
 )
 
-// packed is an archive as it comes: counted, hashed, read ahead.
+// packed is the compressed archive while it is read: it counts, hashes and reads ahead.
 type packed struct {
 	*readahead
 	src *source
 }
 
-// source is the inner side of packed: its goroutine's alone until that has ended.
+// source is the inner reader of packed. Only the goroutine of packed uses it until that has ended.
 type source struct {
 	stopped func() error
 	r       io.Reader
 	hash    hash.Hash
 	n       int64
-	err     error // why reading failed, if it did
+	err     error // error of reading r, if any
 }
 
 func newPacked(ctx context.Context, r io.Reader, by hash.Hash) *packed {
@@ -47,14 +47,13 @@ func (s *source) Read(p []byte) (int, error) {
 
 // sum reads the archive to its end and returns its checksum.
 func (p *packed) sum() Checksum {
-	_, _ = io.Copy(io.Discard, p.readahead) // its error is source.err
+	_, _ = io.Copy(io.Discard, p.readahead) // source.err has the error
 	p.stop()
 	return Checksum(hex.EncodeToString(p.src.hash.Sum(nil)))
 }
 
-// verdict says what is wrong with an archive, if anything, when found is what
-// inflating and untarring said of it. The hash comes first: of bytes that are not the
-// archive, any other complaint leads astray.
+// verdict returns the error for an archive, or nil. found is the error of decompressing and reading
+// the tar archive. The hash is checked first: if it is wrong, any other error would mislead.
 func (p *packed) verdict(want Wanted, found error) error {
 	sum := p.sum()
 	var refused *Error
@@ -77,19 +76,18 @@ func (p *packed) verdict(want Wanted, found error) error {
 	return nil
 }
 
-// Error says that an archive is not what it must be, or must not be unpacked.
-// Nothing of it is visible. To fetch it again from the same place does not help.
+// Error says that an archive is not the wanted one, or that it must not be unpacked. No member may
+// be installed. Another attempt with the same URL gets the same error.
 type Error struct {
 	Name    string
 	Problem string
-	// Right says that the hash is right: another URL has the same.
+	// Right reports whether the hash is right. Then another URL has the same archive.
 	Right bool
 }
 
 func (e *Error) Error() string { return e.Name + " " + e.Problem }
 
-// SourceError says that reading an archive failed on the way, after so many
-// bytes. Another attempt may do better.
+// SourceError says that reading an archive failed after so many bytes. Another attempt may succeed.
 type SourceError struct {
 	Name  string
 	Bytes int64
@@ -102,7 +100,7 @@ func (e *SourceError) Error() string {
 
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// refuse says why an archive is not taken; [packed.verdict] adds its name.
+// refuse returns the reason for which an archive is refused. [packed.verdict] adds the name.
 func refuse(format string, args ...any) error {
 	return &Error{Problem: fmt.Sprintf(format, args...)}
 }

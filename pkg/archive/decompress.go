@@ -14,11 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/inflate"
 )
 
-// sniff is how much of an archive shows its format: a tar header.
+// sniff is how many bytes are needed to recognize the format: a tar header.
 const sniff = 512
 
-// decompress finds an archive's format by its first bytes, not by its name, and
-// begins to decompress it on a goroutine of its own.
+// decompress recognizes the format of an archive by its first bytes, not by its name, and starts to
+// decompress it in a goroutine of its own.
 func decompress(p *packed, want Wanted, to MemberWriter) (*readahead, error) {
 	r := bufio.NewReaderSize(p, piece)
 	head, err := r.Peek(sniff)
@@ -50,11 +50,11 @@ func decompress(p *packed, want Wanted, to MemberWriter) (*readahead, error) {
 	return startReadahead(&inflated{r: plain, packed: p}), nil
 }
 
-// maxWindow is the memory that a zstd archive may ask for: what `zstd --long=27` makes.
+// maxWindow is the maximum window of a zstd archive, the one of `zstd --long=27`.
 const maxWindow = 128 << 20
 
-// inflateXZ keeps an xz archive in a file without a name until its hash is right: its decoder
-// takes as much memory as the archive says, up to 4 GiB.
+// inflateXZ stores an xz archive in a file without a name, and decompresses it only if its hash is
+// right. An xz decoder needs as much memory as the archive says, up to 4 GiB.
 func inflateXZ(r io.Reader, p *packed, want Wanted, to MemberWriter) (io.Reader, error) {
 	file, err := to.Scratch()
 	if err != nil {
@@ -72,13 +72,14 @@ func inflateXZ(r io.Reader, p *packed, want Wanted, to MemberWriter) (io.Reader,
 	return xz.NewReader(bufio.NewReaderSize(file, piece))
 }
 
-// beginning shows the first bytes of what is no archive: often a page that says why.
+// beginning returns the first bytes of a file that is no archive. Often it is a page with the
+// reason.
 func beginning(head []byte) string {
 	line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
 	return line
 }
 
-// inflated is a stream that ends a decompression that unpacks to too much.
+// inflated returns an error when a decompressed archive becomes too big.
 type inflated struct {
 	r      io.Reader
 	packed *packed
@@ -98,7 +99,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// markingWriter marks errors of writing as the writer's.
+// markingWriter wraps the errors of a write as a writerError.
 type markingWriter struct{ io.Writer }
 
 func (w markingWriter) Write(p []byte) (int, error) {

@@ -1,4 +1,4 @@
-// Package archive reads tar archives, plain or packed with gzip, zstd or xz, from a source that may
-// be anybody's: it hands the wanted members to a [MemberWriter], and says whether the archive has
-// the checksum that it must have. Begin reading at [Read].
+// Package archive reads tar archives, uncompressed or compressed with gzip, zstd or xz, from a
+// source that need not be trusted. It writes the wanted members to a [MemberWriter], and verifies
+// the checksum of the archive. Begin with [Read].
 package archive
