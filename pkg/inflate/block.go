@@ -1,6 +1,6 @@
 package inflate
 
-// block reads the beginning of a block.
+// block reads the header of a block.
 func (z *Reader) block() error {
 	head, err := z.src.number(3)
 	if err != nil {
@@ -23,7 +23,7 @@ func (z *Reader) block() error {
 	return nil
 }
 
-// endBlock goes on to the next block, or to what follows the last.
+// endBlock continues with the next block, or with the trailer after the last one.
 func (z *Reader) endBlock() {
 	z.part = atBlock
 	if z.final {
@@ -31,7 +31,7 @@ func (z *Reader) endBlock() {
 	}
 }
 
-// storedHead reads how long a block is that is not packed.
+// storedHead reads the length of a stored block.
 func (z *Reader) storedHead() error {
 	z.src.take(z.src.count % 8)
 	n, err := z.src.number(32)
@@ -48,9 +48,9 @@ func (z *Reader) storedHead() error {
 	return nil
 }
 
-// stored copies what there is of a block that is not packed.
+// stored copies as much of a stored block as is available.
 func (z *Reader) stored() error {
-	for z.src.count >= 8 && z.left > 0 { // whole bytes: they are seven at most
+	for z.src.count >= 8 && z.left > 0 { // whole bytes, at most seven
 		z.out[z.to] = byte(z.src.take(8))
 		z.to++
 		z.left--
@@ -73,8 +73,8 @@ func (z *Reader) stored() error {
 	return nil
 }
 
-// fixed makes the tables of the code that RFC 1951 gives. Many blocks with that code in a row, of
-// ten bits each, must not cost a table each.
+// fixed makes the tables of the fixed code of RFC 1951. It makes them once for several such blocks
+// in a row: a block may have only ten bits, and a table for each would cost too much.
 func (z *Reader) fixed() {
 	if z.isFixed {
 		return
@@ -97,17 +97,17 @@ func (z *Reader) fixed() {
 	z.isFixed = z.codes(lengths[:], litSymbols)
 }
 
-// codes makes the tables of a block's two codes, and tells whether they are any.
+// codes makes the tables of a block's two codes, and reports whether the lengths are valid.
 func (z *Reader) codes(lengths []uint8, lit int) bool {
 	z.isFixed, z.litNeed = false, uint(lengths[endOfBlock])
 	return fill(z.lit[:], litBits, lengths[:lit], litEntries[:]) &&
 		fill(z.dist[:], distBits, lengths[lit:], distEntries[:])
 }
 
-// lenOrder is the order in which the lengths of the code for lengths come.
+// lenOrder is the order of the code lengths of the code length code.
 var lenOrder = [lenSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// dynamic reads the codes of a block that brings its own.
+// dynamic reads the codes of a block with dynamic codes.
 func (z *Reader) dynamic() error {
 	head, err := z.src.number(14)
 	if err != nil {
@@ -140,7 +140,7 @@ func (z *Reader) dynamic() error {
 	return nil
 }
 
-// lengths reads the lengths of both codes of a block.
+// lengths reads the code lengths of both codes of a block.
 func (z *Reader) lengths(table *lenTable, lengths []uint8) error {
 	for i := 0; i < len(lengths); {
 		symbol, err := z.lenSymbol(table)
@@ -178,7 +178,7 @@ func (z *Reader) lengths(table *lenTable, lengths []uint8) error {
 	return nil
 }
 
-// lenSymbol reads a symbol of the code for lengths. It reads no more bytes than the symbol takes.
+// lenSymbol reads a symbol of the code length code. It reads no byte after the symbol.
 func (z *Reader) lenSymbol(table *lenTable) (uint8, error) {
 	for {
 		e := table[z.src.bits&(1<<lenBits-1)]

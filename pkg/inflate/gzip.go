@@ -2,7 +2,7 @@ package inflate
 
 import "hash/crc32"
 
-// The flags of a header. Text says nothing, and those that RFC 1952 reserves are let be.
+// The flags of a header. FTEXT has no effect, and the flags that RFC 1952 reserves are ignored.
 const (
 	flagCRC     = 1 << 1
 	flagExtra   = 1 << 2
@@ -10,10 +10,10 @@ const (
 	flagComment = 1 << 4
 )
 
-// maxText is how long a name or comment may be, with the zero at its end.
+// maxText is the maximum length of a name or comment, with the zero at its end.
 const maxText = 512
 
-// header reads the header of a stream. Nothing at all where it would be is an io.EOF.
+// header reads the header of a stream. It returns io.EOF if the input has ended.
 func (z *Reader) header() error {
 	if err := z.src.need(8); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (z *Reader) header() error {
 	return nil
 }
 
-// headerByte reads a byte that counts for the header's checksum.
+// headerByte reads a byte of the header and adds it to the header's checksum.
 func (z *Reader) headerByte() (byte, error) {
 	v, err := z.src.number(8)
 	if err != nil {
@@ -87,7 +87,7 @@ func (z *Reader) extra() error {
 	return nil
 }
 
-// text skips a name or comment.
+// text skips a name or a comment.
 func (z *Reader) text() error {
 	for range maxText {
 		b, err := z.headerByte()
@@ -101,7 +101,7 @@ func (z *Reader) text() error {
 	return errHeader
 }
 
-// next holds what a stream gave to what its end says, and begins the one after it.
+// next compares a stream with the checksum and size in its trailer, and begins the next stream.
 func (z *Reader) next() error {
 	z.src.take(z.src.count % 8)
 	sum, err := z.src.number(32)

@@ -1,7 +1,8 @@
-// Package inflate reads what gzip packed (RFC 1952, RFC 1951), as compress/gzip does and faster.
+// Package inflate decompresses gzip (RFC 1952, RFC 1951). It does what compress/gzip does, but
+// faster.
 //
-// It takes and refuses the same streams as compress/gzip, and gives the same bytes before it
-// refuses. A Reader takes less than 300 kB of memory, whatever the stream says.
+// It accepts and refuses the same streams as compress/gzip, and returns the same bytes before it
+// refuses one. A Reader needs less than 300 kB of memory, whatever the stream contains.
 package inflate
 
 import (
@@ -10,39 +11,39 @@ import (
 )
 
 const (
-	window = 32 << 10 // how far back a match may reach
-	// outSize is the window with what is written after it before it is given out.
+	window = 32 << 10 // maximum distance of a match
+	// outSize is the window with the output behind it that Read has not returned yet.
 	outSize = window + 128<<10
 	// outSlack is more than one round of the fast loop writes: three literals, a match of 258
-	// bytes, and what a copy by words writes past its end.
+	// bytes, and the bytes that copying by words writes past its end.
 	outSlack = 320
 	outFull  = outSize - outSlack
 )
 
-// Reader gives out what a gzip stream packs. Streams that follow each other are one. It is for one
-// goroutine.
+// Reader returns the decompressed content of a gzip stream. It reads several streams in a row as
+// one. Only one goroutine may use it.
 type Reader struct {
 	src source
 
 	out         [outSize]byte
-	pending, to uint // what is written in out, and not given out
+	pending, to uint // the output that Read has not returned is out[pending:to]
 
 	part  part
 	final bool // the block is the last of its stream
-	left  int  // bytes to come of a stored block
+	left  int  // bytes left of a stored block
 	err   error
 
-	crc, size uint32 // of what the stream gave until now
-	summed    uint   // how far into out
+	crc, size uint32 // of the stream's output so far
+	summed    uint   // end in out of what crc and size include
 	one       [1]byte
 
 	lit     litTable
 	dist    distTable
-	isFixed bool // they are those of the fixed code
-	litNeed uint // bits without which no symbol is looked for: those of the end of the block
+	isFixed bool // lit and dist are the tables of the fixed code
+	litNeed uint // the decoder needs this many bits to read a symbol: the length of the end-of-block code
 }
 
-// part is where in a stream a Reader is.
+// part is the position of a Reader in a stream.
 type part int
 
 const (
@@ -52,7 +53,8 @@ const (
 	atTrailer
 )
 
-// NewReader begins to read a gzip stream: it reads its header. An empty stream is an io.EOF.
+// NewReader returns a Reader. It reads the header of the first stream. It returns io.EOF for an
+// empty input.
 func NewReader(from io.Reader) (*Reader, error) {
 	z := &Reader{src: source{from: from}}
 	if err := z.header(); err != nil {
@@ -61,7 +63,7 @@ func NewReader(from io.Reader) (*Reader, error) {
 	return z, nil
 }
 
-// Read implements [io.Reader]. Bytes may be wrong until the end of their stream was read.
+// Read implements [io.Reader]. The bytes may be wrong until the end of their stream was read.
 func (z *Reader) Read(p []byte) (int, error) {
 	for z.pending == z.to {
 		if z.err != nil {
@@ -77,7 +79,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// step goes on until there is something to give out. All before was given out.
+// step decodes until there is output. Read has returned all earlier output.
 func (z *Reader) step() error {
 	if z.part == atTrailer {
 		return z.next()
@@ -94,8 +96,8 @@ func (z *Reader) step() error {
 	return err
 }
 
-// decode goes on until out is full, the stream at its end, or a wait would hold back what is
-// written.
+// decode decodes until out is full, the stream ends, or it would have to wait for input while there
+// is output to return.
 func (z *Reader) decode() error {
 	for z.to < outFull && z.part != atTrailer {
 		var err error
@@ -114,7 +116,7 @@ func (z *Reader) decode() error {
 	return nil
 }
 
-// coded decodes symbols of a block until it is at its end, or out is full, or in is empty.
+// coded decodes symbols of a block until the block ends, out is full, or in is empty.
 func (z *Reader) coded() error {
 	for z.part == inCoded && z.to < outFull {
 		if err := z.fast(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Why a stream is refused. What ends too early is an [io.ErrUnexpectedEOF].
+// The errors of a refused stream. A stream that ends too early is an [io.ErrUnexpectedEOF].
 var (
 	errHeader   = errors.New("gzip: invalid header")
 	errChecksum = errors.New("gzip: invalid checksum")
@@ -19,20 +19,20 @@ const (
 	inSlack = 32
 )
 
-// source gives the bits of a stream.
+// source returns the bits of a stream.
 type source struct {
 	from    io.Reader
-	fromErr error // what from ended with; it counts when all before it is used
-	taken   int64 // bytes that from gave
+	fromErr error // error of the last Read of from; it counts after all bytes before it are used
+	taken   int64 // bytes that were read from from
 
 	in        [inSize]byte
-	at, inEnd uint // what is not used of in
-	// The next bits of the stream, the first one lowest: count of them, and zeros above.
+	at, inEnd uint // in[at:inEnd] is not used yet
+	// bits has the next count bits of the stream, the first one lowest, and zeros above.
 	bits  uint64
 	count uint
 }
 
-// more fills in, all of which was used.
+// more fills in again. All of it must have been used.
 func (s *source) more() error {
 	for range 100 {
 		if s.fromErr != nil {
@@ -51,7 +51,7 @@ func (s *source) more() error {
 	return io.ErrNoProgress
 }
 
-// need sees to it that there are n bits, at most 56.
+// need reads until bits has n bits, at most 56.
 func (s *source) need(n uint) error {
 	for s.count < n {
 		if s.at == s.inEnd {
@@ -66,7 +66,7 @@ func (s *source) need(n uint) error {
 	return nil
 }
 
-// take is the next n bits, which there are.
+// take returns the next n bits, which must be in bits.
 func (s *source) take(n uint) uint {
 	v := s.bits & (1<<n - 1)
 	s.bits >>= n
@@ -74,7 +74,7 @@ func (s *source) take(n uint) uint {
 	return uint(v)
 }
 
-// number reads n bits, at most 56. The end of the stream is an unexpected one.
+// number reads n bits, at most 56. The end of the stream is io.ErrUnexpectedEOF.
 func (s *source) number(n uint) (uint, error) {
 	if err := s.need(n); err != nil {
 		return 0, noEOF(err)
@@ -82,7 +82,7 @@ func (s *source) number(n uint) (uint, error) {
 	return s.take(n), nil
 }
 
-// corrupt says that the stream is, and where.
+// corrupt returns the error for corrupt data, with the position.
 func (s *source) corrupt() error {
 	return fmt.Errorf("%w before byte %d", errCorrupt, s.taken-int64(s.inEnd-s.at)-int64(s.count/8))
 }

@@ -2,12 +2,12 @@ package inflate
 
 import "encoding/binary"
 
-// fast decodes symbols as long as neither in nor out can come to its end within one round, and the
-// block does not. What it leaves is for careful.
+// fast decodes symbols while one round can reach neither the end of in, nor the end of out, nor the
+// end of the block. The function careful decodes the rest.
 //
-// A round looks at up to three literals and one match. Reads of in and writes of out are by words,
-// so that they reach past what counts: inSlack and outSlack are there for that. The entry of the
-// next symbol is looked for before the match is copied, so that both go on at once.
+// A round decodes up to three literals and one match. It reads in and writes out by words, and so
+// passes the bytes that count: inSlack and outSlack are the room for that. It looks up the entry of
+// the next symbol before it copies the match, so that the processor does both at once.
 func (z *Reader) fast() error {
 	if z.src.inEnd < inSlack || z.src.at >= z.src.inEnd-inSlack {
 		return nil
@@ -40,7 +40,7 @@ func (z *Reader) fast() error {
 		}
 		if e&entryBad != 0 {
 			if e&entryBad != entryLink {
-				break // the end of the block, or no code: careful says which
+				break // the end of the block or no code: careful finds out which
 			}
 			if e = lit[e>>entryValue+entry(buf>>litBits)&(litSub-1)]; e&entryBad != 0 {
 				break
@@ -87,27 +87,27 @@ func (z *Reader) fast() error {
 	return nil
 }
 
-// maxDistance is how many bits a distance takes at most, with its extra bits.
+// maxDistance is the maximum number of bits of a distance, with its extra bits.
 const maxDistance = maxBits + 13
 
-// refill reads on until there are 56 bits at least. It reads whole words: the bits above those that
-// count are right as well, and come again.
+// refill reads until buf has at least 56 bits. It reads whole words: the bits above count are right
+// too, and are read again.
 func refill(in *[inSize]byte, at uint, buf uint64, count uint) (uint, uint64, uint) {
 	return at + (7 - count>>3&7), buf | binary.LittleEndian.Uint64(in[at:at+8])<<(count&63), count | 56
 }
 
-// skip goes past a symbol.
+// skip removes the bits of a symbol.
 func skip(e entry, buf uint64, count uint) (uint64, uint) {
 	return buf >> (e & entryTaken), count - uint(e&entryTaken)
 }
 
-// value is a length or distance: what its code stands for, with the extra bits after it.
+// value returns a length or a distance: the base value of the code plus the extra bits.
 func value(e entry, buf uint64) uint {
 	return uint(e>>entryValue) + uint(buf&(1<<(e&entryTaken)-1)>>(e>>entryCode&15))
 }
 
-// repeat copies length bytes to out[to:] from distance before it, where what it copies may be what
-// it just wrote. It writes by words, up to 15 bytes too many.
+// repeat copies length bytes to out[to:] from distance bytes before. The two ranges may overlap. It
+// writes by words, and writes up to 15 bytes too many.
 func repeat(out *[outSize]byte, to, distance, length uint) {
 	from, end := to-distance, to+length
 	if distance >= 16 {
@@ -122,7 +122,7 @@ func repeat(out *[outSize]byte, to, distance, length uint) {
 		}
 		return
 	}
-	// Make a word of what repeats, and write it as often as it fits.
+	// Fill a word with the repeated bytes, and write it until the end.
 	word := binary.LittleEndian.Uint64(out[from : from+8])
 	word &= 1<<(distance*8) - 1
 	for n := distance; n < 8; n *= 2 {
@@ -134,8 +134,8 @@ func repeat(out *[outSize]byte, to, distance, length uint) {
 	}
 }
 
-// careful decodes symbols one by one, and no symbol of which not all bits are there. It goes on
-// until in is used up (not enough), or out is full, or the block is at its end.
+// careful decodes symbols one by one, and only if all bits of a symbol are available. It continues
+// until in is empty (enough is false), out is full, or the block ends.
 func (z *Reader) careful() (enough bool, err error) {
 	for z.to < outFull {
 		for z.src.count < 56 && z.src.at < z.src.inEnd {
@@ -176,7 +176,8 @@ func (z *Reader) careful() (enough bool, err error) {
 	return true, nil
 }
 
-// carefulMatch decodes the distance of a match, whose length took the next n bits, and copies it.
+// carefulMatch decodes the distance of a match and copies the match. Its length has used the next n
+// bits.
 func (z *Reader) carefulMatch(n, length uint) (enough bool, err error) {
 	bits, count := z.src.bits>>n, z.src.count-n
 	d, m := z.dist[bits&(1<<distBits-1)], uint(0)

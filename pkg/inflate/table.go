@@ -5,52 +5,52 @@ import (
 	"slices"
 )
 
-// The widths of the tables: so many bits find an entry at once. Longer codes take a second look, in
-// a subtable for what is left of them.
+// The widths of the tables in bits. A code of up to so many bits needs one lookup. A longer code
+// needs a second lookup in a subtable for the rest of its bits.
 const (
 	litBits  = 11
 	distBits = 9
-	lenBits  = 7 // lengths of codes have no longer ones
+	lenBits  = 7 // codes for lengths are not longer
 	maxBits  = 15
 
 	litSub  = 1 << (maxBits - litBits)
 	distSub = 1 << (maxBits - distBits)
 )
 
-// The sizes of the alphabets as RFC 1951 codes them.
+// The sizes of the alphabets of RFC 1951.
 const (
-	litSymbols  = 288 // 286 and 287 have codes in the fixed code alone, and no meaning
+	litSymbols  = 288 // 286 and 287 have codes only in the fixed code, and no meaning
 	distSymbols = 30
 	lenSymbols  = 19
 	endOfBlock  = 256
 )
 
-// An entry of a table says what a code means.
+// An entry of a table is the meaning of a code.
 //
-//	bits  0-5   how many bits it takes: the code, with the extra bits after it
-//	bits  8-11  how many bits the code takes, 0: there is none
-//	bits 12-14  what it is: a literal, a link to a subtable, the end of a block, no code at all
-//	bits 16-31  the literal, or what to add the extra bits to, or where the subtable begins
+//	bits  0-5   how many bits to remove: the code and its extra bits
+//	bits  8-11  how many bits the code has; 0 for no code
+//	bits 12-14  a literal, a link to a subtable, the end of a block, or no code
+//	bits 16-31  the literal, the base value, or the index of the subtable
 type entry = uint32
 
 const (
 	entryTaken   entry = 63
 	entryCode          = 8 // shift
 	entryLink    entry = 1 << 12
-	entryOther   entry = 1 << 13 // with entryLink: no code; else the end of a block
+	entryOther   entry = 1 << 13 // with entryLink: no code; alone: the end of a block
 	entryBad           = entryLink | entryOther
 	entryLiteral entry = 1 << 14
 	entryValue         = 16 // shift
 )
 
-// The tables have room for every complete code: a subtable stands for two codes at least.
+// The tables have room for every complete code, because a subtable has at least two codes.
 type (
 	litTable  [1<<litBits + litSymbols/2*litSub]entry
 	distTable [1<<distBits + (distSymbols+2)/2*distSub]entry
 	lenTable  [1 << lenBits]entry
 )
 
-// What the symbols mean, without the bits of their codes.
+// The entries of the symbols, without the lengths of their codes.
 var (
 	litEntries  = literalsAndLengths()
 	distEntries = distances()
@@ -91,9 +91,9 @@ func fixedTable() (symbols [lenSymbols]entry) {
 	return symbols
 }
 
-// fill makes the table of the code whose symbols have these lengths in bits, 0 for a symbol without
-// a code. Codes of more than width bits are in subtables. It tells whether the lengths make a code:
-// each row of bits is one symbol, or there is none, or one alone, of one bit.
+// fill makes the table of the code whose symbols have these lengths in bits; 0 means that a symbol
+// has no code. Codes of more than width bits are in subtables. It reports whether the lengths are
+// valid: the code is complete, or it has no symbol, or it has one symbol of one bit.
 func fill(table []entry, width int, lengths []uint8, symbols []entry) bool {
 	var count, next [maxBits + 2]uint16
 	used := 0
@@ -103,7 +103,7 @@ func fill(table []entry, width int, lengths []uint8, symbols []entry) bool {
 			used++
 		}
 	}
-	left := 1 // rows of n bits without a symbol
+	left := 1 // codes of n bits that no symbol has
 	for n := 1; n <= maxBits; n++ {
 		if left = left<<1 - int(count[n]); left < 0 {
 			return false
@@ -124,8 +124,8 @@ func fill(table []entry, width int, lengths []uint8, symbols []entry) bool {
 	return true
 }
 
-// fillPoor makes the table of a code of no symbol, or of one of one bit. Other codes that leave a
-// row of bits without a symbol are refused.
+// fillPoor makes the table of a code without a symbol, or with one symbol of one bit. It refuses
+// any other code that is not complete.
 func fillPoor(table []entry, lengths []uint8, symbols []entry, used, ones int) bool {
 	if used > 1 || used != ones {
 		return false
@@ -139,8 +139,8 @@ func fillPoor(table []entry, lengths []uint8, symbols []entry, used, ones int) b
 	return true
 }
 
-// fillComplete makes the table of a complete code. The symbols come by the length of their codes,
-// so the table grows with them: before codes of one bit more it is doubled.
+// fillComplete makes the table of a complete code. sorted has the symbols by the length of their
+// codes. The table doubles before the codes with one more bit.
 func fillComplete(table []entry, width int, lengths []uint8, symbols []entry, sorted []uint16) {
 	code, size := 0, 1
 	subtable, sub := 1<<width, 1<<(maxBits-width)
@@ -171,7 +171,7 @@ func fillComplete(table []entry, width int, lengths []uint8, symbols []entry, so
 	double(table, size, 1<<width)
 }
 
-// double repeats the first size entries until there are so many.
+// double repeats the first size entries until the table has so many.
 func double(table []entry, size, until int) int {
 	for ; size < until; size *= 2 {
 		copy(table[size:2*size], table[:size])
