@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// SourceDestCheck reports whether EC2 drops packets of an interface that are neither from nor to
-// its own addresses. It needs ec2:DescribeNetworkInterfaces.
+// SourceDestCheck reports whether EC2 drops packets of an interface whose source and destination
+// are not its own addresses. It needs ec2:DescribeNetworkInterfaces.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeNetworkInterfaces.html
 func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool, error) {
 	const action = "DescribeNetworkInterfaces"
@@ -38,11 +38,11 @@ func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool,
 	return *got.Items[0].Check, nil
 }
 
-// StopSourceDestCheck turns the check of an interface off, and waits until EC2 says so: what it
-// answers may be older than the last request
+// StopSourceDestCheck turns the check of an interface off, and waits until EC2 reports that it is
+// off. An answer of EC2 may be older than the last request
 // (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). It may be called
-// again. It needs ec2:ModifyNetworkInterfaceAttribute too. The form for instances is not used: EC2
-// refuses it once there is a second interface.
+// again. It also needs ec2:ModifyNetworkInterfaceAttribute. It does not use the action for
+// instances, which EC2 refuses for an instance with several interfaces.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyNetworkInterfaceAttribute.html
 func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) error {
 	if _, err := c.call(ctx, region, "ModifyNetworkInterfaceAttribute",
@@ -66,11 +66,11 @@ func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) er
 	}
 }
 
-// propagation is about half of how long EC2 may take to answer with what was set.
+// propagation is half of the time that EC2 may need until its answers show a change.
 const propagation = 10 * time.Second
 
-// Routes counts the IPv4 routes of the table that a subnet uses: its own, or else the main one of
-// its VPC. Propagated ones, which have a quota of their own, are not counted. It needs
+// Routes counts the IPv4 routes in the route table of a subnet: its own table, or else the main
+// table of its VPC. It leaves out propagated routes, which have a quota of their own. It needs
 // ec2:DescribeRouteTables.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRouteTables.html
 func (c *Client) Routes(ctx context.Context, region, subnet, vpc string) (table string, count int, err error) {
@@ -119,7 +119,7 @@ func decode(action string, body []byte, to any) error {
 	return nil
 }
 
-// refused is the error of an answer that is none.
+// refused returns the error of a response with an error.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 func refused(action string, status int, body []byte) error {
 	var got struct {
@@ -136,7 +136,7 @@ func refused(action string, status int, body []byte) error {
 		return fmt.Errorf("%w: allow ec2:%s to the instance's role (docs/aws.md)", err, action)
 	case "AuthFailure", "InvalidClientTokenId", "SignatureDoesNotMatch":
 		return fmt.Errorf("%w: look at the credentials of the agent's unit, and at this machine's clock", err)
-	case "RequestExpired": // early at boot the clock may be wrong
+	case "RequestExpired": // the clock may be wrong early at boot
 		return graph.Transient(fmt.Errorf("%w: look at this machine's clock", err))
 	case "RequestLimitExceeded", "Throttling", "ThrottlingException":
 		return graph.Transient(err)

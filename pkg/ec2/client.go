@@ -1,9 +1,9 @@
-// Package ec2 asks EC2's API the few things of a node's network that only it knows, and only where
-// the documents want them: the source/destination check of an interface, and the routes in a table
-// with their quota. It speaks the APIs by itself: four actions are not worth the SDK's client of
-// several hundred.
+// Package ec2 calls the AWS API for those parts of a node's network that only AWS knows, and only
+// if the documents request it: the source/destination check of an interface, and the number and
+// quota of the routes in a table. It has a client of its own, because it needs four of the several
+// hundred actions of the SDK's client.
 //
-// Nothing is asked before the first call, not even for credentials.
+// It sends no request before the first call, not even for credentials.
 package ec2
 
 import (
@@ -33,21 +33,21 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// apiVersion is that of the Query API.
+// apiVersion is the version of the Query API.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html
 const apiVersion = "2016-11-15"
 
-// The bounds of a call.
+// The limits of a call.
 const (
-	answer   = 10 * time.Second // with what it takes to find credentials
+	answer   = 10 * time.Second // with the time to find credentials
 	largest  = 4 << 20          // bytes; a thousand routes are some 250 kB
-	believed = 30 * time.Minute // how long what was read is taken for true: a fleet shares one account's rate
+	believed = 30 * time.Minute // how long an answer is cached: all nodes share the account's rate limit
 )
 
-// Client asks EC2. Its zero value is ready: credentials are those of the SDK's default chain
-// (environment, files, the instance's role), the endpoint is the region's, or AWS_ENDPOINT_URL_EC2.
-// What it reads it believes for half an hour, unless it changed something since. Safe for several
-// goroutines.
+// Client calls EC2. The zero value is ready for use. Its credentials are those of the SDK's default
+// chain (environment, files, the instance's role). Its endpoint is the region's, or
+// AWS_ENDPOINT_URL_EC2. It caches answers for half an hour, or until it changes something. It is
+// safe for concurrent use.
 type Client struct {
 	mu          sync.Mutex
 	web         *transfer.Client
@@ -56,13 +56,13 @@ type Client struct {
 	quotas      map[string]quotaReading // by region
 }
 
-// reading is an answer, and when it came.
+// reading is an answer with its time.
 type reading struct {
 	at   time.Time
 	body []byte
 }
 
-// look reads, or has cached what it read.
+// look returns an answer from the cache, or calls EC2.
 func (c *Client) look(ctx context.Context, region, action string, form url.Values) ([]byte, error) {
 	key := region + " " + action + " " + form.Encode()
 	c.mu.Lock()
@@ -84,15 +84,15 @@ func (c *Client) look(ctx context.Context, region, action string, form url.Value
 	return body, nil
 }
 
-// forget drops what was read: something was changed.
+// forget empties the cache after a change.
 func (c *Client) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = nil
 }
 
-// call makes one call. Its errors name the action, and are marked [graph.Transient] where another
-// attempt may fare better.
+// call makes one call. Its errors name the action, and are marked [graph.Transient] if another
+// attempt may succeed.
 func (c *Client) call(ctx context.Context, region, action string, form url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answer, graph.Transient(fmt.Errorf("no answer within %s", answer)))
 	defer cancel()
@@ -119,7 +119,7 @@ func (c *Client) ask(ctx context.Context, region, action string, form url.Values
 	return body, err
 }
 
-// send signs a request for a service, makes it, and reads the answer.
+// send signs and sends a request to a service, and reads the response.
 func (c *Client) send(
 	ctx context.Context, region, service string, r *http.Request, text string,
 ) (body []byte, status int, err error) {
@@ -132,7 +132,7 @@ func (c *Client) send(
 	if err != nil {
 		return nil, 0, transfer.Explain(ctx, err)
 	}
-	defer response.Body.Close() // only read from
+	defer response.Body.Close() // nothing was written
 	body, err = io.ReadAll(io.LimitReader(response.Body, largest+1))
 	switch {
 	case err != nil:
@@ -143,7 +143,7 @@ func (c *Client) send(
 	return bytes.Clone(body), response.StatusCode, nil
 }
 
-// sign puts the signature on a request.
+// sign signs a request with the credentials.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 func (c *Client) sign(
 	ctx context.Context, region, service string, r *http.Request, text string,
@@ -168,7 +168,7 @@ func (c *Client) sign(
 	return web, nil
 }
 
-// connected finds out where credentials are, once.
+// connected returns the HTTP client and the credentials, which it looks for once.
 func (c *Client) connected(ctx context.Context, region string) (*transfer.Client, aws.CredentialsProvider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +176,7 @@ func (c *Client) connected(ctx context.Context, region string) (*transfer.Client
 		return c.web, c.credentials, nil
 	}
 	inner := awshttp.NewBuildableClient().WithTransportOptions(transfer.Bound)
-	metadata := imds.New(imds.Options{HTTPClient: inner, EnableFallback: aws.FalseTernary}) // version 2 alone
+	metadata := imds.New(imds.Options{HTTPClient: inner, EnableFallback: aws.FalseTernary}) // IMDSv2 only
 	settings, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithHTTPClient(inner),
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the graph retries
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
@@ -189,7 +189,7 @@ func (c *Client) connected(ctx context.Context, region string) (*transfer.Client
 	return c.web, c.credentials, nil
 }
 
-// endpoint is where a region's EC2 is asked.
+// endpoint returns the URL of EC2 in a region.
 // https://docs.aws.amazon.com/general/latest/gr/ec2-service.html
 func endpoint(region string) string {
 	return cmp.Or(os.Getenv("AWS_ENDPOINT_URL_EC2"), "https://ec2."+region+"."+domain(region))

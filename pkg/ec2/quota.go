@@ -18,13 +18,12 @@ import (
 
 const quotaAction = "GetServiceQuota"
 
-// routesQuota is "Routes per route table" of the service vpc.
+// routesQuota names the quota "Routes per route table" of the service vpc.
 // https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 const routesQuota = `{"ServiceCode": "vpc", "QuotaCode": "L-93826ACB"}`
 
-// RouteQuota is how many routes AWS allows the account in one route table of the region. What it
-// says, or why it says nothing, is believed for half an hour. It needs
-// servicequotas:GetServiceQuota.
+// RouteQuota returns the maximum number of routes in one route table of the region. It caches the
+// answer or the error for half an hour. It needs servicequotas:GetServiceQuota.
 // https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
 func (c *Client) RouteQuota(ctx context.Context, region string) (int, error) {
 	c.mu.Lock()
@@ -37,7 +36,7 @@ func (c *Client) RouteQuota(ctx context.Context, region string) (int, error) {
 	if err != nil {
 		err = fmt.Errorf("ask Service Quotas of %s to %s: %w", region, quotaAction, err)
 	}
-	if ctx.Err() != nil { // it says nothing of AWS
+	if ctx.Err() != nil { // the error is of the caller's context, so do not cache it
 		return quota, err
 	}
 	c.mu.Lock()
@@ -49,7 +48,7 @@ func (c *Client) RouteQuota(ctx context.Context, region string) (int, error) {
 	return quota, err
 }
 
-// quotaReading is an answer, and when it came.
+// quotaReading is an answer or an error with its time.
 type quotaReading struct {
 	at    time.Time
 	quota int
