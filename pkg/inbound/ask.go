@@ -11,16 +11,17 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// Bounds of a question besides its context's.
+// The time limits of a question, besides the context's.
 const (
-	askAgain    = time.Second     // after the API failed
-	retractTime = 2 * time.Second // for taking the question away
+	askAgain    = time.Second     // pause after an error of the API
+	retractTime = 2 * time.Second // to remove the question
 )
 
-// Ask has peers knock on TCP ports of a node and returns which of them each one reaches, as
-// "tcp4:22", by the names of those who have answered when all have, done says that it is enough, or
-// the context ends. A peer that is busy has not answered. asked nil: those that [Peers] names. An
-// error says that nobody could be asked. A checkpoint calls it, before and after its change.
+// Ask requests that peers connect to TCP ports of a node. It returns for each peer, by name, the
+// ports that it reached, such as "tcp4:22". It returns when all peers have answered, when done
+// returns true, or when the context ends. A busy peer counts as one without an answer. If asked is
+// nil, it asks the peers that [Peers] returns. An error means that no peer could be asked. A
+// checkpoint calls Ask before and after its change.
 func Ask(
 	ctx context.Context, api API, own string, ports []uint16, asked []string, done func(said map[string][]string) bool,
 ) (map[string][]string, error) {
@@ -39,7 +40,7 @@ func Ask(
 	defer func() {
 		last, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), retractTime, errors.New("no answer"))
 		defer stop()
-		_ = api.Annotate(last, own, kube.RequestsAnnotation, "") // one that stays is answered already
+		_ = api.Annotate(last, own, kube.RequestsAnnotation, "") // a question that stays has its answers already
 	}()
 	err := api.Annotate(ctx, own, kube.RequestsAnnotation, write(question{Nonce: nonce, Ports: ports}))
 	if err != nil {
@@ -50,8 +51,8 @@ func Ask(
 	}, done)
 }
 
-// gather asks the peers side by side until done says that it is enough. It leaves out who does not
-// answer, and what nobody asked for.
+// gather asks all peers at once until done returns true. It leaves out peers without an answer, and
+// ports that were not asked for.
 func gather(
 	ctx context.Context, asked []string, ports []uint16,
 	ask func(ctx context.Context, peer string) (a answer, ok bool), done func(said map[string][]string) bool,
@@ -63,7 +64,7 @@ func gather(
 		open []string
 		ok   bool
 	}
-	replies := make(chan reply, len(asked)) // nobody waits for who does not listen any more
+	replies := make(chan reply, len(asked)) // a peer that answers late must not block
 	for _, peer := range asked {
 		go func() {
 			a, ok := ask(ctx, peer)
@@ -84,14 +85,14 @@ func gather(
 	return said, nil
 }
 
-// askedFor says that a port is one of those that were asked for.
+// askedFor reports whether a port is one of those that were asked for.
 func askedFor(port string, ports []uint16) bool {
 	return slices.ContainsFunc(ports, func(p uint16) bool {
 		return port == name(true, p) || port == name(false, p)
 	})
 }
 
-// awaitAnswer waits for a peer's answer. Of one that is busy there is none.
+// awaitAnswer waits for a peer's answer. It returns false for a busy peer.
 func awaitAnswer(ctx context.Context, api API, peer, own, nonce string) (answer, bool) {
 	for ctx.Err() == nil {
 		n, err := api.Node(ctx, peer)
@@ -108,7 +109,7 @@ func awaitAnswer(ctx context.Context, api API, peer, own, nonce string) (answer,
 	return answer{}, false
 }
 
-// wait pauses, no longer than until the context ends.
+// wait pauses, and returns early when the context ends.
 func wait(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -11,10 +11,11 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// A question is one datagram of one size: its kind, a nonce, how many ports, the ports, and a seal
-// (HMAC-SHA256). An answer is smaller: its kind, the nonce, whether the peer was busy, a bit for
-// each port, and a seal. The seal covers the address of who asks, too: a question that somebody
-// else sends again has the peer knock on nobody but who asked, and an answer is for one question.
+// A question is a datagram of fixed size: its kind, a nonce, the number of ports, the ports, and an
+// HMAC-SHA256. An answer is smaller: its kind, the nonce, whether the peer was busy, a bit for each
+// port, and an HMAC-SHA256. The HMAC also covers the address of the asking node. So a peer does not
+// connect to another host when somebody sends a copy of a question, and an answer fits only one
+// question.
 const (
 	nonceSize    = 16
 	questionSize = 1 + nonceSize + 1 + 2*MaxPorts + sha256.Size
@@ -25,13 +26,13 @@ const (
 
 var errSilent = errors.New("no answer")
 
-// datagramQuestion is what a node asks a stated peer.
+// datagramQuestion is a question to a stated peer.
 type datagramQuestion struct {
 	nonce [nonceSize]byte
 	ports []uint16
 }
 
-// seal is the datagram of a question from an address.
+// seal returns the datagram of a question from an address.
 func (q datagramQuestion) seal(key secret.Text, asker netip.Addr) []byte {
 	body := make([]byte, 0, questionSize)
 	body = append(append(body, isQuestion), q.nonce[:]...)
@@ -42,8 +43,8 @@ func (q datagramQuestion) seal(key secret.Text, asker netip.Addr) []byte {
 	return sealed(key, asker, body[:questionSize-sha256.Size])
 }
 
-// openQuestion reads a datagram from an address; ok says that it is a question of one who has the
-// key.
+// openQuestion parses a datagram from an address. ok reports whether it is a question with a valid
+// HMAC.
 func openQuestion(key secret.Text, asker netip.Addr, datagram []byte) (q datagramQuestion, ok bool) {
 	body, ok := opened(key, asker, datagram, isQuestion, questionSize)
 	if !ok {
@@ -57,7 +58,7 @@ func openQuestion(key secret.Text, asker netip.Addr, datagram []byte) (q datagra
 	return q, true
 }
 
-// answered is the datagram that answers a question from an address.
+// answered returns the datagram that answers a question from an address.
 func (q datagramQuestion) answered(key secret.Text, asker netip.Addr, a answer) []byte {
 	body := make([]byte, answerSize-sha256.Size, answerSize)
 	body[0] = isAnswer
@@ -73,7 +74,7 @@ func (q datagramQuestion) answered(key secret.Text, asker netip.Addr, a answer) 
 	return sealed(key, asker, body)
 }
 
-// openAnswer reads a datagram; ok says that it answers the question.
+// openAnswer parses a datagram. ok reports whether it is a valid answer to the question.
 func openAnswer(key secret.Text, asker netip.Addr, q datagramQuestion, datagram []byte) (a answer, ok bool) {
 	body, ok := opened(key, asker, datagram, isAnswer, answerSize)
 	if !ok || [nonceSize]byte(body[1:]) != q.nonce {
@@ -88,7 +89,7 @@ func openAnswer(key secret.Text, asker netip.Addr, q datagramQuestion, datagram 
 	return a, true
 }
 
-// sealed adds the seal to what is said.
+// sealed appends the HMAC to a body.
 func sealed(key secret.Text, asker netip.Addr, body []byte) []byte {
 	address := asker.Unmap().As16()
 	mac := hmac.New(sha256.New, []byte(key.Reveal()))
@@ -97,7 +98,8 @@ func sealed(key secret.Text, asker netip.Addr, body []byte) []byte {
 	return mac.Sum(body)
 }
 
-// opened is what a datagram of a kind says; ok says that its seal is good.
+// opened returns the body of a datagram. ok reports whether its kind, its size and its HMAC are
+// right.
 func opened(key secret.Text, asker netip.Addr, datagram []byte, kind byte, size int) (body []byte, ok bool) {
 	if len(datagram) != size || datagram[0] != kind {
 		return nil, false

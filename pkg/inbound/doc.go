@@ -1,16 +1,17 @@
-// Package inbound has nodes prove to each other that they are reached: a node that is about to make
-// a change asks a few peers to knock on its ports, before the change and after it.
+// Package inbound lets nodes prove that other nodes can reach them. Before and after a change a
+// node asks a few peers to connect to its ports.
 //
-// Who asks whom follows from the names of the Nodes alone (rendezvous hashing), so each agent
-// watches a few Nodes by name, and no list. A question is an annotation on the asking node's own
-// Node, the answers are one on each peer's own: a kubelet may change its own Node and no other.
+// The names of the Nodes alone decide which nodes ask which peers (rendezvous hashing). So each
+// agent watches a few Nodes by name, and no list. A question is an annotation on the asking node's
+// Node. An answer is an annotation on the peer's own Node, because a kubelet may change no other
+// Node.
 //
-// A peer connects to the InternalIP of the Node that asks, as the API has it, and to nothing else:
-// to at most [MaxPorts] ports in each family, once a second, and it sends no byte. One that is in
-// the middle of a change of its own says so, and does not count.
+// A peer connects only to the InternalIP of the asking Node, as the API has it. It connects to at
+// most [MaxPorts] ports in each address family, once a second, and sends no byte. A peer that makes
+// a change itself answers that it is busy, and does not count.
 //
-// Without an API the agent's own file states peers ([Static]), and whom the node answers
-// ([Responder]). See docs/adr/0005.
+// Without an API the agent's own file names the peers ([Static]) and the nodes that the node
+// answers ([Responder]). See docs/adr/0005.
 package inbound
 
 import (
@@ -20,35 +21,35 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// MaxPorts is how many ports a node may have its peers knock on.
+// MaxPorts is the maximum number of ports in a question.
 const MaxPorts = 16
 
-// API is what nodes speak through. Reading is of any Node, writing of the node's own.
+// API reads any Node, and writes the node's own Node.
 type API interface {
-	// NodeName is the name of the node's own Node, of which the agent has this one.
+	// NodeName returns the name of the node's own Node. node is the agent's name of it.
 	NodeName(node string) string
 	Names(ctx context.Context) ([]string, error)
 	Node(ctx context.Context, name string) (*kube.Node, error)
-	// Changed waits until a Node is otherwise than in a version.
+	// Changed waits until a Node has another version.
 	Changed(ctx context.Context, name, version string) error
-	// Annotate sets an annotation of the node's own Node; "" takes it away.
+	// Annotate sets an annotation of the node's own Node, or removes it if value is "".
 	Annotate(ctx context.Context, own, key, value string) error
 }
 
-// question is what a node asks. An agent of another release may say more.
+// question is what a node asks. An agent of a later release may add fields.
 type question struct {
 	Nonce string   `json:"nonce"`
 	Ports []uint16 `json:"ports"`
 }
 
-// answer is what a peer says to one who asks.
+// answer is a peer's answer to one node.
 type answer struct {
 	Nonce string   `json:"nonce"`
 	Open  []string `json:"open,omitempty"` // "tcp4:22"
-	Busy  bool     `json:"busy,omitempty"` // it is in the middle of a change, and has not knocked
+	Busy  bool     `json:"busy,omitempty"` // the peer makes a change itself and did not connect
 }
 
-// read decodes an annotation; what cannot be read says nothing.
+// read decodes an annotation. It returns the zero value for text that it cannot decode.
 func read[T any](text string) (it T) {
 	if json.Unmarshal([]byte(text), &it) != nil {
 		var nothing T

@@ -16,32 +16,32 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// Peer knocks for other nodes, as long as the daemon runs. It gets the node's own name as an
-// observer of the daemon. Run is for one goroutine.
+// Peer connects to ports for other nodes while the daemon runs. It is an observer of the daemon,
+// from which it gets the node's name. Only one goroutine may call Run.
 type Peer struct {
 	publish.Latest
 	API  API
-	Busy func() bool // the node is in the middle of a change
+	Busy func() bool // reports whether this node makes a change
 	Log  *zap.Logger
 
 	own       string
 	mu        sync.Mutex
-	answers   map[string]answer // by who asked
-	published string            // what the API has of them
+	answers   map[string]answer // by name of the asking node
+	published string            // annotation that was written last
 }
 
-// Times and bounds of a peer.
+// The times and limits of a peer.
 const (
 	maxAskers  = 16
-	knockEach  = time.Second // between two answers to the same node
+	knockEach  = time.Second // minimum time between two answers to the same node
 	perName    = 4 * time.Second
-	lookLeast  = 10 * time.Minute // names are read again after perName for each, and no sooner
-	retryFirst = 5 * time.Second  // after a failure, doubled each time …
-	retryMax   = 10 * time.Minute // … up to this
+	lookLeast  = 10 * time.Minute // names are read again after perName for each name, but not sooner than this
+	retryFirst = 5 * time.Second  // pause after a failure, doubled after each further one
+	retryMax   = 10 * time.Minute // longest pause
 	farewell   = 3 * time.Second
 )
 
-// Run answers until ctx ends. What the API does not give is asked for again ever more seldom.
+// Run answers until ctx ends. After failures of the API its pauses become longer.
 func (p *Peer) Run(ctx context.Context) {
 	node := ""
 	for node == "" {
@@ -66,15 +66,15 @@ func (p *Peer) Run(ctx context.Context) {
 		failures = 0
 		askers := Askers(names, p.own)
 		askers = askers[:min(len(askers), maxAskers)]
-		_ = p.forget(ctx, func(name string) bool { return !slices.Contains(askers, name) }) // else the next time
+		_ = p.forget(ctx, func(name string) bool { return !slices.Contains(askers, name) }) // otherwise the next time
 		p.serve(ctx, askers, max(lookLeast, time.Duration(len(names))*perName))
 	}
 	last, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), farewell, errors.New("the daemon ends"))
 	defer stop()
-	_ = p.forget(last, func(string) bool { return true }) // what stays the next daemon finds
+	_ = p.forget(last, func(string) bool { return true }) // the next daemon removes the rest
 }
 
-// recall reads the answers that an earlier daemon gave.
+// recall reads the answers of an earlier daemon.
 func (p *Peer) recall(ctx context.Context) error {
 	n, err := p.API.Node(ctx, p.own)
 	if err != nil {
@@ -85,14 +85,14 @@ func (p *Peer) recall(ctx context.Context) error {
 	return nil
 }
 
-// later is the pause after so many failures. A fleet that lost its API does not come back at one
-// moment.
+// later returns the pause after so many failures. It is random, so that the nodes of a fleet do not
+// all ask at the moment when the API returns.
 func later(failures int) time.Duration {
 	d := min(retryFirst<<min(failures-1, 16), retryMax)
 	return d/2 + rand.N(d)
 }
 
-// serve attends to nodes for a while.
+// serve answers nodes for a while.
 func (p *Peer) serve(ctx context.Context, askers []string, while time.Duration) {
 	ctx, stop := context.WithTimeoutCause(ctx, while*9/10+rand.N(while/5), errors.New("the names are read again"))
 	defer stop()
@@ -104,7 +104,7 @@ func (p *Peer) serve(ctx context.Context, askers []string, while time.Duration) 
 	all.Wait()
 }
 
-// attend answers what one node asks.
+// attend answers the questions of one node.
 func (p *Peer) attend(ctx context.Context, asker string) {
 	failures := 0
 	for ctx.Err() == nil {
@@ -115,8 +115,8 @@ func (p *Peer) attend(ctx context.Context, asker string) {
 				err = p.API.Changed(ctx, asker, n.Version)
 			}
 		}
-		if errors.Is(err, fs.ErrNotExist) { // it is gone
-			_ = p.forget(ctx, func(name string) bool { return name == asker }) // else with the next answer
+		if errors.Is(err, fs.ErrNotExist) { // the Node was deleted
+			_ = p.forget(ctx, func(name string) bool { return name == asker }) // otherwise with the next answer
 		}
 		if err != nil {
 			failures++
@@ -125,8 +125,8 @@ func (p *Peer) attend(ctx context.Context, asker string) {
 	}
 }
 
-// answer knocks if the node asks for it and has no answer yet. A question that is taken back takes
-// its answer along.
+// answer connects to the ports of a node if it asks and has no answer yet. If the node has removed
+// its question, answer removes the answer.
 func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
 	q := read[question](n.Requests)
 	p.mu.Lock()
@@ -143,14 +143,14 @@ func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
 	return p.say(ctx, func() { p.answers[n.Name] = a })
 }
 
-// forget takes answers away.
+// forget removes answers.
 func (p *Peer) forget(ctx context.Context, which func(asker string) bool) error {
 	return p.say(ctx, func() {
 		maps.DeleteFunc(p.answers, func(asker string, _ answer) bool { return which(asker) })
 	})
 }
 
-// say changes the answers, and publishes them. What could not be published is not kept.
+// say changes the answers and publishes them. If that fails, it undoes the change.
 func (p *Peer) say(ctx context.Context, change func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// peers is how many nodes knock for one: not all of them run an agent, or are up.
+// peers is the number of peers of a node. Some of them may be down or run no agent.
 const peers = 3
 
-// Peers are those of the nodes that knock for one, best first. That a node comes or goes changes
-// who knocks for few others.
+// Peers returns the names of a node's peers, best first. When a node joins or leaves, the peers of
+// few other nodes change.
 func Peers(names []string, asker string) []string {
 	score := map[string]uint64{}
 	for _, name := range names {
@@ -25,7 +25,8 @@ func Peers(names []string, asker string) []string {
 	return list[:min(len(list), peers)]
 }
 
-// Askers are those of the nodes for which one knocks: about as many as [Peers] of each.
+// Askers returns the names of the nodes that have a node as their peer: about as many as each has
+// [Peers].
 func Askers(names []string, peer string) (list []string) {
 	for _, asker := range names {
 		if asker != peer && among(names, asker, peer) {
@@ -35,7 +36,7 @@ func Askers(names []string, peer string) (list []string) {
 	return list
 }
 
-// among says that a peer is one of an asker's. It looks no further than until it is known.
+// among reports whether a node is one of an asker's peers. It stops as soon as that is certain.
 func among(names []string, asker, peer string) bool {
 	own, before := rank(asker, peer), 0
 	for _, name := range names {
@@ -51,7 +52,7 @@ func among(names []string, asker, peer string) bool {
 	return true
 }
 
-// rank is how good a peer is for an asker: any number will do that both compute.
+// rank returns the rank of a peer for an asker. Both nodes must compute the same number.
 func rank(asker, peer string) uint64 {
 	sum := sha256.Sum256([]byte(asker + "\x00" + peer))
 	return binary.BigEndian.Uint64(sum[:])

@@ -13,29 +13,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Responder knocks for the nodes that [Static.Answer] has, as long as the daemon runs. To whoever
-// has not the key it says nothing, and to nobody more bytes than he sent.
+// Responder connects to ports for the nodes in [Static.Answer] while the daemon runs. It does not
+// answer a sender without the key, and never sends more bytes than it received.
 type Responder struct {
 	Static
-	Busy func() bool // the node is in the middle of a change
+	Busy func() bool // reports whether this node makes a change
 	Log  *zap.Logger
 
-	knocking chan struct{} // a place for each node that is knocked on now
+	knocking chan struct{} // has one place for each node that is answered at once
 	mu       sync.Mutex
 	last     map[netip.Addr]answered
 }
 
-// answered is the question that a node asked last.
+// answered is the last question of a node.
 type answered struct {
 	question datagramQuestion
 	at       time.Time
-	datagram []byte // the answer; nil: there is none yet
+	datagram []byte // the answer; nil until it is made
 }
 
-// maxAnswered is how many nodes are known to have asked.
+// maxAnswered is the maximum number of nodes in Responder.last.
 const maxAnswered = 1024
 
-// Run answers until ctx ends. Where it cannot listen it says so, and tries again ever more seldom.
+// Run answers until ctx ends. If it cannot listen, it logs a warning, and tries again after pauses
+// that become longer.
 func (r *Responder) Run(ctx context.Context) {
 	r.knocking, r.last = make(chan struct{}, maxAskers), map[netip.Addr]answered{}
 	for failures := 1; ctx.Err() == nil; failures++ {
@@ -46,7 +47,8 @@ func (r *Responder) Run(ctx context.Context) {
 	}
 }
 
-// serve answers what comes in until ctx ends. Peers send at most once a second, and ask again.
+// serve answers questions until ctx ends. A peer sends at most one question a second, and repeats
+// it.
 func (r *Responder) serve(ctx context.Context) error {
 	if _, err := r.key(); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (r *Responder) serve(ctx context.Context) error {
 	conn := socket.(*net.UDPConn)
 	var all sync.WaitGroup
 	defer all.Wait()
-	defer conn.Close() // nothing is kept there
+	defer conn.Close() // nothing is buffered
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	if err := requestTarget(conn); err != nil {
 		return err
@@ -82,7 +84,7 @@ func (r *Responder) serve(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		target := slices.Clone(oob[:extra]) // the address that was asked is the one that answers
+		target := slices.Clone(oob[:extra]) // the answer must come from the address that was asked
 		tell := func(answer []byte) { _, _, _ = conn.WriteMsgUDPAddrPort(answer, target, from) }
 		r.take(&all, q, asker.Addr(), tell, func() []byte {
 			return q.answered(key, asker.Addr(), answerTo(ctx, "", r.Busy, []netip.Addr{asker.Addr()}, q.ports))
@@ -90,8 +92,8 @@ func (r *Responder) serve(ctx context.Context) error {
 	}
 }
 
-// take has a question answered: one that was answered already with the same words, another after a
-// second only. Of what is not taken the node asks again.
+// take answers a question. It sends the same answer to a repeated question, and answers a new
+// question of a node after a second at the earliest. A node repeats a question that take ignores.
 func (r *Responder) take(
 	all *sync.WaitGroup, q datagramQuestion, asker netip.Addr, tell func([]byte), answer func() []byte,
 ) {
@@ -122,7 +124,8 @@ func (r *Responder) take(
 	})
 }
 
-// room says that one more node may be kept. Those go that asked a while ago.
+// room reports whether Responder.last has room for another node. It removes nodes that have not
+// asked for a minute.
 func (r *Responder) room(now time.Time) bool {
 	if len(r.last) >= maxAnswered {
 		for asker, a := range r.last {
@@ -134,8 +137,9 @@ func (r *Responder) room(now time.Time) bool {
 	return len(r.last) < maxAnswered
 }
 
-// requestTarget has a socket say to which of the host's addresses a datagram came, in a form that
-// it takes back for the answer. https://man7.org/linux/man-pages/man7/ip.7.html (IP_PKTINFO)
+// requestTarget makes a socket report the local address of each datagram, in a form that it accepts
+// for the answer.
+// https://man7.org/linux/man-pages/man7/ip.7.html (IP_PKTINFO)
 func requestTarget(conn *net.UDPConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// knockTime is how long a port may take to accept a connection.
+// knockTime is the time within which a port must accept a connection.
 const knockTime = time.Second
 
-// targets are the addresses of a node that are knocked on: the first of each family. What is no
-// address of a host's on a network, a Node does not have; one that says so is not believed.
+// targets returns the addresses of a node to which a peer connects: the first of each family. It
+// skips addresses that are not global unicast, because no Node has such an address.
 func targets(addresses []netip.Addr) (out []netip.Addr) {
 	for _, a := range addresses {
 		same := func(o netip.Addr) bool { return o.Is4() == a.Is4() }
@@ -26,18 +26,18 @@ func targets(addresses []netip.Addr) (out []netip.Addr) {
 	return out
 }
 
-// answerTo is what a node says that knocks on the addresses of another one, unless it is in the
-// middle of a change.
+// answerTo connects to the addresses of a node and returns the answer, unless this node makes a
+// change itself.
 func answerTo(ctx context.Context, nonce string, busy func() bool, addresses []netip.Addr, ports []uint16) answer {
 	a := answer{Nonce: nonce, Busy: busy()}
 	if !a.Busy {
 		a.Open = knock(ctx, targets(addresses), ports)
-		a.Busy = busy() // it may have begun meanwhile
+		a.Busy = busy() // a change may have begun meanwhile
 	}
 	return a
 }
 
-// knock connects to each port once and sends nothing. It returns those that accept, sorted.
+// knock connects once to each port and sends nothing. It returns the ports that accept, sorted.
 func knock(ctx context.Context, addresses []netip.Addr, ports []uint16) (open []string) {
 	ctx, stop := context.WithTimeoutCause(ctx, knockTime, errors.New("nobody opens"))
 	defer stop()
@@ -62,7 +62,7 @@ func knock(ctx context.Context, addresses []netip.Addr, ports []uint16) (open []
 	return open
 }
 
-// name is how a port of a family is called.
+// name returns the name of a port in an address family.
 func name(ip4 bool, port uint16) string {
 	if ip4 {
 		return fmt.Sprintf("tcp4:%d", port)

@@ -15,19 +15,19 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Static are peers that the node's own file states. They ask each other by datagrams, where there
-// is no Kubernetes API to ask by.
+// Static has the peers from the agent's own file. They ask each other by datagrams where no
+// Kubernetes API exists.
 type Static struct {
-	KeyFile string         // the secret that all of them share, read anew each time
-	Port    int            // UDP, on which those answer who answer anybody
-	Ask     []netip.Addr   // whom the node asks: a few, for all are asked
-	Answer  []netip.Prefix // whom it answers
+	KeyFile string         // has the secret that all of them share; it is read for each question
+	Port    int            // UDP port on which peers answer
+	Ask     []netip.Addr   // peers that this node asks: a few, because it asks all of them
+	Answer  []netip.Prefix // nodes that this node answers
 }
 
-// minKey is how many characters a key has at least: as many as 24 random bytes in base64.
+// minKey is the minimum length of a key in characters: that of 24 random bytes in base64.
 const minKey = 32
 
-// key reads the secret. Nobody but its owner may read it.
+// key reads the secret. Only the owner of the file may read it.
 func (s Static) key() (secret.Text, error) {
 	info, err := os.Stat(s.KeyFile)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s Static) key() (secret.Text, error) {
 	return secret.New(text), nil
 }
 
-// Knock has the stated peers knock on TCP ports of this node, as [Ask] does.
+// Knock requests that the stated peers connect to TCP ports of this node, as [Ask] does.
 func (s Static) Knock(
 	ctx context.Context, ports []uint16, asked []string, done func(said map[string][]string) bool,
 ) (map[string][]string, error) {
@@ -70,10 +70,10 @@ func (s Static) Knock(
 	}, done)
 }
 
-// ask asks one peer until it answers. Each time it takes the address that the node has now.
+// ask asks one peer until it answers. Each attempt uses the address that this node has at the time.
 func (s Static) ask(ctx context.Context, key secret.Text, peer netip.Addr, ports []uint16) (answer, bool) {
 	q := datagramQuestion{ports: ports}
-	_, _ = rand.Read(q.nonce[:]) // it never fails
+	_, _ = rand.Read(q.nonce[:]) // never fails
 	for ctx.Err() == nil {
 		begun := time.Now()
 		a, err := s.exchange(ctx, key, peer, q)
@@ -85,7 +85,7 @@ func (s Static) ask(ctx context.Context, key secret.Text, peer netip.Addr, ports
 	return answer{}, false
 }
 
-// exchange sends a question once, and waits for its answer.
+// exchange sends a question once and waits for its answer.
 func (s Static) exchange(
 	ctx context.Context, key secret.Text, peer netip.Addr, q datagramQuestion,
 ) (answer, error) {
@@ -96,11 +96,11 @@ func (s Static) exchange(
 	if err != nil {
 		return answer{}, err
 	}
-	defer conn.Close() // nothing is kept there
+	defer conn.Close() // nothing is buffered
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	own := conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr()
 	if own.Unmap() == peer {
-		return answer{Busy: true}, nil // who asks itself learns nothing
+		return answer{Busy: true}, nil // a node that asks itself proves nothing
 	}
 	if _, err := conn.Write(q.seal(key, own)); err != nil {
 		return answer{}, err
