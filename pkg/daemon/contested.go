@@ -9,17 +9,18 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// contestedKeys are the keys that pods stand on and that somebody else keeps writing, as the daemon
-// tells them: between a repair and the next change of the other the key is right, and contested all
-// the same.
+// contestedKeys are the keys that pods depend on and that another program keeps changing. The
+// daemon reports such a key as contested also between a repair and the other program's next change,
+// while its value is right.
 type contestedKeys map[string]contestedKey
 
 type contestedKey struct {
 	step report.Step
-	seen time.Time // when it was changed, or repaired, last
+	seen time.Time // when a pass last found the key contested, or repaired it
 }
 
-// update takes the contested keys of a pass down, and puts those into its plan that are not over.
+// update records the contested keys of a pass's plan. It adds to the plan each earlier contested
+// key whose conflict is not over: see [drift.PodsOver].
 func (q contestedKeys) update(p *report.Plan, now time.Time) {
 	if p == nil {
 		return

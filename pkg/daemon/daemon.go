@@ -1,5 +1,5 @@
-// Package daemon is the life of the agent on a node: it waits for what happens to the store, the
-// host and others, makes a pass then, and tells how the node stands. There is one loop.
+// Package daemon runs the agent on a node. It waits for a change of the store, of the host or of an
+// API, then makes a pass, and publishes the node's status. One loop does all of this.
 package daemon
 
 import (
@@ -19,60 +19,60 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// Manager is the service manager that waits for READY; publish.Systemd is one.
+// Manager is the service manager that waits for READY=1; publish.Systemd is one.
 type Manager interface {
 	Ready(status string) error
 	Status(status string) error
 	Stopping() error
-	// Reloading says that a changed configuration is taken; Ready ends it.
+	// Reloading says that a changed configuration is being applied; Ready says that this has ended.
 	Reloading() error
-	// Extend asks for so much more time to start or to stop, from now.
+	// Extend asks the service manager for more time to start or to stop, counted from now.
 	Extend(by time.Duration) error
 	Watchdog(ctx context.Context, alive func() bool) error
 }
 
-// Daemon converges, and again every interval.
+// Daemon makes a pass when it starts, when something changes, and at intervals.
 type Daemon struct {
 	Pass   reconcile.Pass
 	Store  statestore.Store
 	Select config.Select
-	// Interval is between two looks at the store, give or take a tenth. After one that finds
-	// nothing new no pass is made where another one comes in time: see [wholeEvery].
+	// Interval is the time between two looks at the store, plus or minus a tenth. A look that finds
+	// nothing new makes no pass where a later one is early enough: see [wholeEvery].
 	Interval time.Duration
 	Manager  Manager
-	Control  *control.Server  // where commands come in; nil: nowhere
-	Target   control.Target   // where Store and Select come from, as a command's flags name them
+	Control  *control.Server  // where commands come in; nil: the daemon takes none
+	Target   control.Target   // what Store and Select were opened from, named as in a command's flags
 	Version  string           // of the agent
-	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
-	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval.
-	// Run closes it.
+	Reload   <-chan os.Signal // asks for a look at the store now; nil: no signal does
+	// Watcher reports changes of the host. Without one (nil) only the passes at each interval find
+	// drift. Run closes it.
 	Watcher *watch.Watcher
-	// Observers are told how the node stands, in this order.
+	// Observers receive the node's status, in this order.
 	Observers []Observer
 }
 
-// loop is what a daemon knows while it runs.
+// loop is the state of a running daemon.
 type loop struct {
 	Daemon
-	desired   *desired.State // the last documents that could be used
+	desired   *desired.State // the last documents that were usable
 	health    health
 	turn      turn
 	failures  int
-	next      time.Time // when to look again
-	awaited   time.Time // when something comes that a pass waits for; zero: nothing does
-	whole     time.Time // when all of the host was looked at last, facts too; zero: not all was right then
-	unread    error     // why the store could not be read when it was last asked
-	away      bool      // that is for want of an answer, and not for what the store has
-	unwritten bool      // the last pass could not write down what it was to change
-	over      bool      // somebody asked the daemon to end
-	pinned    bool      // the store has another configuration than the pin names, and the node has that
+	next      time.Time // when to look at the store again
+	awaited   time.Time // when a pass is due for something that waits; zero: nothing waits
+	whole     time.Time // when a pass last looked at the whole host and its facts; zero: not all was right then
+	unread    error     // why the last look could not read the store
+	away      bool      // unread is transient: the store did not answer
+	unwritten bool      // the last pass could not write the ledger before its changes
+	over      bool      // a command asked the daemon to end
+	pinned    bool      // the node has the pinned configuration, and the store has another one
 	status    nodeStatus
 	looks     looks
 	services  services
-	fetch     *fetch.Aside    // nil: nothing is fetched
-	unwatched sync.Map        // by what, why it is not watched, as it was logged
-	edited    <-chan struct{} // has something when the files of a store of this machine changed
-	queued    []trigger       // commands that what is being fetched keeps waiting
+	fetch     *fetch.Aside    // fetches assets beside the passes; nil: there are none to fetch
+	unwatched sync.Map        // the logged reason why a source is not watched, by source
+	edited    <-chan struct{} // receives when the files of a store on this machine changed
+	queued    []trigger       // commands that wait until an asset is fetched
 	drift     *hostWatch
 	notify    *notifier
 	progress  *progress
@@ -80,7 +80,7 @@ type loop struct {
 	heap      heap
 }
 
-// newLoop knows nothing yet.
+// newLoop returns a loop that has no documents yet.
 func newLoop(d Daemon) *loop {
 	notify := &notifier{manager: d.Manager, log: d.Pass.Log}
 	return &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
@@ -88,24 +88,25 @@ func newLoop(d Daemon) *loop {
 		notify: notify, progress: &progress{notify: notify}}
 }
 
-// turn is what the loop is at. The watchdog looks at it.
+// turn is the work that the loop is doing. The watchdog reads it from another goroutine.
 type turn struct {
 	daemon time.Time    // when the daemon began
-	began  atomic.Int64 // when this did, in nanoseconds after that; 0: the loop waits
+	began  atomic.Int64 // when the work began, in nanoseconds after daemon; 0: the loop waits
 }
 
 func (t *turn) begin() { t.began.Store(int64(max(time.Since(t.daemon), 1))) }
 func (t *turn) end()   { t.began.Store(0) }
 
-// alive says that nothing hangs.
+// alive reports that the loop waits, or that its work began less than passLimit ago.
 func (t *turn) alive() bool {
 	since := time.Duration(t.began.Load())
 	return since == 0 || time.Since(t.daemon)-since < passLimit
 }
 
-// Delay is the pause before the next pass: the interval, or after failures a shorter one that
-// grows; both with jitter, so that a fleet does not act in step. After failures there is more of
-// it: a whole fleet sees a store go at the same time, and must not come back to it at one.
+// Delay returns the pause before the next pass. Without failures it is the interval with ±10 % of
+// jitter, so that the nodes of a fleet do not act at the same time. After failures it is shorter,
+// doubles each time, and has ±50 % of jitter: all nodes notice the outage of a store at the same
+// time, and must not all ask it again at the same time.
 func Delay(interval time.Duration, failures int) time.Duration {
 	if failures == 0 {
 		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
@@ -116,11 +117,12 @@ func Delay(interval time.Duration, failures int) time.Duration {
 
 // Times of the daemon.
 const (
-	retryFirst = time.Second // after a failed pass, doubled each time …
+	retryFirst = time.Second // after a failed pass; doubled each time …
 	retryMax   = time.Minute // … up to this, and never above the interval
-	// wholeEvery is how often a pass looks at all of a host of which every source is heard. At each
-	// interval it does where that is longer, where a source cannot be heard, and after a failure.
+	// wholeEvery is how often a pass looks at the whole host while every source of events is
+	// watched. A pass does so at each interval where the interval is longer, where a source cannot
+	// be watched, and after a failure.
 	wholeEvery = 10 * time.Minute
-	passLate   = 5 * time.Minute  // a pass that takes longer is told of: it may hang
-	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
+	passLate   = 5 * time.Minute  // the status reports a pass that takes longer: it may hang
+	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end the daemon
 )

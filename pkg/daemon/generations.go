@@ -15,7 +15,7 @@ func generationOf(r statestore.Revision, at time.Time) *report.Generation {
 	return &report.Generation{Number: r.Generation, Digest: r.Digest, At: at}
 }
 
-// generations brings up to date which configuration is published, wanted and applied.
+// generations updates which configuration is published, wanted and applied.
 func generations(now *report.Configuration, d *desired.State, out outcome) {
 	was := now.Applied
 	var documents *desired.DocumentError
@@ -47,7 +47,7 @@ func generations(now *report.Configuration, d *desired.State, out outcome) {
 	}
 }
 
-// logPause logs how a pause begins, changes and ends, whoever ended it.
+// logPause logs that a pause began, changed or ended, whether a command or its own end ended it.
 func (s *nodeStatus) logPause(now *report.Paused) {
 	switch was := s.now.Paused; {
 	case now != nil && (was == nil || *was != *now):

@@ -16,16 +16,16 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// health logs what is wrong when it begins, when it changes and when it is
-// over, and not at every pass in between.
+// health logs a problem when it begins, when it changes and when it is over, and not at every pass
+// in between.
 type health struct {
 	log  *zap.Logger
-	said map[string]string // by key, what was logged last
-	away map[string]bool   // what was said of the store since it gives no answer
+	said map[string]string // the text that was logged last, by key
+	away map[string]bool   // the errors that were logged since the store stopped answering
 }
 
-// store notes why there are no newer documents, and with what the node goes on; nil: there is no
-// reason to complain.
+// store logs why there are no newer documents, and which ones the node uses instead. A nil error
+// means that the last look was fine.
 func (h *health) store(err error, d *desired.State) {
 	const key = "the configuration"
 	if h.away == nil || !graph.IsTransient(err) {
@@ -41,7 +41,7 @@ func (h *health) store(err error, d *desired.State) {
 		goingOn, h.said[theLastGood] = d.Effective(), d.Instead
 	}
 	words := report.Stable(err.Error())
-	if news := h.news(key, err.Error()); !news || h.away[words] { // who is away fails in several ways, in turn
+	if news := h.news(key, err.Error()); !news || h.away[words] { // an outage gives several errors in turn
 		return
 	}
 	h.away[words] = true
@@ -60,14 +60,14 @@ func (h *health) store(err error, d *desired.State) {
 	}
 }
 
-// Keys of what a pass itself met, and of the note that the store cannot be used, which is an error
-// of the log already.
+// Keys of said. thePass has the error of a pass itself. theLastGood has the note that the store
+// cannot be used, which store has logged as an error already.
 const (
 	thePass     = "the pass"
 	theLastGood = "the last good configuration"
 )
 
-// pass notes what a pass itself met before or beside its tasks.
+// pass logs an error of a pass itself, not one of its tasks.
 func (h *health) pass(err error) {
 	switch {
 	case err == nil || changes.IsRunError(err):
@@ -77,7 +77,7 @@ func (h *health) pass(err error) {
 	}
 }
 
-// service notes that the runtime or kubelet does not work, or works again.
+// service logs that the container runtime or kubelet stopped working, or works again.
 func (h *health) service(s report.Service) {
 	switch key := "the service " + s.Name; {
 	case s.Works:
@@ -87,11 +87,11 @@ func (h *health) service(s report.Service) {
 	}
 }
 
-// levels are the log's for those of a note.
+// levels maps the level of a note to the log's.
 var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel, "error": zap.ErrorLevel}
 
-// plan notes the tasks that fail and wait, and what a person should know. What
-// these hold up is not told: it ends with them.
+// plan logs the tasks that fail, wait, drift or are contested, and the notes of the plan. It leaves
+// out tasks that only wait for such a task: they go on when that one does.
 func (h *health) plan(plan *report.Plan) {
 	if plan == nil {
 		return
@@ -119,7 +119,7 @@ func (h *health) plan(plan *report.Plan) {
 	}
 	for _, n := range plan.Notes {
 		if n.Text == h.said[thePass] || n.Text == h.said[theLastGood] {
-			continue // it is told already
+			continue // logged already
 		}
 		key := "note: " + n.Origin + " " + n.Text
 		if now[key] = true; h.news(key, n.Text) {
@@ -133,7 +133,7 @@ func (h *health) plan(plan *report.Plan) {
 	}
 }
 
-// news says whether a complaint is another one than before.
+// news records the text of a problem and reports whether it is new or has changed.
 func (h *health) news(key, text string) bool {
 	was, ok := h.said[key]
 	h.said[key] = text

@@ -8,25 +8,26 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// restAfter is how long after a pass memory goes back to the kernel: passes that repair something
-// come in rows.
+// restAfter is how long after a pass trim gives memory back to the kernel: repairs often follow
+// each other closely.
 const restAfter = 5 * time.Second
 
-// heap is the memory between passes. A pass leaves some megabytes that nobody uses, and one over
-// ten thousand files a hundred. By itself the runtime keeps them: it collects when as much again
-// was allocated, or after two minutes, and gives back what it thinks it can do without.
+// heap decides when to give memory back between passes. A pass leaves some megabytes of garbage,
+// and one over ten thousand files a hundred. The Go runtime alone keeps it: it collects when as
+// much again was allocated, or after two minutes, and returns only a part to the kernel.
 type heap struct {
-	next time.Time // when it is given back; zero: it was
+	next time.Time // when to trim; zero: done already
 }
 
-// used notes that a pass ended, or another job.
+// used records that a pass or another job ended.
 func (h *heap) used() { h.next = time.Now().Add(restAfter) }
 
-// trim gives back what is free, after two collections: some milliseconds of a processor. And the
-// pages of the program, which are two thirds of what the process has; where that fails they stay.
+// trim collects garbage twice, which takes some milliseconds of a processor, and returns the free
+// memory to the kernel. It also unmaps the pages of the program, which are two thirds of the
+// process's memory; an error leaves them mapped.
 func (h *heap) trim() {
 	h.next = time.Time{}
-	runtime.GC() // pools keep what they have for one collection
+	runtime.GC() // a sync.Pool keeps its objects for one collection
 	debug.FreeOSMemory()
 	_ = host.UnmapProgram()
 }

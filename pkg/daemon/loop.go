@@ -23,9 +23,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Run converges until ctx ends, and then returns nil: to be stopped is no error. READY is said
-// once, when everything that kubelet needs is right. What commands ask for is done between two
-// passes: there is one loop.
+// Run makes passes until ctx ends, and then returns nil: to be stopped is no error. It says READY=1
+// once, when everything that kubelet needs is right. It serves the commands of clients between two
+// passes, in the same loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
 	l := newLoop(d)
@@ -71,7 +71,7 @@ func (d Daemon) Run(ctx context.Context) error {
 	return d.Manager.Stopping()
 }
 
-// round makes a pass of the daemon's own.
+// round makes a pass that the daemon itself asked for.
 func (l *loop) round(ctx context.Context, w trigger) {
 	pass := l.Pass
 	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.cacheOnly, l.notify.ready.Load(), true
@@ -86,7 +86,7 @@ func (l *loop) round(ctx context.Context, w trigger) {
 	switch {
 	case out.err != nil || out.load != nil || out.plan == nil:
 		l.whole = time.Time{}
-	case out.plan.Summary.Changes() > 0: // what it made is watched only since, and may have changed before
+	case out.plan.Summary.Changes() > 0: // they are watched only since the pass
 		l.whole = time.Time{}
 	case pass.Host.Facts == nil:
 		l.whole = began
@@ -95,7 +95,7 @@ func (l *loop) round(ctx context.Context, w trigger) {
 	l.publish(ctx, w, out, clock)
 }
 
-// wait waits for the time of the next pass, or for what comes before it.
+// wait waits until the next pass or command, and begins looks meanwhile.
 func (l *loop) wait(ctx context.Context) trigger {
 	for {
 		if w, ok := l.beginLook(ctx); ok {
@@ -107,7 +107,8 @@ func (l *loop) wait(ctx context.Context) trigger {
 	}
 }
 
-// await waits until there is something to do; false: it is a look to begin.
+// await waits until a pass or a command is to be served; ok is false where the caller is to begin a
+// look instead.
 func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
@@ -156,7 +157,8 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	}
 }
 
-// repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
+// repair repairs only the keys that the events name, where nothing else happened. Otherwise it asks
+// for a pass soon.
 func (l *loop) repair(ctx context.Context) {
 	w, quiet := l.drift, time.Now().Add(repairDelay)
 	owners, direct, pass := w.takeEvents()
@@ -194,7 +196,8 @@ func (l *loop) repair(ctx context.Context) {
 	}
 }
 
-// at marks that the daemon works, for the watchdog and for who waits.
+// at runs do and marks meanwhile that the daemon works: for the watchdog, for waiting clients and
+// for the status.
 func (l *loop) at(what string, do func()) {
 	defer l.Control.Working(what)()
 	l.progress.enter("")
@@ -206,7 +209,7 @@ func (l *loop) at(what string, do func()) {
 	do()
 }
 
-// publish says what became of a pass, and decides when the next one is.
+// publish reports the result of a pass, and decides when the next one is due.
 func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if ctx.Err() != nil {
 		return
@@ -218,7 +221,7 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	}()
 	l.drift.ended(out.plan)
 	switch {
-	case w.cacheOnly && out.err == nil: // what else was wrong still is
+	case w.cacheOnly && out.err == nil: // the errors of the store stay: it was not asked
 	case w.cacheOnly:
 		l.failures++
 	default:
@@ -228,19 +231,19 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 		}
 	}
 	said := out
-	said.load = l.unread // a pass that did not ask the store knows nothing better
+	said.load = l.unread // a pass that did not ask the store keeps the last error
 	l.notify.passEnded(said.status(l.desired), out.plan)
 	next := time.Now().Add(Delay(l.Interval, l.failures))
-	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
+	if w.cacheOnly && l.looks.idle() { // this pass does not delay the next look
 		next = report.Sooner(next, l.next)
 	}
 	l.awaited = nextMoment(l.Pass, l.desired, out.plan)
 	l.next = nextLook(next, l.awaited)
 }
 
-// nextLook is when to look again: then, or sooner for what a pass waits for. That may be a moment
-// of the wall's clock. How far off it is counts from now: else a clock that is set back by hours
-// would keep the daemon from looking for as long.
+// nextLook returns when to look again: next, or sooner for the moment that a pass awaits. awaited
+// may be a time of the wall clock. Its distance is counted from now, by the monotonic clock:
+// otherwise a clock that is set back by hours would delay the look by hours.
 func nextLook(next, awaited time.Time) time.Time {
 	if now := time.Now(); !awaited.IsZero() {
 		return report.Sooner(next, now.Add(awaited.Sub(now)))
@@ -248,7 +251,7 @@ func nextLook(next, awaited time.Time) time.Time {
 	return next
 }
 
-// nextMoment is when a pass is to be made for what waits; zero: nothing does.
+// nextMoment returns when a pass is due for what waits; zero: nothing waits.
 func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.Time) {
 	now := time.Now()
 	if probation.Open(pass.Host) || pass.API != nil && awaitsNode(p) {
@@ -260,7 +263,7 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 		}
 		at = report.Sooner(at, due)
 	}
-	if d != nil && (p == nil || p.Paused == nil && p.Awaits == nil) { // else nothing is renewed meanwhile
+	if d != nil && (p == nil || p.Paused == nil && p.Awaits == nil) { // otherwise the pass renews nothing
 		again(d.LookAgain)
 	}
 	if p == nil {
@@ -282,8 +285,9 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 	return at
 }
 
-// once makes one pass, with what a look found if there was one. Where the store cannot be reached,
-// or its documents are unusable, the pass still repairs what the last configuration wants.
+// once makes one pass, with the documents that a look found if got is not nil. Where the store
+// cannot be reached, or its documents are unusable, the pass repairs what the last usable documents
+// want.
 func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out outcome) {
 	if got != nil {
 		out.load = l.unlessPinned(l.take(ctx, pass, got))
@@ -296,7 +300,7 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		return out
 	}
 	if pass.Answers = l.looks.answers; pass.Answers == nil {
-		pass.Answers = &discover.Answers{} // nobody was asked yet, and a pass asks nobody
+		pass.Answers = &discover.Answers{} // no look has ended yet, and the pass itself asks nobody
 	}
 	defer l.notify.reloading(l.desired)(&out)
 	pass.WasUnwritten = l.unwritten
@@ -311,8 +315,8 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 	return out
 }
 
-// take takes the documents that a look found. The error says why there are no newer ones than those
-// that are known.
+// take takes the documents that a look found. The error says why there are none newer than those
+// that the loop has.
 func (l *loop) take(ctx context.Context, pass reconcile.Pass, got *looked) error {
 	switch {
 	case got.err == nil:
@@ -333,8 +337,8 @@ func (l *loop) take(ctx context.Context, pass reconcile.Pass, got *looked) error
 	return got.err
 }
 
-// logTaken logs who published documents where the node has not made them yet: it had others, or
-// made none of these before the daemon began.
+// logTaken logs that the store has other documents, and who published them. It logs nothing where
+// the loop had them, or where the node applied them before the daemon began.
 func logTaken(log *zap.Logger, was *desired.State, made *report.Generation, d *desired.State) {
 	s := d.Snapshot
 	known := was != nil && was.Snapshot.Digest == s.Digest

@@ -11,39 +11,40 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Observer is told how the node stands whenever there is something new to tell: a status file,
-// metrics, the Node's condition. The daemon makes one call at a time and waits for it: it takes
-// note and returns, and whoever talks to somebody else does so in a goroutine of its own. What it
-// is given it may keep, and must not change.
+// Observer receives the node's status whenever it changes: a status file, metrics, the Node's
+// condition. The daemon calls one observer at a time and waits for it. So Observe must return at
+// once: an observer that talks to another process does so in its own goroutine. It may keep its
+// arguments, and must not change them.
 type Observer interface {
 	Observe(now *report.Status, happened []report.Event)
 }
 
-// nodeStatus is how the node stands, as the daemon tells it.
+// nodeStatus builds the status of the node and gives it to the observers.
 type nodeStatus struct {
 	observers []Observer
 	log       *zap.Logger
 	host      host.Options
 	interval  time.Duration    // between passes of the daemon
-	begun     time.Time        // the daemon
-	node      string           // its name, where it is known from the start
-	now       report.Status    // the loop's own, which alone changes it, with mu; a copy goes out
-	state     report.NodeState // by the keys and the store alone: see withServices
+	begun     time.Time        // when the daemon began
+	node      string           // the name of the Node; "": not known from the start
+	now       report.Status    // only the loop changes it, under mu; observers receive a copy
+	state     report.NodeState // by the keys and the store, without the services: see withServices
 	reason    string
-	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
-	certs     time.Time                     // when the certificates were looked at
-	// when that change was taken back which was counted last, or the daemon began
+	counts    map[string]*report.KindStatus // repairs and changes since the daemon began, by kind
+	certs     time.Time                     // when the certificates were last read
+	// undone is when the undo that was counted last took a change back; at first, when the daemon
+	// began.
 	undone time.Time
 
 	mu        sync.Mutex
-	published *report.Status // last; nil: nothing was
-	hung      *hanging       // nil: nothing hangs
+	published *report.Status // the last one that observers received; nil: none
+	hung      *hanging       // work that takes too long; nil: there is none
 }
 
-// certsEvery is how old the list of certificates may be in a pass that changes nothing.
+// certsEvery is how often the list of certificates is read where passes change nothing.
 const certsEvery = 10 * time.Minute
 
-// begin tells that there is a daemon.
+// begin publishes the status of a daemon that starts.
 func (s *nodeStatus) begin(d Daemon, at time.Time) {
 	s.observers, s.log, s.host, s.interval, s.begun = d.Observers, d.Pass.Log, d.Pass.Host, d.Interval, at
 	s.node = d.Select.Node
@@ -61,7 +62,7 @@ func (s *nodeStatus) begin(d Daemon, at time.Time) {
 	s.publish(s.now, nil)
 }
 
-// publish gives a status to all observers, with what happened since the last one.
+// publish gives next to all observers, with the events since the last status.
 func (s *nodeStatus) publish(next report.Status, done *report.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +70,7 @@ func (s *nodeStatus) publish(next report.Status, done *report.Plan) {
 	s.notify(done)
 }
 
-// notify gives the status to all observers as it is. Who calls it holds mu.
+// notify gives the current status to all observers. The caller holds mu.
 func (s *nodeStatus) notify(done *report.Plan) {
 	if len(s.observers) == 0 {
 		return
@@ -89,14 +90,14 @@ func (s *nodeStatus) notify(done *report.Plan) {
 	}
 }
 
-// hanging is work that takes long.
+// hanging is work that takes longer than passLate.
 type hanging struct {
 	where func() string
 	since time.Time
 }
 
-// hangs tells of work that begins now once it takes longer than passLate, until end is called. say
-// tells others than the observers.
+// hangs reports the work that begins now, once it takes longer than passLate, until the caller
+// calls end. It reports it in the status and calls say.
 func (s *nodeStatus) hangs(where func() string, say func(where string)) (end func()) {
 	work, over := &hanging{where: where, since: time.Now()}, false
 	late := time.AfterFunc(passLate, func() {
@@ -121,21 +122,21 @@ func (s *nodeStatus) hangs(where func() string, say func(where string)) (end fun
 	}
 }
 
-// working tells that the daemon changes something.
+// working publishes that the daemon changes something.
 func (s *nodeStatus) working(what string, plan *report.Plan) {
 	next := s.now
 	next.Working = &report.Working{Activity: what, Since: time.Now(), Changes: plan.Summary.Changes()}
 	s.publish(next, nil)
 }
 
-// checked tells that the store has nothing newer.
+// checked publishes that the store has nothing newer.
 func (s *nodeStatus) checked(again time.Time) {
 	next := s.now
 	next.Configuration.Checked, next.Next = time.Now(), again
 	s.publish(next, nil)
 }
 
-// services tells how the runtime and kubelet stand.
+// services publishes the state of the container runtime and kubelet.
 func (s *nodeStatus) services(now []report.Service) {
 	next := s.now
 	next.Services = now

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// observed is a pass that tells how it goes on, to who asked for it, too.
+// observed adds hooks to a pass that report its progress, also to the client that asked for it.
 func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	clock := newPhases(w.got)
 	l.drift.subscribe(&pass)
@@ -64,7 +64,7 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 	return pass, clock
 }
 
-// seen tells how the services stand, if that is another thing than before.
+// seen publishes the state of the services, if it changed.
 func (l *loop) seen(list []sighting) {
 	now := l.services.take(list, time.Now())
 	if slices.Equal(now, l.status.now.Services) {

@@ -11,15 +11,15 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// outcome is what became of a pass.
+// outcome is the result of a pass.
 type outcome struct {
-	plan *report.Plan // nil when there was none
+	plan *report.Plan // nil: there was no plan
 	load error        // why there are no newer documents
 	err  error        // of the pass
-	said string       // by a command without a plan
+	said string       // the answer of a command that has no plan
 }
 
-// status is the outcome in one line, for `systemctl status`: what is wrong comes first.
+// status returns the outcome in one line, for `systemctl status`, with what is wrong first.
 func (o outcome) status(desired *desired.State) string {
 	var parts []string
 	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
@@ -64,7 +64,7 @@ func (o outcome) status(desired *desired.State) string {
 	return strings.Join(append(parts, line), "; ")
 }
 
-// short is an error on one line of bounded length.
+// short returns an error's text on one line of bounded length.
 func short(err error) string {
 	const most = 240
 	text := []rune(desired.OneLine(err))

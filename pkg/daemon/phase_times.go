@@ -7,10 +7,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// phases are the parts of a pass, and how long they took.
+// phases records when each phase of a pass began.
 type phases struct {
 	began   time.Time
-	look    *report.Phase // of the look before it, which is no part of its time; nil: there was none
+	look    *report.Phase // the look before the pass, which is no part of its time; nil: there was none
 	entries []mark
 }
 
@@ -27,10 +27,11 @@ func newPhases(got *looked) *phases {
 	return p
 }
 
-// enter ends the phase that was, and begins one.
+// enter ends the current phase and begins another one.
 func (p *phases) enter(name string) { p.entries = append(p.entries, mark{name, time.Now()}) }
 
-// list is each phase once, in the order in which they were first entered. The last ends now.
+// list returns each phase once, in the order in which the pass first entered them. The last phase
+// ends now.
 func (p *phases) list() []report.Phase {
 	out := make([]report.Phase, 0, len(p.entries)+1)
 	if p.look != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// unlessPinned is why there are no newer documents, and nil where the node has those that its pin
-// names: a pin keeps a node where it is, and the next publication makes nothing of that wrong.
+// unlessPinned returns load, or nil where the node has the documents that its pin names: a pin
+// keeps the node at one configuration, so a newer publication is no error.
 func (l *loop) unlessPinned(load error) error {
 	was := l.pinned
 	l.pinned = errors.Is(load, trust.ErrPinned) && l.desired != nil && l.Pass.Trust != nil &&
@@ -18,7 +18,7 @@ func (l *loop) unlessPinned(load error) error {
 	if !l.pinned {
 		return load
 	}
-	if d := l.desired; d.Instead != "" { // what was kept is what is wanted
+	if d := l.desired; d.Instead != "" { // the pin wants the documents that were kept
 		d.Damage = slices.DeleteFunc(d.Damage, func(text string) bool { return text == d.Instead })
 		d.Instead = ""
 	}

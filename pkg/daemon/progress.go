@@ -10,26 +10,27 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 )
 
-// Times of what takes long: who waits for a node's first pass sees that something happens.
+// progressFirst and progressEvery are when the first report of long work comes, and how often the
+// next ones: a person who waits for a node's first pass sees that something happens.
 const (
 	progressFirst = 2 * time.Second
 	progressEvery = 4 * time.Second
 )
 
-// progress tells the journal and the service manager what the daemon is at until kubelet may start,
-// where that takes long. Several goroutines use it.
+// progress reports long work to the journal and the service manager until kubelet may start.
+// Several goroutines use it.
 type progress struct {
 	notify *notifier
 
 	mu    sync.Mutex
 	phase string
 	keys  map[graph.Key]time.Time
-	loads map[string]func() // the downloads, by what ends their telling
+	loads map[string]func() // by the URL of a download, the function that ends its reports
 	last  map[string]fetch.Transfer
 }
 
-// begin says that the daemon is at something, until end is called. what names it, each time that it
-// is told.
+// begin reports the work that begins now, until the caller calls end. It calls what for the text of
+// each report.
 func (p *progress) begin(what func() string) (end func()) {
 	if p.notify.ready.Load() {
 		return func() {}
@@ -59,14 +60,14 @@ func (p *progress) begin(what func() string) (end func()) {
 	}
 }
 
-// enter notes which part of a pass begins.
+// enter records that a phase of a pass begins.
 func (p *progress) enter(phase string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.phase, p.keys = phase, map[graph.Key]time.Time{}
 }
 
-// start and done frame the work on a key.
+// start records that the pass begins with a key, and done that the pass has ended it.
 func (p *progress) start(k graph.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +80,7 @@ func (p *progress) done(k graph.Key) {
 	delete(p.keys, k)
 }
 
-// pass names a pass by what it is at: the key that takes longest, if there is one.
+// pass returns the current phase and the key that takes longest, if there is one.
 func (p *progress) pass() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +93,7 @@ func (p *progress) pass() string {
 	return text
 }
 
-// fetching hears how far a download is.
+// fetching records how far a download is.
 func (p *progress) fetching(now fetch.Transfer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

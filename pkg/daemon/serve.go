@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought
-// to its end, whether or not somebody still listens. A command that wants the newest documents has
-// a look made first, and its turn comes again when that has ended.
+// serve runs what a command asks for, between two passes. Work that has begun goes on to its end,
+// also when the client has gone. A command that wants the newest documents first has a look made;
+// serve is called again with the result of the look.
 func (l *loop) serve(ctx context.Context, w trigger) {
 	job := w.job
 	once := job.Command == control.Once || job.Command == control.OnceConfirmed
@@ -58,11 +58,12 @@ func (l *loop) serve(ctx context.Context, w trigger) {
 	})
 }
 
-// serveNow does what needs no newer documents. The pass after it tells everybody what it did.
+// serveNow runs a command that needs no newer documents. The pass that follows publishes what it
+// did.
 func (l *loop) serveNow(ctx context.Context, w trigger) {
 	pass, clock := l.observed(ctx, l.Pass, w)
 	if w.job.Command == control.Rollback && l.fetch != nil {
-		pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
+		pass.Assets = l.fetch.Inner // a rollback fetches everything before it changes anything
 	}
 	var out outcome
 	out.said, out.plan, out.err = pass.Do(ctx, w.job.Request)
@@ -72,7 +73,8 @@ func (l *loop) serveNow(ctx context.Context, w trigger) {
 	l.finish(ctx, w, out, clock)
 }
 
-// follows says that the client means the documents that the daemon follows, and else tells it.
+// follows reports whether the client and the daemon mean the same store and node. If not, it
+// answers the client with an error.
 func follows(target control.Target, job *control.Job) bool {
 	what, own, others := target.Differs(job.Target)
 	if what == "" {
@@ -84,12 +86,12 @@ func follows(target control.Target, job *control.Job) bool {
 	return false
 }
 
-// passOf makes of the daemon's own pass the one that a command asks for; nil: it is that.
+// passOf returns the daemon's pass with the options of a command; with a nil job, the pass itself.
 func passOf(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	if job == nil {
 		return pass
 	}
-	// the documents decide what is done, and the person only when
+	// the documents decide what is changed, and the person decides only when
 	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody")
 	pass.ForceRepair = true
 	if job.Command == control.OnceConfirmed {
@@ -99,24 +101,25 @@ func passOf(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	return pass
 }
 
-// readied is that pass, and has the store read as the command wants it, until [loop.restore]: while
-// no look is under way, and only then, may this change.
+// readied returns the pass for a look, and changes how the store is read as the command wants it.
+// [loop.restore] takes that back. Callers may call it only while no look is under way.
 func (l *loop) readied(job *control.Job) reconcile.Pass {
 	pass := passOf(l.Pass, job)
 	if job == nil {
 		return pass
 	}
-	if pass.Host.Verify && !l.Pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
+	if pass.Host.Verify && !l.Pass.Host.Verify { // read host and store again, without their caches
 		remember(&pass, l.Store)
 	}
-	if job.AcceptOlder && pass.Trust != nil { // the store asks this same policy
+	if job.AcceptOlder && pass.Trust != nil { // Store asks this policy, too
 		pass.Trust.Older = true
 	}
 	return pass
 }
 
-// restore has the store read as before a look, which has ended. What a pass believes again that was
-// verified for once, it does when that has ended, too: its stamps are those of the disk.
+// restore takes back what readied changed in the reading of the store, after a look has ended.
+// Where a pass follows that verifies everything, serveOnce calls believe after that pass: only then
+// the cached stamps are those of the disk.
 func (l *loop) restore(now *looking) {
 	if now.job != nil && now.job.AcceptOlder && now.pass.Trust != nil {
 		now.pass.Trust.Older = false
@@ -126,32 +129,32 @@ func (l *loop) restore(now *looking) {
 	}
 }
 
-// believe takes back that everything was verified.
+// believe lets the store use the cache again after a pass that verified everything.
 func believe(of *reconcile.Pass, store statestore.Store, after reconcile.Pass) {
 	if after.Host.Verify && !of.Host.Verify {
 		remember(of, store)
 	}
 }
 
-// serveOnce makes a pass with the newest documents. What it needs and is still being fetched is
-// waited for: then its turn comes again.
+// serveOnce makes a pass with the newest documents. Where the pass needs an asset that is still
+// being fetched, the command waits in queued and serveOnce is called again (held is true).
 func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	job := w.job
 	if !w.got.lost {
 		defer believe(&l.Pass, l.Store, w.got.pass)
 	}
 	defer func() {
-		if !held && len(l.queued) > 0 { // they waited for the same
+		if !held && len(l.queued) > 0 { // these commands waited for the same assets
 			l.fetch.Notify()
 		}
 	}()
 	if job.Gone() {
-		l.next = time.Now() // what waited for it is the daemon's own now
+		l.next = time.Now() // the daemon's next pass makes what this command waited for
 		return false
 	}
 	pass, clock := l.observed(ctx, w.got.pass, w)
 	if pass.Agreed = job.Agreed; pass.Agreed != "" && l.fetch != nil {
-		pass.Assets = l.fetch.Inner // it waits for what it needs: no second pass follows
+		pass.Assets = l.fetch.Inner // this pass waits for the assets itself: no second pass follows
 	}
 	out := l.once(ctx, pass, w.got)
 	if out.load != nil && out.plan != nil && out.plan.Pinned != "" {
@@ -174,12 +177,12 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	return false
 }
 
-// fetching says that a plan waits for something that is being fetched.
+// fetching reports whether a step of the plan waits for an asset that is being fetched.
 func fetching(p *report.Plan) bool {
 	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool { return s.Fetching })
 }
 
-// fetched is what to do when something is there that a pass did not wait for.
+// fetched returns the trigger for an asset that is fetched and that a pass did not wait for.
 func (l *loop) fetched(ctx context.Context) (trigger, bool) {
 	if len(l.queued) > 0 {
 		w := l.queued[0]
@@ -189,26 +192,26 @@ func (l *loop) fetched(ctx context.Context) (trigger, bool) {
 	return trigger{cause: "something was fetched", cacheOnly: true}, l.knows(ctx)
 }
 
-// remember gives the store the memory of a pass. Without it the store is read as a whole: slower,
-// and as right.
+// remember gives the store the cache of a pass. Where that fails the store reads everything:
+// slower, with the same result.
 func remember(pass *reconcile.Pass, store statestore.Store) {
 	if err := pass.Remember(store); err != nil {
 		pass.Log.Warn("the store is read without memory", zap.Error(err))
 	}
 }
 
-// finish tells service manager and client how it ended what a command asked for.
+// finish reports the result of a command to the service manager and to the client.
 func (l *loop) finish(ctx context.Context, w trigger, out outcome, clock *phases) {
-	if out.plan != nil { // else nothing was done, and what was told before still holds
+	if out.plan != nil { // otherwise nothing was done, and the last status still holds
 		l.publish(ctx, w, out, clock)
 	}
 	w.job.End(control.Event{Plan: out.plan, Text: out.said, Error: failureOf(out)})
 }
 
-// asked is the trigger of a job.
+// asked returns the trigger of a client's command.
 func asked(job *control.Job) trigger { return trigger{cause: "asked: " + job.String(), job: job} }
 
-// failureOf is a pass's error as a client needs it: nil where all went well.
+// failureOf returns the error of a pass as a client needs it; nil: there is none.
 func failureOf(out outcome) *control.Failure {
 	switch {
 	case out.load != nil:

@@ -16,56 +16,56 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Whether the container runtime and kubelet work is looked at beside the loop: a runtime that hangs
-// answers late or never, and no repair waits for it. Nothing of them is changed here. Status,
-// condition, metrics and Events say it where they do not work.
+// The daemon looks at the container runtime and kubelet beside its loop: a runtime that hangs
+// answers late or never, and no repair may wait for it. The daemon does not change these services.
+// Where one does not work, status, condition, metrics and Events say so.
 
-// Times of these looks.
+// Times of the looks at services.
 const (
 	servicesEvery = 30 * time.Second
-	servicesSoon  = 5 * time.Second  // after one that found something wrong for the first time
-	servicesLimit = 10 * time.Second // for a look
-	restartsIn    = 5 * time.Minute  // restarts that are remembered …
-	restartsMost  = 3                // … and of which so many are a loop
-	restartsOver  = time.Minute      // that long without a restart, and the loop is over
+	servicesSoon  = 5 * time.Second  // after a look that found a problem for the first time
+	servicesLimit = 10 * time.Second // of one look
+	restartsIn    = 5 * time.Minute  // only restarts within this time count …
+	restartsMost  = 3                // … and so many of them are a restart loop
+	restartsOver  = time.Minute      // a loop is over after so long without a restart
 )
 
-// aimed are the services that are looked at.
+// aimed are the services that the daemon looks at; "" in a field: there is none.
 type aimed struct {
-	runtime, runtimeUnit, socket string // "": there is none
+	runtime, runtimeUnit, socket string
 	kubeletUnit                  string
 }
 
-// services are the container runtime and kubelet, as the daemon knows them.
+// services is the state of the container runtime and kubelet.
 type services struct {
 	aim    aimed
 	states map[string]*serviceState // by name
-	now    chan []sighting          // nil: no look is under way
+	now    chan []sighting          // receives the result of the look under way; nil: there is none
 	next   time.Time                // when to look again
 }
 
-// serviceState is one of them.
+// serviceState is the state of one service.
 type serviceState struct {
-	seen     sighting // by the last look
+	seen     sighting // the result of the last look
 	reported report.Service
-	judged   bool // told says something
-	bad      int  // looks in a row
-	restarts int  // as systemd counts them; -1: not seen yet
+	judged   bool // reported has a judgement
+	bad      int  // consecutive looks that found a problem
+	restarts int  // systemd's counter; -1: not read yet
 	at       []time.Time
 }
 
-// sighting is what a look found of one.
+// sighting is what one look found of one service.
 type sighting struct {
 	name, unit, means string
 	state             systemd.UnitState
 	restarts          int
 	end               systemd.UnitEnd
-	silent            error // the runtime does not answer, though its unit runs
-	err               error // why nothing is known
+	silent            error // the runtime does not answer, though its unit is active
+	err               error // why the state of the unit is not known
 }
 
-// of takes the services from what is true of the host. A runtime that has no socket is not running,
-// and has the former one when it is.
+// of takes the names of the services from the facts. A runtime without a socket does not run now;
+// its last socket is used when it runs again.
 func (s *services) of(f *host.Facts) {
 	aim := aimed{kubeletUnit: f.Kubelet.Unit}
 	if rt := f.Runtime; rt.Name != "" {
@@ -80,19 +80,20 @@ func (s *services) of(f *host.Facts) {
 	s.aim = aim
 }
 
-// untilNext is how long it is until the next look: never where there is nothing to look at, or one
-// is under way.
+// untilNext returns how long it is until the next look: never where there is no service, or where a
+// look is under way.
 func (s *services) untilNext() time.Duration {
 	if s.now != nil || s.aim == (aimed{}) {
 		return never
 	}
-	return max(time.Until(s.next), 0) // the first look is at once
+	return max(time.Until(s.next), 0) // the first look is made at once
 }
 
-// begin begins a look.
+// begin begins a look in a goroutine of its own. It leaves kubelet out where kubelet still waits
+// for READY=1.
 func (s *services) begin(ctx context.Context, opt host.Options, kubelet bool) {
 	aim := s.aim
-	if !kubelet { // it waits for us
+	if !kubelet { // kubelet waits for READY=1 of the daemon
 		aim.kubeletUnit = ""
 	}
 	before := map[string]sighting{}
@@ -109,14 +110,14 @@ func (s *services) begin(ctx context.Context, opt host.Options, kubelet bool) {
 	}(s.now)
 }
 
-// look looks at each, of which the last look saw what is given, by unit.
+// look looks at each service. before has the results of the last look, by unit.
 func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sighting) (list []sighting) {
-	opt.Facts = &host.Facts{} // nothing of them is asked for
+	opt.Facts = &host.Facts{} // the look needs no facts
 	view, err := host.OpenView(ctx, opt)
 	if err != nil {
-		return nil // the next pass says why
+		return nil // the next pass reports why
 	}
-	defer view.Close() // only read from
+	defer view.Close() // a view writes nothing: no error matters
 	if a.runtimeUnit != "" {
 		s := sight(ctx, view, a.runtimeUnit, before)
 		s.name, s.means = a.runtime, "no pod can be started or stopped; those that run go on"
@@ -133,8 +134,8 @@ func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sig
 	return list
 }
 
-// sight looks at a unit. One that ran at the last look is asked for all that systemd has of it only
-// when its state has changed since: that takes systemd a millisecond.
+// sight looks at one unit. Where the unit was active at the last look and systemd reports no change
+// since, it returns the earlier result: to read all properties takes systemd a millisecond.
 func sight(ctx context.Context, view *host.Live, unit string, before map[string]sighting) sighting {
 	if s := before[unit]; s.state.Active == "active" && !s.state.Job {
 		if at, err := view.Units.UnitChangedUS(ctx, unit); err == nil && at == s.state.ChangedUS {
@@ -153,10 +154,10 @@ func sight(ctx context.Context, view *host.Live, unit string, before map[string]
 	return s
 }
 
-// result is where the look under way puts what it found.
+// result receives the result of the look under way.
 func (s *services) result() <-chan []sighting { return s.now }
 
-// take judges what a look found, and says how the services stand.
+// take judges the result of a look, and returns the state of the services.
 func (s *services) take(list []sighting, now time.Time) []report.Service {
 	s.now = nil
 	if s.states == nil {
@@ -190,11 +191,12 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 	return out
 }
 
-// take judges what a look found of a service, and says whether another look is to come soon. One
-// bad look may be a restart that somebody asked for: two say that it does not work.
+// take judges what a look found of one service, and reports whether another look should come soon.
+// One bad look may be a restart that somebody asked for: only two in a row say that the service
+// does not work.
 func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	switch {
-	case g.err != nil, g.state.Job: // nobody knows, or somebody starts or stops it now
+	case g.err != nil, g.state.Job: // the state is not known, or systemd starts or stops the unit now
 		return false
 	case !g.expected():
 		s.judged, s.bad = false, 0
@@ -225,13 +227,14 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	return false
 }
 
-// expected says that somebody has the unit run, or had it run since the boot.
+// expected reports that the unit should run: it is active, or was since the boot, and is no unit
+// that ran to its end.
 func (g *sighting) expected() bool {
 	u := &g.state
 	return u.Load == "loaded" && (u.Active != "inactive" || u.ActiveSinceUS != 0 || u.StartedUS != 0) && !u.Ran
 }
 
-// wrong is why a service does not work; "": it does.
+// wrong returns why a service does not work; "": it works.
 func (g *sighting) wrong() string {
 	u := &g.state
 	switch {
@@ -252,7 +255,8 @@ func (g *sighting) wrong() string {
 	return ""
 }
 
-// withServices is the state of a node whose keys make it so, with what its services say.
+// withServices returns the state of a node: the state by its keys, or critical where a service does
+// not work.
 func withServices(state report.NodeState, reason string, list []report.Service) (report.NodeState, string) {
 	s := report.Status{Services: list}
 	if down := s.Down(); down != nil && state != report.NodeCritical && state != report.NodeStarting {

@@ -17,17 +17,17 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// passResult is what the loop knows after a pass.
+// passResult is what the loop tells the status after a pass.
 type passResult struct {
-	desired *desired.State // the last documents that could be used
+	desired *desired.State // the last documents that were usable
 	ready   bool           // kubelet may start
 	next    time.Time      // when to look again
 	wakes   map[string]int64
-	away    bool // the store gives no answer
-	pinned  bool // it has another configuration than the pin names, and the node has that
+	away    bool // the store does not answer
+	pinned  bool // the node has the pinned configuration, and the store has another one
 }
 
-// ended tells what became of a pass.
+// ended publishes the status after a pass.
 func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) {
 	next := s.now
 	next.Working, next.Prepared, next.Next = nil, a.ready, a.next
@@ -37,7 +37,7 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) 
 		next.Totals.Failed++
 	}
 	var undone *checkpoint.UndoneError
-	at := out.plan.UndoneAfter(s.undone) // also by who watches, or by a unit's trial
+	at := out.plan.UndoneAfter(s.undone) // an undo by the watching process or a unit's probation counts, too
 	if errors.As(out.err, &undone) || !at.IsZero() {
 		next.Totals.Rollbacks++
 	}
@@ -75,12 +75,12 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) 
 			next.State, next.Reason = report.NodeWaiting, p.Awaits.String()
 		}
 	}
-	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what
-	// each key would have become is not why.
+	// Where no task failed, the pass itself did, for example because a full disk kept it from
+	// writing the ledger. Then the state of the keys is not the reason.
 	blameless := out.plan == nil || out.plan.Summary.Failed == 0
 	why := cmp.Or(next.Last.Error, next.Configuration.Error)
 	if next.Last.Error == "" && a.away && out.plan != nil {
-		why = "" // an outage of the store is none of the network
+		why = "" // an outage of the store is no fault of the node's network
 	}
 	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
 		next.State, next.Reason = report.NodeSilent,
@@ -98,7 +98,7 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) 
 	s.publish(next, out.plan)
 }
 
-// configuration is what the daemon works towards.
+// configuration returns the configuration part of the status.
 func (s *nodeStatus) configuration(w trigger, out outcome, a passResult) report.Configuration {
 	was := s.now.Configuration
 	now := was
@@ -119,11 +119,11 @@ func (s *nodeStatus) configuration(w trigger, out outcome, a passResult) report.
 	return now
 }
 
-// silentAfter is how many intervals make a store that was not read a silent one.
+// silentAfter is after how many intervals without an answer a store counts as silent.
 const silentAfter = 3
 
-// silentSince is since when the store was not read; zero while that is not long, or where what it
-// has is the reason.
+// silentSince returns since when the store was not read. It returns zero where that is not long, or
+// where the store answers and its documents are the problem.
 func (s *nodeStatus) silentSince(away bool) time.Time {
 	since := s.now.Configuration.Checked
 	if since.IsZero() {
@@ -135,8 +135,8 @@ func (s *nodeStatus) silentSince(away bool) time.Time {
 	return since
 }
 
-// certificates are those of the node as they are now. What cannot be read is said by `agent certs`,
-// and by the pass that needs it.
+// certificates returns the state of the node's certificates. Where one cannot be read, `agent
+// certs` and the pass that needs it report why.
 func (s *nodeStatus) certificates() []report.Certificate {
 	list, err := issue.List(s.host, s.node, time.Now())
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *nodeStatus) certificates() []report.Certificate {
 	return out
 }
 
-// count adds up what a pass did.
+// count adds the changes and repairs of a pass to the totals by kind.
 func (s *nodeStatus) count(p *report.Plan) (changed, repaired int) {
 	if p == nil {
 		return 0, 0

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// kinds are how the tasks of each kind stand after a pass.
+// kinds returns the counts of each kind of task after a pass.
 func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 	all := map[string]*report.KindStatus{}
 	for name, k := range s.counts {
@@ -43,7 +43,7 @@ func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 		case report.Drifted:
 			k.Drifted++
 		case report.Ignored:
-			k.Right++ // nobody is to hear of it
+			k.Right++ // an ignored key counts as right
 		}
 	}
 	out := make([]report.KindStatus, 0, len(all))
@@ -53,7 +53,8 @@ func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 	return out
 }
 
-// keyStates are those of steps that have something to say.
+// keyStates maps the state of a step to the state of its key; a step that is not in it is not
+// published.
 var keyStates = map[report.State]report.KeyState{
 	report.Failed: report.KeyFailing, report.Planned: report.KeyFailing, report.Waits: report.KeyWaiting,
 	report.Skipped: report.KeySkipped, report.Stopped: report.KeySkipped,
@@ -61,8 +62,8 @@ var keyStates = map[report.State]report.KeyState{
 	report.Drifted: report.KeyDrifted,
 }
 
-// keysOf are the keys of a pass that are not plainly right, each as it was told last. One that
-// stands as it did before has done so since then.
+// keysOf returns the keys of a pass that are not simply right, sorted by name. A key whose state
+// has not changed keeps the Since of the status before.
 func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.KeyStatus {
 	since := map[string]report.KeyStatus{}
 	for _, k := range before {
@@ -88,15 +89,16 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		}
 		told[k.Key] = k
 	}
-	out := slices.AppendSeq([]report.KeyStatus{}, maps.Values(told)) // in JSON a list, also where it is empty
+	out := slices.AppendSeq([]report.KeyStatus{}, maps.Values(told)) // JSON needs a list, also where it is empty
 	slices.SortFunc(out, func(a, b report.KeyStatus) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }
 
-// lostStates are those of a key that pods stand on and do not have, or not for long.
+// lostStates are the states in which a key that pods depend on is wrong, or may be wrong again
+// soon.
 var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted, report.KeySkipped}
 
-// stateOf is the node's state by that of its keys.
+// stateOf returns the node's state and its reason by the states of its keys.
 func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, string) {
 	for i := range keys {
 		if keys[i].Pods {
@@ -117,7 +119,7 @@ func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, str
 		}
 	}
 	if sum.Skipped > 0 {
-		return report.NodeWaiting, "" // what is held back says so in a note
+		return report.NodeWaiting, "" // a note says what is held back
 	}
 	return report.NodeConverged, ""
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/directory"
 )
 
-// editLook is how often the daemon looks whether the files of its store are as they were, where
-// they are files of this machine.
+// editLook is how often the daemon looks for changed files of a store on this machine.
 const editLook = 10 * time.Second
 
-// edits has something when the files of a store changed, and were left alone since; nil: only a
-// look tells that. Nobody waits for the goroutine: a file system may hang.
+// edits returns a channel that receives when the files of a store changed and are stable since. It
+// returns nil for a store that is no directory: only a look finds its changes. Nothing waits for
+// the goroutine to end: a file system may hang.
 func edits(ctx context.Context, store statestore.Store) <-chan struct{} {
 	files, ok := store.(*directory.Directory)
 	if !ok {
@@ -23,7 +23,7 @@ func edits(ctx context.Context, store statestore.Store) <-chan struct{} {
 	go files.Watch(ctx, editLook, func() {
 		select {
 		case edited <- struct{}{}:
-		default: // it is to be looked at already
+		default: // a look is pending already
 		}
 	})
 	return edited

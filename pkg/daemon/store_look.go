@@ -14,20 +14,21 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A look asks others: the store for newer documents, and then those who know what the documents
-// leave to them, the Kubernetes API, EC2 and the instance's metadata. It runs beside the loop, one
-// at a time. The loop receives its result over a channel and makes a pass that goes by it. Until
-// then the loop repairs by what is known. docs/adr/0023-looks.md has the reasons.
+// A look asks other systems: first the store for newer documents, then the sources of values that
+// the documents leave open: the Kubernetes API, EC2 and the metadata service of the instance. It
+// runs beside the loop, one at a time. The loop receives the result over a channel and makes a pass
+// with it. Until then the loop repairs by the documents that it has. docs/adr/0023-looks.md has the
+// reasons.
 
 // Times of a look.
 const (
-	loadLimit = 100 * time.Second // for the documents, which have 4 MB at most, whatever comes meanwhile
-	askLimit  = 20 * time.Second  // for all the others
-	// lookLost is how much longer a look may take to notice that its time is over. Of a file system
-	// of the network that hangs it never does: then it is given up.
+	loadLimit = 100 * time.Second // for the documents, which have at most 4 MB
+	askLimit  = 20 * time.Second  // for all other sources together
+	// lookLost is when the loop gives a look up. A look needs a moment to notice that its time is
+	// over. On a network file system that hangs it never notices.
 	lookLost = loadLimit + askLimit + time.Second
-	// lookGrace is how long a pass that is due waits for the look that was begun for it. After that
-	// it goes by what is known, and another one follows the look.
+	// lookGrace is how long a pass at an interval waits for its look. After that the pass uses the
+	// documents that the loop has, and another pass follows the look.
 	lookGrace = time.Second
 )
 
@@ -38,8 +39,8 @@ var (
 	errNotYet   = errors.New("the store has not answered yet")
 )
 
-// seek has a look made. Several of the daemon's own are one. One that a command asks for begins
-// after the command did: one of the daemon's own that is under way makes room for it.
+// seek asks for a look. Several requests of the daemon itself become one look. A look for a command
+// must begin after the command: seek cancels a look of the daemon's own that is under way.
 func (s *looks) seek(w want) {
 	if w.job != nil && s.now != nil && s.now.job == nil && !s.now.lost {
 		s.now.old = true
@@ -54,8 +55,9 @@ func (s *looks) seek(w want) {
 	s.wanted = append(s.wanted, w)
 }
 
-// beginLook begins the look that is wanted next, unless one is under way. While one that was given
-// up has not ended, the answer is at once that there is none: nothing asks a store twice at a time.
+// beginLook begins the next wanted look, unless one is under way. While a look that was given up
+// has not ended, beginLook returns at once a trigger with an error instead: no two looks read a
+// store at the same time.
 func (l *loop) beginLook(ctx context.Context) (answer trigger, at bool) {
 	s := &l.looks
 	if len(s.wanted) == 0 || s.now != nil && !s.now.lost {
@@ -89,13 +91,13 @@ func (l *loop) beginLook(ctx context.Context) (answer trigger, at bool) {
 	return trigger{}, false
 }
 
-// question is a look, with all that it reads: nothing of it is the loop's.
+// question has all that a look reads: the goroutine of the look shares nothing with the loop.
 type question struct {
 	store statestore.Store
 	sel   config.Select
 	last  statestore.Revision
 	pass  reconcile.Pass
-	nodes []*config.Node // as the documents that are known have this one
+	nodes []*config.Node // this node as the documents that the loop has describe it
 }
 
 func (q *question) ask(ctx context.Context) looked {
@@ -106,7 +108,7 @@ func (q *question) ask(ctx context.Context) looked {
 	if out.desired, out.err = desired.Load(loading, q.store, q.sel, q.last); out.err == nil {
 		q.nodes = append([]*config.Node{out.desired.Node}, q.nodes...)
 	}
-	if loading.Err() != nil && ctx.Err() == nil { // also where what was read until then was not all
+	if loading.Err() != nil && ctx.Err() == nil { // also where the documents that were read are not all
 		out.err = unread(errLoadLate)
 	}
 	hearing, end := context.WithTimeoutCause(ctx, askLimit, errAskLate)
@@ -116,7 +118,8 @@ func (q *question) ask(ctx context.Context) looked {
 	return out
 }
 
-// lookEnded says what to do with the result of a look: a pass, unless nobody wants it any more.
+// lookEnded returns the trigger of a pass with the result of a look, unless the result is out of
+// date or needs no pass.
 func (l *loop) lookEnded(out looked) (trigger, bool) {
 	now := l.looks.now
 	l.looks.now = nil
@@ -124,7 +127,7 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	now.stop(nil)
 	l.restore(now)
 	switch {
-	case now.lost: // another one sees how it is now
+	case now.lost: // the next look finds the current state
 		l.next = time.Now()
 		return trigger{}, false
 	case now.old:
@@ -140,16 +143,16 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	return trigger{cause: now.cause, job: now.job, got: &out}, true
 }
 
-// needsNoPass says that the host needs none at this interval: all of it was right when it was
-// looked at last, what changes is watched, nothing waits for a pass that is due, and the next
-// interval's comes in time.
+// needsNoPass reports that this interval needs no pass: the whole host was right when a pass last
+// looked at it, all sources of events are watched, no pass is due for something that waits, and the
+// next interval's pass is early enough.
 func (l *loop) needsNoPass() bool {
 	due := !l.awaited.IsZero() && !time.Now().Before(l.awaited)
 	return !l.whole.IsZero() && time.Since(l.whole)+l.Interval*11/10 <= wholeEvery && !due && l.failures == 0 &&
 		l.unread == nil && l.drift.watchesAll()
 }
 
-// giveUp gives the look up that is under way.
+// giveUp marks the look under way as lost, and returns a trigger with its error.
 func (s *looks) giveUp() trigger {
 	now := s.now
 	now.lost = true
@@ -158,13 +161,13 @@ func (s *looks) giveUp() trigger {
 		got: &looked{err: unread(errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
 }
 
-// unread is the error of a store that does not answer.
+// unread returns the transient error of a store that does not answer.
 func unread(why error) error {
 	return graph.Transient(fmt.Errorf("fetch the configuration: %w", why))
 }
 
-// scheduled is what to do when a pass is due: have a look made for it, and, when that takes too
-// long, make the pass by what is known.
+// scheduled is called when a pass is due. It asks for a look first. When that takes longer than
+// lookGrace, it returns the trigger of a pass without the look.
 func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 	cause := "interval"
 	switch {
@@ -180,7 +183,7 @@ func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 	}
 	l.next = time.Now().Add(Delay(l.Interval, l.failures))
 	if l.needsNoPass() {
-		return trigger{}, false // the look ends without a pass, or with one
+		return trigger{}, false // the look decides whether a pass is needed
 	}
 	if !l.knows(ctx) {
 		return trigger{}, false
@@ -189,20 +192,21 @@ func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 	return trigger{cause: cause, cacheOnly: true}, true
 }
 
-// knows says that there is something to work towards without the store.
+// knows reports whether the loop can make a pass without the store: it has documents, the last good
+// configuration, or a pinned revision.
 func (l *loop) knows(ctx context.Context) bool {
 	if l.desired == nil {
-		// that there is none is said with the store's answer
+		// the answer of the store reports where there is no last good configuration
 		l.desired, _ = l.Pass.Rollout().LastGood(ctx, l.Store, l.Select, errNotYet)
 		if l.desired != nil {
-			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
+			l.health.said[theLastGood] = l.desired.Instead // health logs nothing of it before the store has answered
 		}
 	}
 	return l.desired != nil || l.Pass.Session().Pinned()
 }
 
-// end ends with the daemon: who waits hears of it, also those whom what is being fetched keeps
-// waiting, and a look that can end is waited for.
+// end answers all waiting commands when the daemon stops, also those in held that wait for an
+// asset. It waits up to a second for the look under way.
 func (s *looks) end(held []trigger) {
 	why := errors.New("the daemon stops, and nothing of this was begun: run it again")
 	for _, w := range s.wanted {

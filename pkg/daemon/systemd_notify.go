@@ -12,30 +12,30 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Times of what the service manager is told.
+// Times of the notifications to the service manager.
 const (
-	// readyWithin is how long kubelet is held back by a node that is not prepared. A node that
-	// joins, and says why it is not right, is of more use than one that nobody hears of; it is
-	// below the unit's TimeoutStartSec, after which systemd would end the daemon in the middle of
-	// its work.
+	// readyWithin is how long kubelet waits for a node that is not prepared. A node that joins and
+	// reports why it is not right is of more use than one that does not appear at all. It is
+	// shorter than the unit's TimeoutStartSec, after which systemd would end the daemon in the
+	// middle of its work.
 	readyWithin = 5 * time.Minute
 	extendEvery = 15 * time.Second
-	extendBy    = time.Minute // the unit's TimeoutStopSec
+	extendBy    = time.Minute // as the unit's TimeoutStopSec
 )
 
-// notifier tells the service manager how the daemon goes on. Several goroutines use it.
+// notifier sends the daemon's state to the service manager. Several goroutines use it.
 type notifier struct {
 	manager Manager
 	log     *zap.Logger
-	ready   atomic.Bool // all that kubelet needs was right once
+	ready   atomic.Bool // READY=1 was sent for a prepared node
 	last    atomic.Pointer[string]
-	digest  string // of the configuration that was last worked towards; the loop's own
+	digest  string // of the configuration of the last pass; only the loop uses it
 }
 
-// extendTimeout keeps the service manager from ending a daemon that works: while it starts, and
-// while it brings to its end what it was at when it was told to stop, which may be a checkpoint.
-// After readyWithin it lets kubelet start all the same. alive says that the daemon works. It
-// returns when the daemon has ended.
+// extendTimeout asks the service manager for more time while the daemon starts, and while it ends
+// its work after it was told to stop, which may be a checkpoint. After readyWithin it lets kubelet
+// start although the node is not prepared. alive reports whether the daemon works. extendTimeout
+// returns when ended is closed.
 func (n *notifier) extendTimeout(ctx context.Context, ended <-chan struct{}, alive func() bool) {
 	bound := time.NewTimer(readyWithin)
 	defer bound.Stop()
@@ -58,7 +58,7 @@ func (n *notifier) extendTimeout(ctx context.Context, ended <-chan struct{}, ali
 			starting = starting && !n.ready.Load()
 			switch {
 			case !starting && told != nil:
-				tick.Stop() // each tick wakes a daemon that has nothing to do
+				tick.Stop() // each tick would wake a daemon that has nothing to do
 			case alive():
 				n.logged(n.manager.Extend(extendBy))
 			}
@@ -66,8 +66,8 @@ func (n *notifier) extendTimeout(ctx context.Context, ended <-chan struct{}, ali
 	}
 }
 
-// passEnded tells how a pass ended. READY=1 goes with the first that leaves the node prepared: all
-// that kubelet needs is right then, and it may start.
+// passEnded sends the status after a pass. With the first pass that leaves the node prepared it
+// sends READY=1: everything that kubelet needs is right, and kubelet may start.
 func (n *notifier) passEnded(status string, plan *report.Plan) {
 	tell := n.manager.Status
 	if !n.ready.Load() && changes.Prepared(plan) {
@@ -79,13 +79,13 @@ func (n *notifier) passEnded(status string, plan *report.Plan) {
 	n.logged(tell(status))
 }
 
-// hangs tells of work that has not ended, and at what it is.
+// hangs reports where work has not ended for passLate.
 func (n *notifier) hangs(where string) {
 	n.log.Warn(report.NotEnded, zap.String("at", where), zap.Duration("after", passLate))
 	n.logged(n.manager.Status(report.NotEnded + " (" + where + ")"))
 }
 
-// late lets kubelet start on a node that is not prepared, and says why.
+// late sends READY=1 for a node that is not prepared, and says why it is not.
 func (n *notifier) late() {
 	why := "no pass has ended yet"
 	if last := n.last.Load(); last != nil {
@@ -96,8 +96,8 @@ func (n *notifier) late() {
 	n.logged(n.manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start all the same: " + why))
 }
 
-// reloading tells that another configuration than before is taken, and what it returns that this
-// has ended. A daemon that starts is no reload.
+// reloading tells the service manager that a changed configuration is applied, and the function
+// that it returns tells that this has ended. The first configuration after a start is no reload.
 func (n *notifier) reloading(to *desired.State) (ended func(*outcome)) {
 	was := n.digest
 	if to != nil {
@@ -110,7 +110,7 @@ func (n *notifier) reloading(to *desired.State) (ended func(*outcome)) {
 	return func(out *outcome) { n.logged(n.manager.Ready(out.status(to))) }
 }
 
-// logged logs that the service manager could not be told.
+// logged logs an error of a notification to the service manager.
 func (n *notifier) logged(err error) {
 	if err != nil {
 		n.log.Warn("systemd was not told", zap.Error(err))

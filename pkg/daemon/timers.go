@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// never is a wait for nothing: it outlasts every interval.
+// never is a wait without an end: it is longer than every interval.
 const never = time.Duration(math.MaxInt64)
 
-// until is how long it is until a time; never until none.
+// until returns how long it is until a time; never for the zero time.
 func until(at time.Time) time.Duration {
 	if at.IsZero() {
 		return never

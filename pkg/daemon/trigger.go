@@ -11,29 +11,29 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 )
 
-// trigger is why the daemon stopped waiting.
+// trigger is the reason why the loop stopped waiting.
 type trigger struct {
 	cause     string       // for status and log: "interval", "the store changed"
-	cacheOnly bool         // only the host can have changed: the pass goes by what is known
-	event     bool         // something on the host asks for it, which may do so without end
-	job       *control.Job // what a command asks for; nil: nobody does
-	got       *looked      // what the look found that this waited for; nil: it waited for none
+	cacheOnly bool         // only the host can have changed: the pass does not ask the APIs
+	event     bool         // an event of the host is the reason; cpuBudget limits such passes
+	job       *control.Job // the command of a client; nil: there is none
+	got       *looked      // the result of a look; nil: there was none
 }
 
-// want is what a look is for.
+// want is a request for a look.
 type want struct {
 	cause string
-	job   *control.Job // nil: it is the daemon's own
-	asked bool         // somebody asked for it, and for a pass after it
+	job   *control.Job // nil: the daemon itself wants it
+	asked bool         // the signal for a reload asked for the look, and for a pass after it
 }
 
-// looked is what came of a look.
+// looked is the result of a look.
 type looked struct {
 	desired *desired.State    // nil: there are no newer documents
-	err     error             // why not
-	answers *discover.Answers // nil: nobody was asked
+	err     error             // why there are no newer documents
+	answers *discover.Answers // nil: no other source was asked
 	took    time.Duration
-	pass    reconcile.Pass // as it was made ready for the look
+	pass    reconcile.Pass // with the options that the look had
 	lost    bool           // the look has not ended
 }
 
@@ -42,25 +42,25 @@ type looking struct {
 	want
 	began  time.Time
 	pass   reconcile.Pass
-	result chan looked // has room for one
-	late   *time.Timer // when it is given up
+	result chan looked // with a buffer of one
+	late   *time.Timer // when to give the look up
 	stop   context.CancelCauseFunc
-	old    bool // its result is of no use any more
-	lost   bool // it was given up, and has not ended
+	old    bool // the result will not be used
+	lost   bool // the look was given up and has not ended
 }
 
-// looks are what the loop knows of its looks.
+// looks is the state of the looks.
 type looks struct {
-	now     *looking          // nil: there is none
-	wanted  []want            // one after the other
-	answers *discover.Answers // by the last one that asked others
+	now     *looking          // nil: none is under way
+	wanted  []want            // served in this order
+	answers *discover.Answers // of the last look
 	node    *config.Node
 }
 
-// idle says that no look is under way, or about to be.
+// idle reports that no look is under way or wanted.
 func (s *looks) idle() bool { return len(s.wanted) == 0 && (s.now == nil || s.now.lost) }
 
-// result is where that of the look under way comes; nil: there is none.
+// result receives the result of the look under way; nil: there is none.
 func (s *looks) result() <-chan looked {
 	if s.now == nil {
 		return nil
@@ -68,7 +68,7 @@ func (s *looks) result() <-chan looked {
 	return s.now.result
 }
 
-// late is when the look under way is given up.
+// late receives when it is time to give up the look under way.
 func (s *looks) late() <-chan time.Time {
 	if s.now == nil {
 		return nil
@@ -76,7 +76,7 @@ func (s *looks) late() <-chan time.Time {
 	return s.now.late.C
 }
 
-// refuse tells who asked that nothing of it is done.
+// refuse answers the client, if there is one, that nothing was done.
 func (w want) refuse(why error) {
 	if w.job != nil {
 		w.job.End(control.Event{Error: control.Failed(why, why)})

@@ -19,44 +19,44 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Times of what is seen as it happens.
+// Times of the reaction to events.
 const (
-	repairDelay   = 300 * time.Microsecond // events of one change come together: before a repair of one key …
-	debounce      = 3 * time.Millisecond   // … and before a pass
-	passDelay     = 200 * time.Millisecond // after repairs of single keys a pass looks at everything …
-	passDelayMost = 2 * time.Second        // … and so long after the first of them at most
-	cpuBurst      = time.Second            // of a processor's time that passes may use without a pause …
-	cpuShare      = 5                      // … before they get one in so many
-	pollEvery     = 10 * time.Second       // what may change without an event is looked at this often …
-	pollSoon      = 4 * time.Second        // … and where a source is lost, something drifts or others write, so often
+	repairDelay   = 300 * time.Microsecond // events of one change are collected: so long before a repair …
+	debounce      = 3 * time.Millisecond   // … and so long before a pass
+	passDelay     = 200 * time.Millisecond // a pass follows repairs of single keys, so long after the last …
+	passDelayMost = 2 * time.Second        // … and at most so long after the first
+	cpuBurst      = time.Second            // processor time that passes may use without a pause …
+	cpuShare      = 5                      // … before they get 1/cpuShare of a processor
+	pollEvery     = 10 * time.Second       // how often the daemon polls what has no events …
+	pollSoon      = 4 * time.Second        // … and where a source is lost, a key drifts or another program writes
 )
 
-// hostWatch is what the daemon watches of its host between passes, and polls because it cannot
-// watch it. Without a watcher it has no list, so there is nothing to watch and to poll.
+// hostWatch watches the host between passes, and polls what has no events. Without a watcher its
+// list is empty, and it neither watches nor polls.
 type hostWatch struct {
 	watcher *watch.Watcher // nil: nothing is watched
 	log     *zap.Logger
 	budget  cpuBudget
-	said    map[watch.Source]string // why a source cannot be watched, as it was logged
+	said    map[watch.Source]string // the logged reason why a source cannot be watched
 
-	list   []tasks.Task       // what the last pass worked towards
-	facts  *host.Facts        // as they were when all was looked at last
-	polled time.Time          // when what nothing tells of was looked at last
-	drifts map[graph.Key]bool // what the last looks found not to be right, and no pass has made right since
-	wakes  map[string]int64   // since the daemon began, by source
+	list   []tasks.Task       // the tasks of the last pass
+	facts  *host.Facts        // of the last look at the whole host; nil: the next pass gathers them
+	polled time.Time          // when the host was last polled
+	drifts map[graph.Key]bool // keys that the last polls found wrong, and that no pass has repaired since
+	wakes  map[string]int64   // events since the daemon began, by source
 	opened host.Options
-	others []host.WriterID // that write what the last pass left to them
+	others []host.WriterID // processes that write keys which the last pass left to them
 
-	sources   []string                   // what has happened that no pass has looked at
-	passAt    time.Time                  // when a pass is to look; zero: for nothing that happened
-	awaited   bool                       // that pass looks at all that happens until then
-	converged *reconcile.Converged       // what the last pass left; nil: it takes a pass to repair anything
-	owners    map[eventName][]tasks.Task // whom of its tasks an event names; nil: not made yet
-	repaired  []report.Step              // without a pass, since the last one
-	first     time.Time                  // when the first of these was
+	sources   []string                   // of the events that no pass has looked at
+	passAt    time.Time                  // when a pass is due for events; zero: none is
+	awaited   bool                       // a pass for events is due: further events wait for it
+	converged *reconcile.Converged       // the state after the last pass; nil: only a pass can repair
+	owners    map[eventName][]tasks.Task // the tasks whose keys an event names; nil: not indexed yet
+	repaired  []report.Step              // repairs since the last pass
+	first     time.Time                  // when the first of these repairs was made
 }
 
-// eventName is a thing as an event names it.
+// eventName is the source and name in an event.
 type eventName struct {
 	source watch.Source
 	name   string
@@ -70,9 +70,9 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 	}
 }
 
-// subscribe makes a pass tell what it works towards, and gives one that goes by the cache the facts
-// of the pass before. From then on, before the pass looks, what changes comes as an event: nothing
-// lies between.
+// subscribe adds hooks to a pass that record its result for repairs. It gives a pass with CacheOnly
+// the facts of the pass before. The watch begins before the pass looks at the host, so no change
+// between the two is missed.
 func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if w.watcher == nil {
 		return
@@ -84,12 +84,12 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	w.converged, w.owners = nil, nil
 	pass.OnConverged = func(c *reconcile.Converged) {
 		if w.converged = c; len(c.Tasks()) <= reconcile.ReadyAtOnce {
-			w.indexOwners() // no event has to wait for it
+			w.indexOwners() // so the first event need not wait for the index
 		}
 	}
 }
 
-// watch hears from now on what happens to what a pass works towards.
+// watch watches the host for changes of what the tasks of a pass own.
 func (w *hostWatch) watch(list []tasks.Task, facts *host.Facts) {
 	if w.watcher == nil {
 		return
@@ -99,8 +99,8 @@ func (w *hostWatch) watch(list []tasks.Task, facts *host.Facts) {
 	w.logUnwatched()
 }
 
-// interest is what the tasks own, and the services that have a say in the host's network: that one
-// of them begins to run asks for other tasks.
+// interest returns what to watch: what the tasks own, and the units of services that configure the
+// host's network, because the start of such a service changes which tasks there are.
 func (w *hostWatch) interest() watch.Interest {
 	i := tasks.InterestOf(w.list)
 	if w.facts != nil {
@@ -109,7 +109,7 @@ func (w *hostWatch) interest() watch.Interest {
 	return i
 }
 
-// logUnwatched logs what cannot be watched, once.
+// logUnwatched logs each source that cannot be watched once, and again when it can.
 func (w *hostWatch) logUnwatched() {
 	lost := w.watcher.Unwatched()
 	for source, err := range lost {
@@ -127,7 +127,7 @@ func (w *hostWatch) logUnwatched() {
 	}
 }
 
-// events has something to receive after an event, unless a pass looks soon.
+// events receives after an event, unless a pass for events is due already.
 func (w *hostWatch) events() <-chan struct{} {
 	if w.watcher == nil || w.awaited {
 		return nil
@@ -135,14 +135,14 @@ func (w *hostWatch) events() <-chan struct{} {
 	return w.watcher.Events()
 }
 
-// watchesAll says that whatever can be watched is watched, and that a pass left everything right.
+// watchesAll reports that every source is watched, and that the last pass left everything right.
 func (w *hostWatch) watchesAll() bool {
 	return w.converged != nil && len(w.watcher.Unwatched()) == 0
 }
 
 // takeEvents takes all events that have come. owners are the tasks of the last pass that own what
-// the events name, and direct says that nothing else is named. pass says that a pass has to look
-// all the same, since facts depend on what changed.
+// the events name. direct reports that the events name nothing else, so that a repair of the owners
+// is enough. pass reports that a pass is needed all the same, because facts depend on what changed.
 func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
 	direct = w.converged != nil && w.budget.pause() == 0
 	for _, e := range w.watcher.Take() {
@@ -154,7 +154,7 @@ func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
 		direct = direct && !e.Lost && len(e.Names) > 0
 		for _, name := range e.Names {
 			if e.Source == watch.Files && hostfs.StagedHere(path.Base(name)) {
-				continue // by a repair, beside its file
+				continue // a repair staged it beside its file
 			}
 			of := w.named(eventName{e.Source, name})
 			direct = direct && len(of) > 0
@@ -166,7 +166,7 @@ func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
 	return owners, direct, pass
 }
 
-// named are the tasks that own what an event names.
+// named returns the tasks that own what an event names.
 func (w *hostWatch) named(what eventName) []tasks.Task {
 	if w.owners == nil && w.converged != nil {
 		w.indexOwners()
@@ -174,7 +174,7 @@ func (w *hostWatch) named(what eventName) []tasks.Task {
 	return w.owners[what]
 }
 
-// indexOwners finds out whom of its tasks an event names.
+// indexOwners indexes the tasks of the last pass by what events name.
 func (w *hostWatch) indexOwners() {
 	w.owners = map[eventName][]tasks.Task{}
 	for _, t := range w.converged.Tasks() {
@@ -185,13 +185,13 @@ func (w *hostWatch) indexOwners() {
 	}
 }
 
-// ask has a pass look at what has happened: soon, and not too often.
+// ask has a pass made for the events, soon and within the CPU budget.
 func (w *hostWatch) ask() {
 	w.awaited, w.passAt = true, time.Now().Add(max(debounce, w.budget.pause()))
 }
 
-// repairedSome notes what was repaired without a pass. One looks at everything when nothing more
-// happens, or when that takes long.
+// repairedSome records repairs without a pass. A pass looks at everything passDelay after the last
+// of them, or passDelayMost after the first.
 func (w *hostWatch) repairedSome(steps []report.Step) {
 	now := time.Now()
 	if len(w.repaired) == 0 {
@@ -203,8 +203,7 @@ func (w *hostWatch) repairedSome(steps []report.Step) {
 	}
 }
 
-// withRepairs puts into the plan of a pass what was repaired since the one before, for those who
-// are told of it.
+// withRepairs returns the plan of a pass with the repairs since the pass before, for the observers.
 func (w *hostWatch) withRepairs(p *report.Plan) *report.Plan {
 	if p == nil || len(w.repaired) == 0 {
 		return p
@@ -215,7 +214,7 @@ func (w *hostWatch) withRepairs(p *report.Plan) *report.Plan {
 	return &with
 }
 
-// take takes all events that have come, for a pass that is about to look.
+// take takes all events for a pass that is about to begin, and returns its trigger.
 func (w *hostWatch) take() trigger {
 	w.takeEvents()
 	sources := w.sources
@@ -223,14 +222,14 @@ func (w *hostWatch) take() trigger {
 	return drifted(sources)
 }
 
-// inFacts says that facts are made of what a source hears of: links, who runs, modules, policies of
-// forwarding. Of files, rules and sysctls it hears only what tasks own, which is no fact. Nor is
-// the time.
+// inFacts reports whether events of a source can change facts, which come from links, running
+// processes, modules and forwarding policies. The sources of files, rules and sysctls report only
+// what tasks own, which is no fact. Nor is the clock.
 func inFacts(s watch.Source) bool {
 	return s != watch.Files && s != watch.Rules && s != watch.Sysctls && s != watch.Clock
 }
 
-// drifted is the trigger of what only the host can have changed.
+// drifted returns the trigger for changes that only the host can have made.
 func drifted(sources []string) trigger {
 	if len(sources) == 0 {
 		sources = []string{"host"}
@@ -240,8 +239,7 @@ func drifted(sources []string) trigger {
 	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", cacheOnly: true, event: true}
 }
 
-// untilPoll is how long it is until what nothing tells of is to be looked at: never where there is
-// nothing.
+// untilPoll returns how long it is until the next poll: never where there are no tasks.
 func (w *hostWatch) untilPoll() time.Duration {
 	if len(w.list) == 0 {
 		return never
@@ -249,13 +247,13 @@ func (w *hostWatch) untilPoll() time.Duration {
 	return until(host.NextTick(w.polled, w.pollPause()))
 }
 
-// look plans what nothing tells of, and says whether any of it is not as it should be, and was at
-// the last look or has been made right since: what a pass leaves as it is, is no news. What cannot
-// be planned is left to the next pass, which says why.
+// look plans the tasks that events do not cover. It reports news where one of them is wrong that
+// was right at the last poll, or that a pass has repaired since: a difference that passes leave is
+// no news. A task that cannot be planned is left to the next pass, which reports why.
 func (w *hostWatch) look(ctx context.Context) (news bool) {
 	w.polled = time.Now()
 	lost := w.watcher.Unwatched()
-	if len(lost) > 0 { // another try
+	if len(lost) > 0 { // try to watch them again
 		w.watcher.Set(w.interest())
 		w.logUnwatched()
 		lost = w.watcher.Unwatched()
@@ -264,11 +262,11 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	opt.Facts = w.facts
 	view, err := host.OpenView(ctx, opt)
 	if err != nil {
-		return false // the next pass says it
+		return false // the next pass reports it
 	}
-	defer view.Close() // only read from
+	defer view.Close() // a view writes nothing: no error matters
 	running := slices.DeleteFunc(slices.Clone(w.others), func(by host.WriterID) bool { return !by.Runs() })
-	if len(running) < len(w.others) { // what is left to one that is gone is repaired now
+	if len(running) < len(w.others) { // one has ended: a pass repairs its keys now
 		w.wakes["poll"]++
 		news = true
 	}
@@ -290,14 +288,14 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		}
 	}
 	for source := range lost {
-		if news && inFacts(source) { // facts may have changed, too
+		if news && inFacts(source) { // events about facts may have been lost
 			w.facts = nil
 		}
 	}
 	return news
 }
 
-// pollPause is how long it is from one look to the next.
+// pollPause returns the time between two polls.
 func (w *hostWatch) pollPause() time.Duration {
 	if len(w.drifts)+len(w.others)+len(w.watcher.Unwatched()) > 0 {
 		return pollSoon
@@ -305,7 +303,8 @@ func (w *hostWatch) pollPause() time.Duration {
 	return pollEvery
 }
 
-// ended notes what a pass has made right.
+// ended removes from drifts the keys that a pass has made right, and records the processes to
+// which it left keys.
 func (w *hostWatch) ended(p *report.Plan) {
 	if p == nil {
 		return

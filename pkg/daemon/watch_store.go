@@ -18,17 +18,17 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// watchSplay spreads over a fleet what a change wakes: all watch the same object.
+// watchSplay spreads the looks of a fleet after a change: all nodes watch the same object.
 const watchSplay = 2 * time.Second
 
-// watch tells on the channel what has something new, the store or the Nodes of the API, until ctx
-// ends. It is only for as long as the daemon waits.
+// watch watches the store and the Nodes of the API until ctx ends, and sends the name of the one
+// that changed. It runs only while the loop waits.
 func (l *loop) watch(ctx context.Context) <-chan string {
 	changed := make(chan string, 2)
 	if !time.Now().Before(l.next) || l.looks.now != nil && !l.looks.now.lost {
-		return changed // it does not wait, or a look tells
+		return changed // a pass is due, or the look under way finds the change
 	}
-	// after a pass that could not read it, the pauses between passes decide
+	// after a failed read only the pauses between passes decide when to ask the store again
 	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil {
 		go follow(ctx, l.Daemon, &l.unwatched, "the store", w.Changed, changed)
 	}
@@ -38,7 +38,8 @@ func (l *loop) watch(ctx context.Context) <-chan string {
 	return changed
 }
 
-// follow waits for one change.
+// follow waits for one change and sends what changed. It retries transient errors, and logs another
+// one once.
 func follow(
 	ctx context.Context, d Daemon, unwatched *sync.Map, what string, await func(context.Context) error,
 	changed chan<- string,
@@ -66,8 +67,8 @@ func follow(
 	}
 }
 
-// awaitsNode says that a plan waits for what a Node is about to say, which kubelet and the
-// controller manager bring within seconds.
+// awaitsNode reports that a plan waits for the pod CIDRs of the Node, which kubelet and the
+// controller manager set within seconds.
 func awaitsNode(p *report.Plan) bool {
 	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool {
 		return s.State == report.Waits && s.Key == string(tasks.Await{Name: network.PodCIDRs}.Owns()[0])
