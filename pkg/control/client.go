@@ -15,18 +15,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
-// ErrNoDaemon says that no daemon runs: there is no socket, it is a dead daemon's, or it is not for
-// us. The caller does the work itself.
+// ErrNoDaemon says that no daemon can be reached: there is no socket, its daemon is dead, or the
+// caller may not open it. The caller then does the work itself.
 var ErrNoDaemon = errors.New("no daemon runs here")
 
-// ErrDied says that the daemon went away without saying how it ended.
+// ErrDied says that the connection ended before the daemon sent its result.
 var ErrDied = errors.New("the connection ended")
 
-// helloLimit is how long a daemon may take to say who it is. It does so whatever it is at, so one
-// that does not stands still.
+// helloLimit is how long a daemon may take to send its Hello. It sends it at once, whatever work it
+// does, so a daemon that needs longer hangs.
 const helloLimit = 10 * time.Second
 
-// Client is a command's end.
+// Client is the client's end of a connection to the daemon.
 type Client struct {
 	conn    *net.UnixConn
 	in      *json.Decoder
@@ -34,15 +34,15 @@ type Client struct {
 	Version string // of the daemon
 }
 
-// Dial finds the daemon that works on a root. An error that is not [ErrNoDaemon] is one of a daemon
-// that is there: doing the work beside it would be wrong.
+// Dial connects to the daemon that works on a root. An error that is not [ErrNoDaemon] means that a
+// daemon runs: the caller must not do the work beside it.
 func Dial(ctx context.Context, opt host.Options, version string) (*Client, error) {
 	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), Socket)
 	switch {
 	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNoListener):
 		return nil, ErrNoDaemon
 	case errors.Is(err, fs.ErrPermission):
-		return nil, ErrNoDaemon // what needs root says so itself
+		return nil, ErrNoDaemon // a command that needs root reports that itself
 	case err != nil:
 		return nil, fmt.Errorf("reach the daemon: %w", err)
 	}
@@ -53,13 +53,13 @@ func Dial(ctx context.Context, opt host.Options, version string) (*Client, error
 	return c, nil
 }
 
-// greet hears who the daemon is.
+// greet reads the daemon's Hello and checks the protocol.
 func (c *Client) greet(version string) error {
 	_ = c.conn.SetReadDeadline(time.Now().Add(helloLimit))
 	var hello Event
 	switch err := c.in.Decode(&hello); {
 	case broken(err):
-		return ErrNoDaemon // it ended as we came
+		return ErrNoDaemon // the daemon ended just now
 	case err != nil:
 		return fmt.Errorf("the daemon (pid %d) does not answer: %w: see `systemctl status netwright-agent`, and "+
 			"restart it if it hangs", c.peer.PID, err)
@@ -73,12 +73,12 @@ func (c *Client) greet(version string) error {
 	return nil
 }
 
-// Close leaves the daemon. What it has begun it brings to its end.
+// Close closes the connection. The daemon goes on with work that it has begun.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Do has the daemon do something, and tells hear of each event but the last, which is returned: its
-// Error, if set, is the returned error. Any other error is of the way to the daemon, and says what
-// to do.
+// Do sends a request to the daemon. It calls hear for each event except the last, which it returns.
+// Where the last event has an Error, Do returns that. Any other error is one of the connection, and
+// its text says what the user should do.
 func (c *Client) Do(ctx context.Context, req Request, hear func(Event)) (Event, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.conn.Close() })
 	defer stop()
@@ -88,7 +88,7 @@ func (c *Client) Do(ctx context.Context, req Request, hear func(Event)) (Event, 
 		return Event{}, fmt.Errorf("encode the request: %w", err)
 	}
 	begun := false
-	if _, err := c.conn.Write(append(data, '\n')); err != nil && !broken(err) { // broken: it may have said why
+	if _, err := c.conn.Write(append(data, '\n')); err != nil && !broken(err) { // the reason may have come before
 		return Event{}, c.lost(ctx, req, begun, err)
 	}
 	for {
@@ -109,7 +109,8 @@ func (c *Client) Do(ctx context.Context, req Request, hear func(Event)) (Event, 
 	}
 }
 
-// lost says what it means that the daemon is heard no more.
+// lost returns the error for a connection that ended: its text says what that means for the
+// request.
 func (c *Client) lost(ctx context.Context, req Request, begun bool, err error) error {
 	switch {
 	case ctx.Err() != nil && begun:
@@ -129,7 +130,7 @@ func (c *Client) lost(ctx context.Context, req Request, begun bool, err error) e
 		"then run it again: %w", c.peer.PID, req.Command, ErrDied)
 }
 
-// broken says that the other end is gone.
+// broken reports that the other end closed the connection.
 func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)

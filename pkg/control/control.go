@@ -1,6 +1,6 @@
-// Package control is how commands reach a running daemon: a unix socket that root alone may use, on
-// which a client says in one line of JSON what it wants, and the daemon answers with a line for
-// each thing that happens.
+// Package control carries the requests of commands to a running daemon. It uses a unix socket that
+// only root may open. The client sends its request as one line of JSON, and the daemon answers with
+// one line for each event.
 //
 //	daemon  {"event":"hello","protocol":"netwright.dev/control/v1","version":"v1.2.3","pid":7}
 //	client  {"protocol":"netwright.dev/control/v1","version":"v1.2.3","command":"rollback","by":"alice","revision":3}
@@ -9,11 +9,11 @@
 //	daemon  {"event":"plan","plan":{…}} {"event":"start","key":"…"} …
 //	daemon  {"event":"end","plan":{…},"error":{"text":"…"}}
 //
-// The first line keeps its form in every version, so that each side can say who the other is. The
-// daemon does one thing at a time, in its own loop: what is asked for is a pass like its own, and
-// two at once cannot be.
+// The first line keeps its form in every version, so that each side can name the other's version.
+// The daemon does one thing at a time, in its own loop: a request becomes a pass like its own, and
+// two passes never run at once.
 //
-// The package knows the words and carries them; what they mean is pkg/daemon's.
+// This package only defines and carries the messages; pkg/daemon does the work.
 package control
 
 import (
@@ -24,58 +24,59 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Protocol names the form of what is said. Events may be added to it, for a client leaves out what
-// it does not know; a field of a request makes another protocol, for a daemon that left it out
-// would do something else than it was asked for.
+// Protocol names the form of the messages. A new kind of event does not change it, because a client
+// ignores events that it does not know. A new field of a request needs another Protocol: a daemon
+// that ignored the field would do something else than it was asked for.
 const Protocol = "netwright.dev/control/v1"
 
-// Where the daemon is found, below the root that it works on. The lock is held for its life: who
-// has it may replace the socket.
+// Paths of the daemon's socket and lock, below the root that it works on. The daemon holds the lock
+// as long as it runs: only the process that holds the lock may replace the socket.
 const (
 	Socket = "/run/netwright/agent.sock"
 	Lock   = "/run/netwright/daemon.lock"
 )
 
-// Command is what can be asked for.
+// Command names what a client asks for.
 type Command string
 
 // The commands.
 const (
 	Once Command = "once" // a pass with the newest documents
 	// OnceConfirmed is Once whose change is undone unless somebody confirms it within For. It is a
-	// command of its own: a daemon that does not know it refuses.
+	// command of its own so that a daemon that does not know it refuses it.
 	OnceConfirmed Command = "once-confirmed"
-	Confirm       Command = "confirm"  // keep the change that awaits it
-	Rollback      Command = "rollback" // to Revision, and hold
+	Confirm       Command = "confirm"  // keep the change that awaits confirmation
+	Rollback      Command = "rollback" // apply Revision, and pin the node to it
 	Resume        Command = "resume"   // follow the store again, and end a pause
-	Pause         Command = "pause"    // change nothing for a while
-	Stop          Command = "stop"     // end, for a reset
+	Pause         Command = "pause"    // change nothing for a time
+	Stop          Command = "stop"     // end the daemon, for a reset
 )
 
-// Request is what a client wants.
+// Request is a client's request.
 type Request struct {
 	Protocol string  `json:"protocol"`
-	Version  string  `json:"version"` // of the client, for people
+	Version  string  `json:"version"` // of the client, for messages
 	Command  Command `json:"command"`
-	By       string  `json:"by,omitempty"`       // the person who asks
-	Revision int     `json:"revision,omitempty"` // of a rollback; 0: the one before the current
-	Verify   bool    `json:"verify,omitempty"`   // read every installed byte
-	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and file name
-	// AllowDisruptive lets the pass, or the rollback, switch networks although pods notice.
+	By       string  `json:"by,omitempty"`       // the person who runs the command
+	Revision int     `json:"revision,omitempty"` // of a rollback; 0: the one before the current one
+	Verify   bool    `json:"verify,omitempty"`   // read and compare every installed byte
+	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and its agent's file name
+	// AllowDisruptive allows the pass, or the rollback, to switch networks although pods notice.
 	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
-	// EndPause lets the rollback end a pause.
+	// EndPause allows the rollback to end a pause.
 	EndPause bool `json:"endPause,omitempty"`
-	// For and Reason are of a pause: how long, in nanoseconds, and why. For is of a pass whose
-	// change is to be confirmed, too.
+	// For and Reason belong to a pause: how long it is, in nanoseconds in JSON, and why. For is
+	// also how long OnceConfirmed waits for the confirmation.
 	For    time.Duration `json:"for,omitempty"`
 	Reason string        `json:"reason,omitempty"`
-	// AcceptOlder lets the pass take a generation of the store's that is older than the last.
+	// AcceptOlder allows the pass to take a generation from the store that is older than the last
+	// one.
 	AcceptOlder bool `json:"acceptOlder,omitempty"`
-	// Agreed is the intent of the plan that the pass may make, and no other.
+	// Agreed is the intent of the only plan that the pass may make; "": any.
 	Agreed string `json:"agreed,omitempty"`
 }
 
-// Target is where documents come from. What is empty is not said.
+// Target is where the documents come from. An empty field is not specified.
 type Target struct {
 	Store     string `json:"store,omitempty"`
 	Cluster   string `json:"cluster,omitempty"`
@@ -83,8 +84,8 @@ type Target struct {
 	Node      string `json:"node,omitempty"`
 }
 
-// Differs says in what another target is not this one: its name and both values. What either of
-// them does not say is no difference.
+// Differs returns the first field in which the other target names another value than this one: its
+// name and both values. A field that the other target does not specify is no difference.
 func (t Target) Differs(other Target) (what, own, others string) {
 	for _, f := range [][3]string{
 		{"store", t.Store, other.Store}, {"cluster", t.Cluster, other.Cluster},
@@ -97,7 +98,7 @@ func (t Target) Differs(other Target) (what, own, others string) {
 	return "", "", ""
 }
 
-// Kind is what an event tells.
+// Kind is the kind of an event.
 type Kind string
 
 // The events.
@@ -105,15 +106,15 @@ const (
 	Hello  Kind = "hello"  // Protocol, Version, PID
 	Queued Kind = "queued" // Text: what the daemon is at
 	Begin  Kind = "begin"
-	Note   Kind = "note"  // Text, for the person
+	Note   Kind = "note"  // Text, for the user
 	Plan   Kind = "plan"  // Plan: what will change
-	Start  Kind = "start" // Key: it is worked on
-	Done   Kind = "done"  // Key: it is no longer
-	Retry  Kind = "retry" // Key, Text: why, Pause
-	End    Kind = "end"   // Plan: what became of it; Text: what a command without a plan says; Error
+	Start  Kind = "start" // Key: work on it begins
+	Done   Kind = "done"  // Key: work on it has ended
+	Retry  Kind = "retry" // Key, Text: the reason, Pause
+	End    Kind = "end"   // Plan: the result; Text: the answer of a command that has no plan; Error
 )
 
-// Event is a line of the daemon's.
+// Event is one line that the daemon sends.
 type Event struct {
 	Event    Kind          `json:"event"`
 	Protocol string        `json:"protocol,omitempty"`
@@ -126,20 +127,20 @@ type Event struct {
 	Error    *Failure      `json:"error,omitempty"`
 }
 
-// Failure is how something ended that did not end well.
+// Failure is the error of a request.
 type Failure struct {
 	Text string `json:"text"`
-	// Besides is what the plan does not tell, "" if it tells all.
+	// Besides is the part of the error that the plan does not show; "": the plan shows all of it.
 	Besides string `json:"besides,omitempty"`
-	// Again says that all that failed was found otherwise than planned: another pass may help at
-	// once.
+	// Again says that each failed key differed from the plan when the pass came to it: another pass
+	// at once may succeed.
 	Again bool `json:"again,omitempty"`
-	// ID is what both texts bear; "": an earlier daemon did not say.
+	// ID is the identifier of the problem in both texts; "": an earlier daemon did not send it.
 	ID problem.ID `json:"id,omitempty"`
 }
 
-// Failed is an error as a client needs it, with what the plan does not tell of it; nil: it tells
-// all.
+// Failed converts an error for a client. besides is the part of it that the plan does not show;
+// nil: the plan shows all of it.
 func Failed(err, besides error) *Failure {
 	id := problem.KindOf(cmp.Or(besides, err))
 	f := &Failure{Text: id.Wrap(err).Error(), ID: id}

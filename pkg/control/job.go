@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
-// line is the way to a client. It may be gone: then what is said is lost, and that is no error.
-// Safe for several goroutines.
+// line writes events to a client. If the client is gone, events are dropped without an error.
+// Several goroutines may use a line.
 type line struct {
 	mu   sync.Mutex
 	conn *net.UnixConn
@@ -32,7 +32,7 @@ func (l *line) send(e Event) {
 	}
 	if err != nil {
 		l.dead = true
-		_ = l.conn.Close() // half a line is worth nothing
+		_ = l.conn.Close() // the client cannot use half a line
 	}
 }
 
@@ -41,18 +41,18 @@ func (l *line) end(why string) {
 	_ = l.conn.Close()
 }
 
-// Job is what one client asks for.
+// Job is the request of one client.
 type Job struct {
 	Request
 	Peer  ipc.Peer
 	line  *line
-	gone  <-chan struct{}           // closed when the client is
-	at    *atomic.Pointer[activity] // the server's
+	gone  <-chan struct{}           // closed when the client has gone
+	at    *atomic.Pointer[activity] // the server's field
 	ended chan struct{}
 	once  sync.Once
 }
 
-// Gone says that the client is gone: what was not begun for it is not begun any more.
+// Gone reports that the client has gone. The daemon does not begin the work of such a client.
 func (j *Job) Gone() bool {
 	select {
 	case <-j.gone:
@@ -62,7 +62,7 @@ func (j *Job) Gone() bool {
 	}
 }
 
-// String is "rollback by alice (pid 12)".
+// String returns the command and its caller: "rollback by alice (pid 12)".
 func (j *Job) String() string {
 	text := string(j.Command)
 	if j.By != "" {
@@ -71,14 +71,15 @@ func (j *Job) String() string {
 	return fmt.Sprintf("%s (pid %d)", text, j.Peer.PID)
 }
 
-// Send tells the client something. It never waits for long, and a client that is gone is no error.
+// Send sends an event to the client. It waits at most writeLimit, and it is no error if the client
+// has gone.
 func (j *Job) Send(e Event) { j.line.send(e) }
 
-// End tells the client how it ended. It is called once for each job that was taken; later calls do
-// nothing.
+// End sends the result to the client. The daemon calls it for each job that it takes; later calls
+// do nothing.
 func (j *Job) End(e Event) {
 	j.once.Do(func() {
-		if at := j.at.Load(); at != nil && at.name == j.String() { // a client that hears of it may ask for more at once
+		if at := j.at.Load(); at != nil && at.name == j.String() { // before the client's next request
 			j.at.CompareAndSwap(at, nil)
 		}
 		e.Event = End

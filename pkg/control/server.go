@@ -18,15 +18,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
-// Bounds of what one client may cost.
+// Limits for one client.
 const (
 	maxClients = 16
 	maxRequest = 64 << 10
-	readLimit  = 10 * time.Second // for a client to say what it wants
-	writeLimit = 2 * time.Second  // for a client to take a line: one that stands still must not hold up a pass
+	readLimit  = 10 * time.Second // for a client to send its request
+	writeLimit = 2 * time.Second  // for a client to take a line: a client that hangs must not delay a pass
 )
 
-// Server is the daemon's end. A nil server has no clients.
+// Server is the daemon's end of the socket. A nil server has no clients.
 type Server struct {
 	socket  *ipc.Socket
 	version string
@@ -35,13 +35,14 @@ type Server struct {
 	at      atomic.Pointer[activity]
 }
 
-// activity is what the daemon is at.
+// activity is the work that the daemon is doing.
 type activity struct {
 	name  string
 	since time.Time
 }
 
-// Listen opens the socket. The caller holds [Lock]: a socket that is there is a dead daemon's.
+// Listen opens the socket. The caller holds [Lock]: so a socket that exists belongs to a dead
+// daemon.
 func Listen(opt host.Options, version string, log *zap.Logger) (*Server, error) {
 	socket, err := ipc.Listen(opt.Files(), Socket)
 	if err != nil {
@@ -50,7 +51,7 @@ func Listen(opt host.Options, version string, log *zap.Logger) (*Server, error) 
 	return &Server{socket: socket, version: version, log: log, jobs: make(chan *Job)}, nil
 }
 
-// Jobs is what clients ask for, one after the other. Who takes a job ends it.
+// Jobs returns the channel of requests. The receiver of a job must call its End.
 func (s *Server) Jobs() <-chan *Job {
 	if s == nil {
 		return nil
@@ -58,7 +59,7 @@ func (s *Server) Jobs() <-chan *Job {
 	return s.jobs
 }
 
-// Working notes what the daemon is at, for clients that wait, until done is called.
+// Working records the daemon's work until the caller calls done, for clients that wait.
 func (s *Server) Working(what string) (done func()) {
 	if s == nil {
 		return func() {}
@@ -67,9 +68,9 @@ func (s *Server) Working(what string) (done func()) {
 	return func() { s.at.Store(nil) }
 }
 
-// Serve answers until ctx ends, and then until its clients are gone: a client whose request was
-// begun is told its end, one that still waits is told that nothing was done. Then it removes the
-// socket.
+// Serve serves clients until ctx ends, and then until the last of them has gone. A client whose
+// work has begun receives the result; a client that still waits is told that nothing was done. Then
+// Serve removes the socket.
 func (s *Server) Serve(ctx context.Context) error {
 	return s.socket.Serve(ctx, ipc.Clients{
 		Places: maxClients,
@@ -81,7 +82,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	})
 }
 
-// client hears one client out and sees its job through.
+// client reads the request of one client and waits for the end of its job.
 func (s *Server) client(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	out := &line{conn: conn}
@@ -91,7 +92,7 @@ func (s *Server) client(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	out.send(Event{Event: Hello, Protocol: Protocol, Version: s.version, PID: os.Getpid()})
-	if !peer.Trusted() { // whatever the socket's mode has become
+	if !peer.Trusted() { // the mode of the socket may have been changed
 		s.log.Warn("a client was refused", zap.Int("uid", peer.UID), zap.Int("pid", peer.PID))
 		out.end(fmt.Sprintf("user %d may not tell the daemon what to do: run it as root", peer.UID))
 		return
@@ -109,14 +110,14 @@ func (s *Server) client(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	gone := make(chan struct{})
-	go func() { // ends with the connection
+	go func() { // it ends with the connection
 		defer close(gone)
-		_, _ = io.Copy(io.Discard, in) // nothing more is said: it is only there to see the end
+		_, _ = io.Copy(io.Discard, in) // a client sends nothing more: this only notices when it goes
 	}()
 	s.queue(ctx, &Job{Request: req, Peer: peer, line: out, gone: gone, at: &s.at, ended: make(chan struct{})}, gone)
 }
 
-// queue waits until the daemon takes the job, and then for its end.
+// queue waits until the daemon takes the job, and then until the job ends.
 func (s *Server) queue(ctx context.Context, job *Job, gone <-chan struct{}) {
 	if at := s.at.Load(); at != nil {
 		job.Send(Event{Event: Queued, Text: fmt.Sprintf("%s, since %s", at.name, at.since.UTC().Format(time.RFC3339))})
@@ -124,13 +125,13 @@ func (s *Server) queue(ctx context.Context, job *Job, gone <-chan struct{}) {
 	select {
 	case s.jobs <- job:
 		<-job.ended
-	case <-gone: // nobody wants it any more, and nothing of it was begun
+	case <-gone: // the client has gone, and its work was not begun
 	case <-ctx.Done():
 		job.line.end("the daemon stops, and nothing of this was begun: run it again")
 	}
 }
 
-// read takes in a request. Of another protocol only who asks is read.
+// read reads a request. Of a request in another protocol it reads only the known fields.
 func read(in *bufio.Reader) (Request, error) {
 	text, err := in.ReadBytes('\n')
 	if err != nil {
@@ -152,7 +153,7 @@ func read(in *bufio.Reader) (Request, error) {
 	return req, nil
 }
 
-// otherVersion says what two versions do that do not understand each other.
+// otherVersion returns the message for a client and a daemon whose protocols differ.
 func otherVersion(daemon, daemonSpeaks, client, clientSpeaks string) string {
 	return fmt.Sprintf("the daemon is netwright %s and speaks %s; this command is of netwright %s and speaks %s: "+
 		"restart the daemon, so that both are of "+
