@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// noArgs refuses arguments with what to do instead.
+// noArgs is the error for a command that takes no arguments: it says what to do instead.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -20,7 +20,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return noSuchCommand(cmd, args)
 }
 
-// elsewhere are commands of other tools, by what does the same here.
+// elsewhere maps commands of other tools to the agent's commands that do the same.
 var elsewhere = map[string]string{
 	"preview": "agent plan", "dry-run": "agent plan", "show": "agent plan",
 	"run": "agent --once", "once": "agent --once", "update": "agent --once", "sync": "agent --once",
@@ -35,7 +35,7 @@ var elsewhere = map[string]string{
 	"revert": "agent rollback", "unpause": "agent resume", "log": "journalctl -u netwright-agent",
 }
 
-// noSuchCommand is the error of a command that is not below cmd, with those that are near.
+// noSuchCommand returns the error for a command that cmd does not have. It suggests similar ones.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if same := elsewhere[args[0]]; same != "" && !cmd.HasParent() {
 		return problem.Usage.Errorf("there is no command %q: it is `%s` here", cmd.CommandPath()+" "+args[0], same)
@@ -49,7 +49,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		cmd.CommandPath()+" "+args[0], cmd.CommandPath())
 }
 
-// oneArg asks for exactly one argument, by what it is and an example.
+// oneArg returns a check for exactly one argument; its error describes the argument and shows an
+// example.
 func oneArg(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -60,7 +61,7 @@ func oneArg(what, example string) cobra.PositionalArgs {
 	}
 }
 
-// twoArgs asks for exactly two arguments, by what they are and an example.
+// twoArgs returns a check for exactly two arguments; its error describes them and shows an example.
 func twoArgs(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
@@ -78,8 +79,8 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// refuseUnknown makes the commands that cobra adds refuse what they do not know, as ours do: of
-// themselves they print help and say that all is well.
+// refuseUnknown makes cobra's own commands, help and completion, refuse unknown arguments as the
+// agent's commands do. By default they print help and return no error.
 func refuseUnknown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -93,7 +94,7 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// topic asks for the path of a command.
+// topic checks that the arguments of help name a command.
 func topic(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	if err != nil || len(rest) == 0 {

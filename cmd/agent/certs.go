@@ -50,7 +50,8 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 	}
 }
 
-// certsExit is the exit code: what needs somebody comes before what only needs time.
+// certsExit returns the exit code: a certificate that needs an action counts before one that is
+// only awaited.
 func certsExit(all []issue.CertStatus) error {
 	code := cli.ExitOK
 	for i := range all {
@@ -86,7 +87,7 @@ func certsText(out io.Writer, all []issue.CertStatus) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.State, source, moment(c.NotAfter), moment(c.RenewAt),
 			c.Subject, c.Path)
 	}
-	w.Flush() // as much as went to out
+	w.Flush() // errors of out are checked in cli.Output
 	for i := range all {
 		if c := &all[i]; c.Problem != "" {
 			fmt.Fprintf(out, "%s: %s\n", c.Name, c.Problem)
@@ -94,7 +95,7 @@ func certsText(out io.Writer, all []issue.CertStatus) {
 	}
 }
 
-// moment is a time in a table; "-" is none.
+// moment formats a time for a table; "-" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"

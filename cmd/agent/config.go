@@ -40,8 +40,8 @@ func configCommand(f *cli.Flags) *cobra.Command {
 	}
 }
 
-// configured is the configuration in its JSON form: the values, and where each came from, by its
-// path in the documents.
+// configured is the configuration as JSON: the values, and the origin of each by its path in the
+// documents.
 type configured struct {
 	*config.Node
 	Origins map[string]string `json:"origins"`
@@ -55,9 +55,9 @@ func origins(n *config.Node) map[string]string {
 	return out
 }
 
-// printConfig lists every value that has an origin: path, value, where from.
-// A path whose value is a structure is its parts' business; one whose value is
-// not for printing, as a file's content, has an origin only.
+// printConfig prints one line for each value that has an origin: path, value, origin. It leaves out
+// a path whose value is a structure, because the fields of the structure have their own lines. A
+// value that must not be printed, such as the content of a file, shows only its origin.
 func printConfig(out io.Writer, n *config.Node) error {
 	data, err := json.Marshal(n)
 	if err != nil {
@@ -75,7 +75,7 @@ func printConfig(out io.Writer, n *config.Node) error {
 	return nil
 }
 
-// jsonPath is where the JSON form holds the value of a document's path.
+// jsonPath returns where the JSON form has the value of a document's path.
 func jsonPath(path string) string {
 	switch path {
 	case "metadata.name":
@@ -86,8 +86,8 @@ func jsonPath(path string) string {
 	return strings.TrimPrefix(path, "spec.")
 }
 
-// lookup finds the value at a path such as "networking.bridge.mtu". A key in
-// brackets, and what the JSON form does not hold, is a leaf without a value.
+// lookup returns the value at a path such as "networking.bridge.mtu". leaf is true, with an empty
+// value, for a path with a key in brackets and for a value that the JSON form does not have.
 func lookup(doc map[string]any, path string) (value string, leaf bool) {
 	if strings.Contains(path, "[") {
 		return "", true

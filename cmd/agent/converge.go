@@ -15,14 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// waitPause is the time between two looks of --once --wait.
+// waitPause is the time between two passes of --once --wait.
 const waitPause = 2 * time.Second
 
-// maxPasses bounds --once: what changes under our hands for so long is somebody else's doing.
+// maxPasses limits the passes of --once after a key changed during a pass: more often than that,
+// another program keeps changing it.
 const maxPasses = 3
 
-// desired loads what the store wants, or wanted last: unused says why it is not used then. A node
-// that is held at a revision does without.
+// desired loads the documents from the store, or the last good ones; unused then says why the
+// store's are not used. A node that is pinned to a revision needs no documents.
 func (o *runOptions) desired(ctx context.Context, w *cli.Opened) (d *desired.State, unused, err error) {
 	d, unused, err = w.Documents(ctx)
 	if unused != nil && w.Pass.Session().Pinned() {
@@ -32,14 +33,15 @@ func (o *runOptions) desired(ctx context.Context, w *cli.Opened) (d *desired.Sta
 	return d, unused, err
 }
 
-// passes makes passes in this process, with the documents as they are at the first.
+// passes returns a function that makes passes in this process, all with the documents that the
+// first pass loaded.
 func (o *runOptions) passes(w *cli.Opened) func(context.Context, reconcile.Hooks) cli.Ended {
 	var d *desired.State
 	var unused error
 	loaded := false
 	return func(ctx context.Context, h reconcile.Hooks) cli.Ended {
 		if !loaded {
-			if _, err := w.Pass.Session().Recover(ctx); err != nil { // also where the store cannot be read
+			if _, err := w.Pass.Session().Recover(ctx); err != nil { // even if the store cannot be read
 				fmt.Fprintln(o.f.Err, "agent: warning:", err)
 			}
 			err := w.Pass.Session().FirstBoot(ctx)
@@ -62,7 +64,7 @@ func (o *runOptions) passes(w *cli.Opened) func(context.Context, reconcile.Hooks
 	}
 }
 
-// converge makes passes until all is right, or only time can help.
+// converge makes passes until everything is right, or until another pass cannot help.
 func (o *runOptions) converge(ctx context.Context, d *cli.Display, pass func(context.Context) cli.Ended) error {
 	deadline := time.Now().Add(o.wait)
 	var earlier report.Plan
@@ -75,7 +77,7 @@ func (o *runOptions) converge(ctx context.Context, d *cli.Display, pass func(con
 		end.Plan.AddRound(&earlier)
 		earlier = *end.Plan
 		switch {
-		case end.Plan.Awaits != nil: // nothing more is changed before
+		case end.Plan.Awaits != nil: // nothing more is changed before the boot or the confirmation
 		case end.Err != nil && passes < maxPasses && end.Again:
 			continue
 		case end.Err == nil && end.Plan.Summary.Waiting > 0 && time.Now().Before(deadline):
@@ -89,7 +91,7 @@ func (o *runOptions) converge(ctx context.Context, d *cli.Display, pass func(con
 			return err
 		}
 		switch {
-		case end.Besides != nil: // the plan does not tell it
+		case end.Besides != nil: // the plan does not show this error
 			return end.Besides
 		case end.Err != nil:
 			return cli.ExitError

@@ -22,8 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/service"
 )
 
-// watchVariable is "off" in the environment of a daemon that looks at its host every interval only,
-// and does not listen to it.
+// watchVariable is an environment variable. With the value "off" the daemon does not watch the host
+// and looks at it only at intervals.
 const watchVariable = "NETWRIGHT_WATCH"
 
 func (o *runOptions) runDaemon(ctx context.Context) (err error) {
@@ -44,7 +44,7 @@ func (o *runOptions) runDaemon(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("be the only daemon here: %w", err)
 	}
-	defer unlock() // last: until then nobody else may replace the socket
+	defer unlock() // the last deferred call: until then no other process may replace the socket
 	d := daemon.Daemon{
 		Pass: w.Pass, Store: w.Store, Select: w.Select, Interval: cmp.Or(o.f.Interval, agentfile.DefaultInterval),
 		Manager: publish.Systemd{}, Target: w.Target, Version: version,
@@ -73,9 +73,10 @@ func (o *runOptions) runDaemon(ctx context.Context) (err error) {
 	return d.Run(ctx)
 }
 
-// nothingToDo ends the service of a host that was not told where its configuration is, as a package
-// leaves it: a unit that fails would make each boot a degraded one and try for ever, and nobody
-// waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
+// nothingToDo ends the service on a host without a configured store, which is the state after a
+// package is installed. It reports no error: a unit that fails would make each boot "degraded" and
+// would be restarted for ever. READY=1 is sent because nothing needs to wait. The line on stdout is
+// for the console, where kubelet starts without the agent's work.
 func (o *runOptions) nothingToDo(log *zap.Logger) error {
 	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf +
 		", then: systemctl start " + service.Unit

@@ -44,7 +44,7 @@ store diff.`,
 			if err != nil {
 				return fmt.Errorf("look at the host: %w", err)
 			}
-			defer files.Close() // only read from
+			defer files.Close() // it is only read
 			c, err := takeover.Nodeup(files, g, plan)
 			if err != nil {
 				return err

@@ -19,7 +19,7 @@ func (o *runOptions) runDryRun(ctx context.Context) error {
 	}
 	switch {
 	case planErr != nil:
-		return cli.ExitError // the plan says what failed
+		return cli.ExitError // the plan shows what failed
 	case unused != nil:
 		return unused
 	}
@@ -29,14 +29,14 @@ func (o *runOptions) runDryRun(ctx context.Context) error {
 		}
 	}
 	if plan.Summary.Changes() > 0 ||
-		plan.Switch != nil && plan.Switch.Blocked != "" { // the documents are not what the node has
+		plan.Switch != nil && plan.Switch.Blocked != "" { // the pass does not apply the documents
 		return cli.ExitChanges
 	}
 	return nil
 }
 
-// wouldChange is what --once would change; nil where there is no plan. unused is why the store is
-// not used, and the error is told by the plan, if there is one.
+// wouldChange returns the plan of what --once would change; nil: there is none. unused says why the
+// store's documents are not used. Where there is a plan, it shows the error too.
 func (o *runOptions) wouldChange(ctx context.Context) (plan *report.Plan, unused, err error) {
 	w, err := o.open(zap.NewNop())
 	if err != nil {
@@ -46,7 +46,7 @@ func (o *runOptions) wouldChange(ctx context.Context) (plan *report.Plan, unused
 	if err != nil {
 		return nil, nil, err
 	}
-	w.Pass.ForceRepair = true // as --once would
+	w.Pass.ForceRepair = true // as in --once
 	plan, err = w.Pass.DryRun(ctx, d)
 	return plan, unused, err
 }

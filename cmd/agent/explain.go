@@ -50,7 +50,7 @@ which value the field has here, and from where.`,
 				return err
 			}
 			plan, err := w.Pass.DryRun(cmd.Context(), d)
-			if plan == nil { // else it tells of its errors by itself
+			if plan == nil { // otherwise the plan shows its errors
 				return err
 			}
 			return explain(f, g, plan, graph.Key(args[0]))
@@ -75,7 +75,7 @@ which value the field has here, and from where.`,
 	}
 }
 
-// wantedGraph is what this node's documents want of this host, in order.
+// wantedGraph returns the tasks that this node's documents want on this host, in order.
 func wantedGraph(ctx context.Context, f *cli.Flags) (*cli.Opened, *desired.State, *tasks.Graph, error) {
 	w, d, err := f.Load(ctx)
 	if err != nil {
@@ -85,12 +85,12 @@ func wantedGraph(ctx context.Context, f *cli.Flags) (*cli.Opened, *desired.State
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
-	defer view.Close() // only read from
+	defer view.Close() // it is only read
 	g, _, err := d.Graph(view.Facts, d.Cached(view.Files), w.Pass.Assets)
 	return w, d, g, err
 }
 
-// explained is what explain says, in its JSON form.
+// explained is the JSON form of what explain prints.
 type explained struct {
 	Key       graph.Key   `json:"key"`
 	Owns      []graph.Key `json:"owns"`
@@ -98,7 +98,7 @@ type explained struct {
 	Why       string      `json:"why,omitempty"`
 	Overrides string      `json:"overrides,omitempty"`
 	Gate      string      `json:"gate"`
-	MadeFor   graph.Key   `json:"madeFor,omitempty"` // the key that brings this one with it, as a file its directories
+	MadeFor   graph.Key   `json:"madeFor,omitempty"` // the key whose task makes this one, as a file its directories
 	Now       string      `json:"now"`
 	After     []neighbour `json:"after"`
 	Before    []neighbour `json:"before"`
@@ -147,7 +147,8 @@ func explain(f *cli.Flags, g *tasks.Graph, plan *report.Plan, key graph.Key) err
 	return nil
 }
 
-// bringer is the task that makes a key on its way.
+// bringer returns the key of the task that makes key as a part of its own change, such as a
+// directory of a file.
 func bringer(plan *report.Plan, key graph.Key) graph.Key {
 	for _, step := range plan.Steps {
 		for _, item := range step.Items {
@@ -159,7 +160,7 @@ func bringer(plan *report.Plan, key graph.Key) graph.Key {
 	return ""
 }
 
-// now says how a key of a task stands, by the plan: what is right is not in it.
+// now returns the state of a task's key by the plan. A key that is not in the plan is right.
 func now(plan *report.Plan, task, key graph.Key) string {
 	for _, step := range plan.Steps {
 		if step.Key != string(task) {
@@ -204,7 +205,8 @@ func edges(out io.Writer, title string, list []neighbour) {
 	}
 }
 
-// similar lists the keys of the same kind, or the kinds that there are.
+// similar returns a text with the most similar keys of the same kind, or with the kinds of this
+// node.
 func similar(g *tasks.Graph, key graph.Key) string {
 	kinds, same := map[string]bool{}, []string{}
 	for _, t := range g.Order() {
@@ -229,10 +231,11 @@ func similar(g *tasks.Graph, key graph.Key) string {
 	return "a key is kind:name; the kinds here are " + strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
 }
 
-// mostLike is how many keys are named that somebody may have meant.
+// mostLike is how many similar keys an error suggests.
 const mostLike = 8
 
-// distance is how many letters must be put in, taken out or changed to make one word of another.
+// distance returns how many letters must be inserted, removed or replaced to make one word from the
+// other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

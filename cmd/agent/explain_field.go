@@ -12,24 +12,24 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// fieldTable has a line for each field of the documents and of the agent's own file. What makes the
-// pages of fields makes it.
+// fieldTable has one line for each field of the documents and of the agent's own file. The
+// generator of the reference pages writes it.
 //
 //go:embed fields.tsv
 var fieldTable string
 
-// field is what explain says of a field, in its JSON form.
+// field is the JSON form of what explain prints about a field.
 type field struct {
 	Path    string   `json:"path"`
 	In      string   `json:"in"`
 	Takes   string   `json:"takes"`
 	Default string   `json:"default,omitempty"`
 	About   string   `json:"about"`
-	Alike   []string `json:"alike,omitempty"` // the same field of other networks
+	Alike   []string `json:"alike,omitempty"` // other networks with a field of this name
 	Fields  []field  `json:"fields,omitempty"`
 }
 
-// fieldNamed finds a field by its path, or by the end of it; several have one end.
+// fieldNamed returns the field with this path, or all fields whose paths end in it.
 func fieldNamed(name string) (found []field) {
 	name = regexp.MustCompile(`\[\d*\]`).ReplaceAllString(name, "[]")
 	all := allFields()
@@ -57,7 +57,8 @@ func allFields() (all []field) {
 	return all
 }
 
-// whole is a field with those below it, and the networks that have one of its name.
+// whole returns a field with the fields directly below it, and with the other networks that have a
+// field of this name.
 func whole(all []field, f field) field {
 	of, rest, inNetwork := ofNetwork(f.Path)
 	for _, other := range all {
@@ -73,14 +74,14 @@ func whole(all []field, f field) field {
 	return f
 }
 
-// ofNetwork parts the path of a network's field.
+// ofNetwork splits the path of a network's field into the network's name and the rest.
 func ofNetwork(path string) (name, rest string, ok bool) {
 	below, ok := strings.CutPrefix(path, "spec.networking.")
 	name, rest, deeper := strings.Cut(below, ".")
 	return name, rest, ok && deeper
 }
 
-// explainFields prints what fields are.
+// explainFields prints the description of fields.
 func explainFields(f *cli.Flags, found []field) error {
 	if !f.Text() {
 		return f.Data(found)
@@ -103,7 +104,7 @@ func explainFields(f *cli.Flags, found []field) error {
 	return nil
 }
 
-// noSuchField names the fields that are like one that there is not.
+// noSuchField returns the error for an unknown field. It lists similar fields.
 func noSuchField(name string) error {
 	all := allFields()
 	slices.SortStableFunc(all, func(a, b field) int {

@@ -31,7 +31,7 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
 			if err != nil {
 				return fmt.Errorf("look at the host: %w", err)
 			}
-			defer view.Close() // only read from
+			defer view.Close() // it is only read
 			view.LearnInstance(cmd.Context(), true)
 			if !f.Text() {
 				return f.Data(view.Facts)
@@ -42,7 +42,7 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
 	}
 }
 
-// writeFacts is the text form: what a person on call wants to see first.
+// writeFacts prints the facts as text, in the order in which a person on call needs them.
 func writeFacts(w io.Writer, f *host.Facts) {
 	lines := [][2]string{
 		{"hostname", f.Hostname},
@@ -81,7 +81,7 @@ func writeFacts(w io.Writer, f *host.Facts) {
 	}
 }
 
-// instanceLines are what AWS says of the instance.
+// instanceLines returns the lines about the EC2 instance.
 func instanceLines(i *host.Instance) (lines [][2]string) {
 	if i == nil {
 		return nil

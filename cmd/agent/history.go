@@ -44,7 +44,7 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 					"that costs the node its gateway and its store\n",
 					generation.Name(h.Watched, h.WatchedDigest), report.Stamp(h.WatchedUntil))
 			}
-			if h.Applied != nil && h.Applied.Number > 0 { // else the last revision says it
+			if h.Applied != nil && h.Applied.Number > 0 { // otherwise the last revision shows it
 				fmt.Fprintf(f.Out, "generation %d is applied, since %s\n", h.Applied.Number, report.Stamp(h.Applied.At))
 			}
 			if h.Pin != nil {
@@ -56,8 +56,8 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 	}
 }
 
-// historyText is the history as a table, in the order of time. What was undone has no number: there
-// is nothing to roll back to.
+// historyText prints the history as a table, in order of time. A change that was undone has no
+// revision number: a rollback cannot go to it.
 func historyText(w io.Writer, h *history.History) {
 	if h.WithoutRevision > 0 {
 		fmt.Fprintf(w, "no pass ended well yet; %d keys are as wanted: `agent --dry-run` says what the others lack\n",
@@ -108,7 +108,7 @@ func historyText(w io.Writer, h *history.History) {
 	bootsText(w, h)
 }
 
-// changesText lists what each revision changed.
+// changesText prints what each revision changed.
 func changesText(w io.Writer, h *history.History) {
 	if len(h.Changes) > 0 {
 		fmt.Fprintf(w, "\n  %-11s%s\n", "REVISION", "CHANGED")
@@ -120,7 +120,7 @@ func changesText(w io.Writer, h *history.History) {
 	}
 }
 
-// proofsText lists by what the changes were proved that first brought revisions, where they were
+// proofsText prints, for each revision, which probes proved its first change, where that change was
 // not harmless.
 func proofsText(w io.Writer, list []ledger.Revision) {
 	head := fmt.Sprintf("\n  %-11s%s\n", "REVISION", "PROVED BY")
@@ -133,7 +133,7 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 	}
 }
 
-// operatorActionsText lists what was done without a new revision.
+// operatorActionsText prints what people did that made no new revision.
 func operatorActionsText(w io.Writer, list []ledger.OperatorAction) {
 	if len(list) > 0 {
 		fmt.Fprintf(w, "\n  %-14s%-22s%-10s%-12s%s\n", "DONE", "TIME", "REVISION", "GENERATION", "BY")
@@ -154,7 +154,7 @@ func operatorActionsText(w io.Writer, list []ledger.OperatorAction) {
 	}
 }
 
-// bootsText lists what first boots with changed files have shown, and what awaits one.
+// bootsText prints the results of first boots with changed files, and which changes await a boot.
 func bootsText(w io.Writer, h *history.History) {
 	if len(h.Boots) > 0 {
 		fmt.Fprintf(w, "\n  %-11s%-22s%s\n", "BOOT", "TIME", "WITH")
@@ -174,7 +174,8 @@ func bootsText(w io.Writer, h *history.History) {
 	}
 }
 
-// repairedText lists what others changed: it made no revision.
+// repairedText prints what the agent repaired after other programs changed it. Repairs make no
+// revision.
 func repairedText(w io.Writer, list []history.Repaired) {
 	if len(list) == 0 {
 		return
@@ -193,8 +194,8 @@ func repairedText(w io.Writer, list []history.Repaired) {
 	}
 }
 
-// listed is the history for programs. Of the tasks of a revision, which name contents and are long,
-// it has the number, as of those that were undone.
+// listed is the JSON form of the history. It has the number of a revision's tasks instead of the
+// tasks, which name contents and are long; the entries that were undone have only the number, too.
 type listed struct {
 	*history.History
 	Revisions []listedRevision `json:"revisions"`

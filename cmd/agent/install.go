@@ -53,7 +53,7 @@ install put there.`,
 				}
 			}
 			var err error
-			if !remove { // which needs no program
+			if !remove { // --remove needs no program
 				if i.Program, i.Arch, err = program(binary); err != nil {
 					return err
 				}
@@ -80,7 +80,7 @@ install put there.`,
 			}
 			switch {
 			case err != nil:
-				return cli.ExitError // the plan says what failed
+				return cli.ExitError // the plan shows what failed
 			case dryRun && plan.Summary.Changes() > 0:
 				return cli.ExitChanges
 			case f.Text() && !remove:
@@ -99,7 +99,7 @@ install put there.`,
 	return cmd
 }
 
-// refuseWithRemove refuses flags that say how to install.
+// refuseWithRemove refuses flags that say how to install, beside --remove.
 func refuseWithRemove(cmd *cobra.Command, flags ...string) error {
 	for _, flag := range flags {
 		if cmd.Flags().Changed(flag) {
@@ -110,7 +110,8 @@ func refuseWithRemove(cmd *cobra.Command, flags ...string) error {
 	return nil
 }
 
-// nextStep says what comes after an installation: into an image, nothing that is done to this host.
+// nextStep returns what the user should do after an installation. For an image it names nothing
+// that changes this host.
 func nextStep(f *cli.Flags) string {
 	root, err := f.Host.Root, f.Read()
 	then := "`agent plan` shows what would change, and `systemctl start netwright-agent` makes it so"
@@ -127,16 +128,16 @@ func nextStep(f *cli.Flags) string {
 	return "next: `agent status` says how this node is"
 }
 
-// program is the content of the program at a path, "" for this one, and the architecture that it is
-// for.
+// program returns the content of the program at a path and its architecture. An empty path is the
+// running program.
 func program(path string) (blob.Content, string, error) {
 	const hint = "name the agent's program with --binary"
-	path = cmp.Or(path, "/proc/self/exe") // also when its file was replaced meanwhile
+	path = cmp.Or(path, "/proc/self/exe") // works also where the file was replaced since the start
 	file, err := os.Open(path)
 	if err != nil {
 		return blob.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
 	}
-	defer file.Close() // only read from
+	defer file.Close() // it is only read
 	head := make([]byte, 64)
 	if _, err := io.ReadFull(file, head); err != nil {
 		return blob.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)

@@ -23,25 +23,26 @@ func main() {
 	deferCollection()
 	silenceClients()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends it at once, whatever hangs
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once, whatever hangs
 	code := run(ctx, os.Args[1:], cli.Output{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(int(code))
 }
 
-// deferCollection lets the heap grow to 8 MB before it is collected for the first time; the runtime
-// begins at 4. A pass that has nothing to do allocates about 4 MB and ends. A collection would cost
-// it a sixth of its processor time. After the first collection the runtime's own measure holds.
+// deferCollection lets the heap grow to 8 MB before the first garbage collection; the default of
+// the Go runtime is 4 MB. A pass without changes allocates about 4 MB and ends, and a collection
+// would cost it a sixth of its processor time. After the first collection the runtime's default
+// holds.
 func deferCollection() {
 	percent := debug.SetGCPercent(200)
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
 }
 
-// silenceClients drops client-go's own lines, which it writes to stderr whatever the form of the
-// log is: what it cannot do it also returns, and the agent says it.
+// silenceClients discards client-go's log lines. client-go writes them to stderr in its own form,
+// and returns the same errors, which the agent logs.
 func silenceClients() { klog.SetLogger(klog.Logger{}) }
 
-// run is the whole program without its process: tests call it.
+// run is the program without its process, so that tests can call it.
 func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 	f := &cli.Flags{Output: out.Checked()}
 	f.Kube.Version = version
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 	cmd.SetArgs(args)
 	explain := cmd.FlagErrorFunc()
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		f.Form = formOf(args) // nothing behind the wrong flag was read
+		f.Form = formOf(args) // cobra did not parse the flags after the wrong one
 		return explain(c, err)
 	})
 	err := cmd.ExecuteContext(ctx)
@@ -68,7 +69,7 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 	}
 	err = problem.KindOf(err).Wrap(err)
 	fmt.Fprintf(f.Err, "agent: %v\n", err)
-	if f.Check() == nil && !f.Text() && !f.Printed { // in place of the data that a program waits for
+	if f.Check() == nil && !f.Text() && !f.Printed { // instead of the data that the calling program expects
 		id := problem.Find(err)
 		if err := f.Data(map[string]any{"error": map[string]any{"id": id, "message": err.Error(),
 			"page": id.Section()}}); err != nil {
@@ -78,13 +79,13 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 	return cli.ExitError
 }
 
-// formOf is what --output says among arguments of which some are wrong: the error is printed in
-// that form, too.
+// formOf returns the value of --output from arguments that are partly wrong, so that the error is
+// printed in that form.
 func formOf(args []string) (form string) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.Usage = func() {}
 	set.ParseErrorsAllowlist.UnknownFlags = true
 	set.StringVarP(&form, "output", "o", cli.FormText, "")
-	_ = set.Parse(args) // where it ends early, what came before counts
+	_ = set.Parse(args) // where parsing ends early, the flags before that count
 	return form
 }

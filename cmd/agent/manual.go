@@ -34,7 +34,7 @@ func manualCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer w.Close() // every write was synced
+			defer w.Close() // WriteFile has synced the data
 			for name, content := range files {
 				if err := w.WriteFile(cmd.Context(), filepath.Join(dir, name), content, 0o644); err != nil {
 					return err
@@ -45,8 +45,8 @@ func manualCommand() *cobra.Command {
 	}
 }
 
-// shared is what comes with the program, by path below its share: what shells complete it by, and
-// its manual, of each command a page. The program is called by its own name there.
+// shared returns the files below the program's share directory, by path: shell completions, and one
+// manual page for each command. They use the program's own name, netwright.
 func shared(root *cobra.Command) (map[string][]byte, error) {
 	defer func(name string) { root.Use = name }(root.Use)
 	root.Use = "netwright"
@@ -67,7 +67,7 @@ func shared(root *cobra.Command) (map[string][]byte, error) {
 	return files, nil
 }
 
-// zipped is a text as `gzip -9n` packs it: without name and time.
+// zipped compresses a text as `gzip -9n` does: without name and time.
 func zipped(text string) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -75,11 +75,11 @@ func zipped(text string) ([]byte, error) {
 		return nil, err
 	}
 	_, err = w.Write([]byte(text))
-	err = cmp.Or(err, w.Close()) // it writes what is left
+	err = cmp.Or(err, w.Close()) // Close writes the rest
 	return out.Bytes(), err
 }
 
-// commandsBelow are a command and those below it that people are told of.
+// commandsBelow returns a command and all visible commands below it.
 func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
 	for _, sub := range cmd.Commands() {
@@ -92,7 +92,7 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manualPage is what --help shows of a command, as man(7) has it.
+// manualPage returns what --help shows for a command, in the format of man(7).
 func manualPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
@@ -143,7 +143,7 @@ func manualPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// roff is a text of which troff takes nothing for its own. What is typed on a keyboard stays that.
+// roff escapes a text for troff. A character that a user types stays that character.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`,
 		"\n.", "\n\\&.").Replace(text)
@@ -153,7 +153,8 @@ func roff(text string) string {
 	return text
 }
 
-// flagHelp is a flag as help shows it: its names with what it takes, and what it is for.
+// flagHelp returns a flag as help shows it: its names with the kind of its value, and its
+// description.
 func flagHelp(f *pflag.Flag) (name, usage string) {
 	name = "--" + f.Name
 	if f.Shorthand != "" {

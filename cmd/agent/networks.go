@@ -58,15 +58,15 @@ func networksCommand(f *cli.Flags) *cobra.Command {
 	return cmd
 }
 
-// networkCalled is the one of that name: as the documents declare it where they can be read and do,
-// else the row of the list.
+// networkCalled returns the network with this name. Where the documents can be read and declare
+// this network, it returns it as they declare it.
 func networkCalled(ctx context.Context, f *cli.Flags, name string) (network.Network, bool) {
 	if _, d, err := f.Load(ctx); err == nil {
 		if n, known := network.Of(d.Node); known && n.Name == name {
 			return n, true
 		}
 	}
-	if proxy := network.KubeProxy(); name == proxy.Name { // beside any
+	if proxy := network.KubeProxy(); name == proxy.Name { // kube-proxy runs beside any network
 		return proxy, true
 	}
 	return network.Find(name)
@@ -84,7 +84,7 @@ func networkNames() []string {
 	return names
 }
 
-// describe prints a network's data, a line each; what it has not is left out.
+// describe prints a network's data, one line each, without empty ones.
 func describe(w io.Writer, n network.Network) {
 	row := func(name string, parts ...string) {
 		if text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; "); text != "" {

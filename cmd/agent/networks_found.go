@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// networksFound says what the networks of the list, or the one named, left on this host.
+// networksFound prints what all known networks, or the named one, left on this host.
 func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 	all := network.All()
 	if len(args) == 1 {
@@ -33,8 +33,9 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
-	defer view.Close() // only read from
-	// Links and routes that are everybody's by name are a network's when a pod's address says so.
+	defer view.Close() // it is only read
+	// Some links and routes have names that many networks use. They belong to a network only where
+	// a pod's address shows it.
 	var scope cleanup.Scope
 	if _, d, err := f.Load(ctx); err == nil {
 		scope.PodCIDRs = d.Node.PodCIDR
@@ -57,7 +58,7 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 		claims = append(claims, verify.Claim{Network: n.Name, Conf: n.Conf.File != "" && absent == nil, Found: found})
 	}
 	led, inForce := ledger.Load(view.Files), ""
-	// else nothing was ever right here
+	// without a revision nothing was ever right on this node
 	if last, err := ledger.ReadRevision(view.Files, led.Head().Current); err == nil {
 		inForce = last.Network
 	}
@@ -71,7 +72,7 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 	return nil
 }
 
-// writeFound writes a line for the verdict, and one for each thing.
+// writeFound prints one line for the verdict, and one for each thing that was found.
 func writeFound(w io.Writer, found verify.Found, verdict bool) {
 	if len(found.Things) == 0 {
 		fmt.Fprintln(w, "nothing here bears the name or the mark of a network")
@@ -92,7 +93,7 @@ func writeFound(w io.Writer, found verify.Found, verdict bool) {
 	}
 }
 
-// verdictOf says in one line which networks are and were here.
+// verdictOf returns in one line which networks are and were on this host.
 func verdictOf(found verify.Found) string {
 	var parts []string
 	if found.Current != "" {
@@ -100,7 +101,7 @@ func verdictOf(found verify.Found) string {
 	}
 	left := "left by"
 	if n, known := network.Find(found.Current); known && n.Conf.Writer == network.WriterUser {
-		left = "brought, or left, by" // nobody here knows which
+		left = "brought, or left, by" // it is not known which of the two
 	}
 	for i, v := range found.LooksLike {
 		things := fmt.Sprintf("%d things", v.Things)
@@ -122,7 +123,7 @@ func verdictOf(found verify.Found) string {
 	return strings.Join(parts, "; ")
 }
 
-// oneOf names a network, or counts those that it may be.
+// oneOf returns the names of the networks that a thing may belong to, or their number.
 func oneOf(networks []string) string {
 	if len(networks) > 2 {
 		return fmt.Sprintf("one of %d", len(networks))

@@ -19,12 +19,13 @@ import (
 	"github.com/netwright/netwright/pkg/publish/nodestatus"
 )
 
-// observe gives the daemon those whom it tells how the node is: metrics, the Node, peers, the
-// status object, the status file and its socket, and until the node is prepared the console. What
-// of it cannot be is a warning: a node is kept right whether or not anybody can see it. end waits
-// until all was told that there is to tell; it is called while the daemon's lock is held.
+// observe adds the observers of the daemon: metrics, the Node's condition, the peers, the status
+// object, the status file and its socket, and the console until the node is prepared. An observer
+// that cannot start is only a warning: the agent keeps the node right even if nothing can show it.
+// end waits until the observers have published everything; the caller calls it while it holds the
+// daemon's lock.
 func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *cli.Opened) (end func()) {
-	// the last thing that a daemon tells is that it ends
+	// the observers still publish that the daemon ends
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	log, opt := d.Pass.Log, d.Pass.Host
@@ -78,7 +79,7 @@ func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *cli.Opene
 	}
 }
 
-// asItself speaks to the Kubernetes API of the node's own Node.
+// asItself returns a client of the Kubernetes API with the identity of the node's own Node.
 func asItself(api *access.API) nodestatus.As {
 	return func(ctx context.Context, do func(context.Context, nodestatus.Client) error) error {
 		return api.Own(ctx, func(c *kube.Client) error { return do(ctx, c) })

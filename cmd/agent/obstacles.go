@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/service"
 )
 
-// obstacles is what keeps the daemon from making this node right, whatever is wrong with it: who
-// looks at one key, or at the network, should not wait for a repair that does not come.
+// obstacles is what keeps the daemon from repairing this node, whatever is wrong with it: a person
+// who looks at one key, or at the network, should not wait for a repair that cannot come.
 type obstacles struct {
-	Off    []string       `json:"off,omitempty"` // switches, each with what to do to turn the agent on again
+	Off    []string       `json:"off,omitempty"` // each says how to turn the agent on again
 	Paused *report.Paused `json:"paused,omitempty"`
 }
 
@@ -17,7 +17,7 @@ func obstaclesOf(p reconcile.Pass) obstacles {
 	return obstacles{service.Off(p.Host), p.Session().Paused()}
 }
 
-// lines are for eyes; none where nothing does.
+// lines returns the obstacles as text; none where there is none.
 func (k obstacles) lines() (out []string) {
 	for _, off := range k.Off {
 		out = append(out, "the agent is switched off: "+off)

@@ -23,7 +23,7 @@ func (o *runOptions) runOnce(ctx context.Context) error {
 	var here func(context.Context, reconcile.Hooks) cli.Ended
 	return o.converge(ctx, d, func(ctx context.Context) cli.Ended {
 		return d.Ask(ctx, req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
-			if here == nil { // not before it is known that no daemon runs: it may be held, and without a store
+			if here == nil { // open the store only where no daemon runs: it may be locked or unreachable
 				w, err := o.open(zap.NewNop())
 				if err != nil {
 					return cli.Ended{Err: err}

@@ -16,10 +16,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// planVersion names the form of a plan's file.
+// planVersion names the form of a plan file.
 const planVersion = "netwright.dev/planfile/v1"
 
-// planFile is a plan that somebody may agree to, with the flags that it was made with.
+// planFile is a plan for `agent apply`, with the flags that it was made with.
 type planFile struct {
 	Version         string       `json:"version"` // planVersion
 	Made            time.Time    `json:"made"`
@@ -49,7 +49,7 @@ Exit code: 0 nothing would change, 2 something would, 1 error.`,
 	return cmd
 }
 
-// save writes a plan to the file that was named.
+// save writes a plan to the file of --out.
 func (o *runOptions) save(ctx context.Context, plan *report.Plan) error {
 	var text bytes.Buffer
 	if err := report.JSON(&text, planFile{Version: planVersion, Made: time.Now().UTC().Truncate(time.Second),
@@ -64,7 +64,7 @@ func (o *runOptions) save(ctx context.Context, plan *report.Plan) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close() // what was written was synced and checked where it was made
+	defer w.Close() // WriteFile has synced and checked the data
 	if err := w.WriteFile(ctx, path, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the plan: %w", err)
 	}
@@ -72,7 +72,7 @@ func (o *runOptions) save(ctx context.Context, plan *report.Plan) error {
 	return nil
 }
 
-// readPlan reads the file of a plan.
+// readPlan reads a plan file.
 func readPlan(path string) (*planFile, error) {
 	text, err := cli.ReadFile(path)
 	if err != nil {

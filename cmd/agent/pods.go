@@ -16,9 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
-// provePods adds two pods as a runtime would, by the conf and the plugins that
-// are now in place, and lets each ping the other, its gateway and the node's
-// address on the uplink. The pods are gone when it returns.
+// provePods adds two pods as a container runtime does, with the CNI conf and the plugins that are
+// installed now. Each pod pings the other pod, its gateway and the node's address on the uplink. It
+// removes the pods before it returns.
 func (o *runOptions) provePods(ctx context.Context, opt host.Options, n *config.Node) (err error) {
 	if net, ok := network.Of(n); ok && net.Conf.Writer != network.WriterNetwright {
 		fmt.Fprintf(o.f.Out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it "+
@@ -33,7 +33,7 @@ func (o *runOptions) provePods(ctx context.Context, opt host.Options, n *config.
 
 	var pods []*testpod.Pod
 	defer func() {
-		// Taken back also when ctx is what ended.
+		// removed also where ctx has ended
 		for _, p := range slices.Backward(pods) {
 			err = errors.Join(err, p.Remove(context.WithoutCancel(ctx)))
 		}
@@ -60,8 +60,8 @@ func (o *runOptions) provePods(ctx context.Context, opt host.Options, n *config.
 	return nil
 }
 
-// pingAll lets a pod ping the other, its gateways and the node on its uplink,
-// each in the families that the pod has.
+// pingAll makes a pod ping the other pod, its gateways and the node's addresses on the uplink, in
+// each address family that the pod has.
 func pingAll(ctx context.Context, out io.Writer, p, other *testpod.Pod, facts *host.Facts) error {
 	type target struct {
 		what string

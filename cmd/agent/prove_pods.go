@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/cli/prober"
 )
 
-// provePodsCommand is the service of [prober.MakeProof], and no command for people: it needs
-// neither documents nor store, which a change may have cut off. The runtime says by which conf and
-// plugins pods are added.
+// provePodsCommand runs in the unit that [prober.MakeProof] serves; it is no command for people. It
+// needs neither documents nor the store, which a change may have cut off. It uses the CNI conf and
+// the plugins that the container runtime uses.
 func provePodsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "prove-pods",

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// eachPublished calls do for each cluster that is published at a location.
+// eachPublished calls do for each published cluster at a location.
 func eachPublished(f *cli.Flags, location string, do func(at objectstore.Destination, cluster string) error) error {
 	options, err := publisherOptions(f)
 	if err != nil {
@@ -34,9 +34,10 @@ func eachPublished(f *cli.Flags, location string, do func(at objectstore.Destina
 	return nil
 }
 
-// publisherOptions are how a person's own machine publishes: with the settings for stores of the
-// agent's own file, as the daemon would, and without one to Kubernetes as kubectl would. What the
-// file says of clusters is of the node that it is on.
+// publisherOptions returns how to open stores for publishing from a person's machine. It uses the
+// store settings of the agent's own file, as the daemon does; without a kubeconfig there, it uses
+// the one that kubectl uses. It ignores the cluster in the file, which is the cluster of the node
+// that the file is on.
 func publisherOptions(f *cli.Flags) (stores.Options, error) {
 	named := f.Cluster
 	if err := f.Read(); err != nil {
@@ -51,7 +52,7 @@ func publisherOptions(f *cli.Flags) (stores.Options, error) {
 	return o, nil
 }
 
-// clustersOf are the clusters that a command is about: the named one, or all of a directory.
+// clustersOf returns the clusters that a command works on: the named one, or all in a directory.
 func clustersOf(f *cli.Flags, location string) (store string, clusters []string, err error) {
 	if f.Cluster != "" {
 		return location, []string{f.Cluster}, nil
@@ -59,7 +60,7 @@ func clustersOf(f *cli.Flags, location string) (store string, clusters []string,
 	return stores.Clusters(location)
 }
 
-// caller is who runs this, for whoever has to wait for it.
+// caller returns who runs this command; another publisher that must wait shows it.
 func caller() string {
 	host, err := os.Hostname()
 	if err != nil {

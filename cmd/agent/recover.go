@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
-// recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and
-// for people on an image (--root).
+// recoverCommand completes a batch of files that a killed run left unfinished. systemd runs it at
+// boot, before any program reads the files; people run it on an image (--root).
 func recoverCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recover",

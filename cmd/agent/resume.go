@@ -27,7 +27,7 @@ spec.update.`,
 				next = "from the next run on it follows the store again (now: agent --once)"
 			}
 			say := f.Out
-			if !f.Text() { // the data of what is applied comes there
+			if !f.Text() { // stdout has the data of what was applied
 				say = f.Err
 			}
 			switch {

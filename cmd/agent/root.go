@@ -82,7 +82,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	return cmd
 }
 
-// flagTakes says what a flag of a type takes.
+// flagTakes returns a description of the values of a flag type.
 func flagTakes(kind string) string {
 	switch kind {
 	case "bool":

@@ -16,14 +16,14 @@ import (
 
 const defaultConf = agentfile.Path
 
-// runOptions are the flags of the agent itself, which makes passes: as the daemon, or as --once,
-// --dry-run and --sandbox say.
+// runOptions are the flags of the agent itself, which makes passes: as the daemon, or with --once,
+// --dry-run or --sandbox.
 type runOptions struct {
 	f                     *cli.Flags
 	once, dryRun, sandbox bool
 	disruptive            bool
 	wait, confirm         time.Duration
-	out                   string // the file that the plan goes to; "": none
+	out                   string // the path of the plan file; "": none
 }
 
 func (o *runOptions) bind(cmd *cobra.Command) {
@@ -46,7 +46,7 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	complete(cmd, "node-status", agentfile.On, agentfile.Off)
 }
 
-// bindPlan binds the flags of what a plan depends on.
+// bindPlan adds the flags that a plan depends on.
 func (o *runOptions) bindPlan(cmd *cobra.Command) {
 	l := cmd.Flags()
 	l.BoolVar(&o.f.Host.Verify, "verify", false, "read every installed byte instead of believing recorded metadata")
@@ -55,7 +55,8 @@ func (o *runOptions) bindPlan(cmd *cobra.Command) {
 	addDisruptive(cmd, &o.disruptive)
 }
 
-// check refuses flags that do not go together. interval says that --interval is among them, 0 too.
+// check refuses flags that exclude each other. interval reports that --interval was given, also
+// with 0.
 func (o *runOptions) check(interval bool) error {
 	ends := o.once || o.dryRun || o.sandbox
 	switch {
@@ -99,8 +100,8 @@ func (o *runOptions) check(interval bool) error {
 	return nil
 }
 
-// open opens the store for passes. A dry run starts no program for its credentials, and in a
-// sandbox nothing of this host is at stake.
+// open opens the store for passes. A dry run starts no program to get credentials. A sandbox
+// accepts an unsigned store, because it cannot change this host.
 func (o *runOptions) open(log *zap.Logger) (*cli.Opened, error) {
 	o.f.Kube.OnlyFiles, o.f.Trust.Unsigned = o.dryRun, o.f.Trust.Unsigned || o.sandbox
 	w, err := o.f.Open(log)
@@ -110,22 +111,22 @@ func (o *runOptions) open(log *zap.Logger) (*cli.Opened, error) {
 	return w, err
 }
 
-// addDisruptive gives a command the flag that lets a switch of networks happen.
+// addDisruptive adds the flag that allows a disruptive switch of networks.
 func addDisruptive(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "allow-disruptive", false,
 		"let a switch to another network happen although pods notice (spec.networking.switch.allow)")
 }
 
-// addTrust gives all commands the flag that lets an unsigned store be used.
+// addTrust adds the flag that allows an unsigned store to all commands.
 func addTrust(cmd *cobra.Command, f *cli.Flags) {
 	cmd.PersistentFlags().BoolVar(&f.Trust.Unsigned, "insecure-unsigned", false,
 		"take a configuration that is neither pinned nor signed (insecureUnsigned in the agent's file)")
 }
 
-// complete names the values of a flag to the shell.
+// complete registers the values of a flag for shell completion.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag,
 		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // there is no such flag: a bug that every run shows
+		panic(err) // the flag does not exist: a bug that every run shows
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// runSandbox converges in throw-away namespaces: outside it starts itself
-// there, inside it sets them up, converges, proves and converges again.
+// runSandbox converges in throw-away namespaces. The process outside starts itself again in them.
+// The process inside sets them up, converges, proves the pods' network and converges again.
 func (o *runOptions) runSandbox(ctx context.Context) error {
 	inside := os.Getenv(sandbox.Env) != ""
 	if inside {
 		switch err := sandbox.Enter(); {
 		case errors.Is(err, sandbox.ErrUnavailable):
-			return cli.ExitError // the process outside says why
+			return cli.ExitError // the process outside reports why
 		case err != nil:
 			return err
 		}
@@ -47,7 +47,8 @@ func (o *runOptions) runSandbox(ctx context.Context) error {
 	}
 	box := sandbox.Config{Hostname: d.Node.Name, Addresses: uplink(d.Node)}
 	args := os.Args[1:]
-	// Inside, the working directory is another: paths become absolute, the last flag counts.
+	// The working directory inside is another one: so paths are made absolute. Of a repeated flag
+	// the last one counts.
 	if dir, ok := strings.CutPrefix(o.f.Store, "file://"); ok || !strings.Contains(o.f.Store, "://") {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return fmt.Errorf("find the store: %w", err)
@@ -73,8 +74,8 @@ func (o *runOptions) runSandbox(ctx context.Context) error {
 	return nil
 }
 
-// stopAtPlan shows what can be shown where no sandbox can be made. It is an
-// error: what was asked for is not proved.
+// stopAtPlan shows the plan where no sandbox can be made. It returns an error, because nothing is
+// proved.
 func (o *runOptions) stopAtPlan(ctx context.Context, w *cli.Opened, d *desired.State, why error) error {
 	plan, planErr := w.Pass.DryRun(ctx, d)
 	if plan != nil {
@@ -89,7 +90,8 @@ func (o *runOptions) stopAtPlan(ctx context.Context, w *cli.Opened, d *desired.S
 	return cli.ExitError
 }
 
-// insideSandbox is a whole life of an agent: converge, pods, converge again. No daemon is asked.
+// insideSandbox converges, proves that pods can talk, and converges again. It does not ask a
+// daemon.
 func (o *runOptions) insideSandbox(ctx context.Context, w *cli.Opened) error {
 	w.Pass.Host.Sandbox = true
 	converge := func(again bool) error {
@@ -115,8 +117,8 @@ func (o *runOptions) insideSandbox(ctx context.Context, w *cli.Opened) error {
 	return nil
 }
 
-// uplink is where the node stands in the sandbox: its address, in a subnet
-// that holds the peers it routes to.
+// uplink returns the node's addresses in the sandbox, each in a subnet that contains the peers that
+// it routes to.
 func uplink(n *config.Node) []netip.Prefix {
 	var out []netip.Prefix
 	for _, addr := range n.Address {
@@ -135,7 +137,7 @@ func uplink(n *config.Node) []netip.Prefix {
 		out = append(out, prefix)
 	}
 	if len(out) == 0 {
-		out = append(out, netip.MustParsePrefix("192.0.2.10/24")) // RFC 5737: for documentation
+		out = append(out, netip.MustParsePrefix("192.0.2.10/24")) // RFC 5737: an address for documentation
 	}
 	return out
 }

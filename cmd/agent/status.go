@@ -50,7 +50,7 @@ reported), 3 something is awaited or the node is held back, 4 no daemon runs, 1 
 	return cmd
 }
 
-// statusExit is the verdict as an exit code.
+// statusExit returns the exit code for the verdict of a status.
 func statusExit(v report.StatusView) error {
 	switch v.Verdict() {
 	case report.Right:
@@ -63,8 +63,8 @@ func statusExit(v report.StatusView) error {
 	return cli.ExitNotRunning
 }
 
-// judged is a status for programs. state is the daemon's, also of one that is dead; verdict is what
-// the exit code says.
+// judged is the JSON form of a status. Its state is the daemon's, even where the daemon is dead;
+// the verdict is what the exit code says.
 type judged struct {
 	report.StatusView
 	Verdict report.Verdict `json:"verdict"`
@@ -72,11 +72,11 @@ type judged struct {
 
 func judgedStatus(v report.StatusView) judged { return judged{v, v.Verdict()} }
 
-// statusReader finds out how a node is, and shows it.
+// statusReader reads and prints the node's status.
 type statusReader struct{ *cli.Flags }
 
-// look asks the daemon, or where none answers what the last one left. feed is open where a daemon
-// answers: the caller closes it.
+// look asks the daemon for the status, or reads the status file of the last daemon where none
+// answers. feed is not nil where a daemon answers: the caller closes it.
 func (st statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.Reading, err error) {
 	feed, err = publish.ReadFeed(ctx, st.Host, version)
 	if err == nil {
@@ -93,7 +93,7 @@ func (st statusReader) look(ctx context.Context) (view report.StatusView, feed *
 	case !errors.Is(err, publish.ErrNoDaemon) && !errors.Is(err, publish.ErrEnded):
 		return view, nil, err
 	}
-	told := st.Read() != nil || st.Store != "" // of a file that is wrong the journal says what
+	told := st.Read() != nil || st.Store != "" // if the file is wrong, the journal has the error
 	view.Daemon = service.WhyDown(ctx, st.Host, told)
 	view.Status, err = publish.ReadStatusFile(st.Host)
 	switch {
@@ -108,7 +108,7 @@ func (st statusReader) look(ctx context.Context) (view report.StatusView, feed *
 	return view, nil, nil
 }
 
-// refused tells somebody whom the status is not for what to do.
+// refused returns the error for a user who may not read the status. It says what to do.
 func (st statusReader) refused() error {
 	who := "root alone: run it as root (sudo agent status), or let a group read it (statusGroup: NAME in " +
 		defaultConf + ", then systemctl restart netwright-agent)"
@@ -119,7 +119,7 @@ func (st statusReader) refused() error {
 	return fmt.Errorf("the status of this node is for %s", who)
 }
 
-// show prints a status as --output says.
+// show prints a status in the form that --output names.
 func (st statusReader) show(v report.StatusView) error {
 	if !st.Text() {
 		return st.Data(judgedStatus(v))

@@ -12,10 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// maxStatusObject is more than a status has.
+// maxStatusObject is larger than any status.
 const maxStatusObject = 8 << 20
 
-// statusWriter is how the status object is written, nil where none is wanted.
+// statusWriter returns the function that writes the status object; nil: none is configured.
 func (o *runOptions) statusWriter(w *cli.Opened) (func(context.Context, []byte) error, error) {
 	place := o.f.StatusObject
 	switch {

@@ -14,11 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// watchPause is how often a daemon is looked for that does not run.
+// watchPause is the time between two attempts to reach a daemon that does not run.
 const watchPause = time.Second
 
-// watch tells how the node is and then each change, from daemon to daemon, until ctx ends: to be
-// interrupted is no error.
+// watch prints the status and then each change until ctx ends. It goes on when one daemon ends and
+// another one starts. An interrupt by the user is no error.
 func (st statusReader) watch(ctx context.Context) error {
 	view, feed, err := st.look(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (st statusReader) watch(ctx context.Context) error {
 			case err != nil:
 				return stopped(ctx, err)
 			case found == nil && next.Daemon.Why == view.Daemon.Why:
-				continue // nothing new
+				continue // unchanged
 			}
 			if err := st.showChange(view.Status, next, publish.News{}); err != nil {
 				leave(found)
@@ -69,14 +69,14 @@ func (st statusReader) watch(ctx context.Context) error {
 	return nil
 }
 
-// leave ends a reading. Nothing was said to the daemon that could be lost.
+// leave closes a feed. Its error does not matter: the client has sent nothing.
 func leave(feed *publish.Reading) {
 	if feed != nil {
 		_ = feed.Close()
 	}
 }
 
-// stopped is the end of a watch: the person's own is none.
+// stopped returns the error that ended a watch; nil where the user interrupted it.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -84,8 +84,8 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// showChange shows a view: to a person the table first and then lines, to a program a document each
-// time.
+// showChange prints a status: as text the table first and then one line for each change; as JSON or
+// YAML a whole document each time.
 func (st statusReader) showChange(before *report.Status, now report.StatusView, news publish.News) error {
 	st.Printed = true
 	switch {

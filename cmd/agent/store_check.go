@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// checkOptions are the flags of check. Publish has them too, but for the format.
+// checkOptions are the flags of check. Publish has them too, except the format.
 type checkOptions struct {
 	facts, format string
 	strict        bool
@@ -80,7 +80,7 @@ func (c *checkOptions) run(ctx context.Context, f *cli.Flags, dir string) error 
 	return err
 }
 
-// all checks the clusters of a directory, or the one that is named.
+// all checks all clusters of a directory, or the named one.
 func (c *checkOptions) all(ctx context.Context, f *cli.Flags, dir string) (all []*check.Checked, ok bool, err error) {
 	var facts *host.Facts
 	if c.facts != "" {
@@ -123,7 +123,7 @@ func (c *checkOptions) passes(one *check.Checked) bool {
 	return one.OK() && (!c.strict || !one.Warns(true))
 }
 
-// howToHide says what becomes of private keys that every node could read.
+// howToHide says what to do about private keys that every node can read.
 const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node " +
 	"takes a generation that names them"
 
@@ -151,7 +151,7 @@ func (c *checkOptions) printAll(out io.Writer, all []*check.Checked) {
 	}
 }
 
-// said prints what is wrong or odd of one cluster.
+// said prints the errors and warnings of one cluster.
 func said(out io.Writer, one *check.Checked) {
 	for _, d := range one.Diagnostics {
 		fmt.Fprintf(out, "%s/%s\n", one.Cluster, d)
@@ -172,7 +172,7 @@ func said(out io.Writer, one *check.Checked) {
 	}
 }
 
-// annotate prints annotations for a workflow of GitHub, with paths as they begin with dir.
+// annotate prints workflow annotations for GitHub. Its paths begin with dir.
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 func annotate(out io.Writer, dir string, all []*check.Checked) {
 	for _, one := range all {

@@ -18,8 +18,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// keyPassword is where a password may stand instead of in a file, for CI systems that keep secrets
-// so.
+// keyPassword is an environment variable for the key's password, for CI systems that pass secrets
+// as variables.
 const keyPassword = "NETWRIGHT_KEY_PASSWORD"
 
 func keygenCommand(f *cli.Flags) *cobra.Command {
@@ -81,7 +81,8 @@ func addPasswordFile(cmd *cobra.Command, to *string) {
 		"file whose first line is the key's password (or set "+keyPassword+")")
 }
 
-// readPassword returns none where none is given.
+// readPassword reads the password from a file, or from the environment; empty where neither has
+// one.
 func readPassword(file string) (secret.Text, error) {
 	if file == "" {
 		return secret.New(os.Getenv(keyPassword)), nil
@@ -97,7 +98,7 @@ func readPassword(file string) (secret.Text, error) {
 	return secret.Of(line), nil
 }
 
-// readKey reads a private key. No error shows any of it.
+// readKey reads a private key. No error text contains a part of it.
 func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 	text, err := cli.ReadFile(file)
 	if err != nil {

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// pruneAge is for how long a generation stays complete after the next one came: a node that
-	// slept, that is rolled back or that still has keys and files of it to read finds them for a
-	// month.
+	// pruneAge is how long a generation stays complete after the next one was published. Until then
+	// a node that was off, that is rolled back, or that still reads keys and files of the
+	// generation finds all of them.
 	pruneAge = 30 * 24 * time.Hour
-	// pruneLeast is far above the longest pass of a node that reads what was just replaced.
+	// pruneLeast is far longer than the longest pass of a node that still reads the replaced
+	// generation.
 	pruneLeast = time.Hour
 )
 

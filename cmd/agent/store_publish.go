@@ -26,8 +26,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// defaultExpires is how long a publication can be taken for new, where nobody says otherwise: who
-// keeps a later one from a node is found out then.
+// defaultExpires is how long nodes take a publication as new, where no flag says otherwise. After
+// that a node notices when an attacker keeps newer publications from it.
 const defaultExpires = 30 * 24 * time.Hour
 
 // publishOptions are the flags of publish.
@@ -151,8 +151,8 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 	return nil
 }
 
-// assetsAt warns of archives that nodes will ask the destination for and that are not there; strict
-// makes one an error.
+// assetsAt warns of archives that nodes will fetch from the destination and that it does not have.
+// With strict, the first one is an error.
 func assetsAt(
 	ctx context.Context, w io.Writer, to objectstore.Destination, checked *check.Checked, strict bool,
 ) error {
@@ -163,7 +163,7 @@ func assetsAt(
 			continue
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			continue // who publishes need not be able to read it
+			continue // the publisher may have no right to read it
 		}
 		how := "copy it there, publish uploads no assets"
 		if strings.HasPrefix(to.String(), "k8s://") {
@@ -178,7 +178,7 @@ func assetsAt(
 	return nil
 }
 
-// everything is all objects of a cluster, as they were checked.
+// everything returns all objects of a cluster. It fails where they changed since the check.
 func everything(ctx context.Context, dir string, checked *check.Checked) (map[string][]byte, error) {
 	store, err := stores.Open(dir, checked.Cluster, stores.Options{})
 	if err != nil {

@@ -55,7 +55,7 @@ func (o *signOptions) bindKey(cmd *cobra.Command) {
 	addPasswordFile(cmd, &o.passwordFile)
 }
 
-// private is the key that signs, nil where none is named.
+// private reads the key of --key; nil: none is named.
 func (o *signOptions) private() (*minisign.PrivateKey, error) {
 	if o.key == "" {
 		return nil, nil

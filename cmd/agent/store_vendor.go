@@ -83,7 +83,7 @@ func vendor(ctx context.Context, f *cli.Flags, location string, archs []string) 
 	return nil
 }
 
-// progressTo prints a line as a download begins and ends, and every two seconds meanwhile.
+// progressTo prints a line when a download begins, every two seconds, and when it ends.
 func progressTo(out io.Writer) func(fetch.Transfer) {
 	var last time.Time
 	return func(t fetch.Transfer) {

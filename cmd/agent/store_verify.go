@@ -19,7 +19,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// verifiedStore is what a cluster's manifest says, once it and all that it names were found right.
+// verifiedStore is what verify prints about a cluster: its manifest and all objects that it names
+// are right.
 type verifiedStore struct {
 	Cluster    string    `json:"cluster"`
 	Store      string    `json:"store"`
@@ -28,9 +29,9 @@ type verifiedStore struct {
 	Published  time.Time `json:"published,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
 	manifest.Note
-	SignedBy []string `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
+	SignedBy []string `json:"signedBy"` // as the signatures name them; with a trusted key, one of them was verified
 	Objects  int      `json:"objects"`
-	// Denied are private keys that only control plane nodes may read, and who asks may not.
+	// Denied are private keys that only control plane nodes may read, and that the caller may not.
 	Denied []string `json:"denied,omitempty"`
 }
 
@@ -77,7 +78,7 @@ nothing. Exit 0: a node takes it; 1: it does not, and why.`,
 	return cmd
 }
 
-// publicKey reads a key that stands on the command line, or in a file named there.
+// publicKey parses a key from the command line, or from a file that is named there.
 func publicKey(text string) (trust.Key, error) {
 	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
 		data, err := cli.ReadFile(text)
@@ -160,7 +161,7 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 	return nil
 }
 
-// trustNote says whether a signature's key is one that is trusted.
+// trustNote returns a note where the key of a signature is trusted.
 func trustNote(keys []trust.Key, id string) string {
 	for _, k := range keys {
 		if trust.ID(k.Public.ID()) == id {

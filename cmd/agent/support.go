@@ -43,7 +43,7 @@ before you send it.`,
 }
 
 func runSupport(ctx context.Context, f *cli.Flags, file string) error {
-	confErr := f.Read() // what is wrong with it belongs into the archive
+	confErr := f.Read() // an error of the agent's file goes into the archive
 	node := f.Node
 	if node == "" {
 		node, _ = os.Hostname()
@@ -59,7 +59,7 @@ func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
-	defer view.Close() // only read from
+	defer view.Close() // it is only read
 	view.Files.Follow(ledger.Load(view.Files).Head().Followed())
 	g := &gathering{f: f, view: view, confErr: confErr}
 	g.secrets(ctx, redactor)
@@ -74,7 +74,7 @@ func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close() // what was written was synced and checked where it was made
+	defer w.Close() // CreateFile has synced and checked the data
 	if err := w.CreateFile(ctx, file, archive, 0o600); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 	return nil
 }
 
-// supportText says where the archive is, what is not in it, and what to look at before it is sent.
+// supportText prints where the archive is, what it lacks, and what to check before it is sent.
 func supportText(out io.Writer, file, dir string, m support.Manifest, size int) {
 	made, taken, failed := 0, 0, []string(nil)
 	for _, e := range m.Pieces {
@@ -116,7 +116,7 @@ func supportText(out io.Writer, file, dir string, m support.Manifest, size int) 
 `, file, dir)
 }
 
-// plainly keeps of a name what can be in that of a file.
+// plainly replaces each character that a file name should not have.
 func plainly(r rune) rune {
 	if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 		return r

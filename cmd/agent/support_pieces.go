@@ -25,20 +25,20 @@ import (
 	"github.com/netwright/netwright/pkg/support"
 )
 
-// gathering is what a support archive is made from.
+// gathering has the sources of a support archive.
 type gathering struct {
 	f       *cli.Flags
 	view    *host.Live
 	confErr error
-	opened  *cli.Opened    // nil where the store cannot be opened; then why
-	desired *desired.State // nil where no documents can be used; then why
+	opened  *cli.Opened    // nil: the store cannot be opened; see why
+	desired *desired.State // nil: there are no usable documents; see why
 	why     error
 }
 
-// planTime is how long a dry run may take: it reads what is installed, and asks the store.
+// planTime is the time limit of the dry run, which reads what is installed and asks the store.
 const planTime = time.Minute
 
-// pieces lists what is in an archive.
+// pieces lists the pieces of an archive.
 func (g *gathering) pieces() []support.Piece {
 	list := []support.Piece{
 		{Name: "agent/version.txt", Text: "the agent's version and the system's", Get: g.versions},
@@ -126,7 +126,7 @@ func (g *gathering) status(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// plan is a dry run as `agent --dry-run` makes it.
+// plan makes a dry run as `agent --dry-run` does.
 func (g *gathering) plan(ctx context.Context) ([]byte, error) {
 	if g.opened == nil || g.desired == nil && !g.opened.Pass.Session().Pinned() {
 		return nil, g.why
@@ -142,7 +142,7 @@ func (g *gathering) plan(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// ledger is the ledger's entries; of one that is secret neither value nor baseline.
+// ledger returns the entries of the ledger, without the value and baseline of secret ones.
 func (g *gathering) ledger(context.Context) (any, error) {
 	led := ledger.Load(g.view.Files)
 	entries := led.Entries()
@@ -163,10 +163,10 @@ func (g *gathering) ledger(context.Context) (any, error) {
 	}{led.Head(), led.Damage(), out}, nil
 }
 
-// cniDirs are where runtimes look for confs, besides where this one does.
+// cniDirs are default directories of confs, in addition to the runtime's own.
 var cniDirs = []string{"/etc/cni/net.d"}
 
-// listing names what is in the directories that matter, without contents.
+// listing lists the files in the agent's and CNI's directories, without contents.
 func (g *gathering) listing(context.Context) ([]byte, error) {
 	var out bytes.Buffer
 	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin",
@@ -194,8 +194,8 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// confs are the CNI confs of the host, which pods can write to: none that is a link to another
-// file. Kubeconfigs that lie beside them are none.
+// confs returns the CNI confs of the host. It skips symbolic links, because pods can write to these
+// directories and could link any file. It skips the kubeconfigs in the same directories, too.
 func (g *gathering) confs() (list []support.Piece) {
 	dirs := append([]string{g.view.Facts.Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)

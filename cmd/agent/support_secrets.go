@@ -22,7 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// secretParams is what of a recorded task says whether it is secret, and is it.
+// secretParams are the parameters of a recorded task that show whether it is secret, and the secret
+// value.
 type secretParams struct {
 	Secret bool
 	Mode   fs.FileMode
@@ -31,13 +32,13 @@ type secretParams struct {
 }
 
 func secretTask(r tasks.Recorded) (p secretParams) {
-	_ = json.Unmarshal(r.Params, &p) // what is of another form is no file, and no value
+	_ = json.Unmarshal(r.Params, &p) // other forms are neither files nor values
 	return p
 }
 
-// secrets tells the redactor what is secret on this node: by the documents, by the ledger, in
-// files, in environments. What cannot be read of it cannot get into the archive either. The store
-// is opened on the way.
+// secrets adds the secrets of this node to the redactor: from the documents, the ledger, files and
+// environments. A secret that cannot be read cannot get into the archive either. secrets also opens
+// the store, for the pieces.
 func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 	if g.opened, g.why = g.f.Open(zap.NewNop()); g.why == nil {
 		g.desired, _, g.why = g.opened.Documents(ctx)
@@ -95,17 +96,17 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 }
 
 var (
-	// kubeSecrets are the fields of a kubeconfig that are.
+	// kubeSecrets matches the secret fields of a kubeconfig.
 	// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
 	kubeSecrets = lazyregexp.New(`(?m)["']?(?:token|password|client-key-data)["']?\s*:\s*["']?([^\s"',}]+)`)
 	secretName  = lazyregexp.New(`(?i)PASS|SECRET|TOKEN|CREDENTIAL|KEY`)
-	// unitSecret is a line of a unit that may hold one.
+	// unitSecret matches a line of a unit that may have a secret.
 	// https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Environment
 	unitSecret = lazyregexp.New(`(?m)^\s*(?:Environment|SetCredential)=(.*)$`)
 	quoted     = lazyregexp.New(`"[^"]*"|'[^']*'|\S+`)
 )
 
-// environment tells of the variables that a unit is given.
+// environment adds the values of the variables in a unit file.
 func environment(unit string, r *support.Redactor) {
 	for _, line := range unitSecret().FindAllStringSubmatch(unit, -1) {
 		for _, word := range quoted().FindAllString(line[1], -1) {
@@ -116,7 +117,7 @@ func environment(unit string, r *support.Redactor) {
 	}
 }
 
-// fileOf is the path of a file's key, "" of others.
+// fileOf returns the path in a file's key; "" for other kinds.
 func fileOf(key graph.Key) string {
 	if key.Kind() != tasks.KindFile {
 		return ""
@@ -130,7 +131,7 @@ func (g *gathering) redactFile(name string, r *support.Redactor) {
 	}
 }
 
-// read reads a file of the node; "" is none.
+// read reads a file of the node. For "" it returns ErrNotExist.
 func (g *gathering) read(name string) ([]byte, error) {
 	if name == "" {
 		return nil, host.ErrNotExist

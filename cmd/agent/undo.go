@@ -18,11 +18,12 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
-// undoLimit is above what an undo takes, and ends one that hangs: it is then started anew.
+// undoLimit ends an undo that hangs; systemd then starts it again. An undo needs less time than
+// that.
 const undoLimit = 15 * time.Minute
 
-// undoCommand is for the timer, the boot, and a person who does not want to wait for them: it needs
-// nothing but the checkpoint's own directory, neither the agent's file nor the store.
+// undoCommand runs from the timer, at boot, and by hand by a person who does not want to wait. It
+// needs only the checkpoint's own directory, neither the agent's file nor the store.
 func undoCommand(f *cli.Flags) *cobra.Command {
 	check, watch := false, false
 	cmd := &cobra.Command{
@@ -60,7 +61,7 @@ func undoCommand(f *cli.Flags) *cobra.Command {
 	return cmd
 }
 
-// undone says what an undo has done.
+// undone returns a text of what an undo has done.
 func undone(v *checkpoint.Verdict) string {
 	if v == nil {
 		return "no change awaits its confirmation: there is nothing to take back"

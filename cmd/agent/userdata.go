@@ -16,13 +16,13 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// The forms of user-data, as --format names them.
+// The values of --format of user-data.
 const (
 	formatShell       = "shell"
 	formatCloudConfig = "cloud-config"
 )
 
-// userData is what the command line says of a machine's first boot.
+// userData has the flags of user-data.
 type userData struct {
 	*cli.Flags
 	format      string
@@ -73,7 +73,7 @@ secret belongs there. Clouds take 16 KiB.`,
 	return cmd
 }
 
-// userData is the user-data.
+// userData returns the text of the user-data.
 func (u *userData) userData() (string, error) {
 	sums, err := u.sha256()
 	if err != nil {
@@ -95,7 +95,7 @@ func (u *userData) userData() (string, error) {
 	return "", problem.Usage.Errorf("--format %q: expected %s or %s", u.format, formatShell, formatCloudConfig)
 }
 
-// sha256 is what the program of each architecture must have.
+// sha256 returns the expected sha256 of the program by architecture.
 func (u *userData) sha256() (map[string]string, error) {
 	if len(u.urls) == 0 {
 		return nil, errors.New("no mirror: name with --url where the agent can be had, as --url " +
@@ -126,7 +126,8 @@ func (u *userData) sha256() (map[string]string, error) {
 	return out, nil
 }
 
-// agentFile is the agent's own file on the node: that of --conf as it is, or what the flags say.
+// agentFile returns the agent's own file for the node: the file of --conf as it is, or one made
+// from the flags.
 func (u *userData) agentFile() (string, error) {
 	if u.Conf != "" {
 		if u.Store != "" || u.Cluster != "" || u.NodeGroup != "" || u.Node != "" || u.pin != "" ||

@@ -22,7 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// verifyOptions are the flags of verify: whether it sends packets, and to whom.
+// verifyOptions are the flags of verify.
 type verifyOptions struct {
 	*cli.Flags
 	traffic, serve  bool
@@ -100,10 +100,10 @@ func (o *verifyOptions) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// verifyVersion names the form of what verify prints for programs.
+// verifyVersion names the JSON form of what verify prints.
 const verifyVersion = "netwright.dev/verify/v1"
 
-// verified is what verify says, in its JSON form.
+// verified is the JSON form of what verify prints.
 type verified struct {
 	Version string          `json:"version"`
 	Cluster string          `json:"cluster"`
@@ -114,7 +114,7 @@ type verified struct {
 	obstacles
 }
 
-// looked is this host beside what its documents want of it.
+// looked is the host and what its documents want.
 type looked struct {
 	pass      reconcile.Pass
 	desired   *desired.State
@@ -122,11 +122,11 @@ type looked struct {
 	tasks     []tasks.Task
 	want      verify.Expect
 	obstacles obstacles
-	// untestable is why packets tell nothing here; nil: they do.
+	// untestable is why packets between test pods prove nothing here; nil: they do.
 	untestable *network.Untestable
 }
 
-// lookAt opens the host, which the caller closes.
+// lookAt loads the documents and opens the host. The caller closes the host.
 func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
 	w, d, err := o.Load(ctx)
 	if err != nil {
@@ -153,18 +153,18 @@ func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
 		Minimums: verify.Minimums(net)}
 	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
-		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
+		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has a WaitConf of its own
 			l.want.Conf = &conf
 		}
 	}
 	return l, nil
 }
 
-// checked holds this host to the network that its documents want.
+// checked checks this host against the network that its documents want.
 func (o *verifyOptions) checked(ctx context.Context, l *looked) (*verified, error) {
 	run := l.host
 	if o.Host.Root != "" && o.Host.Root != "/" {
-		run = nil // an image's programs are not for this machine
+		run = nil // this machine cannot run an image's programs
 	}
 	results, err := verify.Check(ctx, l.host.Live.View(), run, l.want)
 	if err != nil {
@@ -183,8 +183,8 @@ func (o *verifyOptions) checked(ctx context.Context, l *looked) (*verified, erro
 		State: verify.Worst(results), Checks: results, obstacles: l.obstacles}, nil
 }
 
-// certificates checks those that the agent installed. One that ends is well as long as it works:
-// `agent certs` is the place for that.
+// certificates checks the certificates that the agent installed. One that will expire soon is OK
+// while it is valid: `agent certs` reports that.
 func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 	all, err := issue.List(pass.Host, node, time.Now())
 	if err != nil {
@@ -208,7 +208,7 @@ func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 	return out
 }
 
-// write is the text form: a line a check, and under it what to do.
+// write prints the results as text: one line for each check, and below it what to do.
 func (v *verified) write(out io.Writer) error {
 	var b strings.Builder
 	marks := map[verify.State]string{verify.OK: "✓", verify.Failed: "✗", verify.Waiting: "…", verify.NotApplicable: "·"}

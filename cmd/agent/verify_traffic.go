@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
-// check holds the flags to each other.
+// check refuses flags that exclude each other.
 func (o *verifyOptions) check() error {
 	switch {
 	case (len(o.peers) > 0 || len(o.services) > 0) && !o.traffic:
@@ -35,12 +35,11 @@ func (o *verifyOptions) check() error {
 	return nil
 }
 
-// defaultListen is where an endpoint for other nodes listens: a port that Kubernetes and the
-// networks leave alone.
+// defaultListen is the default of --listen. Neither Kubernetes nor a network uses this port.
 const defaultListen = ":10790"
 
-// reachedAt is where other nodes ask this one: its address in the documents, else that of the link
-// with the default route, of IPv6 where pods have no IPv4.
+// reachedAt returns the address at which other nodes reach this one: its address in the documents,
+// or else one of the link with the default route. It is an IPv6 address where pods have no IPv4.
 func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 	six := len(n.PodCIDR) > 0 && !slices.ContainsFunc(n.PodCIDR, func(c netip.Prefix) bool { return c.Addr().Is4() })
 	candidates := slices.Clone(n.Address)
@@ -93,7 +92,8 @@ func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
 	return out, nil
 }
 
-// prove has one proof at a time on this host.
+// prove proves the network with packets. A lock makes sure that only one proof runs on this host at
+// a time.
 func (o *verifyOptions) prove(ctx context.Context, l *looked) ([]verify.Result, error) {
 	if l.want.Conf == nil {
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
@@ -116,7 +116,7 @@ func (o *verifyOptions) prove(ctx context.Context, l *looked) ([]verify.Result, 
 	return traffic.Prove(ctx, l.host, t), nil
 }
 
-// answer answers proofs of other nodes until it is interrupted.
+// answer answers the proofs of other nodes until the user interrupts it.
 func (o *verifyOptions) answer(ctx context.Context, l *looked) error {
 	if l.want.Conf == nil {
 		return problem.Usage.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)

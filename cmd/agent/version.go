@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 )
 
-// version is set by the linker.
+// version is the agent's version; the linker sets it.
 var version = "devel"
 
 func versionCommand(f *cli.Flags) *cobra.Command {
@@ -28,15 +28,15 @@ func versionCommand(f *cli.Flags) *cobra.Command {
 	}
 }
 
-// versionLine is what the command says, and the flag --version, which people try first.
+// versionLine returns what the command version and the flag --version print.
 func versionLine() string {
 	return fmt.Sprintf("netwright %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// addVersion gives a command the flag --version, which wins over whatever else is said, as cobra's
-// own does. That is not used: to make it print our line takes a template, and text/template calls
-// methods by names that only a run knows, so that the linker keeps every exported method of every
-// type, some 10 MB.
+// addVersion adds the flag --version, which overrides all other arguments, as cobra's own does.
+// Cobra's own is not used: to print this line it needs a template, and text/template calls methods
+// by names that are known only at run time, so the linker would keep every exported method of every
+// type, about 10 MB.
 func addVersion(cmd *cobra.Command, f *cli.Flags) {
 	asked := cmd.Flags().Bool("version", false, "print the agent's version and exit")
 	args, prepare, run := cmd.Args, cmd.PersistentPreRunE, cmd.RunE

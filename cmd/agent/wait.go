@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// waiter waits until a node is as somebody wants it.
+// waiter has the flags of wait.
 type waiter struct {
-	generation int64 // 0: whichever is in force
+	generation int64 // 0: any
 	timeout    time.Duration
 }
 
@@ -51,10 +51,10 @@ Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 
 	return cmd
 }
 
-// errTimeout is the end of who waits.
+// errTimeout says that --timeout is over.
 var errTimeout = errors.New("the time to wait is over")
 
-// wait reads what daemons tell until it is so.
+// wait reads the status, from daemon to daemon, until the node has reached it.
 func (w *waiter) wait(ctx context.Context, st statusReader) error {
 	ctx, stop := context.WithTimeoutCause(ctx, w.timeout, errTimeout)
 	defer stop()
@@ -98,7 +98,7 @@ func (w *waiter) reached(v report.StatusView) bool {
 	return c.Applied.Is(c.Wanted) && c.Generation >= w.generation
 }
 
-// late says what is missing.
+// late prints what is missing after the timeout, and returns the exit code.
 func (w *waiter) late(to io.Writer, v report.StatusView) error {
 	if !v.Daemon.Running || v.Status == nil {
 		fmt.Fprintf(to, "agent: not within %s: no daemon runs here: %s\n", w.timeout, v.Daemon.Why)
