@@ -14,23 +14,24 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Ended is how a pass ended, whoever made it.
+// Ended is the result of a pass, made by the daemon or by this process.
 type Ended struct {
-	Plan    *report.Plan // nil when there was none
-	Text    string       // what a command without a plan says
+	Plan    *report.Plan // nil: there was no plan
+	Text    string       // the answer of a command that has no plan
 	Err     error
-	Besides error // what of Err the plan does not tell
-	Again   bool  // all that failed was found otherwise than planned
-	Here    bool  // no daemon made it
+	Besides error // the part of Err that the plan does not show
+	Again   bool  // each failed key differed from the plan when the pass came to it
+	Here    bool  // this process made the pass
 }
 
-// EndedWith is the end of a pass that this process made.
+// EndedWith returns the result of a pass that this process made.
 func EndedWith(plan *report.Plan, err error) Ended {
 	return Ended{Plan: plan, Err: err, Besides: changes.BesidesTasks(err), Again: execute.OnlyChangedSincePlanned(err),
 		Here: true}
 }
 
-// Do has done what needs no newer documents: by the daemon, or else here.
+// Do runs a command that needs no newer documents: in the daemon, or in this process where none
+// runs.
 func (d *Display) Do(ctx context.Context, req control.Request) Ended {
 	return d.Ask(ctx, req, func(ctx context.Context, h reconcile.Hooks) Ended {
 		pass := d.f.LocalThatChanges()
@@ -42,8 +43,8 @@ func (d *Display) Do(ctx context.Context, req control.Request) Ended {
 	})
 }
 
-// Ask has the daemon do it, if one works on this root, in its own loop; else here does it, under
-// the lock of a pass.
+// Ask sends a request to the daemon that works on this root. Where none runs, it calls here, which
+// makes the pass in this process under the lock of a pass.
 func (d *Display) Ask(
 	ctx context.Context, req control.Request, here func(context.Context, reconcile.Hooks) Ended,
 ) Ended {
@@ -58,7 +59,7 @@ func (d *Display) Ask(
 	case err != nil:
 		return Ended{Err: err, Besides: err}
 	}
-	defer c.Close() // all was said
+	defer c.Close() // the daemon has sent its result
 	if c.Version != version && !d.saidVersion {
 		d.say("agent: the daemon is netwright %s and does this; this command is of %s: restart the daemon for it to "+
 			"be of the same version\n", c.Version, version)
@@ -76,7 +77,8 @@ func (d *Display) Ask(
 	return out
 }
 
-// onEvent shows what a daemon tells as if it were done here.
+// onEvent returns a function that shows the daemon's events in the same way as a pass of this
+// process.
 func (d *Display) onEvent() func(control.Event) {
 	h := d.Hooks()
 	return func(e control.Event) {
@@ -95,12 +97,12 @@ func (d *Display) onEvent() func(control.Event) {
 			h.OnDone(graph.Key(e.Key), graph.Done)
 		case control.Retry:
 			d.say("  … %s: %s; trying again in %s\n", e.Key, e.Text, e.Pause.Round(time.Second/10))
-		case control.Hello, control.Begin, control.End: // nothing for a person
+		case control.Hello, control.Begin, control.End: // not shown
 		}
 	}
 }
 
-// Show prints the end of a change that is made once.
+// Show prints the result of a command that makes one pass.
 func (d *Display) Show(end Ended) error {
 	d.End()
 	if end.Plan == nil {
@@ -113,7 +115,7 @@ func (d *Display) Show(end Ended) error {
 	case end.Err == nil:
 		return nil
 	case end.Plan.Summary.Failed == 0:
-		return end.Err // the plan does not say it
+		return end.Err // the plan does not show this error
 	}
 	return ExitError
 }

@@ -17,35 +17,35 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Display shows a converging run: the plan once, on a terminal a line that
-// says what is worked on when it takes long, and the end.
+// Display shows a run that makes passes: the plan once, on a terminal a progress line where a key
+// takes long, and the result.
 type Display struct {
 	f           *Flags
-	Shown       bool // the plan was printed, or need not be
+	Shown       bool // the plan was printed, or is not to be printed
 	live        bool
 	mu          sync.Mutex
 	since       map[graph.Key]time.Time
-	notes       []report.Note // those that were printed with it; nil: it was not
-	line        bool          // a progress line stands on the terminal
+	notes       []report.Note // the notes that were printed with the plan; nil: it was not printed
+	line        bool          // the terminal shows a progress line
 	began       time.Time
-	phase       string         // the part of the run that is under way
-	loading     fetch.Transfer // the download that came on last
+	phase       string         // the current phase
+	loading     fetch.Transfer // the download that last made progress
 	stop        chan struct{}
-	ended       chan struct{} // closed by the goroutine that draws
+	ended       chan struct{} // closed when the drawing goroutine ends
 	waited      string
 	waitedSince time.Time
-	saidVersion bool // that the daemon is of another version
+	saidVersion bool // the other version of the daemon was reported
 }
 
-// slow is how long a key is worked on before a terminal hears of it.
+// slow is how long a key takes before a terminal shows it.
 const slow = 500 * time.Millisecond
 
-// NewDisplay shows a run where a command writes.
+// NewDisplay returns a display that writes to the output of a command.
 func NewDisplay(f *Flags) *Display {
 	return &Display{f: f, live: f.Text() && IsTerminal(f.Err), since: map[graph.Key]time.Time{}}
 }
 
-// Hooks hear how a run that is made here goes on.
+// Hooks returns the hooks of a pass that this process makes.
 func (d *Display) Hooks() reconcile.Hooks {
 	return reconcile.Hooks{
 		Hooks: execute.Hooks{
@@ -57,7 +57,7 @@ func (d *Display) Hooks() reconcile.Hooks {
 		},
 		OnPlan: func(plan *report.Plan) {
 			if d.f.Text() && plan.Summary.Changes() > 0 {
-				d.mu.Lock() // nothing is drawn meanwhile
+				d.mu.Lock() // the progress line is not drawn meanwhile
 				d.clear()
 				_ = d.f.Plan(plan, report.TextOptions{Diffs: true})
 				d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *Display) Hooks() reconcile.Hooks {
 	}
 }
 
-// begin draws until End is called, where there is a terminal to draw on.
+// begin draws the progress line on a terminal until End is called.
 func (d *Display) begin() {
 	if !d.live || d.stop != nil {
 		return
@@ -113,7 +113,7 @@ func (d *Display) draw() {
 	d.line = true
 }
 
-// say writes a line of its own, in place of the progress line.
+// say prints a line in place of the progress line.
 func (d *Display) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *Display) say(format string, args ...any) {
 	fmt.Fprintf(d.f.Err, format, args...)
 }
 
-// clear takes the progress line away. The caller has the lock.
+// clear removes the progress line. The caller holds the lock.
 func (d *Display) clear() {
 	if d.line {
 		fmt.Fprint(d.f.Err, "\r\x1b[K")
@@ -129,7 +129,7 @@ func (d *Display) clear() {
 	}
 }
 
-// End takes the progress line away; the run is over.
+// End removes the progress line after the run.
 func (d *Display) End() {
 	if d.stop != nil {
 		close(d.stop)
@@ -139,7 +139,7 @@ func (d *Display) End() {
 	d.say("")
 }
 
-// Waiting says once what is waited for, and a terminal hears how long that takes.
+// Waiting prints once what the run waits for. A terminal also shows how long it has waited.
 func (d *Display) Waiting(plan *report.Plan) {
 	for s := range plan.In(report.Waits) {
 		if s.Message != d.waited {
@@ -154,7 +154,8 @@ func (d *Display) Waiting(plan *report.Plan) {
 	}
 }
 
-// Result prints what became of it: all, or after the plan only what needs a person and what is new.
+// Result prints the result. Where the plan was printed before, it prints only what needs a person
+// and what is new.
 func (d *Display) Result(plan *report.Plan) error {
 	opt := report.TextOptions{Brief: d.Shown, Diffs: true}
 	if d.notes != nil {

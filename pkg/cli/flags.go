@@ -1,10 +1,10 @@
-// Package cli is what the verbs of the agent share: the settings that flags and the agent's own
-// file make, the store that is opened as they say, output and exit codes, the display of a run, and
-// the question to the daemon. It knows no verb.
+// Package cli is what the agent's commands share: the settings from flags and from the agent's own
+// file, the store that they open, output and exit codes, the display of a run, and the request to
+// the daemon. It knows no single command.
 package cli
 
-// Flags are what all commands have: what the flags of the root say, and where a command reads and
-// writes.
+// Flags are what all commands have: the settings of the root command's flags, and the command's
+// input and output.
 type Flags struct {
 	Settings
 	Output

@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// Logger is the log of what a daemon, or what systemd starts beside it, does: a line for each
-// change. Without a format it goes to journald with its fields where the stream is the journal, and
-// else as text.
+// Logger returns the log of the daemon and of the programs that systemd starts beside it: one line
+// for each change. Without a format it writes journald entries with fields where the stream is the
+// journal, and text elsewhere.
 func Logger(to io.Writer, format string, level zapcore.Level) *zap.Logger {
 	text := zapcore.EncoderConfig{
 		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",
@@ -26,7 +26,7 @@ func Logger(to io.Writer, format string, level zapcore.Level) *zap.Logger {
 	}
 	stream, isFile := to.(*os.File)
 	journal := isFile && publish.ToJournal(stream, os.Getenv("JOURNAL_STREAM"))
-	if !journal { // that has times of its own
+	if !journal { // journald adds times itself
 		text.TimeKey = "time"
 	}
 	lines := zapcore.NewCore(zapcore.NewConsoleEncoder(text), zapcore.AddSync(to), level)
@@ -35,7 +35,7 @@ func Logger(to io.Writer, format string, level zapcore.Level) *zap.Logger {
 	}
 	text.LevelKey = ""
 	core, err := publish.NewJournal(level, zapcore.NewConsoleEncoder(text), lines)
-	if err != nil { // as text, then
+	if err != nil { // log as text instead
 		return zap.New(lines)
 	}
 	return zap.New(core)

@@ -30,16 +30,16 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Opened is a store, opened as the settings say, and a pass that makes the host what it wants.
+// Opened is an open store, and a pass that makes the host match it.
 type Opened struct {
 	Store  statestore.Store
 	Select config.Select
 	Pass   reconcile.Pass
 	Target control.Target
-	Meter  *objectstore.Meter // requests to the store
+	Meter  *objectstore.Meter // counts the requests to the store
 }
 
-// Open reads the agent's file and opens the store.
+// Open reads the agent's own file and opens the store.
 func (s *Settings) Open(log *zap.Logger) (*Opened, error) {
 	if err := s.Read(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Settings) Open(log *zap.Logger) (*Opened, error) {
 	return o, o.Pass.Remember(store)
 }
 
-// Load opens the store for a command that ends by itself, and decodes the node's documents.
+// Load opens the store and loads the node's documents, for a command that ends by itself.
 func (s *Settings) Load(ctx context.Context) (*Opened, *desired.State, error) {
 	o, err := s.Open(zap.NewNop())
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *Settings) Load(ctx context.Context) (*Opened, *desired.State, error) {
 	return o, d, err
 }
 
-// Documents are the store's, or where it cannot be used those that the node took from it last: then
-// why says what is wrong with it.
+// Documents loads the documents from the store. Where the store cannot be used, it returns the last
+// good ones, and why is the error of the store.
 func (o *Opened) Documents(ctx context.Context) (d *desired.State, why, err error) {
 	d, err = desired.Load(ctx, o.Store, o.Select, statestore.Revision{})
 	if err == nil {
@@ -112,14 +112,15 @@ func (o *Opened) Documents(ctx context.Context) (d *desired.State, why, err erro
 	return kept, err, keptErr
 }
 
-// Local is a pass that needs no store: for what the ledger alone knows.
+// Local returns a pass that needs no store, for work that needs only the ledger.
 func (s *Settings) Local() reconcile.Pass {
 	return reconcile.Pass{Host: s.Host, Log: zap.NewNop(), By: CurrentUser(),
 		Checkpoint: checkpoint.Settings{Means: prober.Means(nil)}}
 }
 
-// LocalThatChanges is a pass that needs no store and may cut the node off, or fetch an archive:
-// what is known of the store it gets all the same.
+// LocalThatChanges returns a pass that needs no store, for work that may cut the node off or fetch
+// an archive. It gets the store's assets and the checkpoint's settings where the store can be
+// opened.
 func (s *Settings) LocalThatChanges() reconcile.Pass {
 	pass := s.Local()
 	if o, err := s.Open(zap.NewNop()); err == nil {
@@ -128,7 +129,7 @@ func (s *Settings) LocalThatChanges() reconcile.Pass {
 	return pass
 }
 
-// CurrentUser is the person at the keyboard, also behind sudo.
+// CurrentUser returns the person who runs the command, also where sudo runs it.
 func CurrentUser() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
 		return name

@@ -15,23 +15,22 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// The forms of data, as --output names them.
+// The values of --output.
 const (
 	FormText = "text"
 	FormJSON = "json"
 	FormYAML = "yaml"
 )
 
-// Output is where a command reads and writes, and in which form: data on Out, all else on Err.
+// Output is the input and output of a command: data goes to Out, all messages go to Err.
 type Output struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Form     string // of data
-	Printed  bool   // data for a program was printed
+	Form     string // of the data
+	Printed  bool   // data in JSON or YAML was printed
 }
 
-// printer is an Out that keeps its first error, so that no command need look after each line
-// whether it was printed.
+// printer is an Out that keeps its first error, so that no command need check each line.
 type printer struct {
 	to  io.Writer
 	err error
@@ -45,14 +44,14 @@ func (p *printer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Checked is the output with an Out of which [Output.Lost] knows.
+// Checked returns the output with an Out that keeps its first error for [Output.Lost].
 func (o Output) Checked() Output {
 	o.Out = &printer{to: o.Out}
 	return o
 }
 
-// Lost is the error of the first write to Out that failed: what was printed is not whole. It is nil
-// where all was printed, and where who reads it went away, which is his own choice.
+// Lost returns the first error of a write to Out: the printed data is not complete. It returns nil
+// where all was printed, and where the reader closed the pipe.
 func (o *Output) Lost() error {
 	if p, is := o.Out.(*printer); is && p.err != nil && !errors.Is(p.err, unix.EPIPE) {
 		return fmt.Errorf("print: %w", p.err)
@@ -60,7 +59,7 @@ func (o *Output) Lost() error {
 	return nil
 }
 
-// Check says whether there is such a form.
+// Check returns an error for an unknown form.
 func (o *Output) Check() error {
 	if all := []string{FormText, FormJSON, FormYAML}; !slices.Contains(all, o.Form) {
 		return problem.Usage.Errorf("--output %q: expected one of %s", o.Form, strings.Join(all, ", "))
@@ -68,10 +67,10 @@ func (o *Output) Check() error {
 	return nil
 }
 
-// Text says that a person reads what is printed.
+// Text reports that the output is for a person.
 func (o *Output) Text() bool { return o.Form == FormText }
 
-// Data prints a value for a program: the fields are those of its JSON form, also as YAML.
+// Data prints a value as JSON or YAML. YAML has the fields of the JSON form.
 func (o *Output) Data(v any) error {
 	o.Printed = true
 	if o.Form == FormYAML {
@@ -80,7 +79,7 @@ func (o *Output) Data(v any) error {
 	return report.JSON(o.Out, v)
 }
 
-// Plan prints a plan in the form that was asked for, with colour where there is a terminal.
+// Plan prints a plan in the form that --output names, with colour on a terminal.
 func (o *Output) Plan(p *report.Plan, opt report.TextOptions) error {
 	if !o.Text() {
 		return o.Data(p)
@@ -89,14 +88,14 @@ func (o *Output) Plan(p *report.Plan, opt report.TextOptions) error {
 	return report.Text(o.Out, p, opt)
 }
 
-// IsTerminal says whether a stream is one, so that colour and progress make sense.
+// IsTerminal reports whether a stream is a terminal that can show colour and progress.
 func IsTerminal(stream any) bool {
 	f, ok := fileOf(stream)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" &&
 		!strings.EqualFold(os.Getenv("TERM"), "dumb")
 }
 
-// Width is how many columns a terminal has; 0 where the stream is none.
+// Width returns the number of columns of a terminal; 0 where the stream is none.
 func Width(stream any) int {
 	if f, ok := fileOf(stream); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {

@@ -23,19 +23,18 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Settings are what the flags say and, once it is read, what the agent's own file says where they
-// say nothing.
+// Settings are the values of the flags. Read adds values of the agent's own file where no flag sets
+// them.
 type Settings struct {
 	agentfile.AgentFile
-	Conf  string       // the path of that file; "": the usual one, below the root
-	Host  host.Options // the host that a command is about
-	Trust trust.Policy // what the store's manifest is held against
-	Kube  kube.Options // how the Kubernetes API is spoken to; their Version is this program's
+	Conf  string       // the path of the agent's own file; "": the default, below the root
+	Host  host.Options // the host that the command works on
+	Trust trust.Policy // how the store's manifest is verified
+	Kube  kube.Options // how to reach the Kubernetes API; its Version is this program's
 	read  bool
 }
 
-// Read reads the agent's own file, once. A file that is not there is an error where --conf names
-// it.
+// Read reads the agent's own file, once. A missing file is an error only where --conf names it.
 func (s *Settings) Read() error {
 	if s.read {
 		return nil
@@ -51,7 +50,7 @@ func (s *Settings) Read() error {
 	case errors.Is(err, syscall.EISDIR):
 		return problem.AgentFile.Errorf("read the agent's file: %w: give --conf the path of a file", err)
 	case err != nil:
-		return problem.AgentFile.Errorf("read the agent's file: %w", err) // it says what to do
+		return problem.AgentFile.Errorf("read the agent's file: %w", err) // ReadFile's error says what to do
 	}
 	own, diags := agentfile.Decode(document.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {
@@ -76,23 +75,23 @@ func (s *Settings) Read() error {
 	return nil
 }
 
-// Target is what flags and file name, before anything is looked up.
+// Target returns what flags and file name, without defaults.
 func (s *Settings) Target() control.Target {
 	return control.Target{Store: s.Store, Cluster: s.Cluster, NodeGroup: s.NodeGroup, Node: s.Node}
 }
 
-// StoreOptions are how the store is opened, once the agent's file has been read.
+// StoreOptions returns how to open the store. The caller has called Read.
 func (s *Settings) StoreOptions(policy *trust.Policy) stores.Options {
 	return stores.Options{Trust: policy, NodeGroup: s.NodeGroup,
 		HTTPS:      https.Settings{CA: s.StoreCA, Cert: s.StoreCert, Key: s.StoreKey, TokenFile: s.StoreTokenFile},
 		Kubernetes: kubernetes.Options{Kubeconfig: s.Kubeconfig, Options: s.Kube}}
 }
 
-// imageNode is the name of a node that an image is made for, where none is said: it is any node of
-// its group, and not the machine that makes it.
+// imageNode is the default name of the node in an image: the image is for any node of its group,
+// and does not have the name of the machine that builds it.
 const imageNode = "image"
 
-// nameNode names the node where neither flags nor file did.
+// nameNode sets the default name of the node where neither a flag nor the file names it.
 func (s *Settings) nameNode() (err error) {
 	switch {
 	case s.Node != "":
@@ -104,7 +103,7 @@ func (s *Settings) nameNode() (err error) {
 	return err
 }
 
-// Hostname is the name of this machine, which is that of its node unless somebody says otherwise.
+// Hostname returns the name of this machine, which is the default name of its node.
 func Hostname() (string, error) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -113,7 +112,7 @@ func Hostname() (string, error) {
 	return name, nil
 }
 
-// onlyCluster takes the store's only cluster when none is named.
+// onlyCluster takes the store's only cluster where none is named.
 func (s *Settings) onlyCluster() error {
 	if s.Cluster != "" {
 		return nil
@@ -130,8 +129,8 @@ func (s *Settings) onlyCluster() error {
 	return nil
 }
 
-// ReadFile reads a small file of this machine. It never waits for the other
-// end of a pipe, nor takes in what is no file of settings.
+// ReadFile reads a small file of this machine. It never waits for the writer of a pipe, and refuses
+// what is no regular file of settings.
 func ReadFile(path string) ([]byte, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -141,6 +140,6 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it is only read
 	return files.ReadFile(full)
 }

@@ -1,6 +1,6 @@
-// Package prober is what a checkpoint asks of others: the store, the Kubernetes API, addresses and
-// pods. Whoever opens a store has it from here, and so has the undo, which has neither settings nor
-// a store.
+// Package prober asks other systems for a checkpoint: the store, the Kubernetes API, addresses and
+// pods. Commands that open a store use it, and so does the undo, which has neither settings nor an
+// open store.
 package prober
 
 import (
@@ -23,15 +23,16 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// wholeAnswer is how much of an answer has to come through where there is as much, in bytes: more
-// than fits into what either side keeps of a connection that nothing comes through.
+// wholeAnswer is how many bytes of an answer must arrive, where the answer is that long. It is more
+// than the socket buffers of both ends hold on a connection that passes no large packets.
 const wholeAnswer = 64 << 10
 
-// askStore reads a snapshot over a new connection, and where that is little, a file besides. A
-// refusal came over the network, too, but of one who does not answer in time. Who the node is to a
-// server, and whom it believes, is in the agent's own file, by which the store is opened: what that
-// does not allow any more is lost. The undo and the watch do not read it (by is nil), and whom they
-// do not believe has answered them.
+// askStore reads a snapshot over a new connection, and also a file where the snapshot is small. An
+// error that the server sends is an answer too, because it came over the network; a transient error
+// or one after the deadline is none. With by, the store is opened with the credentials and CAs of
+// the agent's own file: where these do not work any more, the store counts as lost. The undo and
+// the watch do not read that file (by is nil), so for them a server whose certificate they cannot
+// verify has answered.
 func askStore(ctx context.Context, location, cluster string, by *stores.Options) error {
 	var how stores.Options
 	if by != nil {
@@ -67,7 +68,7 @@ func askStore(ctx context.Context, location, cluster string, by *stores.Options)
 		func(a, b blob.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
 	read := make(chan error, 1)
 	go func() {
-		_, err := file.Bytes() // within a bound of its own
+		_, err := file.Bytes() // Bytes has its own time limit
 		read <- err
 	}()
 	select {
@@ -78,8 +79,8 @@ func askStore(ctx context.Context, location, cluster string, by *stores.Options)
 	}
 }
 
-// Means are what a checkpoint's probes need of others. The store is opened as by says; nil: as by a
-// stranger.
+// Means returns the functions by which a checkpoint's probes ask other systems. by says how to open
+// the store; nil: without credentials.
 func Means(by *stores.Options) probe.Means {
 	return probe.Means{
 		Store: func(ctx context.Context, location, cluster string) error {

@@ -15,17 +15,17 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
-// undo let nobody make a namespace.
+// A transient service makes a checkpoint's proof with pods, because the units of the daemon and of
+// the undo may not create namespaces.
 
-// Where that service runs from, what it is called, and where it leaves what it saw.
+// The name of that service, its program, and the file of its results.
 const (
 	provingUnit = "netwright-pods"
 	proverFile  = "/usr/bin/netwright"
 	proofFile   = "/run/netwright/pods.json"
 )
 
-// MakeProof makes the proof, and leaves in a file what it saw: it is what that service runs.
+// MakeProof makes the proof and writes its results to a file. The transient service runs it.
 func MakeProof(ctx context.Context) (err error) {
 	opt := host.Options{Root: "/"}
 	h, err := host.Open(ctx, opt)
@@ -46,7 +46,7 @@ func MakeProof(ctx context.Context) (err error) {
 	return h.Files.WriteFile(ctx, proofFile, data, hostfs.FileSpec{Mode: 0o600})
 }
 
-// askTraffic has the proof made, as long as ctx lasts.
+// askTraffic starts the service that makes the proof, and waits for it until the deadline of ctx.
 func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	if err := h.Files.Remove(proofFile); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	return verdicts(results), h.Files.Remove(proofFile)
 }
 
-// verdicts are what counts of a proof. Whether a pod reaches itself by a service the documents
-// choose.
+// verdicts returns the checks of a proof that count. It leaves out the check whether a pod reaches
+// itself by a service, because the documents choose that.
 func verdicts(results []verify.Result) map[string]error {
 	checks := map[string]error{}
 	for _, r := range results {
