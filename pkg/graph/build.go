@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// New builds the graph of these nodes. Everything wrong with them is found before anything runs and
-// reported at once, as one joined error, in an order and in words that do not depend on the order
-// of the nodes. A node that needs, lies under or asks for itself is fine.
+// New builds the graph of these nodes. It finds all errors before anything runs and returns them as
+// one joined error. The order of the nodes does not change the order or the text of the errors. A
+// node that needs, lies under or asks for its own key is no error.
 //
-// of is asked once for what a node needs and asks for, as often as New likes for the rest.
+// New calls Needs and Effects of each node once, and the other methods of of as often as it likes.
 func New[N Node](nodes []N, of Dependencies[N], opt Options) (*Graph[N], error) {
 	b := &builder[N]{g: &Graph[N]{}, of: of, opt: opt}
 	b.number(nodes)
@@ -40,17 +40,17 @@ type builder[N Node] struct {
 	of   Dependencies[N]
 	opt  Options
 	errs []error
-	mark []int32       // node → the node that it was last put before, so that one pair has one edge
-	near map[Key]int32 // an ancestor that nobody owns → the nearest owned one above it, or none
+	mark []int32       // node → the node whose edge from it was made last, so that a pair of nodes has one edge
+	near map[Key]int32 // an unowned ancestor → its nearest owned ancestor, or none
 }
 
 const (
 	none    = -1 // no owned ancestor
-	walking = -2 // met again while walking: Parent goes in circles
+	walking = -2 // being walked: to meet it again means that Parent has a cycle
 )
 
-// number sorts the nodes by gate and first key, which makes all that follows independent of their
-// order in the input.
+// number sorts the nodes by gate and first key, so that the result does not depend on their order
+// in the input.
 func (b *builder[N]) number(nodes []N) {
 	type head struct {
 		first Key
@@ -87,10 +87,10 @@ func (b *builder[N]) number(nodes []N) {
 	}
 }
 
-// origin is where a node was asked for, in words also where nobody says it.
+// origin returns where a node was asked for, or a text where that is unknown.
 func (b *builder[N]) origin(n N) string { return cmp.Or(b.of.Origin(n), "origin unknown") }
 
-// fail notes what is wrong.
+// fail records an error.
 func (b *builder[N]) fail(format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf(format, args...))
 }
@@ -119,7 +119,7 @@ func (b *builder[N]) validate(id int, first Key) {
 	}
 }
 
-// own notes who owns which key.
+// own records the owner of each key.
 func (b *builder[N]) own() {
 	g := b.g
 	g.index = make(map[Key]int32, len(g.keys))
@@ -165,8 +165,8 @@ func (b *builder[N]) connect() {
 	}
 }
 
-// before puts the owner of the key at before node id, unless it is that node or stands there
-// already.
+// before makes an edge from the owner of the key at at to node id, unless both are one node or the
+// edge exists.
 func (b *builder[N]) before(id, at int32, why Reason) {
 	owner := b.g.nodeOf[at]
 	if owner == id || b.mark[owner] == id+1 {
@@ -176,8 +176,8 @@ func (b *builder[N]) before(id, at int32, why Reason) {
 	b.g.edges = append(b.g.edges, edge{from: owner, to: id, via: at, why: why})
 }
 
-// ask puts node id before the effects that it asks for. A node asks for few, so that a second
-// mention is found by looking.
+// ask makes edges from node id to the effects that it asks for. A node asks for few effects, so a
+// linear search finds duplicates.
 func (b *builder[N]) ask(id int32, effects []Key) {
 	g := b.g
 	for i, k := range effects {
@@ -193,7 +193,7 @@ func (b *builder[N]) ask(id int32, effects []Key) {
 	}
 }
 
-// ancestor is the nearest owned key above k, or none. Every ancestor is walked once for the whole
+// ancestor returns the nearest owned key above k, or none. It walks each ancestor once in the whole
 // graph.
 func (b *builder[N]) ancestor(k Key) int32 {
 	up, ok := b.opt.Parent(k)
@@ -212,7 +212,7 @@ func (b *builder[N]) ancestor(k Key) int32 {
 	return at
 }
 
-// checkGates refuses edges from a later gate to an earlier one.
+// checkGates reports edges from a later gate to an earlier one.
 func (b *builder[N]) checkGates() {
 	g := b.g
 	of := func(id int32) string { return fmt.Sprintf("(%s, %s)", b.origin(g.nodes[id]), Gate(g.gates[id])) }

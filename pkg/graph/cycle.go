@@ -2,15 +2,14 @@ package graph
 
 import "errors"
 
-// maxCycles bounds how many cycles one error has: who broke more than that broke one thing in
-// many places.
+// maxCycles limits how many cycles one error shows: many cycles usually have one cause.
 const maxCycles = 10
 
 var errMoreCycles = errors.New("there are more cycles: mend these and look again")
 
-// cycles finds cycles that share no node among what sort left over: missing is above zero there.
-// Each is a shortest one through its smallest node, and written from there on. What is only behind
-// a cycle is in none.
+// cycles finds cycles, which share no nodes, among the nodes that sort left out: these have missing
+// above zero. Each cycle is a shortest one through its smallest node, and begins with that node. A
+// node that only comes after a cycle is in none.
 func (g *Graph[N]) cycles(missing []int32, origin func(N) string) []error {
 	var errs []error
 	for id := range missing {
@@ -33,13 +32,13 @@ func (g *Graph[N]) cycles(missing []int32, origin func(N) string) []error {
 	return errs
 }
 
-// shortest is the edges of a shortest way from start back to itself, each ending where the one
+// shortest returns the edges of a shortest cycle through start, each edge ending where the edge
 // before it in the slice begins; nil: there is none.
 func (g *Graph[N]) shortest(start int32, missing []int32) []int32 {
 	if missing[start] == 0 {
 		return nil
 	}
-	via := map[int32]int32{} // node → the edge by which it was reached first
+	via := map[int32]int32{} // node → the edge that first reached it
 	queue := []int32{start}
 	for len(queue) > 0 {
 		id := queue[0]

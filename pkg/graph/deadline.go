@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// deadline is the context of a visit. Its timer, and all that belongs to one, begins when somebody
-// waits for the context, or asks of it when the visit is over or late. Most visits look at a file
-// and end before.
+// deadline is the context of a visit. It creates its timer only when the visit waits for the
+// context, or asks it after the visit's end or deadline: most visits only look at a file and end
+// before.
 type deadline struct {
 	context.Context //nolint:house ctxfield this is a context itself, and that is the run's
 	at              time.Time
-	late            DeadlineError // the cause, when the time is over
+	late            DeadlineError // the cause after the deadline
 
 	mu    sync.Mutex
 	over  bool            // the visit has ended
@@ -20,7 +20,7 @@ type deadline struct {
 	end   func()
 }
 
-// begin is the context with its timer.
+// begin returns the context that has the timer, and creates it if needed.
 func (d *deadline) begin() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,7 +36,7 @@ func (d *deadline) begin() context.Context {
 	return d.begun
 }
 
-// now is what knows whether the context has ended.
+// now returns the context that knows whether the visit's context has ended.
 func (d *deadline) now() context.Context {
 	d.mu.Lock()
 	begun, over := d.begun, d.over
@@ -52,7 +52,7 @@ func (d *deadline) Done() <-chan struct{}       { return d.begin().Done() }
 func (d *deadline) Err() error                  { return d.now().Err() }
 func (d *deadline) Value(key any) any           { return d.now().Value(key) }
 
-// stop ends the context with its visit.
+// stop ends the context when the visit ends.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

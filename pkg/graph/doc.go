@@ -1,45 +1,47 @@
-// Package graph orders pieces of host state by the keys that they own and need, and runs them as a
-// bounded dataflow. It knows nothing of what a node is, and nothing of the host.
+// Package graph orders pieces of host state by the keys that they own and need, and runs them in
+// that order with bounded concurrency. It does not know what a node does, and does not know the
+// host.
 //
 // # Keys
 //
 // A [Key] names one piece of host state: file:/etc/cni/net.d/10-bridge.conflist, link:cbr0. A
-// [Node] owns some keys and needs others ([Dependencies]). Nobody writes edges; they follow:
+// [Node] owns some keys and needs others ([Dependencies]). The graph derives the edges from these
+// keys:
 //
-//   - A need: who owns the key comes first. If nobody does, the key is the host's own and orders nothing.
-//   - A parent: file:/a/b comes after whoever owns file:/a, or else file:/. [Options].Parent says what lies under what.
-//   - An ask: an effect (reload, restart) is a node as well. It comes after all who may ask for it and before all who need
-//     it, so that it happens once.
+//   - A need: the owner of the key comes first. A key without an owner belongs to the host and makes no edge.
+//   - A parent: file:/a/b comes after the owner of file:/a, or else of file:/. [Options].Parent says which key is above which.
+//   - An ask: an effect (reload, restart) is a node too. It comes after all nodes that may ask for it and before all nodes
+//     that need it, so that it happens once.
 //
-// Needs and parents carry failure along, asks only order: see [Reason.Propagates].
+// A failure passes along needs and parents. An ask only orders: see [Reason.Propagates].
 //
 // # Building
 //
-// [New] finds everything wrong before anything runs, and reports all of it at once, with the
-// origins of the nodes: two owners of one key, an effect that nobody owns, a node before kubelet
-// that would have to wait for one after it, a cycle with the reason of each edge. The same nodes
-// make the same graph and the same words in whatever order they come. The plan ([Graph.Order]) goes
-// by gate, then by what is possible, then by key.
+// [New] finds all errors before anything runs, and reports them together with the origins of the
+// nodes: two owners of one key, an effect without an owner, a node before kubelet that needs one
+// after it, a cycle with the reason of each edge. The order of the input changes neither the graph
+// nor the texts. The plan ([Graph.Order]) is ordered by gate, then by dependencies, then by key.
 //
 // # Running
 //
-// [Run] visits each node once what it needs is done, and takes what is ready in plan order. There
-// are no rounds: a slow node holds back only what needs it. Planning and applying are both such
-// runs. Upstream happens before downstream, so a visit reads without a lock what the visits before
-// it left, and a plan sees the pending changes that it builds on.
+// [Run] visits a node when everything that it needs is done, and takes ready nodes in plan order.
+// There are no rounds: a slow node delays only nodes that need it. Planning and applying are both
+// such runs. A visit happens before the visits of the nodes that need it, so these may read what it
+// wrote without a lock, and a plan sees the pending changes that it builds on.
 //
-// What a visit returns decides:
+// The result of a visit decides:
 //
 //	nil                  Done
 //	an error             Failed; what needs it is Skipped, and names the node at the root
 //	Transient(err)       visited again after a pause ([Backoff]), at last Failed
 //	Wait("the pod CIDR") Waiting, and so is what needs it; no error, and not tried again in this run
 //
-// A panic fails its node, with the calls in a [PanicError]. A deadline ([RunOptions].Deadline) is
-// for one attempt and is transient. A cancelled run keeps the cause in what it did not visit.
+// A panic fails its node, with the calls in a [PanicError]. A deadline ([RunOptions].Deadline)
+// limits one attempt, and its error is transient. In a cancelled run the nodes that were not
+// visited have the cause as their error.
 //
-// Run cannot stop a visit: one that does not heed its context holds up the end of the run, deadline
-// or not.
+// Run cannot stop a visit: a visit that ignores its context delays the end of the run, even past
+// its deadline.
 //
 // # Size
 //

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// CycleError is nodes of which none can go first. Each step comes after the next one, and the last
-// after the first.
+// CycleError is a cycle of nodes. Each step comes after the next one, and the last step comes after
+// the first.
 type CycleError struct{ Steps []Step }
 
-// Step is one node of a cycle and why it comes after the next.
+// Step is one node of a cycle, and the reason why it comes after the next one.
 type Step struct {
 	Key    Key
 	Origin string
 	Why    Reason
-	Via    Key // the key that makes the edge: the one needed, lain under, or asked for
+	Via    Key // the key of the edge: the needed key, the parent, or the effect
 }
 
 func (e *CycleError) Error() string {

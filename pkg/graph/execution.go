@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// execution is one Run. The workers share it under one lock: each finishes what it visited and
-// takes the next in one go.
+// execution is the state of one Run. All workers share it under one lock: under it, a worker
+// finishes one node and takes the next.
 type execution[N Node] struct {
 	g     *Graph[N]
 	opt   RunOptions
@@ -17,15 +17,15 @@ type execution[N Node] struct {
 
 	workers sync.WaitGroup
 	mu      sync.Mutex
-	cond    sync.Cond // ready grew, or nothing is left
+	cond    sync.Cond // signals that ready grew, or that no node is left
 
-	results []Result[N]           // by plan position, as all below that is not by node
-	ready   minHeap               // positions of nodes that nothing upstream holds back: see push
-	first   []bool                // by position, what goes before all others; nil: nothing does
-	missing []int32               // node → edges that end there and whose start is not finished
-	root    []int32               // node → position of the node that blocks it, plus one; 0: nothing does
-	pausing map[int32]*time.Timer // position → when it becomes ready again
-	left    int                   // nodes not finished
+	results []Result[N]           // by plan position, as are all fields below that are not by node
+	ready   minHeap               // positions of nodes that can be visited now: see push
+	first   []bool                // by position, the nodes that are taken before all others; nil: none
+	missing []int32               // node → number of its incoming edges whose start is not finished
+	root    []int32               // node → position of the node that blocks it, plus one; 0: it is not blocked
+	pausing map[int32]*time.Timer // position → the timer that makes it ready again
+	left    int                   // number of nodes that are not finished
 }
 
 func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Context, N) error) *execution[N] {
@@ -48,7 +48,8 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 	return x
 }
 
-// markFirst finds what goes before all others: what takes long, and what that comes after.
+// markFirst marks the nodes that Run takes before all others: the slow ones, and the nodes that
+// they come after.
 func (x *execution[N]) markFirst() {
 	if x.opt.First == nil {
 		return
@@ -63,7 +64,7 @@ func (x *execution[N]) markFirst() {
 	}
 }
 
-// push makes a position ready. What goes first has a negative number in the heap.
+// push makes a position ready. A position that is taken first has a negative number in the heap.
 func (x *execution[N]) push(at int32) {
 	if x.first != nil && x.first[at] {
 		at -= int32(len(x.first))
@@ -71,7 +72,7 @@ func (x *execution[N]) push(at int32) {
 	x.ready.push(at)
 }
 
-// pop takes the position that goes next.
+// pop takes the position that is next.
 func (x *execution[N]) pop() int32 {
 	at := x.ready.pop()
 	if at < 0 {
@@ -93,7 +94,7 @@ func (x *execution[N]) run(ctx context.Context) {
 func (x *execution[N]) work(ctx context.Context) {
 	visiting := int32(-1)
 	defer func() {
-		if visiting >= 0 { // the visit called runtime.Goexit, which cannot be stopped: another takes over
+		if visiting >= 0 { // the visit called runtime.Goexit, which cannot be stopped: a new worker takes over
 			x.mu.Lock()
 			x.finish(visiting, Failed,
 				errors.New("the visit ended its goroutine (runtime.Goexit) and returned nothing"))
@@ -133,7 +134,7 @@ func (x *execution[N]) work(ctx context.Context) {
 	}
 }
 
-// finishUnvisited finishes a node that must not be visited.
+// finishUnvisited finishes a node that must not be visited, and reports that it did.
 func (x *execution[N]) finishUnvisited(ctx context.Context, at int32) bool {
 	res := &x.results[at]
 	if root := x.root[x.g.order[at]]; root > 0 {
@@ -149,7 +150,7 @@ func (x *execution[N]) finishUnvisited(ctx context.Context, at int32) bool {
 	if ctx.Err() == nil {
 		return false
 	}
-	if res.Err != nil { // it paused
+	if res.Err != nil { // it was between two attempts
 		x.finish(at, Cancelled, fmt.Errorf("cancelled: %w, while it paused after attempt %d, which met: %w",
 			context.Cause(ctx), res.Attempts, res.Err))
 	} else {
@@ -158,7 +159,7 @@ func (x *execution[N]) finishUnvisited(ctx context.Context, at int32) bool {
 	return true
 }
 
-// conclude finishes a node by what its visit returned, or lets it pause.
+// conclude finishes a node by the error of its visit, or pauses it before the next attempt.
 func (x *execution[N]) conclude(ctx context.Context, at int32, err error) {
 	res := &x.results[at]
 	kind := judge(err)
@@ -183,7 +184,7 @@ func (x *execution[N]) conclude(ctx context.Context, at int32, err error) {
 	}
 }
 
-// pause makes a node ready again after its back-off. No worker waits for that.
+// pause makes a node ready again after its back-off. No worker waits meanwhile.
 func (x *execution[N]) pause(at int32) {
 	res := &x.results[at]
 	pause := x.opt.Retry.pause(res.Attempts)
@@ -197,7 +198,7 @@ func (x *execution[N]) pause(at int32) {
 	})
 }
 
-// endPauses makes all that pauses ready, to be finished as cancelled.
+// endPauses makes all paused nodes ready, so that they are finished as cancelled.
 func (x *execution[N]) endPauses() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -207,7 +208,7 @@ func (x *execution[N]) endPauses() {
 	}
 }
 
-// resume ends one pause, unless the timer or the cancellation did so before.
+// resume ends one pause, unless the timer or the cancellation has ended it before.
 func (x *execution[N]) resume(at int32) {
 	if _, still := x.pausing[at]; !still {
 		return
@@ -217,7 +218,7 @@ func (x *execution[N]) resume(at int32) {
 	x.cond.Signal()
 }
 
-// finish notes how a node ended and lets go of what comes after it.
+// finish records the result of a node and makes the nodes after it ready.
 func (x *execution[N]) finish(at int32, state State, err error) {
 	res, id := &x.results[at], x.g.order[at]
 	res.State, res.Err = state, err
@@ -233,7 +234,7 @@ func (x *execution[N]) finish(at int32, state State, err error) {
 		}
 		if x.missing[edge.to]--; x.missing[edge.to] == 0 {
 			x.push(x.g.pos[edge.to])
-			if len(x.ready) > 1 { // the worker that finishes takes the first itself
+			if len(x.ready) > 1 { // the worker that finishes takes the first of them itself
 				x.cond.Signal()
 			}
 		}
@@ -247,8 +248,8 @@ func (x *execution[N]) finish(at int32, state State, err error) {
 	}
 }
 
-// worse chooses which of two roots a node names: what failed before what waits, then the first in
-// plan order.
+// worse returns which of two blocking nodes a result names: a failed one before a waiting one, then
+// the first in plan order.
 func (x *execution[N]) worse(a, b int32) int32 {
 	switch {
 	case a == 0:

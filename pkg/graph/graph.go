@@ -2,18 +2,18 @@ package graph
 
 import "slices"
 
-// Graph is nodes and the edges between them, checked: no cycle, no key with two owners. It never
-// changes, so that many may read and Run it at the same time.
+// Graph has checked nodes and edges: no cycle, and no key with two owners. It never changes, so
+// several goroutines may read and Run it at the same time.
 //
-// Nodes are numbered by gate, then first key. Everything else is flat slices of such numbers: no
-// map and no slice header for each node.
+// Nodes have numbers, by gate and then first key. All other data is in flat slices of such numbers,
+// without a map or a slice header for each node.
 type Graph[N Node] struct {
 	nodes  []N
 	gates  []uint8
-	keys   []Key         // all owned keys; those of one node stand side by side
+	keys   []Key         // all owned keys; the keys of one node are next to each other
 	spans  []span        // node → its keys
 	nodeOf []int32       // key → node
-	index  map[Key]int32 // a key's place in keys
+	index  map[Key]int32 // key → its index in keys
 	edges  []edge
 	out    adjacency // node → edges that start there
 	in     adjacency // node → edges that end there
@@ -29,18 +29,18 @@ type edge struct {
 	why           Reason
 }
 
-// Edge is one end of an edge as seen from the other, for those who explain.
+// Edge is an edge as seen from one of its nodes, for explanations.
 type Edge[N Node] struct {
-	Node   N      // the other end
-	Reason Reason // Reason.Propagates says whether failure travels along it
+	Node   N      // the node at the other end
+	Reason Reason // Reason.Propagates reports whether a failure passes along the edge
 }
 
-// Len is the number of nodes.
+// Len returns the number of nodes.
 func (g *Graph[N]) Len() int { return len(g.nodes) }
 
-// Order is all nodes in plan order: earlier gates first, then whatever is possible by the smallest
-// first key. It depends on the nodes only, not on the order in which New got them. The slice is the
-// caller's.
+// Order returns all nodes in plan order: earlier gates first, and of the nodes that are possible
+// the one with the smallest first key. It does not depend on the order in which New got the nodes.
+// The caller may change the slice.
 func (g *Graph[N]) Order() []N {
 	all := make([]N, len(g.order))
 	for i, id := range g.order {
@@ -49,10 +49,10 @@ func (g *Graph[N]) Order() []N {
 	return all
 }
 
-// Keys is all keys that nodes own, by node. It is not to be changed.
+// Keys returns all owned keys, by node. The caller must not change the slice.
 func (g *Graph[N]) Keys() []Key { return g.keys }
 
-// Find is the node that owns a key, and false where nobody does.
+// Find returns the node that owns a key; false: no node owns it.
 func (g *Graph[N]) Find(k Key) (N, bool) {
 	if i, ok := g.index[k]; ok {
 		return g.nodes[g.nodeOf[i]], true
@@ -61,13 +61,13 @@ func (g *Graph[N]) Find(k Key) (N, bool) {
 	return none, false
 }
 
-// Dependencies lists what comes directly before a node and why, in plan order. A node that is not
-// of this graph has nothing before it.
+// Dependencies returns the nodes directly before a node, with reasons, in plan order. It returns
+// none for a node of another graph.
 func (g *Graph[N]) Dependencies(n N) []Edge[N] {
 	return g.ends(n, g.in, func(e edge) int32 { return e.from })
 }
 
-// Dependents lists what comes directly after a node and why, in plan order.
+// Dependents returns the nodes directly after a node, with reasons, in plan order.
 func (g *Graph[N]) Dependents(n N) []Edge[N] {
 	return g.ends(n, g.out, func(e edge) int32 { return e.to })
 }
@@ -86,23 +86,23 @@ func (g *Graph[N]) ends(n N, side adjacency, end func(edge) int32) []Edge[N] {
 	return edges
 }
 
-// name is a node's first key.
+// name returns a node's first key.
 func (g *Graph[N]) name(id int32) Key {
 	if s := g.spans[id]; s.from < s.to {
 		return g.keys[s.from]
 	}
-	return "a node without a key" // an error of New says more
+	return "a node without a key" // New reports it as an error
 }
 
-// adjacency groups edge numbers by node in two flat slices.
+// adjacency has the edges of each node in two flat slices.
 type adjacency struct {
-	start []int32 // node → where its edges begin; one more at the end
+	start []int32 // node → the begin of its edges; with one more element at the end
 	edges []int32
 }
 
 func (a adjacency) of(id int32) []int32 { return a.edges[a.start[id]:a.start[id+1]] }
 
-// group sorts the edges by one of their ends, in O(nodes + edges).
+// group groups the edges by one of their ends, in O(nodes + edges).
 func group(edges []edge, nodes int, end func(edge) int32) adjacency {
 	a := adjacency{start: make([]int32, nodes+2), edges: make([]int32, len(edges))}
 	for _, e := range edges {
@@ -111,8 +111,8 @@ func group(edges []edge, nodes int, end func(edge) int32) adjacency {
 	for i := 2; i < len(a.start); i++ {
 		a.start[i] += a.start[i-1]
 	}
-	// start[id+1] walks from the begin of id to its end, which is the begin of id+1: what start
-	// must hold at last.
+	// start[id+1] moves from the begin of id to its end, which is the begin of id+1: its final
+	// value.
 	for i, e := range edges {
 		at := &a.start[end(e)+1]
 		a.edges[*at] = int32(i)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The marks that a visit puts on its error to say what may come of it. An error without a mark is
-// permanent: to try again what nobody called worth it hides bugs. The outermost mark counts. Of
-// joined errors one that is marked Permanent decides, then one that is Transient, and Wait counts
-// only when all of them wait.
+// A visit marks its error to say whether another attempt can help. An error without a mark is
+// permanent: to retry an error that nobody marked would hide bugs. The outermost mark counts. Among
+// joined errors, a Permanent one decides, then a Transient one; Wait counts only where all of them
+// wait.
 type mark struct {
 	err  error
 	kind verdict
@@ -27,11 +27,11 @@ func (m *mark) Error() string { return m.err.Error() }
 func (m *mark) Unwrap() error { return m.err }
 
 // Transient marks an error that another attempt may not meet (network, lock, a busy file). Run
-// tries again as RunOptions.Retry says. Nil stays nil.
+// retries by RunOptions.Retry. Nil stays nil.
 func Transient(err error) error { return marked(err, transient) }
 
-// Permanent marks an error that no further attempt will change, although an error in it was marked
-// Transient: a document that arrived but has the wrong hash. Nil stays nil.
+// Permanent marks an error that no other attempt can change, even where it wraps a Transient one: a
+// document that arrived with the wrong hash. Nil stays nil.
 func Permanent(err error) error { return marked(err, permanent) }
 
 func marked(err error, kind verdict) error {
@@ -41,34 +41,34 @@ func marked(err error, kind verdict) error {
 	return &mark{err: err, kind: kind}
 }
 
-// WaitError says that only time brings what is missing: a pod CIDR that was not assigned yet, a
-// file that a DaemonSet will write. It fails nothing and is not tried again within the run.
+// WaitError says that only time can help: a pod CIDR that is not assigned yet, a file that a
+// DaemonSet will write. It is no failure, and Run does not retry it.
 type WaitError struct {
 	Reason string
-	Until  time.Time // when it is to be looked at again, whatever else happens; zero: there is no such time
+	Until  time.Time // when to look again, whatever else happens; zero: no such time
 }
 
 func (e *WaitError) Error() string { return e.Reason }
 
-// Wait makes a WaitError. The reason names what is waited for, so that "waiting for " may stand
+// Wait returns a WaitError. The reason names what is awaited, so that "waiting for " may stand
 // before it.
 func Wait(reason string) error { return &WaitError{Reason: reason} }
 
-// WaitUntil is Wait for what is judged otherwise from a time on.
+// WaitUntil returns a WaitError whose result may change at a known time.
 func WaitUntil(reason string, at time.Time) error { return &WaitError{Reason: reason, Until: at} }
 
-// IsTransient says whether Run would try again after this error.
+// IsTransient reports whether Run would retry after this error.
 func IsTransient(err error) bool { return judge(err) == transient }
 
-// IsPermanent says that an error was marked as one that no other attempt helps with.
+// IsPermanent reports whether an error was marked Permanent.
 func IsPermanent(err error) bool { return judge(err) == permanent }
 
-// IsWait says whether Run would call a node that returned this error Waiting.
+// IsWait reports whether a node that returned this error would be Waiting.
 func IsWait(err error) bool { return judge(err) == waits }
 
 func judge(err error) verdict {
 	for err != nil {
-		switch e := err.(type) { // this is the walk itself
+		switch e := err.(type) { // judge itself walks the wrapped errors
 		case *mark:
 			return e.kind
 		case *WaitError:

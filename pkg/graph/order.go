@@ -1,8 +1,8 @@
 package graph
 
-// sort fills order as far as it goes: of what is possible always the node with the smallest number.
-// What stands in a cycle or behind one is left out, and then has a count above zero in what it
-// returns: the edges that still miss their start.
+// sort fills order as far as possible: of the possible nodes it always takes the one with the
+// smallest number. A node in a cycle or after one is left out. For such nodes missing is above
+// zero: the number of incoming edges whose start is not in order.
 func (g *Graph[N]) sort() (missing []int32) {
 	missing = g.inDegrees()
 	g.order = make([]int32, 0, len(g.nodes))
@@ -25,7 +25,7 @@ func (g *Graph[N]) sort() (missing []int32) {
 	return missing
 }
 
-// inDegrees counts for each node the edges that end there.
+// inDegrees returns the number of incoming edges of each node.
 func (g *Graph[N]) inDegrees() []int32 {
 	degrees := make([]int32, len(g.nodes))
 	for id := range degrees {
@@ -34,7 +34,7 @@ func (g *Graph[N]) inDegrees() []int32 {
 	return degrees
 }
 
-// minHeap is a binary heap of numbers. (container/heap would allocate for every push.)
+// minHeap is a binary heap of numbers. container/heap would allocate for every push.
 type minHeap []int32
 
 func (h *minHeap) push(v int32) {
@@ -50,7 +50,7 @@ func (h *minHeap) push(v int32) {
 	}
 }
 
-// pop takes the smallest; the heap must not be empty.
+// pop removes and returns the smallest number. The heap must not be empty.
 func (h *minHeap) pop() int32 {
 	s := *h
 	least, last := s[0], s[len(s)-1]

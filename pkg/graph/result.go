@@ -9,25 +9,24 @@ import (
 	"time"
 )
 
-// State is how a node ended in a run.
+// State is the result of a node in a run.
 type State int
 
 const (
 	// Done: the visit returned nil.
 	Done State = iota + 1
-	// Failed: the visit returned an error, panicked, or met transient errors as often as was
-	// allowed.
+	// Failed: the visit returned an error, panicked, or met transient errors in all its attempts.
 	Failed
-	// Skipped: not visited, because something that it needs failed.
+	// Skipped: not visited, because a node that it needs failed.
 	Skipped
-	// Waiting: the visit returned a WaitError, or was not made because something that it needs
-	// waits. No error.
+	// Waiting: the visit returned a WaitError, or was not made because a node that it needs waits.
+	// This is no error.
 	Waiting
-	// Cancelled: the run was cancelled before the node was visited, or before it was through.
+	// Cancelled: the run was cancelled before the node was visited, or before its visit ended.
 	Cancelled
 )
 
-// String is the state in a word.
+// String returns the state in one word.
 func (s State) String() string {
 	if s < Done || s > Cancelled {
 		return "not settled"
@@ -35,30 +34,30 @@ func (s State) String() string {
 	return [...]string{"done", "failed", "skipped", "waiting", "cancelled"}[s-Done]
 }
 
-// Result is what became of one node.
+// Result is the result of one node.
 type Result[N Node] struct {
 	Node  N
-	Key   Key // the node's first
+	Key   Key // the node's first key
 	State State
-	// Err is nil for Done. Failed: what the visit met last. Skipped: a *BlockedError. Waiting: the
-	// *WaitError of the visit, or a *BlockedError; it is the reason, no failure. Cancelled: wraps
-	// the cause of the cancellation.
+	// Err is nil for Done. Failed: the last error of the visit. Skipped: a *BlockedError. Waiting:
+	// the *WaitError of the visit, or a *BlockedError; it is the reason, and no failure. Cancelled:
+	// an error that wraps the cause of the cancellation.
 	Err error
-	// Because is the first key of the node at the root, when Skipped that failed, or Waiting that
-	// waits. Empty when this is the root.
+	// Because is the first key of the node that failed, for Skipped, or that waits, for Waiting. It
+	// is empty for that node itself.
 	Because  Key
-	Attempts int           // visits made
-	Took     time.Duration // time in visits, without the pauses between
+	Attempts int           // number of visits
+	Took     time.Duration // time in visits, without the pauses between them
 }
 
-// Report is what became of all nodes.
+// Report has the results of all nodes.
 type Report[N Node] struct {
 	Results []Result[N] // in plan order
 }
 
-// Err joins the errors of the nodes that failed, each with its key, in plan order; then, once, the
-// cause where nodes were cancelled. What is skipped or waits is not in it. Nil when nothing failed
-// and nothing was cancelled.
+// Err joins the errors of the failed nodes, each with its key, in plan order, and then once the
+// cause where nodes were cancelled. It leaves out skipped and waiting nodes. It is nil where no
+// node failed or was cancelled.
 func (r Report[N]) Err() error {
 	var errs []error
 	var cancelled error
@@ -67,7 +66,7 @@ func (r Report[N]) Err() error {
 		case Failed:
 			errs = append(errs, fmt.Errorf("%s: %w", res.Key, res.Err))
 		case Cancelled:
-			if cancelled == nil || res.Attempts == 0 { // one that never ran carries the cause and nothing else
+			if cancelled == nil || res.Attempts == 0 { // a node that never ran has only the cause
 				cancelled = res.Err
 			}
 		}
@@ -78,11 +77,12 @@ func (r Report[N]) Err() error {
 	return errors.Join(errs...)
 }
 
-// BlockedError is why a node was not visited: what it needs, directly or not, failed or waits.
+// BlockedError is why a node was not visited: a node that it needs, directly or not, failed or
+// waits.
 type BlockedError struct {
-	Because Key   // first key of the node at the root
+	Because Key   // first key of the node that failed or waits
 	State   State // Failed or Waiting: how that node ended
-	Err     error // what that node met
+	Err     error // the error of that node
 }
 
 func (e *BlockedError) Error() string {
@@ -92,14 +92,14 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("skipped: needs %s, which failed", e.Because)
 }
 
-// Unwrap is what the node at the root met.
+// Unwrap returns the error of the node that failed or waits.
 func (e *BlockedError) Unwrap() error { return e.Err }
 
-// DeadlineError is a visit that was not through when its deadline came. It is transient.
+// DeadlineError is a visit that had not ended at its deadline. It is transient.
 type DeadlineError struct {
 	Key      Key // first key of the node
 	Deadline time.Duration
-	Err      error // what the visit returned then; nil as the cause of its context
+	Err      error // what the visit returned; nil where this is the cause of its context
 }
 
 func (e *DeadlineError) Error() string {
@@ -109,25 +109,25 @@ func (e *DeadlineError) Error() string {
 	return fmt.Sprintf("%s was not through within its deadline of %s: %v", e.Key, e.Deadline, e.Err)
 }
 
-// Unwrap is what the visit returned.
+// Unwrap returns the error of the visit.
 func (e *DeadlineError) Unwrap() error { return e.Err }
 
-// PanicError is a visit that panicked: a bug of ours, never the host's fault.
+// PanicError is a visit that panicked. This is a bug of the agent, and never the host's fault.
 type PanicError struct {
 	Key   Key    // first key of the node
-	Value any    // what it panicked with
-	Stack string // the innermost calls, the one that panicked first
+	Value any    // the value of the panic
+	Stack string // the innermost calls; the one that panicked is first
 }
 
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("%s panicked: %v (this is a bug: report it with this: %s)", e.Key, e.Value, e.Stack)
 }
 
-// shownCalls is how many calls of a stack an error says.
+// shownCalls is how many calls of a stack an error shows.
 const shownCalls = 5
 
-// callers are the calls that the caller, which is deferred and has recovered, was in: without those
-// of the runtime, that made the panic.
+// callers returns the calls that led to a panic, without those of the Go runtime. The caller is a
+// deferred function that has recovered.
 func callers() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -141,7 +141,7 @@ func callers() string {
 	return strings.Join(calls, ", ")
 }
 
-// Unwrap is the value, where it was an error.
+// Unwrap returns the value of the panic where it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -6,40 +6,42 @@ import (
 	"time"
 )
 
-// RunOptions of Run; the zero value is fine. The hooks are called one at a time, in the order of
-// what happened, and scheduling waits for them: they must be quick, and must not wait for a visit.
+// RunOptions are the options of Run; the zero value is valid. Run calls the hooks one at a time, in
+// the order of events, and does not schedule meanwhile: they must be quick, and must not wait for a
+// visit.
 type RunOptions struct {
-	// Limit is how many visits run at the same time at most. 0: GOMAXPROCS. With 1 the visits run
-	// in plan order, but for what First says.
+	// Limit is how many visits may run at the same time. 0: GOMAXPROCS. With 1 the visits run in
+	// plan order, except for First.
 	Limit int
-	// First says which nodes take long, such as a download: of the nodes that are ready, they and
-	// what they come after go before all others. nil: none.
+	// First reports which nodes take long, such as a download. Of the ready nodes, Run takes these,
+	// and the nodes that they come after, before all others. Nil: none.
 	First func(Node) bool
-	// Deadline is how long one attempt at a node may take; 0: as long as it likes. When it comes,
-	// the context of the visit ends, and what the visit then returns becomes a transient
-	// *DeadlineError, unless it is nil, a wait, or marked Permanent.
+	// Deadline is the time limit of one attempt at a node; 0: none. At the deadline the context of
+	// the visit ends. The error of the visit then becomes a transient *DeadlineError, unless it is
+	// nil, a wait, or marked Permanent.
 	Deadline func(Node) time.Duration
-	// Retry is for transient errors. A node that pauses holds no place within Limit.
+	// Retry is for transient errors. A paused node does not count for Limit.
 	Retry Backoff
-	// OnStart is called with a node before its first visit. What is never visited never starts.
+	// OnStart is called before the first visit of a node. It is not called for a node without a
+	// visit.
 	OnStart func(Node)
-	// OnRetry is called with a node whose visit will be made again: how many were made, what the
-	// last one met, and the pause.
+	// OnRetry is called with a node that will be visited again: the number of attempts, the error
+	// of the last one, and the pause.
 	OnRetry func(n Node, attempts int, err error, pause time.Duration)
-	// OnDone is called with each node once, when it is finished.
+	// OnDone is called once for each node, when it is finished.
 	OnDone func(Result[Node])
 }
 
-// Run visits every node once what it needs is done, at most Limit at a time, and returns when all
-// are finished. There are no rounds: of the nodes that are ready, the first in plan order goes
-// next, unless [RunOptions.First] says otherwise. What a visit wrote may be read without a lock by
-// the visits of all that come after it (one happens before the other), so that a plan may build on
-// the pending changes of what is upstream.
+// Run visits each node when what it needs is done, at most Limit nodes at a time, and returns when
+// all are finished. There are no rounds: of the ready nodes, the first in plan order is next,
+// unless [RunOptions.First] says otherwise. A visit happens before the visits of all nodes that
+// come after it: these may read what it wrote without a lock, so that a plan may build on pending
+// changes.
 //
-// An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait say
-// otherwise. A visit that panics or calls runtime.Goexit fails its node and nothing else. When ctx
-// ends, nothing more is started, and Run returns when the running visits did: they must heed their
-// context.
+// An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait
+// change that. A visit that panics or calls runtime.Goexit fails only its node. When ctx ends, Run
+// starts no more visits and returns when the running ones have ended: visits must end when their
+// context does.
 func Run[N Node](ctx context.Context, g *Graph[N], opt RunOptions, visit func(context.Context, N) error) Report[N] {
 	if opt.Limit <= 0 {
 		opt.Limit = runtime.GOMAXPROCS(0)
