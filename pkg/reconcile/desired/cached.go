@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Cached is what was learnt in earlier passes. It asks nobody.
+// Cached returns what earlier passes discovered. It asks no API.
 func (d *State) Cached(r ledger.Reader) model.Discovered {
 	d.Planned(r, true)
 	d.Had = ledger.Load(r).Head().Network
@@ -20,7 +20,7 @@ func (d *State) Cached(r ledger.Reader) model.Discovered {
 	return Discovered(model.Discovered{}, learnt)
 }
 
-// Discovered adds what the API said to what was found by other means.
+// Discovered adds the answers of the Kubernetes API to what was discovered by other means.
 func Discovered(out model.Discovered, learnt ledger.APICache) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
@@ -30,7 +30,7 @@ func Discovered(out model.Discovered, learnt ledger.APICache) model.Discovered {
 	return out
 }
 
-// NodesWanted is what the network wants to know of the API's Nodes.
+// NodesWanted returns what the network needs to know about the API's Nodes.
 func (d *State) NodesWanted() network.NodesWanted {
 	if d.Pinned != nil {
 		return network.NodesWanted{}
@@ -38,7 +38,7 @@ func (d *State) NodesWanted() network.NodesWanted {
 	return WantsOfNodes(d.Node)
 }
 
-// WantsOfNodes is what the network of a configuration wants to know of the API's Nodes.
+// WantsOfNodes returns what the network of a configuration needs to know about the API's Nodes.
 func WantsOfNodes(n *config.Node) network.NodesWanted {
 	row, ok := network.Of(n)
 	if n.Name == "" || !ok || row.Nodes == nil {

@@ -1,5 +1,6 @@
-// Package desired is what is wanted of one node: what a snapshot of the store says, or a revision
-// that the node is held at. It is loaded, and then read; it knows neither a pass nor a daemon.
+// Package desired has the wanted state of one node: from a snapshot of the store, or from the
+// revision at which the node is held. It loads that state and answers questions about it. It does
+// not know passes or the daemon.
 package desired
 
 import (
@@ -31,29 +32,29 @@ type State struct {
 	Node     *config.Node
 	Warnings document.Diagnostics
 	Keypairs map[string]model.Keypair
-	Damage   []string  // what of the store was found and could not be used
-	Refused  []string  // what must not be on this node, and is not used
-	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
-	Instead  string    // why it is the last good configuration, as Damage has it; "": it is not
-	EC2      tasks.EC2 // where the documents want it asked, and it may be
-	Pinned   *Pinned   // set when it comes from a revision
-	Renamed  bool      // the machine was called otherwise, and somebody lets that go
+	Damage   []string  // what the store has and the agent could not use
+	Refused  []string  // what must not be on this node and is therefore not used
+	Taken    time.Time // when the last good configuration was taken from the store; zero: this one is from the store
+	Instead  string    // why the last good configuration is used, as in Damage; "": it is not used
+	EC2      tasks.EC2 // the client, if the documents want EC2 asked and that is possible
+	Pinned   *Pinned   // set if this state comes from a revision
+	Renamed  bool      // the machine had another name, and a person allows the new one
 	Sel      config.Select
-	Had      ledger.Network  // that the node has, as far as the ledger knows
-	prepares string          // see [ledger.Network]; as of the last graph
-	modes    string          // likewise, those that the documents choose
-	Waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
-	// why the newer one is held back, if it was undone or is of another name: the error of each
-	// pass that keeps this one right
+	Had      ledger.Network  // the network that the node has, as far as the ledger knows
+	prepares string          // see [ledger.Network]; set by the last Graph
+	modes    string          // the modes that the documents choose; set by the last Graph
+	Waiting  *report.Waiting // a newer configuration that waits while this one is in force
+	// Undone is why the newer configuration is held back, if it was undone or is for another name.
+	// It is the error of each pass that keeps this configuration in force.
 	Undone error
 
-	Issued    map[string]model.Issued // how the certificates stand that this node has issued to it
-	LookAgain time.Time               // when one of them wants another pass; zero: none does
+	Issued    map[string]model.Issued // the status of the certificates that this node requests for itself
+	LookAgain time.Time               // when one of these certificates needs another pass; zero: none does
 }
 
-// FromTasks is these tasks and nothing that a document or the model says: for harnesses that hold
-// single kinds against a host, by the way that every pass takes. name stands for the node's in what
-// is reported.
+// FromTasks returns a state with only these tasks, without documents and model. Test harnesses use
+// it to hold single kinds against a host by the same code as every pass. name stands for the
+// node's name in reports.
 func FromTasks(name string, list []tasks.Task) *State {
 	return &State{
 		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name},
@@ -61,9 +62,9 @@ func FromTasks(name string, list []tasks.Task) *State {
 	}
 }
 
-// Load fetches a snapshot that is newer than last and decodes the node's part
-// of it. [statestore.ErrNotModified] says that there is none. An error in the
-// documents is permanent until the store changes, and carries all diagnostics.
+// Load fetches a snapshot that is newer than last and decodes the node's part of it. It returns
+// [statestore.ErrNotModified] if there is none. An error in the documents is permanent until the
+// store changes, and contains all diagnostics.
 func Load(ctx context.Context, store statestore.Store, sel config.Select, last statestore.Revision) (*State, error) {
 	snap, err := store.Fetch(ctx, last)
 	if err != nil {
@@ -87,7 +88,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	return d, nil
 }
 
-// someNodes names nodes that have a document, where there are few.
+// someNodes names the nodes that have a document, if there are few.
 func someNodes(snap *statestore.Snapshot) string {
 	var names []string
 	for object := range snap.Objects {
@@ -102,7 +103,7 @@ func someNodes(snap *statestore.Snapshot) string {
 	return " (there is " + strings.Join(names, ", ") + ")"
 }
 
-// Sources picks the documents out of a snapshot, leaving certificates.
+// Sources returns the documents of a snapshot, without its certificates.
 func Sources(snap *statestore.Snapshot) []document.Source {
 	sources := make([]document.Source, 0, len(snap.Objects))
 	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
@@ -113,8 +114,8 @@ func Sources(snap *statestore.Snapshot) []document.Source {
 	return sources
 }
 
-// Graph builds the tasks of d for a host and orders them. Duplicate owners and
-// cycles are reported here, before anything runs.
+// Graph builds the tasks of d for a host and orders them. It reports duplicate owners and cycles
+// before anything runs.
 func (d *State) Graph(
 	facts *host.Facts, found model.Discovered, assets tasks.Fetcher,
 ) (*tasks.Graph, []model.Note, error) {
@@ -155,12 +156,13 @@ func (d *State) tasks(
 	return model.Build(in)
 }
 
-// Planned says how the certificates stand for a plan that is only shown.
+// Planned sets the status of the certificates for a plan that is only shown.
 func (d *State) Planned(r ledger.Reader, mayIssue bool) {
 	d.Issued = issue.Planned(d.Node, d.Keypairs, r, mayIssue)
 }
 
-// PodsDependOn says that pods have no network, or not all of it, while a task is not right.
+// PodsDependOn reports whether pods lose all or part of their connectivity while a task is not
+// right.
 func (d *State) PodsDependOn(t tasks.Task) bool {
 	net, _ := network.Of(d.Node)
 	if d.Pinned != nil {

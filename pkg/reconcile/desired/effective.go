@@ -8,8 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Because notes why it is the last good configuration that is worked towards. What is the store's
-// stays so.
+// Because records why the last good configuration is used. A state from the store does not change.
 func (d *State) Because(why error) {
 	if d.Taken.IsZero() {
 		return
@@ -20,8 +19,8 @@ func (d *State) Because(why error) {
 	d.Damage = append(d.Damage, d.Instead)
 }
 
-// Effective says which configuration it is, and since when the node has it. It is the same at every
-// pass.
+// Effective describes the configuration in force and since when the node has it. The text is the
+// same in every pass.
 func (d *State) Effective() string {
 	if d.Taken.IsZero() {
 		return generation.Full(d.Snapshot.Generation, d.Snapshot.Digest)

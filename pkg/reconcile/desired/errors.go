@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// OneLine is an error on one line: of documents the first.
+// OneLine returns an error on one line. Of several errors in documents it returns the first.
 func OneLine(err error) string {
 	words := err.Error()
 	if documents, ok := errors.AsType[*DocumentError](err); ok {
@@ -20,12 +20,12 @@ func OneLine(err error) string {
 	return strings.Join(strings.Fields(words), " ")
 }
 
-// DocumentError is documents that cannot be used. Its text is every diagnostic.
+// DocumentError reports documents that cannot be used. Its text has every diagnostic.
 type DocumentError struct {
 	Store       string
 	Revision    statestore.Revision
 	Published   time.Time
-	By          string // who published them, see [manifest.Note]
+	By          string // who published the documents, see [manifest.Note]
 	Diagnostics document.Diagnostics
 }
 
@@ -34,10 +34,10 @@ func (e *DocumentError) Error() string {
 		strings.TrimSuffix(e.Diagnostics.String(), "\n"))
 }
 
-// Unwrap is the first error of them, for its identifier.
+// Unwrap returns the first of the errors, which has the identifier.
 func (e *DocumentError) Unwrap() error { return e.Diagnostics.Err() }
 
-// first is the first error in one line, with how many more there are.
+// first returns the first error on one line, and the number of further errors.
 func (e *DocumentError) first() string {
 	errs := slices.DeleteFunc(slices.Clone(e.Diagnostics),
 		func(d document.Diagnostic) bool { return d.Severity != document.SeverityError })

@@ -8,13 +8,14 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// A network that is handed over to `cni: {}` goes on with what the node was prepared with: modules,
-// sysctls, mounts, what other services leave alone. The ledger has it, since the documents that
-// said it are gone. It ends when switch.from names the network, or another one comes.
+// A network that is handed over to `cni: {}` goes on with the preparation of the node: modules,
+// sysctls, mounts, and what other services must leave alone. The preparation is in the ledger,
+// because the documents that asked for it are gone. It ends when switch.from names the network, or
+// when the node gets another network.
 
-// handedOver is what the node stays prepared with for a network that its owner goes on with; nil:
-// none. What cannot be read is an error: without it all of that would go, under a network that is
-// in use.
+// handedOver returns the preparation for a network that another owner runs now; nil: there is
+// none. An unreadable preparation is an error, because otherwise a pass would remove all of it
+// under a network that is in use.
 func (d *State) handedOver(had ledger.Network) (*network.Preparation, error) {
 	if d.Pinned != nil || d.Network() != "cni" || had.Prepares == "" {
 		return nil, nil
@@ -31,7 +32,7 @@ func (d *State) handedOver(had ledger.Network) (*network.Preparation, error) {
 	return &p, nil
 }
 
-// prepares is what the ledger is to know of it.
+// prepares returns the preparation as the ledger records it.
 func prepares(p *network.Preparation) (string, error) {
 	if p == nil {
 		return "", nil

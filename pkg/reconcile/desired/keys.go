@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/keypairs"
 )
 
-// fetchKeys reads the private keys that the node uses, and drops any other that the store gives: a
-// directory gives all. A keyset that cannot be read is no error here: the task that needs it says
+// fetchKeys reads the private keys that the node uses and drops all others: a directory store
+// gives all keys. A keyset that cannot be read is no error here. The task that needs it reports
 // that it is missing.
 func (d *State) fetchKeys() error {
 	wanted := network.Keypairs(d.Node)
@@ -43,9 +43,9 @@ func (d *State) fetchKeys() error {
 	return nil
 }
 
-// misplaced refuses a CA's private key that a store hands to a worker: it is let go of, and the
-// error names the file. It is no reason to stop the node's network, which would take nothing away
-// from who reads the key there: only people can.
+// misplaced drops a CA's private key that a store gives to a worker, and records an error that
+// names the file. This does not stop the network of the node: only a person can remove the key
+// from the store.
 func (d *State) misplaced(name string, p keypairs.Keypair) {
 	if p.Key.IsZero() || d.Node.ControlPlane() {
 		return
@@ -62,8 +62,9 @@ func (d *State) misplaced(name string, p keypairs.Keypair) {
 		strings.Join(files, ", "), d.Snapshot.Origin))
 }
 
-// Retained are the objects that the node keeps of a snapshot for when the store is away: no private
-// key but those that it installs. That of a CA it signs with is read from the store each time.
+// Retained returns the objects of a snapshot that the node keeps for the time when the store is
+// away. Of the private keys it keeps only those that the node installs. A CA key with which the
+// node signs is read from the store each time.
 func (d *State) Retained() secret.Contents {
 	objects := maps.Clone(d.Snapshot.Objects)
 	wanted, authorities := network.Keypairs(d.Node), network.Authorities(d.Node)

@@ -15,21 +15,21 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// A declared network (spec.networking.custom) is gone from the documents when the node is to leave
-// it. What must be known of it then is in the ledger from its first converged pass on, and in the
-// revisions.
+// A declared network (spec.networking.custom) is no longer in the documents when the node has to
+// leave it. The ledger keeps what a switch then needs to know about it, from the first converged
+// pass on. The revisions keep it too.
 
-// Declared is that part.
+// Declared is the part of a declared network that the ledger keeps.
 type Declared struct {
 	Name    string          `json:"name,omitempty"`
-	File    string          `json:"file,omitempty"` // base name of its conf
+	File    string          `json:"file,omitempty"` // the base name of its conf
 	Writer  string          `json:"writer"`
 	Agents  []string        `json:"agents,omitempty"`
 	Residue cleanup.Residue `json:"leftovers"`
 }
 
-// Declared is what only these documents know of their network, as JSON; "" where it is one of those
-// that are known.
+// Declared returns, as JSON, what only these documents know about their network. It returns "" for
+// a network that the agent knows.
 func (d *State) Declared() string {
 	if d.Pinned != nil {
 		return d.Pinned.declared
@@ -39,14 +39,14 @@ func (d *State) Declared() string {
 		return ""
 	}
 	alone := *d.Node
-	alone.Networking.Multus = nil // it may stay when the network goes
+	alone.Networking.Multus = nil // Multus may stay when the network goes
 	row, _ := network.Of(&alone)
-	// strings, numbers and lists of them
+	// It cannot fail: Declared has only strings, numbers and lists of them.
 	text, _ := json.Marshal(Declared{c.Name, row.Conf.File, row.Conf.Writer, row.Agents, row.Residue})
 	return string(text)
 }
 
-// DeclaredOf reads it back.
+// DeclaredOf decodes the part of a declared network that the ledger keeps.
 func DeclaredOf(n ledger.Network) (out Declared, err error) {
 	if n.Declared == "" {
 		return Declared{}, nil
@@ -57,8 +57,8 @@ func DeclaredOf(n ledger.Network) (out Declared, err error) {
 	return out, nil
 }
 
-// SameNetwork tells that two networks are one. Declared ones are told apart by their names where
-// both have one, else by their confs.
+// SameNetwork reports whether two networks are the same. Two declared networks differ by their
+// names if both have one, and otherwise by their confs.
 func SameNetwork(a, b ledger.Network) bool {
 	if a.Name != b.Name {
 		return false
@@ -66,7 +66,7 @@ func SameNetwork(a, b ledger.Network) bool {
 	one, errOne := DeclaredOf(a)
 	two, errTwo := DeclaredOf(b)
 	switch {
-	case a.Declared == "" || b.Declared == "" || errOne != nil || errTwo != nil: // nothing says that they differ
+	case a.Declared == "" || b.Declared == "" || errOne != nil || errTwo != nil: // nothing shows that they differ
 		return true
 	case one.Name != "" && two.Name != "":
 		return one.Name == two.Name
@@ -74,7 +74,7 @@ func SameNetwork(a, b ledger.Network) bool {
 	return one.File == two.File
 }
 
-// Row is the data of a network that a node has or is to have.
+// Row returns the data of a network that a node has or is to have.
 func Row(n ledger.Network) (network.Network, error) {
 	row := network.Named(n.Name)
 	if n.Declared == "" {
@@ -91,7 +91,8 @@ func Row(n ledger.Network) (network.Network, error) {
 	return row, nil
 }
 
-// SwitchSpec is what the documents say of a switch. A revision says nothing.
+// SwitchSpec returns what the documents say about a switch of networks. A revision says nothing
+// about it.
 func (d *State) SwitchSpec() networks.Switch {
 	if d.Pinned != nil || d.Node.Networking.Switch == nil {
 		return networks.Switch{}
@@ -99,18 +100,19 @@ func (d *State) SwitchSpec() networks.Switch {
 	return *d.Node.Networking.Switch
 }
 
-// NetworkAfter is the network that a node has when d is applied, and what former modes of it left
-// is gone.
+// NetworkAfter returns the network that the node has once d is applied and the residue of former
+// modes is removed.
 func (d *State) NetworkAfter(before ledger.Network) ledger.Network {
 	now := ledger.Network{Name: d.Network(), Declared: d.Declared(), PodCIDRs: d.Node.PodCIDR.String(),
 		Multus: d.Multus(), Prepares: d.prepares, Modes: d.modes}
 	if d.Pinned != nil && SameNetwork(before, now) {
-		return before // a revision does not say all of it
+		return before // a revision does not record all of it
 	}
 	return now
 }
 
-// NetworkMeanwhile is the same while something of former modes is there: the node has these, too.
+// NetworkMeanwhile returns the network that the node has while residue of former modes is there:
+// it then has these modes too.
 func (d *State) NetworkMeanwhile(before ledger.Network) ledger.Network {
 	now := d.NetworkAfter(before)
 	if !SameNetwork(before, now) {
@@ -126,8 +128,8 @@ func (d *State) NetworkMeanwhile(before ledger.Network) ledger.Network {
 	return now
 }
 
-// Multus tells that the documents have multus stand before the network.
+// Multus reports whether the documents put Multus in front of the network.
 func (d *State) Multus() bool { return d.Node.Networking.Multus != nil }
 
-// PodRanges are those of pods that the documents state.
+// PodRanges returns the pod ranges that the documents state.
 func PodRanges(node *config.Node) []netip.Prefix { return slices.Concat(node.PodCIDR, node.PodCIDRs) }

@@ -18,13 +18,13 @@ import (
 
 // Pinned is a set of tasks that comes from a revision and not from the store.
 type Pinned struct {
-	by       string // "held at revision 3 by root"
+	by       string // for example "held at revision 3 by root"
 	Network  string
 	declared string // see ledger.Network.Declared
 	Recorded []tasks.Task
 }
 
-// FromRevision makes what a revision wanted, without the store.
+// FromRevision builds the state that a revision wanted, without the store.
 func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (*State, error) {
 	out := &State{
 		Node: &config.Node{Cluster: rev.Cluster, Name: rev.Node, NodeGroup: rev.NodeGroup},
@@ -51,8 +51,8 @@ func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (
 	return out, nil
 }
 
-// refuse has fail what documents asked for and no document may: a revision, maybe of an earlier
-// release, has it no more than they. Its other tasks are made.
+// refuse makes those tasks fail that no document may ask for. A revision, perhaps of an earlier
+// release, may ask for them no more than documents. The other tasks of the revision are made.
 func (s *Pinned) refuse() {
 	for i, t := range s.Recorded {
 		if !model.Asked(t.Base()) {
@@ -65,14 +65,14 @@ func (s *Pinned) refuse() {
 		case tasks.Unit:
 			t.Refused = refusedAgain(extras.Reserved(tasks.KindUnit, t.Name, t.Content))
 			s.Recorded[i] = t
-		case tasks.UnitState: // that of a unit whose text is refused is not reached
+		case tasks.UnitState: // a unit's state is not reached if the unit's text is refused
 			t.Refused = refusedAgain(extras.Reserved(tasks.KindUnit, t.Name, nil))
 			s.Recorded[i] = t
 		}
 	}
 }
 
-// refusedAgain is the text of a task that a revision has and that is refused; "" of others.
+// refusedAgain returns the error text of a task that is refused for the reason why; "" for "".
 func refusedAgain(why string) string {
 	if why == "" {
 		return ""
@@ -80,8 +80,8 @@ func refusedAgain(why string) string {
 	return "that is " + why + ": no document writes or switches that, and no revision; take it out of the documents"
 }
 
-// current fills a set with what was issued last: a revision holds where a certificate goes, and not
-// an old certificate there.
+// current fills a set with the certificate that was issued last. A revision keeps where a
+// certificate goes, and no old certificate.
 func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
 	have, err := issue.Read(r, set.Name)
 	switch {
@@ -96,7 +96,7 @@ func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
 	return set
 }
 
-// Network is the name of the network that is wanted.
+// Network returns the name of the wanted network.
 func (d *State) Network() string {
 	if d.Pinned != nil {
 		return d.Pinned.Network
@@ -104,7 +104,7 @@ func (d *State) Network() string {
 	return d.Node.Networking.Name()
 }
 
-// pinnedBy is "held at revision 3 by root", or "".
+// pinnedBy returns a text such as "held at revision 3 by root", or "".
 func (d *State) pinnedBy() string {
 	if d.Pinned == nil {
 		return ""
@@ -112,8 +112,9 @@ func (d *State) pinnedBy() string {
 	return d.Pinned.by
 }
 
-// renew puts what was rotated since into the set of a revision: certificates as the node has them
-// now. An old one may be good for nothing. A file of the documents is what the revision says.
+// renew replaces certificates of a revision by those that the node has now, because they may have
+// been rotated and an old one may be useless. Files of the documents stay as the revision has
+// them.
 func (s *Pinned) renew(v host.View, led *ledger.Ledger) {
 	for i, t := range s.Recorded {
 		e, known := led.Entries()[t.Owns()[0]]
@@ -122,20 +123,20 @@ func (s *Pinned) renew(v host.View, led *ledger.Ledger) {
 		}
 		now, err := e.Rebuild(v.Files)
 		if err != nil {
-			continue // what the revision has is all that there is
+			continue // only the revision has it
 		}
 		was, set := t.(tasks.CertificateSet)
 		has, ok := now.(tasks.CertificateSet)
 		same := set && ok && was.Source == has.Source && was.CommonName == has.CommonName
-		if same && was.Source == "" && slices.Equal(was.Owns(), has.Owns()) { // else see current
+		if same && was.Source == "" && slices.Equal(was.Owns(), has.Owns()) { // otherwise see current
 			was.CA.PEM, was.Cert.PEM, was.Key.PEM = has.CA.PEM, has.Cert.PEM, has.Key.PEM
 			s.Recorded[i] = was
 		}
 	}
 }
 
-// Target is what a pass works towards: what the store wants, or the revision that the node is held
-// at. d may be nil when it is held.
+// Target returns what a pass works towards: the state of the store, or the revision at which the
+// node is held. d may be nil if the node is held.
 func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*State, error) {
 	pin := led.Head().Pin
 	switch {

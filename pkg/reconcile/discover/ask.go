@@ -16,29 +16,29 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
-// Sources are whom a pass asks what the documents leave to others.
+// Sources are the APIs that a pass asks about what the documents leave open.
 type Sources struct {
 	Host      host.Options
-	API       *access.API // nil: it is not asked
-	EC2       EC2         // nil: it is not asked
-	Live      bool        // the host runs, and is neither an image nor a sandbox
-	CacheOnly bool        // nobody is asked: what was learnt before holds
-	Answers   *Answers    // what was said in a look; nil: they are asked
+	API       *access.API // nil: the API is not asked
+	EC2       EC2         // nil: EC2 is not asked
+	Live      bool        // the host is running, and is neither an image nor a sandbox
+	CacheOnly bool        // no API is asked; the answers of earlier passes hold
+	Answers   *Answers    // the answers that the daemon got before the pass; nil: the pass asks
 }
 
-// Answers are what others said in a look of the daemon: the Kubernetes API, EC2 and the instance's
-// metadata. A pass that has one asks none of them: it waits for nobody. It is not changed once the
-// look has ended.
+// Answers are what the daemon learned between passes from the Kubernetes API, EC2 and the instance
+// metadata. A pass that has them asks none of these, so it waits for none of them. Answers do not
+// change after [Sources.Ask] has returned.
 type Answers struct {
 	nodes    map[string]nodesAnswer // by the name of this node
-	instance *host.Instance         // nil: it was not asked for, or did not come
-	problems []string               // why not
+	instance *host.Instance         // nil: it was not asked for, or there was no answer
+	problems []string               // why there was no answer
 	routes   *network.RouteTable    // nil: not asked for
-	ec2      EC2                    // answers with what was said; nil: EC2 was not asked
+	ec2      EC2                    // repeats the answers of EC2; nil: EC2 was not asked
 }
 
-// Same says that two times nobody had anything to say, or that the Kubernetes API alone had, the
-// same. What a cloud says counts as another thing.
+// Same reports whether both have no answers, or only answers of the Kubernetes API and these are
+// equal. Answers of a cloud count as different.
 func (a *Answers) Same(b *Answers) bool {
 	quiet := func(a *Answers) bool {
 		return a != nil && a.instance == nil && a.routes == nil && a.ec2 == nil && len(a.problems) == 0
@@ -48,14 +48,14 @@ func (a *Answers) Same(b *Answers) bool {
 	})
 }
 
-// nodesAnswer is what the Kubernetes API said of its Nodes.
+// nodesAnswer is the answer of the Kubernetes API about its Nodes.
 type nodesAnswer struct {
-	cache ledger.APICache // as it was before, with what the API said
-	err   error           // what could not be learnt
+	cache ledger.APICache // the earlier cache, updated with the answer
+	err   error           // why a part of the answer is missing
 }
 
-// Ask asks what the networks of these nodes leave to others. It is for a look beside the loop: it
-// changes nothing, and shares nothing with a pass that runs meanwhile.
+// Ask asks what the networks of these nodes leave open. The daemon calls it outside of its loop.
+// Ask changes nothing and shares nothing with a pass that runs at the same time.
 func (s Sources) Ask(ctx context.Context, nodes []*config.Node) *Answers {
 	out := &Answers{nodes: map[string]nodesAnswer{}}
 	if !s.Live || s.Host.Sandbox || !s.needsOthers(nodes) {
@@ -65,7 +65,7 @@ func (s Sources) Ask(ctx context.Context, nodes []*config.Node) *Answers {
 	opt.Stamps = nil
 	v, err := host.OpenBrief(opt)
 	if err != nil {
-		return out // the pass says it
+		return out // the pass reports it
 	}
 	defer v.Close() // only read from
 	for _, n := range nodes {
@@ -86,24 +86,25 @@ func (s Sources) Ask(ctx context.Context, nodes []*config.Node) *Answers {
 	return out
 }
 
-// needsOthers says that there is something to ask.
+// needsOthers reports whether there is anything to ask.
 func (s Sources) needsOthers(nodes []*config.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *config.Node) bool {
 		return desired.WantsOfNodes(n).Own && s.API != nil || wantsEC2(n) || network.ENIPods(n)
 	})
 }
 
-// askNodes asks the API, as [Sources.ask] does.
+// askNodes asks the Kubernetes API, as [Sources.ask] does.
 func (s Sources) askNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
 	learnt, err := ledger.LoadAPICache(v.Files)
-	if err != nil || learnt.Node != name { // the pass says what is damaged
+	if err != nil || learnt.Node != name { // the pass reports a damaged cache
 		learnt = ledger.APICache{Node: name}
 	}
 	err = s.ask(ctx, name, v.Facts, want, &learnt)
 	return nodesAnswer{cache: learnt, err: err}
 }
 
-// asked brings what was learnt up to date: with what a look was told, else by asking.
+// asked updates learnt with the answers that the daemon got before the pass. Without such answers
+// it asks the API.
 func (s Sources) asked(
 	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.APICache,
 ) error {
@@ -123,11 +124,11 @@ func (s Sources) asked(
 	return heard.err
 }
 
-// ec2Answer answers as EC2's API did in a look. What it changes goes there, and is asked there from
-// then on.
+// ec2Answer repeats the answer that EC2's API gave before the pass. It passes changes on to the
+// API, and asks the API again after a change.
 type ec2Answer struct {
 	EC2
-	region, eni string // that was asked for
+	region, eni string // the interface of the answer
 	on          bool
 	err         error
 
@@ -135,7 +136,7 @@ type ec2Answer struct {
 	changed bool
 }
 
-// askEC2 asks whether the check of the primary interface is on.
+// askEC2 asks whether the source/destination check of the primary interface is on.
 func askEC2(ctx context.Context, ec2 EC2, n *config.Node, i *host.Instance) EC2 {
 	out := &ec2Answer{EC2: ec2}
 	if n.AWS.SourceDestCheck != config.DisableCheck || i == nil || len(i.Interfaces) == 0 {

@@ -19,37 +19,38 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// What the API's Nodes say of other nodes is a claim: whoever may write Nodes says it, and a
-// kubelet may say it of its own. A claim is believed if it is one that the cluster's controller
-// manager could have made of a node on this one's link. See docs/adr/0021.
+// What the API's Nodes say about other nodes is only a claim: every client that may write Nodes
+// can make it, and a kubelet can make it about its own Node. The agent believes a claim if the
+// controller manager of the cluster could have made it for a node on the same link. See
+// docs/adr/0021.
 
-// claim is a range of pods that a Node says it has.
+// claim is a pod range that a Node claims.
 type claim struct {
 	node   string
 	pods   netip.Prefix
-	via    netip.Addr // by which the node is reached; invalid: it says none of that family
-	made   time.Time  // the Node
+	via    netip.Addr // the address of the node; invalid: the Node has none of that family
+	made   time.Time  // when the Node was created
 	before bool       // an earlier pass believed it
-	stands bool       // so did one of an agent that believed every claim
+	stands bool       // it was believed by an agent that believed every claim
 }
 
-// ground is what claims are held against.
+// ground is what claims are checked against.
 type ground struct {
-	stated   []netip.Prefix // ranges of all pods, where a document says them
-	own      []netip.Prefix // those of this node's pods
+	stated   []netip.Prefix // the ranges of all pods, if a document states them
+	own      []netip.Prefix // the ranges of this node's pods
 	taken    []taken
 	gateways []netip.Addr
 	ours     []netip.Addr
 }
 
-// taken is a range in which no pods of others are.
+// taken is a range that cannot contain pods of other nodes.
 type taken struct {
 	text   string
 	prefix netip.Prefix
 }
 
-// groundOf reads what claims are held against. own are the pod CIDRs that the node's own Node has;
-// those of a document win.
+// groundOf reads what claims are checked against. own are the pod CIDRs of this node's own Node
+// object. Pod CIDRs of a document win over them.
 func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Prefix) (ground, error) {
 	g := ground{own: own}
 	if len(n.PodCIDRs) > 0 {
@@ -84,16 +85,17 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 	return g, nil
 }
 
-// believe sorts the peers that Nodes claim to be. A range that is not believed is a note, and
-// nothing else: no claim may cost the node its configuration. Of two claims to one range or address
-// the one that is in force counts, else that of the older Node. What an agent of an earlier release
-// believed goes on, with a note, until the documents cover it or its Node claims another.
+// believe returns the peers whose claims are believed. A claim that is not believed only makes a
+// note: no claim may cost the node its configuration. If two claims want one range or address, the
+// claim in force wins, and otherwise the claim of the older Node. A claim that an earlier release
+// of the agent believed stays, with a note, until the documents cover it or its Node claims
+// another range.
 func (g ground) believe(
 	claimed []ledger.CachedPeer, before ledger.APICache,
 ) (believed []ledger.CachedPeer, notes []model.Note) {
-	ranges, addresses := map[netip.Prefix]string{}, map[netip.Addr]string{} // of nodes
+	ranges, addresses := map[netip.Prefix]string{}, map[netip.Addr]string{} // by Node name
 	var odd []taken                                                         // ranges of another length
-	kept := map[string]map[netip.Prefix]bool{}                              // by node: whether it stands from before
+	kept := map[string]map[netip.Prefix]bool{}                              // by node: whether the claim was believed by an earlier release only
 	var refused []string
 	for _, c := range claims(claimed, before) {
 		why := g.refuses(c)
@@ -134,7 +136,7 @@ func (g ground) believe(
 	return believed, append(notes, fewOf(refused)...)
 }
 
-// claims are the ranges that peers claim, in the order in which they count.
+// claims returns the claims of peers, those that win first.
 func claims(claimed []ledger.CachedPeer, before ledger.APICache) (out []claim) {
 	earlier := map[string]ledger.CachedPeer{}
 	for _, p := range before.Peers {
@@ -161,7 +163,7 @@ func claims(claimed []ledger.CachedPeer, before ledger.APICache) (out []claim) {
 	return out
 }
 
-// addressOf is where the pods of a range are reached by.
+// addressOf returns the address by which the pods of a range are reached.
 func addressOf(p ledger.CachedPeer, pods netip.Prefix) netip.Addr {
 	if pods.Addr().Is4() {
 		return values.Addresses(p.Addresses).V4()
@@ -169,7 +171,7 @@ func addressOf(p ledger.CachedPeer, pods netip.Prefix) netip.Addr {
 	return values.Addresses(p.Addresses).V6()
 }
 
-// refuses says why a claim is not believed, whoever else there is; "" if it is.
+// refuses returns why a claim is not believed, independent of other claims; "": it is believed.
 func (g ground) refuses(c claim) string {
 	family := func(p netip.Prefix) bool { return p.Addr().Is4() == c.pods.Addr().Is4() }
 	own := slices.IndexFunc(g.own, family)
@@ -194,20 +196,20 @@ func (g ground) refuses(c claim) string {
 		if t.prefix.Overlaps(c.pods) {
 			return fmt.Sprintf("it overlaps %s, %s", t.text, t.prefix)
 		}
-		if isBroadcast(c.via, t.prefix) { // the kernel takes no route by it
+		if isBroadcast(c.via, t.prefix) { // the kernel accepts no route through a broadcast address
 			return fmt.Sprintf("its address %s is the broadcast address of %s, %s", c.via, t.text, t.prefix)
 		}
 	}
 	return ""
 }
 
-// isBroadcast says that an address is the last of a subnet of IPv4 that has a broadcast address.
+// isBroadcast reports whether an address is the broadcast address of an IPv4 subnet.
 func isBroadcast(a netip.Addr, subnet netip.Prefix) bool {
 	return a.Is4() && subnet.Bits() < 31 && subnet.Contains(a) && !subnet.Contains(a.Next())
 }
 
-// conflict says which claim that is believed is to the same thing; "" if none is. Ranges of one
-// length overlap only where they are equal.
+// conflict returns the believed claim that contradicts c; "": there is none. Ranges of one length
+// overlap only if they are equal.
 func conflict(c claim, ranges map[netip.Prefix]string, addresses map[netip.Addr]string, odd []taken) string {
 	if node, ok := ranges[c.pods]; ok {
 		return "Node " + node + " has it"
@@ -223,7 +225,8 @@ func conflict(c claim, ranges map[netip.Prefix]string, addresses map[netip.Addr]
 	return ""
 }
 
-// fewOf are notes of what is refused: some by name, for thousands of Nodes say no more than ten.
+// fewOf returns notes about refused claims. It names only some of them: thousands of Nodes would
+// say no more than ten.
 func fewOf(refused []string) (notes []model.Note) {
 	const most = 10
 	for _, text := range refused[:min(len(refused), most)] {

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// EC2 is what a pass asks EC2's API, where the documents want it (spec.aws). Package ec2 has the
+// EC2 is what a pass asks of EC2's API if the documents want it (spec.aws). Package ec2 has the
 // client.
 type EC2 interface {
 	tasks.EC2
@@ -20,9 +20,8 @@ type EC2 interface {
 	RouteQuota(ctx context.Context, region string) (int, error)
 }
 
-// AskCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants
-// to know: a pass that does not ask costs nothing. What a look of the daemon was told is not asked
-// for again.
+// AskCloud reads the instance metadata of AWS if the network or EC2's API needs it. Otherwise it
+// costs nothing. It does not ask again for what the daemon learned before the pass.
 func (s Sources) AskCloud(ctx context.Context, d *desired.State, v host.View) {
 	if d.Pinned != nil {
 		return
@@ -48,23 +47,23 @@ func learnInstance(ctx context.Context, n *config.Node, v host.View) {
 	}
 }
 
-// wantsEC2 tells that the documents want EC2's API to be asked.
+// wantsEC2 reports whether the documents want EC2's API to be asked.
 func wantsEC2(n *config.Node) bool {
 	return n.AWS.SourceDestCheck == config.DisableCheck || countsRoutes(n)
 }
 
-// countsRoutes tells that the network has routes in a table of the VPC, and that they are to be
-// counted.
+// countsRoutes reports whether the network has routes in a route table of the VPC and the
+// documents want them counted.
 func countsRoutes(n *config.Node) bool { return n.AWS.CountRoutes && n.Networking.Kubenet != nil }
 
-// AskEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image,
-// a sandbox and a held revision ask nobody.
+// AskEC2 prepares d for the tasks that ask EC2, and counts the routes in the node's route table.
+// It asks nothing for an image, a sandbox or a held revision.
 func (s Sources) AskEC2(ctx context.Context, d *desired.State, f *host.Facts, found *model.Discovered) {
 	if s.EC2 == nil || !s.Live || d.Pinned != nil || !wantsEC2(d.Node) {
 		return
 	}
 	if d.EC2 = s.EC2; s.CacheOnly {
-		d.EC2 = nil // what it says is no part of this host, and in no ledger
+		d.EC2 = nil // EC2's answer is not about this host, and is in no ledger
 		return
 	}
 	if s.Answers != nil {
@@ -79,8 +78,8 @@ func (s Sources) AskEC2(ctx context.Context, d *desired.State, f *host.Facts, fo
 	}
 }
 
-// routes are those in the table of the subnet that the primary interface is in, or why they are not
-// known.
+// routes returns the routes in the table of the primary interface's subnet, or why they are
+// unknown.
 func routes(ctx context.Context, ec2 EC2, i *host.Instance) (out network.RouteTable) {
 	if i == nil || len(i.Interfaces) == 0 || i.Interfaces[0].Subnet == "" {
 		out.Unknown = "the instance's metadata does not say the subnet (`agent facts`)"
@@ -91,7 +90,7 @@ func routes(ctx context.Context, ec2 EC2, i *host.Instance) (out network.RouteTa
 		out.Unknown = err.Error()
 		return out
 	}
-	if network.NearRouteQuota(out.Routes) { // else it decides nothing
+	if network.NearRouteQuota(out.Routes) { // only then the quota matters
 		if out.Quota, err = ec2.RouteQuota(ctx, i.Region); err != nil {
 			out.QuotaUnknown = err.Error()
 		}

@@ -1,5 +1,6 @@
-// Package discover learns what the documents leave to others: the Nodes of the Kubernetes API, the
-// cloud and its API. What others say is held against the documents before anybody goes by it.
+// Package discover learns what the documents leave open: from the Nodes of the Kubernetes API,
+// from the instance metadata and from the cloud's API. It checks the answers against the documents
+// before the agent uses them.
 package discover
 
 import (
@@ -19,10 +20,10 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
-// Discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or
-// by the look before it; where it does not answer, what it said before holds, and the plan says so.
-// learnt is what is to be remembered. The error is that what was said before cannot be read now:
-// without it peers would count as gone.
+// Discover learns what the documents leave to the Kubernetes API. The API is asked once for each
+// pass, in the pass or by the daemon before it. If the API does not answer, its earlier answer
+// holds, and the plan says so. learnt is what the caller must save. An error means that the
+// earlier answer cannot be read now; without it peers would count as gone.
 func (s Sources) Discover(
 	ctx context.Context, d *desired.State, v host.View,
 ) (found model.Discovered, learnt ledger.APICache, notes []model.Note, err error) {
@@ -63,11 +64,11 @@ func (s Sources) Discover(
 	return desired.Discovered(found, learnt), learnt, append(notes, refused...), nil
 }
 
-// askTime bounds what the API may take of a look, or of a pass in the foreground.
+// askTime is the time limit of the API, for the daemon and for a pass in the foreground.
 const askTime = 10 * time.Second
 
-// ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt
-// is as it was.
+// ask asks the API and updates learnt. Its error says what could not be learned; that part of
+// learnt does not change.
 func (s Sources) ask(
 	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.APICache,
 ) error {
@@ -99,7 +100,7 @@ func (s Sources) ask(
 	return nil
 }
 
-// peersAmong are the Nodes besides this one that have pod CIDRs, by name.
+// peersAmong returns the Nodes other than this one that have pod CIDRs, by name.
 func peersAmong(nodes []kube.Node, name string) []ledger.CachedPeer {
 	var out []ledger.CachedPeer
 	for _, n := range nodes {
@@ -112,7 +113,7 @@ func peersAmong(nodes []kube.Node, name string) []ledger.CachedPeer {
 	return out
 }
 
-// alike says that two times the same was learnt.
+// alike reports whether two caches have the same content.
 func alike(a, b ledger.APICache) bool {
 	return a.Node == b.Node && a.Cordoned == b.Cordoned && a.Judged == b.Judged &&
 		slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.CachedPeer) bool {
@@ -121,7 +122,7 @@ func alike(a, b ledger.APICache) bool {
 	})
 }
 
-// Save writes down what was learnt, where that is new.
+// Save writes learnt to the ledger if it changed.
 func Save(ctx context.Context, h *host.Host, learnt ledger.APICache) error {
 	if before, err := ledger.LoadAPICache(h.Live.Files); err == nil && alike(before, learnt) {
 		return nil

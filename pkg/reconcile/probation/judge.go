@@ -22,8 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// await judges a unit when it is known whether it is up, or patience is over; a brief one looks
-// once.
+// await waits until it is known whether a unit is up, or until the time limit. A brief pass looks
+// only once.
 func (ts *Trials) await(
 	ctx context.Context, h *host.Host, unit, before string,
 ) (starts.Verdict, systemd.UnitState, error) {
@@ -54,9 +54,9 @@ func (ts *Trials) await(
 	}
 }
 
-// Judge judges all units that are on trial, and takes back what a unit did not come up with. It
-// returns the tasks whose change is gone, with the reason. It may be killed and called again at any
-// point.
+// Judge judges all units on trial. If a unit did not come up, Judge restores its former files. It
+// returns the tasks whose change was undone, with the reason. It may be killed and called again at
+// any point.
 func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
 	failed := map[graph.Key]error{}
 	for i := 0; i < len(ts.list); i++ {
@@ -91,7 +91,7 @@ func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (
 	return failed, nil
 }
 
-// judge goes on with one trial from where it stands. over: nothing is left of it.
+// judge continues one trial from its recorded state. over means that nothing is left to do for it.
 func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Probation) (over bool,
 	err error) {
 	if t.State == ledger.ProbationOpen {
@@ -144,8 +144,8 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	return false, ledger.NoteUndone(ctx, h.Files, made)
 }
 
-// restore brings the files back, lets all who read them read them again, and starts the unit.
-// Killed anywhere it is called again, and does none of that twice.
+// restore restores the files, makes all units that read them read them again, and starts the unit.
+// After a kill it is called again and repeats none of these steps.
 func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Probation) error {
 	asked := []graph.Key{tasks.DaemonReload}
 	for _, f := range slices.Backward(t.Files) {
@@ -174,7 +174,7 @@ func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger,
 			continue
 		}
 		apply := func() error { return e.Apply(ctx, h, nil) }
-		if key == own { // it is down: that is no reason not to start it
+		if key == own { // the unit being down is no reason not to start it
 			apply = func() error { return h.Units.RestartFailed(ctx, t.Unit) }
 		}
 		if err := apply(); err != nil && (key == own || !errors.Is(err, host.ErrNotExist)) {
@@ -184,8 +184,8 @@ func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger,
 	return led.Effects.Save(ctx, h.Files)
 }
 
-// try writes down that an effect of the undo is about to be done, or says that a run that was
-// killed did it.
+// try records that an effect of the undo is about to run. done means that a killed run has done it
+// already.
 func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Probation, e tasks.Effect) (done bool, err error) {
 	key := e.Owns()[0]
 	if mark, tried := t.Before[key]; tried {
@@ -202,14 +202,15 @@ func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Probation, e 
 	return false, ledger.SaveTrials(ctx, h.Files, ts.list)
 }
 
-// Back-off of a change after whose undo the unit did not come up either: doubled at each try.
+// These are the back-off times of a change if the unit did not come up after the undo either. The
+// time doubles at each try.
 const (
 	retryPause    = 30 * time.Second
 	retryPauseMax = time.Hour
 )
 
-// Suppressed says which tasks are held back on a view, by their first key: their change brought a
-// unit down, and neither they nor the unit changed since.
+// Suppressed returns the tasks that are held back, by their first key: their change brought a unit
+// down, and neither the task nor the unit has changed since.
 func (ts *Trials) Suppressed(
 	v host.View, g *tasks.Graph, set *desired.Records, now time.Time,
 ) map[graph.Key]error {
@@ -238,7 +239,7 @@ func (ts *Trials) Suppressed(
 	return out
 }
 
-// unitFingerprint names the unit as it is now, with the files that were brought back.
+// unitFingerprint identifies the present state of the unit, including the restored files.
 func unitFingerprint(f hostfs.Files, t ledger.Probation) string {
 	var reads []string
 	for _, file := range t.Files {
@@ -247,11 +248,11 @@ func unitFingerprint(f hostfs.Files, t ledger.Probation) string {
 	return facts.UnitFingerprint(f, t.Unit, reads...)
 }
 
-// UnitDownError is a change that is not made, or was taken back, since its unit did not come up
+// UnitDownError reports a change that is held back or was undone because its unit did not come up
 // with it.
 type UnitDownError struct{ ledger.Probation }
 
-// RefusedBy tells reports what refuses it.
+// RefusedBy tells reports who refuses the change.
 func (e *UnitDownError) RefusedBy() report.Refusal { return report.RefusedByUnit }
 
 func (e *UnitDownError) Error() string {
@@ -269,7 +270,7 @@ func (e *UnitDownError) Error() string {
 		"is made again later"
 }
 
-// Backoff is how long a change is left alone of which nothing is known, after so many tries.
+// Backoff returns how long a change is held back after a number of tries if the reason is unknown.
 func Backoff(tries int) time.Duration {
 	return min(retryPause<<min(max(tries-1, 0), 10), retryPauseMax)
 }

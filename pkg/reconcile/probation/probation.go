@@ -1,5 +1,5 @@
-// Package probation keeps a change of a unit on trial until the unit runs from it, and takes its
-// files back if it does not come up.
+// Package probation keeps a change of a unit on trial until the unit runs with it. It restores the
+// unit's files if the unit does not come up.
 package probation
 
 import (
@@ -22,35 +22,34 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A change that asks for the restart of a unit that runs is on trial until the unit runs from it.
-// If the unit does not come up, the files that asked for the restart are brought back to what they
-// were, the unit is started again, and the change is held back until the documents or the unit
-// change.
+// A change that asks for the restart of a running unit is on trial until the unit runs with the
+// change. If the unit does not come up, the files that asked for the restart are restored and the
+// unit is started again. The change is then held back until the documents or the unit change.
 //
-// A unit that was down before the change is not on trial: that it is down after it says nothing.
-// Nor is a reload, which leaves the unit running with what it had; and those of the network are
-// under a checkpoint.
+// A unit that was down before the change is not on trial, because its state after the change
+// proves nothing. A reload is not on trial either, because it leaves the unit running with its old
+// settings. Changes of network units are under a checkpoint instead.
 
-// Trials are those of a pass.
+// Trials are the trials of a pass.
 type Trials struct {
 	list   []ledger.Probation
-	was    []ledger.Probation // before this pass opened any
+	was    []ledger.Probation // the trials before this pass opened any
 	opened bool
 	Notes  []report.Note
 	log    *zap.Logger
-	brief  bool // nobody is waited for: what is not known of a unit is looked at in the next pass
+	brief  bool // the pass waits for no unit: the next pass looks at a unit whose state is unknown
 }
 
-// Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and
-// before READY, when kubelet waits for the agent, less. What is not known by then, the next pass
-// finds out. Before READY a unit whose job waits is not waited for at all: it may wait for the
-// agent.
+// These are the time limits of a pass for a unit that is starting. startTimeout is a little more
+// than systemd's default. earlyTimeout holds before READY, while kubelet waits for the agent. The
+// next pass judges a unit that takes longer. Before READY the pass does not wait for a unit whose
+// job waits, because that job may wait for the agent.
 const (
 	startTimeout = 95 * time.Second
 	earlyTimeout = 10 * time.Second
 )
 
-// askers are the tasks that ask for the restart of a unit, by unit.
+// askers returns the tasks that ask for the restart of a unit, by unit.
 func askers(g *tasks.Graph) map[string][]tasks.Task {
 	out := map[string][]tasks.Task{}
 	for _, t := range g.Order() {
@@ -63,8 +62,8 @@ func askers(g *tasks.Graph) map[string][]tasks.Task {
 	return out
 }
 
-// Begin puts the units on trial that the pass is about to restart, with the files that ask for it
-// as they are.
+// Begin puts the units on trial that the pass is about to restart. It records the present state of
+// the files that ask for the restart.
 func (ts *Trials) Begin(
 	ctx context.Context, h *host.Host, planned changes.Work, set *desired.Records, made ledger.Undone,
 ) error {
@@ -107,7 +106,8 @@ func runs(u systemd.UnitState) bool {
 	return u.Load == "loaded" && (u.Active == "active" || u.Active == "reloading")
 }
 
-// Remark says which units a plan is going to restart that are down already: they are not on trial.
+// Remark adds notes about the units that a plan would restart and that are down already: they are
+// not on trial.
 func (ts *Trials) Remark(ctx context.Context, v host.View, planned changes.Work) {
 	for unit, list := range askers(planned.Graph) {
 		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
@@ -125,8 +125,8 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, planned changes.Work)
 	}
 }
 
-// before keeps of a trial that is not over what was there before it: that is what the unit last ran
-// from.
+// before returns the files of a trial that has not ended as they were before that trial: the unit
+// last ran with these.
 func before(t ledger.Probation, files []ledger.ProbationFile) []ledger.ProbationFile {
 	if t.State != ledger.ProbationOpen {
 		return files
@@ -140,8 +140,8 @@ func before(t ledger.Probation, files []ledger.ProbationFile) []ledger.Probation
 	return out
 }
 
-// Load reads the trials of earlier passes. A brief pass waits for no unit: it is one that an
-// event asked for, and while it waited whatever else somebody changes would stay so.
+// Load reads the trials of earlier passes. A brief pass, which an event asked for, waits for no
+// unit: while it waited, it could not repair other changes.
 func Load(r ledger.Reader, log *zap.Logger, brief bool) *Trials {
 	ts := &Trials{log: log, brief: brief}
 	var err error
@@ -151,8 +151,8 @@ func Load(r ledger.Reader, log *zap.Logger, brief bool) *Trials {
 	return ts
 }
 
-// TakeBack ends the trials that this pass opened, for its change was undone. Those of earlier
-// passes go on: their files are what they were.
+// TakeBack ends the trials that this pass opened, because its change was undone. Trials of earlier
+// passes go on, because their files have not changed.
 func (ts *Trials) TakeBack(ctx context.Context, h *host.Host) error {
 	if !ts.opened {
 		return nil
@@ -161,7 +161,7 @@ func (ts *Trials) TakeBack(ctx context.Context, h *host.Host) error {
 	return ledger.SaveTrials(ctx, h.Files, ts.list)
 }
 
-// Drop ends trials: those that the function names.
+// Drop ends the trials that the function selects.
 func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Probation) bool) error {
 	left := slices.DeleteFunc(slices.Clone(ts.list), which)
 	if len(left) == len(ts.list) {
@@ -171,7 +171,7 @@ func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Prob
 	return ledger.SaveTrials(ctx, h.Files, left)
 }
 
-// Fail makes the tasks fail whose change was taken back.
+// Fail makes those tasks of a report fail whose change was undone.
 func Fail(rep tasks.Report, failed map[graph.Key]error) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
@@ -185,7 +185,7 @@ func (ts *Trials) of(unit string) int {
 	return slices.IndexFunc(ts.list, func(t ledger.Probation) bool { return t.Unit == unit })
 }
 
-// filesOfRestart takes down the files whose change asks for a unit's restart.
+// filesOfRestart records the files whose change asks for a unit's restart.
 func filesOfRestart(
 	ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set,
 ) ([]ledger.ProbationFile, error) {
@@ -221,8 +221,7 @@ func restorerOf(path string) tasks.Restorer {
 	return tasks.StateReaderOf(nil, tasks.FileKey(path)).(tasks.Restorer)
 }
 
-// Open says that a unit is not known yet to run from what it was given, or from what it was
-// given back.
+// Open reports whether a unit is still on trial, with its new files or with the restored ones.
 func Open(opt host.Options) bool {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
