@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +65,11 @@ type applier struct {
 	unaffected map[graph.Key]bool
 }
 
+// atOnce is how many tasks are applied at a time, besides downloads. Most of them wait: for
+// systemd, or for the disk, to which one commit of the file system brings all that is synced
+// meanwhile.
+const atOnce = 16
+
 // Apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs. Without how each task's plan ended every task is looked at again.
@@ -93,7 +97,7 @@ func Apply(
 		}
 	}
 	rep := graph.Run(ctx, g, graph.RunOptions{
-		Limit:    runtime.GOMAXPROCS(0) + fetches,
+		Limit:    atOnce + fetches,
 		First:    a.fetches,
 		Deadline: ApplyDeadline,
 		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},

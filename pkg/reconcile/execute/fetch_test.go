@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"testing"
 
 	"go.uber.org/zap"
@@ -42,11 +43,10 @@ func (c checkpoint) Before(_ context.Context, t tasks.Task, _ *tasks.Change) (wa
 // A download begins before the checkpoint is taken that everything else waits for, and one that
 // stalls holds nothing up. It comes last in the plan, after more files than are made side by side.
 func TestADownloadRunsBesideAllElse(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	m := mirror{asked: make(chan struct{}), answer: make(chan struct{})}
 	list := []tasks.Task{tasks.Archive{Meta: tasks.Meta{From: "test"}, Name: "tools", URLs: []string{"tools.tar"},
 		Sum: archive.ChecksumOf([]byte("x")), Dir: "/z/bin", Members: []string{"tool"}, Mode: 0o755, Fetch: m}}
-	const files = 3
+	const files = atOnce + 2
 	for i := range files {
 		list = append(list, note{path: fmt.Sprintf("/f%d", i), want: "x"})
 	}
@@ -63,5 +63,35 @@ func TestADownloadRunsBesideAllElse(t *testing.T) {
 	}
 	if n := len(steps); states(steps)["file:/f0"] != report.Done || n != files+1 {
 		t.Errorf("%d steps: %v", n, steps)
+	}
+}
+
+// crowd is an [Admission] that lets nobody in before all are there.
+type crowd struct{ missing *sync.WaitGroup }
+
+func (c crowd) Before(ctx context.Context, _ tasks.Task, _ *tasks.Change) (waited bool, err error) {
+	c.missing.Done()
+	all := make(chan struct{})
+	go func() { c.missing.Wait(); close(all) }()
+	select {
+	case <-all:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// Tasks wait for the disk side by side, however few processors there are. The line that keeps it:
+// apply.go, Apply (atOnce).
+func TestSixteenTasksWaitSideBySide(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	c := crowd{new(sync.WaitGroup)}
+	c.missing.Add(atOnce)
+	var list []tasks.Task
+	for i := range atOnce {
+		list = append(list, note{path: fmt.Sprintf("/f%d", i), want: "x"})
+	}
+	if _, err := onceWith(t, t.TempDir(), Options{Log: zap.NewNop(), Admission: c}, list...); err != nil {
+		t.Error(err)
 	}
 }
