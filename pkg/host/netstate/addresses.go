@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// listAddresses lists the addresses but for temporary ones of IPv6. The kernel makes those beside
-// the address that they belong to, and from anybody else it takes one as an ordinary address
-// (net/ipv6/addrconf.c, manage_tempaddrs and inet6_rtm_newaddr).
+// listAddresses lists the addresses, except temporary IPv6 addresses. The kernel creates these for
+// the address that they belong to. If another program adds one, the kernel takes it as an ordinary
+// address (net/ipv6/addrconf.c, manage_tempaddrs and inet6_rtm_newaddr).
 func listAddresses(ctx context.Context) ([][]byte, error) {
 	return rawList(ctx, "addresses", unix.RTM_GETADDR, unix.SizeofIfAddrmsg, func(m []byte) []byte {
 		if m[0] == unix.AF_INET6 && m[2]&unix.IFA_F_TEMPORARY != 0 {
@@ -25,15 +25,16 @@ func listAddresses(ctx context.Context) ([][]byte, error) {
 	})
 }
 
-// addressID is what tells one address from another: family, length, link and address.
+// addressID identifies an address: family, prefix length, link and address.
 func addressID(m []byte) string {
 	body := m[unix.SizeofIfAddrmsg:]
 	return string(slices.Concat(m[:2], m[4:8], sys.Attribute(body, unix.IFA_LOCAL), sys.Attribute(body, unix.IFA_ADDRESS)))
 }
 
-// restoreAddresses takes away those that were made, and brings those back that are gone, in the
-// order in which they were: of those of a network the kernel speaks by the first. One of IPv6 is
-// tentative again when it was taken off for that. cost are routes of others that went on the way.
+// restoreAddresses removes the addresses that the change made and adds the missing ones again, in
+// their old order: the kernel uses the first address of a network as the source. An IPv6 address
+// that is removed and added again for the order becomes tentative again. cost are the routes of
+// other programs that the kernel removes with addresses.
 func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.LinkAddress) (cost [][]byte, err error) {
 	had, err := listAddresses(ctx)
 	if err != nil {
@@ -62,9 +63,10 @@ func (w *Writer) restoreAddresses(ctx context.Context, was State, made []rtnl.Li
 	return cost, errors.Join(append(errs, err)...)
 }
 
-// PutOthersBehind puts addresses of IPv4 that came since behind those that [Writer.Restore] brought
-// back, and brings routes back that go on the way. It is for when the managers of links have done
-// what they were told: an address that is moved while its manager removes it stays.
+// PutOthersBehind moves IPv4 addresses of other programs, added since, behind those that
+// [Writer.Restore] brought back. It also restores the routes that the kernel removes meanwhile.
+// Call it after the link managers have finished: an address that is moved while its manager removes
+// it would stay.
 func (w *Writer) PutOthersBehind(ctx context.Context, was State) error {
 	now, err := listAddresses(ctx)
 	if err != nil {
@@ -79,21 +81,21 @@ func (w *Writer) PutOthersBehind(ctx context.Context, was State) error {
 	return errors.Join(err, w.restoreRoutes(ctx, was))
 }
 
-// moves are those of all links by how a link gets its addresses of IPv4.
+// moves returns the changes that how returns for the IPv4 addresses of each link.
 func (s State) moves(now [][]byte, how func(wanted, have [][]byte) (off, on [][]byte)) (off, on [][]byte) {
 	have, theirs := ofLinks(now), s.hasWriters()
 	for link, list := range ofLinks(s.Addresses) {
 		away, back := how(list, have[link])
 		on = append(on, back...)
-		if !theirs(link) { // services go on
+		if !theirs(link) { // their programs go on
 			off = append(off, away...)
 		}
 	}
 	return off, on
 }
 
-// moveAddresses takes those of off away, the last first, and then adds those of on. cost are routes
-// of others that go on the way.
+// moveAddresses removes the addresses of off, the last one first, and then adds those of on. cost
+// are the routes of other programs that the kernel removes with addresses.
 func moveAddresses(ctx context.Context, was State, off, on [][]byte) (cost [][]byte, err error) {
 	if len(off) > 0 {
 		routes, _, err := listRoutes(ctx)
@@ -108,7 +110,7 @@ func moveAddresses(ctx context.Context, was State, off, on [][]byte) (cost [][]b
 		sendAll(on, "bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.EEXIST, unix.ENODEV))
 }
 
-// places are where addresses stand in a list.
+// places returns the index of each address in a list.
 func places(list [][]byte) map[string]int {
 	out := make(map[string]int, len(list))
 	for i, m := range list {
@@ -117,8 +119,8 @@ func places(list [][]byte) map[string]int {
 	return out
 }
 
-// ofIPv6 are those of some addresses that are of IPv6, the oldest first. The newest is listed
-// first.
+// ofIPv6 returns the IPv6 addresses that are in both arguments, the oldest first. The kernel lists
+// the newest first.
 func ofIPv6(list [][]byte, some map[string]int) (out [][]byte) {
 	for _, m := range slices.Backward(list) {
 		if _, is := some[addressID(m)]; is && m[0] == unix.AF_INET6 {
@@ -128,8 +130,8 @@ func ofIPv6(list [][]byte, some map[string]int) (out [][]byte) {
 	return out
 }
 
-// ofLinks are addresses of IPv4 by the numbers of their links, as they are listed: the primary ones
-// in the order in which they came, and then the secondary ones.
+// ofLinks groups IPv4 addresses by the index of their link, in the kernel's order: the primary ones
+// in the order in which they were added, then the secondary ones.
 //
 //go:noinline
 func ofLinks(list [][]byte) map[int][][]byte {
@@ -142,10 +144,11 @@ func ofLinks(list [][]byte) map[int][][]byte {
 	return out
 }
 
-// inOrder says how a link gets the wanted IPv4 addresses in their order: by taking those of off
-// away, and then adding those of on, from the first on that stands elsewhere. The kernel adds an
-// address behind those that are there, makes it secondary to one of its network, and may remove it
-// with that one (net/ipv4/devinet.c, __inet_insert_ifa and __inet_del_ifa).
+// inOrder returns how a link gets the wanted IPv4 addresses in their order: by removing the
+// addresses of off, and then adding those of on. Both begin at the first address that is in another
+// place. The kernel adds an address at the end. It makes the address secondary to an existing one
+// of the same network, and may remove it together with that one (net/ipv4/devinet.c,
+// __inet_insert_ifa and __inet_del_ifa).
 func inOrder(wanted, have [][]byte) (off, on [][]byte) {
 	off, on = among(have, wanted), slices.Clone(wanted)
 	for len(off) > 0 && addressID(off[0]) == addressID(on[0]) {
@@ -154,14 +157,15 @@ func inOrder(wanted, have [][]byte) (off, on [][]byte) {
 	is := places(off)
 	for n, m := range on {
 		if i, there := is[addressID(m)]; there {
-			on[n] = off[i] // with what is left of its life
+			on[n] = off[i] // with its remaining lifetime
 		}
 	}
 	return off, on
 }
 
-// othersBehind says how a link gets the wanted IPv4 addresses before those of others, from the
-// first on that became secondary to one of these.
+// othersBehind returns how a link gets the wanted IPv4 addresses before those of other programs. It
+// begins at the first wanted address whose secondary flag has changed: it became secondary to one
+// of these.
 func othersBehind(wanted, have [][]byte) (off, on [][]byte) {
 	should, is, networks := places(wanted), places(have), map[netip.Prefix]bool{}
 	for _, m := range wanted {
@@ -178,7 +182,7 @@ func othersBehind(wanted, have [][]byte) (off, on [][]byte) {
 	return among(have, on), on
 }
 
-// among are those of a list that are some of others.
+// among returns the addresses of list that are also in others.
 func among(list, others [][]byte) [][]byte {
 	some := places(others)
 	return slices.DeleteFunc(slices.Clone(list), func(m []byte) bool {
@@ -187,14 +191,15 @@ func among(list, others [][]byte) [][]byte {
 	})
 }
 
-// network is that of an address of IPv4.
+// network returns the network of an IPv4 address.
 func network(m []byte) netip.Prefix {
 	to, _ := netip.AddrFromSlice(sys.Attribute(m[unix.SizeofIfAddrmsg:], unix.IFA_ADDRESS))
 	return netip.PrefixFrom(to, int(m[1])).Masked()
 }
 
-// besides are routes that came since, but for ours and the kernel's, and those by a nexthop object,
-// which do not go with an address.
+// besides returns the routes that were added since. It leaves out those of the agent, of the kernel
+// and of router advertisements. It also leaves out those with a nexthop object, which the kernel
+// does not remove with an address.
 func besides(now, was [][]byte) [][]byte {
 	return slices.DeleteFunc(missing(now, was), func(m []byte) bool {
 		return m[5] == rtnl.RouteProtocol || m[5] == unix.RTPROT_KERNEL || advertised(m) ||
@@ -202,7 +207,7 @@ func besides(now, was [][]byte) [][]byte {
 	})
 }
 
-// isAddress says that a message tells of an address on the link of its name.
+// isAddress reports whether a message is of the address a on the link with a's name.
 func (w *Writer) isAddress(ctx context.Context, m []byte, a rtnl.LinkAddress) bool {
 	l, err := w.net.Link(ctx, a.Link)
 	is := func(kind uint16) bool {

@@ -10,10 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Of linux/if_bridge.h: how the kernel lists multicast groups of bridges, and how it takes them.
+// Constants of linux/if_bridge.h, for multicast groups of bridges (MDB): "listed" as the kernel
+// lists them, "taken" and "set" as it accepts them.
 const (
 	groupHead  = 8  // sizeof(struct br_port_msg)
-	groupEntry = 28 // sizeof(struct br_mdb_entry): with the port, and then its state and flags
+	groupEntry = 28 // sizeof(struct br_mdb_entry): a port, its state and flags
 
 	groupPermanent = 1 // MDB_PERMANENT
 
@@ -31,8 +32,7 @@ const (
 	takenBy         = 4 // MDBE_ATTR_RTPROT
 )
 
-// listGroups lists the multicast groups of ports of bridges that somebody wrote down, and not those
-// that a bridge learned.
+// listGroups lists the permanent multicast groups of bridge ports, not those that a bridge learned.
 func listGroups(ctx context.Context, _ State) ([][]byte, error) {
 	list, err := rawList(ctx, "multicast groups of bridges", unix.RTM_GETMDB, groupHead, asItIs, unix.AF_BRIDGE)
 	out := [][]byte{}
@@ -48,8 +48,8 @@ func listGroups(ctx context.Context, _ State) ([][]byte, error) {
 	return out, err
 }
 
-// groupMessage is an entry as the kernel takes it. Before Linux 6.2 it takes no more than the
-// source, so that what it says of each entry, it is not told.
+// groupMessage returns an entry in the form that the kernel accepts. Before Linux 6.2 it accepts
+// only the source. So the attributes that the kernel lists for every entry are left out.
 func groupMessage(head, entry []byte) []byte {
 	group := bytes.Clone(entry[:groupEntry])
 	group[5] = 0 // flags
@@ -76,7 +76,8 @@ func groupMessage(head, entry []byte) []byte {
 	return out
 }
 
-// ofGroup is the port of a group, or the bridge that is in it itself, and who wrote it down.
+// ofGroup returns the port of a group, or the bridge if the bridge itself is a member, and the
+// protocol of the program that added the entry.
 func ofGroup(m []byte) (link int, by byte) {
 	by = octet(sys.Attribute(sys.Attribute(m[groupHead:], groupAttributes), takenBy))
 	return sys.Number(m[groupHead+4:]), cmp.Or(by, unix.RTPROT_STATIC)

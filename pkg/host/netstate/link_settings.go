@@ -13,24 +13,25 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// linkSettings are attributes of every link that the kernel tells of and takes, besides its MTU,
+// linkSettings are attributes of every link that the kernel both lists and accepts, besides MTU,
 // MAC, flags, name and master (net/core/rtnetlink.c, do_setlink).
 var linkSettings = []uint16{
 	unix.IFLA_TXQLEN, unix.IFLA_IFALIAS, unix.IFLA_GROUP, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GSO_MAX_SIZE,
 	unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE,
 }
 
-// spans are ranges of numbers of attributes, each with its first and its last one.
+// spans are ranges of attribute numbers, each with its first and last number.
 type spans [][2]uint16
 
-// What a link has by its kind, and by that of its master.
+// The attributes of a link's own kind, and those of its master's kind.
 const (
 	ofLink = unix.IFLA_INFO_DATA
 	ofPort = unix.IFLA_INFO_SLAVE_DATA
 )
 
-// kindSettings are the attributes that the kernel takes, each by itself, of kinds whose data also
-// has what the kernel sets: timers, counters. Of any other kind all attributes are settings.
+// kindSettings are the attributes that the kernel accepts one by one. It has only the kinds whose
+// data also contains values that the kernel sets: timers, counters. For all other kinds, every
+// attribute is a setting.
 var kindSettings = map[uint16]map[string]spans{
 	ofLink: {
 		"bridge": {
@@ -66,27 +67,27 @@ var kindSettings = map[uint16]map[string]spans{
 var macvlanSettings = spans{{unix.IFLA_MACVLAN_MODE, unix.IFLA_MACVLAN_FLAGS},
 	{unix.IFLA_MACVLAN_MACADDR_COUNT, unix.IFLA_MACVLAN_BC_QUEUE_LEN}}
 
-// runningKinds are kinds of which the kernel tells counters, or what a program has open. Of one
-// that is not here Lost would say that its settings are not as they were.
+// runningKinds are kinds whose data contains counters, or what a program has open. Their data is
+// not compared, because Lost would report it as changed.
 var runningKinds = []string{"can", "hsr", "tun"}
 
-// wholeKinds are tunnels of which the kernel takes all settings at once: one that is not said is
-// reset (net/ipv4/ip_gre.c, ipgre_changelink).
+// wholeKinds are tunnels for which the kernel needs all settings in one request: it resets a
+// missing one (net/ipv4/ip_gre.c, ipgre_changelink).
 var wholeKinds = []string{
 	"gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan", "ipip", "sit", "ip6tnl", "vti", "vti6", "xfrm",
 }
 
-// vlanFlags are the flags of a VLAN's link as of Linux 5.2 (linux/if_vlan.h, vlan_flags).
+// vlanFlags are all flags of a VLAN link as of Linux 5.2 (linux/if_vlan.h, vlan_flags).
 const vlanFlags = 0x1f
 
-// listSettings lists the settings of all links: for each a message of which each attribute sets one
-// of them, as it is.
+// listSettings lists the settings of all links: for each link one message, in which each attribute
+// sets one setting to its present value.
 func listSettings(ctx context.Context) ([][]byte, error) {
 	ask := linkQuestion(1 << 3) // RTEXT_FILTER_SKIP_STATS
 	return rawList(ctx, "settings of links", unix.RTM_GETLINK, unix.SizeofIfInfomsg, settingsMessage, ask...)
 }
 
-// linkQuestion asks for links, with more or less than usual.
+// linkQuestion returns a request for links. mask is the value of IFLA_EXT_MASK.
 func linkQuestion(mask uint32) []byte {
 	return append(make([]byte, unix.SizeofIfInfomsg),
 		sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, mask))...)
@@ -118,7 +119,7 @@ func settingsMessage(m []byte) []byte {
 	return append(out, alias...)
 }
 
-// infoSettings adds the settings that a link has by its kind, or by that of its master.
+// infoSettings adds the settings of a link's own kind, or those of its master's kind.
 func infoSettings(out, info []byte, ofKind, ofData uint16) []byte {
 	kind, data := sys.Attribute(info, ofKind), sys.Attribute(info, ofData)
 	name := unix.ByteSliceToString(kind)
@@ -139,17 +140,18 @@ func infoSettings(out, info []byte, ofKind, ofData uint16) []byte {
 	return out
 }
 
-// sourcesSet has the kernel put a list in the place of the one that a macvlan has (linux/if_link.h,
+// sourcesSet makes the kernel replace the list of source addresses of a macvlan (linux/if_link.h,
 // MACVLAN_MACADDR_SET).
 const sourcesSet = 3
 
-// taken is a setting of a kind as the kernel takes it, which may not be how it lists it among data.
+// taken returns a setting in the form that the kernel accepts, which can differ from the listed
+// one.
 func taken(kind string, at uint16, whole, data []byte) []byte {
 	switch {
-	case kind == "vlan" && at == unix.IFLA_VLAN_FLAGS: // in a mask of all bits, which the kernel refuses
+	case kind == "vlan" && at == unix.IFLA_VLAN_FLAGS: // the listed mask has bits that are refused
 		whole = bytes.Clone(whole)
 		binary.NativeEndian.PutUint32(whole[8:], vlanFlags)
-	case kind == "macsec" && at == unix.IFLA_MACSEC_REPLAY_PROTECT: // with its window
+	case kind == "macsec" && at == unix.IFLA_MACSEC_REPLAY_PROTECT: // only together with its window
 		if window := sys.Attribute(data, unix.IFLA_MACSEC_WINDOW); window != nil {
 			whole = append(bytes.Clone(whole), sys.NewAttribute(unix.IFLA_MACSEC_WINDOW, window)...)
 		}
@@ -165,14 +167,15 @@ func taken(kind string, at uint16, whole, data []byte) []byte {
 	return whole
 }
 
-// nested is an attribute of attributes. It stands in the program once, as [sys.NewAttribute] does.
+// nested returns an attribute that contains attributes. It is not inlined, to keep the program
+// small.
 //
 //go:noinline
 func nested(kind uint16, attributes ...[]byte) []byte {
 	return sys.NewAttribute(kind|unix.NLA_F_NESTED, slices.Concat(attributes...))
 }
 
-// settings are the attributes of one link's message.
+// settings returns the attributes in the message of one link.
 func settings(list [][]byte, index int) (out [][]byte) {
 	for _, m := range list {
 		if linkOf(m) == index {
@@ -182,12 +185,13 @@ func settings(list [][]byte, index int) (out [][]byte) {
 	return out
 }
 
-// linkOf is the link that a message of a link, an address or a neighbour names in its head.
+// linkOf returns the link index in the header of a link, address or neighbour message.
 func linkOf(m []byte) int { return int(binary.NativeEndian.Uint32(m[4:])) }
 
-// restoreSettings gives links their other settings back, once they have their masters. Who made a
-// link of Kubernetes again has set it. What the kernel refuses is tried again with the links, for
-// some depends on others, and what it goes on to refuse [Writer.Lost] tells of.
+// restoreSettings restores the other settings of links, after their masters. A link of another
+// program ([State.hasWriter]) that has a new index was created again, and the program that created
+// it has set it. restoreLinks calls it twice, because some settings depend on others. [Writer.Lost]
+// reports what the kernel still refuses.
 func (w *Writer) restoreSettings(ctx context.Context, was State, now map[string]rtnl.Link) error {
 	list, err := listSettings(ctx)
 	if err != nil {
@@ -215,15 +219,15 @@ func (w *Writer) restoreSettings(ctx context.Context, was State, now map[string]
 	return nil
 }
 
-// isOtherName says that a setting is an alternative name of a link, of which it may have several.
+// isOtherName reports whether a setting is an alternative name. A link can have several.
 func isOtherName(s []byte) bool {
 	return binary.NativeEndian.Uint16(s[2:]) == unix.IFLA_PROP_LIST|unix.NLA_F_NESTED
 }
 
-// unset sets those of a kind to zero that there were none of, such as the primary port of a bond:
-// the kernel lists none then.
+// unset returns settings of a kind with the value zero, for those that had no value before, such as
+// the primary port of a bond. The kernel does not list such a setting.
 func unset(is, wanted [][]byte) (out [][]byte) {
-	if wanted == nil { // an earlier release did not look
+	if wanted == nil { // an earlier release did not read them
 		return nil
 	}
 	were := map[string]bool{}
@@ -241,13 +245,13 @@ func unset(is, wanted [][]byte) (out [][]byte) {
 	return out
 }
 
-// kindSetting names a setting of a kind by all before its value but for lengths, and says where its
-// value begins; 0: it is none of a kind.
+// kindSetting returns a name for a setting of a kind, and where its value begins. The name is all
+// bytes before the value, without lengths. value is 0 if it is not a setting of a kind.
 func kindSetting(s []byte) (name string, value int) {
 	if binary.NativeEndian.Uint16(s[2:]) != unix.IFLA_LINKINFO|unix.NLA_F_NESTED {
 		return "", 0
 	}
-	data := 4 + (int(binary.NativeEndian.Uint16(s[4:]))+3)&^3 // behind the kind
+	data := 4 + (int(binary.NativeEndian.Uint16(s[4:]))+3)&^3 // after the kind
 	if value = data + 8; len(s) < value {
 		return "", 0
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// renamed is a link that has another name than it had.
+// renamed is a link whose name has changed.
 type renamed struct{ now, was rtnl.Link }
 
-// restoreNames gives links their names back. Who looks after a link finds it by its name, as the
-// files of networkd do, and so does all that follows here. Links of Kubernetes are renamed by who
-// made them.
+// restoreNames gives links their old names. Link managers find a link by its name, as the files of
+// networkd do, and so does the rest of Restore. Links of other programs ([State.hasWriter]) are
+// left to these.
 func (w *Writer) restoreNames(ctx context.Context, was State) error {
 	now, err := w.net.Links(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *Writer) restoreNames(ctx context.Context, was State) error {
 		}
 	}
 	var errs []error
-	for _, r := range list { // two may have changed their names
+	for _, r := range list { // two links may have exchanged their names
 		if slices.ContainsFunc(list, func(o renamed) bool { return o.was.Name == r.now.Name }) {
 			errs = append(errs, w.rename(ctx, r, fmt.Sprintf("link-%d", r.was.Index)))
 		}
@@ -46,8 +46,8 @@ func (w *Writer) restoreNames(ctx context.Context, was State) error {
 	return errors.Join(errs...)
 }
 
-// rename gives a link a name, which may be another name of its own by now. Before Linux 6.2 it has
-// to be down for that; it comes up with its other settings.
+// rename sets the name of a link, which may be an alternative name of the same link by now. Before
+// Linux 6.2 the link must be down for this. restoreLinks sets it up again.
 func (w *Writer) rename(ctx context.Context, r renamed, name string) error {
 	index, text := r.now.Index, append([]byte(name), 0)
 	rename := func() error { return setLink(index, sys.NewAttribute(unix.IFLA_IFNAME, text)) }
@@ -68,8 +68,8 @@ func (w *Writer) rename(ctx context.Context, r renamed, name string) error {
 	return nil
 }
 
-// delMade removes a link that was not there before, also one that the default route goes through by
-// now: that one was not there either. A device that was plugged in meanwhile stays.
+// delMade removes a link that the change created, even if a default route uses it by now: that
+// route is new, too. A physical device that was plugged in meanwhile stays.
 func (w *Writer) delMade(ctx context.Context, name string) error {
 	l, err := w.net.Link(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) || l.Physical || l.Loopback {
@@ -84,9 +84,10 @@ func (w *Writer) delMade(ctx context.Context, name string) error {
 	return nil
 }
 
-// restoreLinks gives links back how they were, then the masters that they had, and what they had by
-// these. What went meanwhile is left. made are links of ours: one that went is made again. Some
-// settings set others: the mode of an ipvlan its flags.
+// restoreLinks restores the settings of links, then their masters, then the settings that depend on
+// the masters. Links that are gone stay gone, except those in made: these are links of the agent,
+// and it creates them again. It runs twice, because some settings set others: the mode of an ipvlan
+// sets its flags.
 func (w *Writer) restoreLinks(ctx context.Context, was State, made []string) (err error) {
 	for range 2 {
 		now, listed := w.byName(ctx)
@@ -123,7 +124,8 @@ func (w *Writer) byName(ctx context.Context) (map[string]rtnl.Link, error) {
 	return out, err
 }
 
-// makeAgain makes a link with the number that it had, which its addresses and routes are kept by.
+// makeAgain creates a link with its old index, because its addresses and routes are stored with
+// that.
 func (w *Writer) makeAgain(ctx context.Context, was rtnl.Link) error {
 	err := w.links.AddLink(ctx, was)
 	have := rtnl.Link{}
@@ -136,7 +138,7 @@ func (w *Writer) makeAgain(ctx context.Context, was rtnl.Link) error {
 	return restoreLink(have, was)
 }
 
-// restoreLink gives a link its settings back, a physical one too.
+// restoreLink restores MTU, MAC and flags of a link, also of a physical one.
 func restoreLink(have, was rtnl.Link) error {
 	var errs []error
 	if have.MTU != was.MTU {
@@ -155,13 +157,13 @@ func restoreLink(have, was rtnl.Link) error {
 	return nil
 }
 
-// settableFlags are those that can be set (net/core/dev.c, __dev_change_flags). The kernel sets the
-// others.
+// settableFlags are the flags that a program can set (net/core/dev.c, __dev_change_flags). The
+// kernel sets the others.
 const settableFlags = unix.IFF_UP | unix.IFF_NOARP | unix.IFF_MULTICAST | unix.IFF_ALLMULTI | unix.IFF_PROMISC | unix.IFF_DYNAMIC |
 	unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
 
-// flags are those that a link had, and comparedFlags which of them are known and can be set:
-// journals of earlier releases say whether it was up, and no more.
+// flags returns the old flags of a link, and comparedFlags which of them are known and can be set.
+// Journals of earlier releases have only whether the link was up.
 func flags(l rtnl.Link) uint32 {
 	if l.Flags == 0 && l.Up {
 		return unix.IFF_UP
@@ -176,10 +178,10 @@ func comparedFlags(l rtnl.Link) uint32 {
 	return settableFlags
 }
 
-// restoreMaster makes a link the port of what it was a port of, if that is there: a file of
-// networkd may have put the uplink into a bridge.
+// restoreMaster gives a link its old master back, if that exists: a file of networkd may have made
+// the uplink a port of a bridge.
 func restoreMaster(have, was rtnl.Link, now map[string]rtnl.Link) error {
-	of, there := now[was.Master] // index 0: of none
+	of, there := now[was.Master] // index 0 if it had no master
 	if have.Master == was.Master || was.Master != "" && !there {
 		return nil
 	}
@@ -196,17 +198,17 @@ func restoreMaster(have, was rtnl.Link, now map[string]rtnl.Link) error {
 	return nil
 }
 
-// setFlags sets those flags of a link that the mask names.
+// setFlags sets the flags of a link that are in mask.
 func setFlags(index int, flags, mask uint32) error {
 	return sendLink(unix.RTM_NEWLINK, index, flags, mask)
 }
 
-// setLink sets what one attribute says of a link.
+// setLink sets one attribute of a link.
 func setLink(index int, attribute []byte) error {
 	return sendLink(unix.RTM_NEWLINK, index, 0, 0, attribute)
 }
 
-// sendLink sends a message of one link.
+// sendLink sends a message about one link.
 func sendLink(kind, index int, flags, mask uint32, attributes ...[]byte) error {
 	m := make([]byte, unix.SizeofIfInfomsg)
 	binary.NativeEndian.PutUint32(m[4:], uint32(index))

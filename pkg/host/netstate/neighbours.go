@@ -24,9 +24,9 @@ const (
 	neighbourFlags = 10
 )
 
-// writtenDown are the neighbours that somebody wrote down, as the kernel says them, without what
-// ages. They go when their link goes down, and the kernel asks nobody in their place. Those of
-// links of Kubernetes are their programs' to keep.
+// writtenDown lists the permanent neighbours in the form of the kernel, without attributes that
+// change with time. They are lost when their link goes down, and the kernel does not ask for them
+// again. Neighbours on links of other programs ([State.hasWriter]) are left to these.
 func (s State) writtenDown(ctx context.Context) ([][]byte, error) {
 	theirs := s.hasWriters()
 	return rawList(ctx, "neighbours", unix.RTM_GETNEIGH, unix.SizeofNdMsg, func(m []byte) []byte {
@@ -34,14 +34,14 @@ func (s State) writtenDown(ctx context.Context) ([][]byte, error) {
 		if state&unix.NUD_PERMANENT == 0 || m[neighbourFlags]&unix.NTF_EXT_LEARNED != 0 || theirs(linkOf(m)) {
 			return nil
 		}
-		return without(m, neighbourCache, neighbourProbes) // its head is as long as a route's
+		return without(m, neighbourCache, neighbourProbes) // its header has the size of a route's
 	})
 }
 
-// listEntries lists the neighbours that the host answers for, and of the addresses that bridges and
-// VXLANs forward to those that somebody wrote down: the static ones of a bridge, and with a next
-// hop the permanent ones of a VXLAN. The other permanent ones are the kernel's, of a link's own
-// address.
+// listEntries lists two kinds of entries that users add: proxied neighbours, for which the host
+// answers; and forwarding entries of bridges and VXLANs. Of the latter these are the static ones of
+// a bridge, and the permanent ones of a VXLAN that have a next hop. The kernel makes the other
+// permanent entries for the own address of a link.
 func (s State) listEntries(ctx context.Context) ([][]byte, error) {
 	theirs := s.hasWriters()
 	ask := make([]byte, unix.SizeofNdMsg)
@@ -69,7 +69,7 @@ func (s State) listEntries(ctx context.Context) ([][]byte, error) {
 	return append(proxied, forwarded...), err
 }
 
-// writtenBy is the protocol of who wrote a neighbour down.
+// writtenBy returns the protocol of the program that added a neighbour.
 func writtenBy(m []byte) byte { return octet(sys.Attribute(m[unix.SizeofNdMsg:], neighbourProtocol)) }
 
 func (w *Writer) restoreNeighbours(ctx context.Context, was State) error {
@@ -90,7 +90,7 @@ func (w *Writer) restoreNeighbours(ctx context.Context, was State) error {
 		unix.NLM_F_CREATE|unix.NLM_F_REPLACE, unix.ENODEV)}
 	for _, m := range missing(was.Entries, entries) {
 		err := send("bring an entry of a link back", unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, m, unix.ENODEV)
-		if errors.Is(err, unix.EOPNOTSUPP) { // of a VXLAN that sends to several, or of a port whose bridge is gone
+		if errors.Is(err, unix.EOPNOTSUPP) { // VXLAN with several destinations; port without bridge
 			err = send("bring an entry of a link back", unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_APPEND, m,
 				unix.EEXIST, unix.EOPNOTSUPP)
 		}

@@ -1,4 +1,4 @@
-// Package netstate writes down how the network of a namespace is, and brings it back: an undo's
+// Package netstate records the state of a network namespace and restores it. The undo uses it for
 // addresses, routes, rules, neighbours and settings of links.
 package netstate
 
@@ -17,66 +17,67 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// State is the network of a namespace as it was. Addresses, routes and rules are rtnetlink's own
-// messages, as `ip route save` keeps them: so each comes back with all its attributes, unknown ones
-// too. It is of use until the next boot: links are named by their index.
+// State is the recorded network of a namespace. Addresses, routes and rules are unchanged rtnetlink
+// messages, as in `ip route save`: so they are restored with all attributes, also unknown ones. A
+// State is valid until the next boot, because it names links by index.
 type State struct {
 	Links []rtnl.Link `json:"links"`
-	// Own are patterns of links that the node's network makes, as its documents declare them.
+	// Own are patterns for the links that the node's network creates, as the documents declare
+	// them.
 	Own       []string `json:"own,omitempty"`
 	Addresses [][]byte `json:"addresses"`
 	Routes    [][]byte `json:"routes"`
 	Rules     [][]byte `json:"rules"`
-	// Settings are what else can be set of links; nil: an earlier release did not look.
+	// Settings are the other settings of links; nil: an earlier release did not read them.
 	Settings [][]byte `json:"settings,omitzero"`
-	// VLANs are those of bridges and their ports; nil: an earlier release did not look.
+	// VLANs are the VLANs of bridges and their ports; nil: an earlier release did not read them.
 	VLANs [][]byte `json:"vlans,omitzero"`
-	// Neighbours are those that somebody wrote down; nil: an earlier release did not look.
+	// Neighbours are the permanent neighbours; nil: an earlier release did not read them.
 	Neighbours [][]byte `json:"neighbours,omitzero"`
-	// Entries are neighbours that the host answers for, and addresses that somebody wrote down for
-	// a bridge or a VXLAN; nil: an earlier release did not look.
+	// Entries are proxied neighbours and the static forwarding entries of bridges and VXLANs; nil:
+	// an earlier release did not read them.
 	Entries [][]byte `json:"entries,omitzero"`
-	// Nexthops are the objects that routes name; nil: an earlier release did not look.
+	// Nexthops are the nexthop objects of routes; nil: an earlier release did not read them.
 	Nexthops [][]byte `json:"nexthops,omitzero"`
-	// Qdiscs are how links queue; nil: an earlier release did not look.
+	// Qdiscs are the queueing disciplines of links; nil: an earlier release did not read them.
 	Qdiscs [][]byte `json:"qdiscs,omitzero"`
-	// Tables are entries of lists without a field of their own, by the command that shows them; of
-	// a list that is not there an earlier release did not look.
+	// Tables are the entries of other lists, by the command that shows the list. If a list is
+	// missing, an earlier release did not read it.
 	Tables map[string][][]byte `json:"tables,omitzero"`
-	// Expires has the seconds that the route at each index had still to live; 0: for ever.
+	// Expires has the remaining lifetime in seconds of the route at the same index; 0: no limit.
 	Expires []uint32 `json:"expires"`
 }
 
-// hasWriter says that a program which runs on the node makes a link: see [sys.HasWriter]. Those of
-// the node's network are among them.
+// hasWriter reports whether a link belongs to a program that runs on the node, such as the agent of
+// the node's network, which restores the link itself: see [sys.HasWriter].
 func (s State) hasWriter(link string) bool {
 	return sys.HasWriter(link) ||
 		slices.ContainsFunc(s.Own, func(p string) bool { is, _ := path.Match(p, link); return is })
 }
 
-// hasWriters is [State.hasWriter] by the numbers of links.
+// hasWriters returns [State.hasWriter] as a function of the link's index.
 func (s State) hasWriters() func(link int) bool {
 	names := rtnl.NamesOf(s.Links)
 	return func(link int) bool { return s.hasWriter(names[link]) }
 }
 
-// Writer brings the network back that a [State] tells of.
+// Writer restores the network of a [State].
 type Writer struct {
 	net   *rtnl.Reader
 	links *rtnl.Writer
 	log   *zap.Logger
 }
 
-// NewWriter changes the network that net reads. log may be nil.
+// NewWriter returns a Writer for the network that net reads. log may be nil.
 func NewWriter(net *rtnl.Reader, links *rtnl.Writer, log *zap.Logger) *Writer {
 	return &Writer{net: net, links: links, log: log}
 }
 
-// ruleHead is the size of the fixed head of a rule's message (linux/fib_rules.h, fib_rule_hdr).
+// ruleHead is the size of the header of a rule's message (linux/fib_rules.h, fib_rule_hdr).
 const ruleHead = 12
 
-// rawList lists objects as take makes them of what the kernel says, but for those of which it makes
-// nil. ask is the question, zeros if it is shorter than the head.
+// rawList lists objects as rtnetlink messages. take converts each message, or returns nil to leave
+// it out. ask is the request; if it is shorter than the header, zeros follow.
 func rawList(
 	ctx context.Context, what string, get, head int, take func(m []byte) []byte, ask ...byte,
 ) ([][]byte, error) {
@@ -86,7 +87,7 @@ func rawList(
 		req.AddRawData(ask)
 		return req.Execute(unix.NETLINK_ROUTE, 0)
 	})
-	if errors.Is(err, unix.EOPNOTSUPP) { // Linux before 5.3 has no nexthop objects, and some no queueing disciplines
+	if errors.Is(err, unix.EOPNOTSUPP) { // before Linux 5.3 no nexthop objects; qdiscs are optional
 		err = nil
 	}
 	out := [][]byte{}
@@ -101,10 +102,10 @@ func rawList(
 	return out, err
 }
 
-// asItIs takes a message whole.
+// asItIs returns a message unchanged.
 func asItIs(m []byte) []byte { return m }
 
-// setOf are messages to be looked up.
+// setOf returns the messages as a set.
 func setOf(list [][]byte) map[string]bool {
 	out := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -113,13 +114,13 @@ func setOf(list [][]byte) map[string]bool {
 	return out
 }
 
-// missing are the messages of a that b has not.
+// missing returns the messages of a that are not in b.
 func missing(a, b [][]byte) [][]byte {
 	have := setOf(b)
 	return slices.DeleteFunc(slices.Clone(a), func(m []byte) bool { return have[string(m)] })
 }
 
-// octet is the value of an attribute of one byte, 0 where there is none.
+// octet returns the value of an attribute of one byte, or 0 if there is none.
 func octet(value []byte) byte {
 	if len(value) == 1 {
 		return value[0]
@@ -136,7 +137,8 @@ func sendAll(list [][]byte, what string, kind, flags int, fine ...unix.Errno) er
 	return errors.Join(errs...)
 }
 
-// send sends a message that was read. Errors among fine say that it is so already.
+// send sends a message that was listed before. The errors in fine count as success: they mean that
+// the state is already as wanted.
 func send(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
 	req := nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
 	req.AddRawData(m)
@@ -147,8 +149,8 @@ func send(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Read reads the state of the network that net reads. Routes and addresses that the kernel makes by
-// itself are left out where it also brings them back by itself. own is [State.Own].
+// Read reads the state of the network that net reads. It leaves out routes and addresses that the
+// kernel both makes and restores by itself. own is [State.Own].
 func Read(ctx context.Context, net *rtnl.Reader, own ...string) (out State, err error) {
 	out.Own = own
 	if out.Links, err = net.Links(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Of linux/nexthop.h.
+// Constants of linux/nexthop.h.
 const (
 	nexthopHead           = 8  // sizeof(struct nhmsg)
 	nexthopFDB            = 11 // NHA_FDB
@@ -24,9 +24,9 @@ func listNexthops(ctx context.Context) ([][]byte, error) {
 	return rawList(ctx, "nexthop objects", unix.RTM_GETNEXTHOP, nexthopHead, nexthopMessage)
 }
 
-// nexthopMessage is an object as the kernel takes it, without what tells of its link's state.
+// nexthopMessage returns an object in the form that the kernel accepts, without its link's state.
 func nexthopMessage(m []byte) []byte {
-	out := []byte{m[0], 0, m[2], 0} // the kernel finds the scope by itself
+	out := []byte{m[0], 0, m[2], 0} // the kernel sets the scope itself
 	out = binary.NativeEndian.AppendUint32(out, binary.NativeEndian.Uint32(m[4:])&settableHopFlags)
 	sys.EachAttribute(m[nexthopHead:], func(kind uint16, whole, value []byte) {
 		switch kind {
@@ -46,12 +46,12 @@ func nexthopMessage(m []byte) []byte {
 	return out
 }
 
-// objectID is the number of a nexthop object.
+// objectID returns the id of a nexthop object.
 func objectID(m []byte) int { return sys.Number(sys.Attribute(m[nexthopHead:], unix.NHA_ID)) }
 
-// restoreNexthops brings nexthop objects back, which routes and groups name by their number. They
-// go with their links, and a group is one of others. What a routing daemon has put under a number
-// of its own meanwhile stays.
+// restoreNexthops restores the nexthop objects, which routes and groups name by id. The kernel
+// removes them with their links. A group needs its members, so there are several rounds. If a
+// routing daemon has used an id for its own object meanwhile, that object stays.
 func (w *Writer) restoreNexthops(ctx context.Context, was State) (err error) {
 	for range 3 {
 		now, listed := listNexthops(ctx)
@@ -77,8 +77,8 @@ func (w *Writer) restoreNexthops(ctx context.Context, was State) (err error) {
 	return err
 }
 
-// restoreNexthop brings one back. A group does not take the place of a single one, nor a group of
-// another kind or size.
+// restoreNexthop restores one object. The kernel does not replace a single object by a group, nor a
+// group by one of another kind or size; then the old object is removed first.
 func restoreNexthop(m []byte) error {
 	again := func() error {
 		return send("bring a nexthop object back", unix.RTM_NEWNEXTHOP, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, m,

@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// addedSince is what was added to a network as people and scripts add it, with ip(8). It leaves out
-// what comes and goes with pods, and what a routing daemon, a DHCP client or the kernel made: those
-// have protocols of their own.
+// addedSince has what was added to a network as people and scripts add it, with ip(8). It leaves
+// out what belongs to pods and to programs that run on the node. It also leaves out what a routing
+// daemon, a DHCP client or the kernel added: these have protocol numbers of their own.
 type addedSince struct {
 	links      []string
 	addresses  [][]byte
@@ -26,8 +26,8 @@ type addedSince struct {
 	tables     map[string][][]byte
 }
 
-// RemoveAdded takes away what was added since a state. It may be retried, and changes nothing when
-// nothing came.
+// RemoveAdded removes what was added since a state was recorded. It may be retried, and changes
+// nothing if nothing was added.
 func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 	now, err := Read(ctx, w.net, was.Own...)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 	came := was.addedSince(now)
 	var errs []error
 	for _, name := range came.links {
-		if err := w.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // the kernel's own, which no one removes
+		if err := w.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // cannot be removed
 			errs = append(errs, err)
 		}
 	}
@@ -63,7 +63,7 @@ func (s State) addedSince(now State) (out addedSince) {
 	for _, l := range s.Links {
 		before[l.Index] = true
 	}
-	nodes := map[int]bool{} // links that were there, and are not of Kubernetes; a veth may be the uplink
+	nodes := map[int]bool{} // links that existed before, without those of other programs; a veth may be the uplink
 	pods := map[int]bool{}
 	for _, l := range now.Links {
 		switch {
@@ -119,18 +119,18 @@ func (s State) addedSince(now State) (out addedSince) {
 	return out
 }
 
-// byHand says that ip(8) writes the protocol, or nobody who says who he is.
+// byHand reports whether ip(8) writes this protocol, or a program that sets no protocol.
 func byHand(protocol byte) bool {
 	return protocol == unix.RTPROT_UNSPEC || protocol == unix.RTPROT_BOOT || protocol == unix.RTPROT_STATIC
 }
 
-// lasting says that an address is for ever, and not one that the kernel makes for a link.
+// lasting reports whether an address has no lifetime and is no link-local address of the kernel.
 func lasting(m []byte) bool {
 	flags := cmp.Or(sys.Number(sys.Attribute(m[unix.SizeofIfAddrmsg:], unix.IFA_FLAGS)), int(m[2]))
 	return flags&unix.IFA_F_PERMANENT != 0 && !(m[0] == unix.AF_INET6 && m[3] == unix.RT_SCOPE_LINK)
 }
 
-// routedOn are the addresses that a route of their own leads to over one of some links.
+// routedOn returns the addresses that have a host route over one of the given links.
 func (s State) routedOn(links map[int]bool) map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for _, m := range s.Routes {
@@ -143,9 +143,9 @@ func (s State) routedOn(links map[int]bool) map[netip.Addr]bool {
 	return out
 }
 
-// Lost says what of the network is not as it was, and nobody can bring back: devices, links that
-// others than us made, settings that the kernel refuses, and queueing disciplines of classes. Those
-// of pods go with their pods.
+// Lost describes what differs from the recorded network and cannot be restored: devices, links that
+// other programs created, settings that the kernel refuses, queueing disciplines with classes. It
+// leaves out the links of pods and of programs that run on the node.
 func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) {
 	now, err := Read(ctx, w.net, was.Own...)
 	if err != nil {
@@ -167,7 +167,7 @@ func (w *Writer) Lost(ctx context.Context, was State) (out []string, err error) 
 		}
 	}
 	for _, l := range was.Links {
-		have := settings(now.Settings, l.Index) // each link has some
+		have := settings(now.Settings, l.Index) // every link has some
 		switch {
 		case was.hasWriter(l.Name):
 		case have == nil && l.Kind != "veth":

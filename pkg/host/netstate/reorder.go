@@ -2,23 +2,22 @@ package netstate
 
 import "math"
 
-// order says how things stand that the kernel lists in the order in which it goes by them, where it
-// puts a new one behind the others.
+// order describes objects that the kernel evaluates in the order of its list, and adds at the end.
 type order struct {
-	id    func(m []byte) string // what tells one from another
-	key   func(m []byte) string // those of one key stand behind each other
-	fixed func(m []byte) bool   // nobody can take it off and bring it back as it is
+	id    func(m []byte) string // identifies an object
+	key   func(m []byte) string // only objects with the same key have an order among them
+	fixed func(m []byte) bool   // the object cannot be removed and added again unchanged
 }
 
-// reorder says how the wanted ones get into their order: by taking those of off away, and then
-// adding those of on behind the others. Both begin with the first one that is gone or stands
-// elsewhere. What others have put among them comes to stand behind them.
+// reorder returns how the wanted objects get into their order: by removing those of off, and then
+// adding those of on at the end. Both begin at the first object that is missing or in another
+// place. Objects that other programs added in between end up behind them.
 func reorder(wanted, have [][]byte, o order) (off, on [][]byte) {
 	at, known := map[string]int{}, map[string]bool{}
 	for i, m := range have {
 		at[o.id(m)] = i
 	}
-	after := map[string]int{} // the number of the last that stands right, by key
+	after := map[string]int{} // the index of the last object in its place, by key
 	for _, m := range wanted {
 		id, key := o.id(m), o.key(m)
 		known[id] = true

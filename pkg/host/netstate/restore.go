@@ -8,17 +8,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Made is what a change was to make: only this, and routes and rules with our protocol number, is
-// removed by [Writer.Restore].
+// Made has what a change was planned to create. [Writer.Restore] removes only this, and the routes
+// and rules with the agent's protocol number.
 type Made struct {
 	Links     []string           `json:"links,omitempty"`
 	Addresses []rtnl.LinkAddress `json:"addresses,omitempty"`
 }
 
-// Restore brings the network back to what it was: it removes what was made, and brings back what is
-// gone. What others made meanwhile stays. It goes on after an error and returns all of them. It may
-// be retried, and changes nothing when all is as it was. The state must be of this boot. Addresses
-// that others added come behind by [Writer.PutOthersBehind].
+// Restore restores a recorded network: it removes what the change created, and adds what is
+// missing. What other programs created meanwhile stays. It goes on after an error and returns all
+// errors. It may be retried, and changes nothing if nothing differs. The state must be of this
+// boot. Afterwards [Writer.PutOthersBehind] moves the addresses of other programs behind the
+// restored ones.
 func (w *Writer) Restore(ctx context.Context, was State, made Made) error {
 	var errs []error
 	there := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// listRoutes lists the routes, and how long each has still to live.
+// listRoutes lists the routes and the remaining lifetime of each.
 func listRoutes(ctx context.Context) (out [][]byte, expires []uint32, err error) {
 	routes, err := rawList(ctx, "routes", unix.RTM_GETROUTE, unix.SizeofRtMsg, asItIs)
 	for _, m := range routes {
@@ -25,9 +25,9 @@ func listRoutes(ctx context.Context) (out [][]byte, expires []uint32, err error)
 	return out, expires, err
 }
 
-// wantedRoute leaves out what the kernel makes with an address or a link, and what it only
-// remembers. A route to the network of an address may be of NetworkManager, which has the kernel
-// make none (IFA_F_NOPREFIXROUTE) and says that it is the kernel's.
+// wantedRoute leaves out what the kernel makes for an address or a link, and cached routes. It
+// keeps a unicast route with the kernel's protocol: it may be of NetworkManager, which adds the
+// address with IFA_F_NOPREFIXROUTE and the route itself.
 func wantedRoute(m []byte) bool {
 	family, table, protocol, kind := m[0], m[4], m[5], m[7]
 	kernels := protocol == unix.RTPROT_KERNEL && (table == unix.RT_TABLE_LOCAL || kind != unix.RTN_UNICAST)
@@ -35,12 +35,13 @@ func wantedRoute(m []byte) bool {
 		protocol != unix.RTPROT_REDIRECT && binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED == 0
 }
 
-// settableHopFlags are those of a next hop that can be set. The others tell of its link's state,
-// and the kernel refuses a route with them.
+// settableHopFlags are the flags of a next hop that a program can set. The others describe the
+// state of its link, and the kernel refuses a route with them.
 const settableHopFlags = unix.RTNH_F_ONLINK | unix.RTNH_F_PERVASIVE
 
-// routeMessage is a route without what ages and what tells of its links' state. Several next hops
-// of IPv6 are listed in the order in which they came, and are the same in any.
+// routeMessage returns a route without what changes with time and with the state of its links. The
+// kernel lists several IPv6 next hops in the order in which they were added, but their order has no
+// meaning, so they are sorted.
 func routeMessage(m []byte) []byte {
 	out := without(m, unix.RTA_CACHEINFO, unix.RTA_EXPIRES)
 	binary.NativeEndian.PutUint32(out[8:], binary.NativeEndian.Uint32(out[8:])&settableHopFlags)
@@ -57,10 +58,10 @@ func routeMessage(m []byte) []byte {
 	return out
 }
 
-// routeAttribute is one attribute of a route, nil if it is not there.
+// routeAttribute returns one attribute of a route, nil if it is missing.
 func routeAttribute(m []byte, kind uint16) []byte { return sys.Attribute(m[unix.SizeofRtMsg:], kind) }
 
-// without is a route without some of its attributes.
+// without returns a route without some of its attributes.
 func without(m []byte, kinds ...uint16) []byte {
 	out := bytes.Clone(m[:unix.SizeofRtMsg])
 	sys.EachAttribute(m[unix.SizeofRtMsg:], func(kind uint16, whole, _ []byte) {
@@ -71,9 +72,10 @@ func without(m []byte, kinds ...uint16) []byte {
 	return out
 }
 
-// onLinks is a route without the next hops whose links are gone, nil if nothing is left of it. Of a
-// next hop whose link is gone the kernel may say that it is unreachable, and a caller would try for
-// ever; or that there is no such device, and the route's other next hops would be lost with it.
+// onLinks returns a route without the next hops whose links are gone, or nil if none is left. For
+// such a next hop the kernel may answer that it is unreachable, and a caller would retry for ever.
+// Or it may answer that the device does not exist, and the route's other next hops would be lost,
+// too.
 func onLinks(m []byte, links []rtnl.Link) []byte {
 	there := func(index int) bool {
 		return slices.ContainsFunc(links, func(l rtnl.Link) bool { return l.Index == index })
@@ -97,8 +99,9 @@ func onLinks(m []byte, links []rtnl.Link) []byte {
 	return append(without(m, unix.RTA_MULTIPATH), sys.NewAttribute(unix.RTA_MULTIPATH, left)...)
 }
 
-// byObject is a route without the next hops of the nexthop object that it names. The kernel lists
-// both, and takes one of them. Where the object drops packets it lists the route as one that does.
+// byObject returns a route with only the id of its nexthop object, without next hops. The kernel
+// lists both, but accepts only one of them. If the object drops packets, the kernel lists the route
+// as a blackhole.
 func byObject(m []byte) []byte {
 	if routeAttribute(m, rtnl.NexthopID) == nil {
 		return m
@@ -108,8 +111,9 @@ func byObject(m []byte) []byte {
 	return m
 }
 
-// sendRoute sends a route that was listed, to be made or to be removed. One of IPv6 with several
-// next hops is a route for each of them, of which one that is there would refuse all.
+// sendRoute sends a listed route, to be added or removed. An IPv6 route with several next hops is
+// sent as one route for each of them, because one existing next hop would make the kernel refuse
+// all.
 func sendRoute(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
 	several := routeAttribute(m, unix.RTA_MULTIPATH)
 	if m[0] != unix.AF_INET6 || several == nil {
@@ -123,8 +127,8 @@ func sendRoute(what string, kind, flags int, m []byte, fine ...unix.Errno) error
 	return errors.Join(errs...)
 }
 
-// lifetime is how many seconds a route has still to live, 0 for ever. One from a
-// router advertisement that came back for ever would outlive its router.
+// lifetime returns the remaining lifetime of a route in seconds, 0 for no limit. If a route from a
+// router advertisement were restored without its lifetime, it would stay after its router is gone.
 func lifetime(m []byte) (seconds uint32) {
 	cache := routeAttribute(m, unix.RTA_CACHEINFO)
 	if ticks := int32(sys.Number(cache[min(8, len(cache)):])); ticks > 0 {

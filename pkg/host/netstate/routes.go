@@ -15,9 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// restoreRoutes brings routes back, and the nexthop objects that they name. It tries several
-// rounds: a route by a next hop needs the one to that next hop, and so does an object. The next
-// hops of an object stand for it in the end where it does not come back.
+// restoreRoutes restores routes and the nexthop objects that they name. It makes several rounds,
+// because a route or object needs a route to its next hop. If an object cannot be restored, the
+// last rounds restore its routes with the object's next hops instead.
 func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 	links, err := w.net.Links(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 	}
 	had := setOf(was.Routes)
 	var errs, failed []error
-	var now [][]byte // but for what would not come back with the rest of its life
+	var now [][]byte // except those that would lose their lifetime
 	for i, m := range routes {
 		switch {
 		case !had[string(m)] && m[5] == rtnl.RouteProtocol:
@@ -72,7 +72,7 @@ func (w *Writer) restoreRoutes(ctx context.Context, was State) error {
 	return errors.Join(errs...)
 }
 
-// withLifetime is a route's message with the rest of its life.
+// withLifetime adds the remaining lifetime to a route's message.
 func (s State) withLifetime(m []byte) []byte {
 	i := slices.IndexFunc(s.Routes, func(r []byte) bool { return bytes.Equal(r, m) })
 	if i < 0 || i >= len(s.Expires) || s.Expires[i] == 0 {
@@ -83,11 +83,11 @@ func (s State) withLifetime(m []byte) []byte {
 	return binary.NativeEndian.AppendUint32(out, s.Expires[i])
 }
 
-// missingRoutes are the routes that are gone, in the order and with the flags by which they stand
-// where they stood. Of several to the same destination with the same metric the kernel goes by the
-// first. Of IPv4 those before one that is there are put first, the last of them first of all, and
-// the others last. A new one of IPv6 the kernel puts behind the others, so that those of off, which
-// stood behind one that is gone, go and come back.
+// missingRoutes returns the missing routes, in the order and with the flags that put each in its
+// old place. Among routes with the same destination and metric, the kernel uses the first. For
+// IPv4, missing routes before an existing one are added at the front, the last of them first, and
+// the others at the end. For IPv6, the kernel adds a new route at the end. So the routes of off,
+// which were behind a missing one, are removed and added again.
 func (s State) missingRoutes(now [][]byte, links []rtnl.Link) (gone, off [][]byte, flags map[string]int) {
 	flags = map[string]int{}
 	for _, m := range missing(s.Routes, now) {
@@ -125,8 +125,8 @@ func (s State) missingRoutes(now [][]byte, links []rtnl.Link) (gone, off [][]byt
 	return append(gone, last...), off, flags
 }
 
-// routeKey is what the kernel tells routes by: family, destination, source, type of service,
-// table, metric.
+// routeKey returns what identifies a route in the kernel: family, destination, source, type of
+// service, table, metric.
 func routeKey(m []byte) string {
 	at := string(m[:5])
 	for _, kind := range []uint16{unix.RTA_DST, unix.RTA_SRC, unix.RTA_TABLE, unix.RTA_PRIORITY} {
@@ -143,15 +143,16 @@ func routeLink(m []byte) (index int, there bool) {
 	return int(binary.NativeEndian.Uint32(b)), true
 }
 
-// Of linux/ipv6.h: places in what the kernel says of a link's settings.
+// Indexes into a link's IPv6 settings (linux/ipv6.h).
 const (
 	confForwarding = 0 // DEVCONF_FORWARDING
 	confAcceptRA   = 3 // DEVCONF_ACCEPT_RA
 )
 
-// advertisedLinks are the links on which the kernel itself acts on router advertisements
-// (net/ipv6/ndisc.c, ipv6_accept_ra), and not networkd or NetworkManager, which keep it from that.
-// They are asked for only if one of the routes is of an advertisement.
+// advertisedLinks returns the links on which the kernel itself handles router advertisements
+// (net/ipv6/ndisc.c, ipv6_accept_ra). On the others, networkd or NetworkManager handle them and
+// switch the kernel's handling off. The links are read only if one of the routes is from an
+// advertisement.
 func (w *Writer) advertisedLinks(ctx context.Context, routes [][]byte, links []rtnl.Link) (map[int]bool, error) {
 	if !slices.ContainsFunc(routes, advertised) {
 		return nil, nil
@@ -170,16 +171,18 @@ func (w *Writer) advertisedLinks(ctx context.Context, routes [][]byte, links []r
 	return hear, nil
 }
 
-// advertised says that a route is a default route of a router advertisement, whoever acted on that.
+// advertised reports whether a route is a default route from a router advertisement, no matter
+// which program added it.
 func advertised(m []byte) bool {
 	return m[0] == unix.AF_INET6 && m[1] == 0 && m[5] == unix.RTPROT_RA && m[7] == unix.RTN_UNICAST
 }
 
-// standIn is a route as it is brought back, which for a default route that the kernel had of a
-// router advertisement is one with the next metric. The kernel knows its own by a flag that nobody
-// can set. Where another stands in the place of its own it drops the rest of each advertisement
-// (net/ipv6/ndisc.c, ndisc_router_discovery), so that the addresses of the link come to their end.
-// Beside this one its own comes with the next advertisement, and this one ends with its life.
+// standIn returns a route in the form in which it is restored. A default route that the kernel had
+// from a router advertisement gets a metric one higher. The kernel marks its own route by a flag
+// that no program can set. If another route is in its place, the kernel ignores the rest of each
+// advertisement (net/ipv6/ndisc.c, ndisc_router_discovery), and the addresses of the link expire.
+// With the higher metric, the kernel adds its own route at the next advertisement, and this one
+// expires later.
 func standIn(m []byte, hear map[int]bool) []byte {
 	link, _ := routeLink(m)
 	if !advertised(m) || !hear[link] {

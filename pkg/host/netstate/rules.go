@@ -19,9 +19,9 @@ func listRules(ctx context.Context) ([][]byte, error) {
 	return rawList(ctx, "policy rules", unix.RTM_GETRULE, ruleHead, ruleMessage)
 }
 
-// ruleMessage is a rule without what tells whether its link is there now, which the kernel says
-// among its flags. The others say what it matches: all but what it names (`not`), and the source
-// address that a route would choose.
+// ruleMessage returns a rule without the flag that says whether its link exists now. The two flags
+// that it keeps say what the rule matches: the inverse of its selector (`not`), and
+// FIB_RULE_FIND_SADDR (the source address that a route would choose).
 func ruleMessage(m []byte) []byte {
 	if m[0] != unix.AF_INET && m[0] != unix.AF_INET6 {
 		return nil
@@ -54,14 +54,14 @@ func removeRules(list [][]byte) error {
 	return sendAll(list, "remove a policy rule", unix.RTM_DELRULE, 0, unix.ENOENT)
 }
 
-// ruleKey is the place of a rule among those of its family. The kernel goes by the first of those
-// of a priority.
+// ruleKey returns the family and priority of a rule. Among rules with the same priority, the kernel
+// uses the first.
 func ruleKey(m []byte) string {
 	return string(append(m[:1:1], sys.Attribute(m[ruleHead:], nl.FRA_PRIORITY)...))
 }
 
-// readRule is what a rule's message says of who made it and for whom. src and dst are of single
-// addresses, else invalid.
+// readRule reads the protocol, links and addresses of a rule. src and dst are invalid unless they
+// are single addresses.
 func readRule(m []byte) (out struct {
 	protocol byte
 	iif, oif string

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// table is a list of the kernel's whose entries have no order, need no others, and have a link
-// each. An entry is the message that makes it again.
+// table is a list of the kernel whose entries have no order, depend on no other entries, and have
+// one link each. An entry is the message that adds it again.
 type table struct {
-	command     string // lists it, and names it in a journal
+	command     string // shows the list; it is the list's name in a journal
 	list        func(context.Context, State) ([][]byte, error)
-	of          func(m []byte) (link int, by byte) // the link of an entry; the protocol of who wrote it down
-	add, remove int                                // requests; 0: there are none, an entry only tells
-	flags       int                                // of those that add
+	of          func(m []byte) (link int, by byte) // the entry's link and protocol
+	add, remove int                                // requests; 0: entries are only compared
+	flags       int                                // for requests that add
 }
 
 var tables = []table{
@@ -29,7 +29,7 @@ func changeEntry(request, flags int, m []byte) error {
 	return send("change an entry", request, flags, m, unix.EEXIST, unix.ENODEV, unix.ENOENT)
 }
 
-// readTables reads all tables, without what is of links of Kubernetes.
+// readTables reads all tables, without the entries on links of other programs ([State.hasWriter]).
 func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 	out, theirs := map[string][][]byte{}, of.hasWriters()
 	for _, t := range tables {
@@ -45,12 +45,12 @@ func readTables(ctx context.Context, of State) (map[string][][]byte, error) {
 	return out, nil
 }
 
-// tick is the longest that the kernel's timers are late (HZ=100).
+// tick is the largest delay of the kernel's timers (HZ=100).
 const tick = 10 * time.Millisecond
 
-// restoreTables brings entries back. What the kernel refuses is said by [Writer.Lost]. It looks
-// again a tick later: a multicast group that has just become empty is removed by a timer, with
-// whatever came into it meanwhile (net/bridge/br_multicast.c, br_multicast_group_expired).
+// restoreTables adds missing entries. [Writer.Lost] reports what the kernel refuses. It looks again
+// after one tick: when a multicast group becomes empty, the kernel removes it by a timer, together
+// with entries that were added meanwhile (net/bridge/br_multicast.c, br_multicast_group_expired).
 func restoreTables(ctx context.Context, was State) error {
 	for _, t := range tables {
 		for try := 0; t.add != 0 && try < 3; try++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// listVLANs lists the VLANs of each bridge and each port of one, with ranges where the kernel has
+// listVLANs lists the VLANs of each bridge and each bridge port, with ranges as the kernel lists
 // them.
 func listVLANs(ctx context.Context) ([][]byte, error) {
 	ask := linkQuestion(nl.RTEXT_FILTER_BRVLAN_COMPRESSED)
@@ -21,7 +21,7 @@ func listVLANs(ctx context.Context) ([][]byte, error) {
 	return rawList(ctx, "VLANs of bridges", unix.RTM_GETLINK, unix.SizeofIfInfomsg, func(m []byte) []byte {
 		body := m[unix.SizeofIfInfomsg:]
 		master, vlans := sys.Attribute(body, unix.IFLA_MASTER), sys.Attribute(body, unix.IFLA_AF_SPEC)
-		if master == nil || sys.Attribute(vlans, nl.IFLA_BRIDGE_FLAGS) != nil { // of a device with a switch of its own
+		if master == nil || sys.Attribute(vlans, nl.IFLA_BRIDGE_FLAGS) != nil { // its device has a switch
 			return nil
 		}
 		port := slices.Clone(m[:unix.SizeofIfInfomsg])
@@ -34,8 +34,8 @@ func listVLANs(ctx context.Context) ([][]byte, error) {
 	}, ask...)
 }
 
-// vlansOf are the VLANs of a message, each with what it is to the port (linux/if_bridge.h,
-// bridge_vlan_info), and the bridge that they are of.
+// vlansOf returns the bridge and the VLANs of a message. Each VLAN has its flags on the port, such
+// as untagged (linux/if_bridge.h, bridge_vlan_info).
 func vlansOf(m []byte) (bridge int, flags map[uint16]uint16) {
 	body := m[unix.SizeofIfInfomsg:]
 	flags = map[uint16]uint16{}
@@ -59,8 +59,9 @@ func vlansOf(m []byte) (bridge int, flags map[uint16]uint16) {
 	return sys.Number(sys.Attribute(body, unix.IFLA_MASTER)), flags
 }
 
-// restoreVLANs gives bridges and ports that have their bridge again the VLANs that they had. A port
-// loses its VLANs with its bridge, and gets the bridge's usual one with it.
+// restoreVLANs restores the VLANs of bridges, and of ports that have their old bridge again. A port
+// loses its VLANs when it leaves the bridge. When it joins again, it gets the bridge's default
+// VLAN.
 func (w *Writer) restoreVLANs(ctx context.Context, was State, now map[string]rtnl.Link) error {
 	list, err := listVLANs(ctx)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// listWireGuard has an entry for each WireGuard link, with a digest of its keys, ports and peers: a
-// journal keeps no keys. Without such a link the kernel is not asked: it would load the module.
+// listWireGuard lists one entry for each WireGuard link, with a digest of its keys, ports and
+// peers, because a journal must not contain keys. Without such a link the kernel is not asked: the
+// request would load the module.
 func listWireGuard(ctx context.Context, of State) ([][]byte, error) {
 	out := [][]byte{}
 	for _, l := range of.Links {
@@ -37,10 +38,10 @@ func listWireGuard(ctx context.Context, of State) ([][]byte, error) {
 	return out, nil
 }
 
-// ofWireGuard is the link of an entry. Nobody can make it again.
+// ofWireGuard returns the link of an entry. An entry cannot be added again.
 func ofWireGuard(m []byte) (link int, by byte) { return linkOf(m), unix.RTPROT_KERNEL }
 
-// Of linux/wireguard.h.
+// Constants of linux/wireguard.h.
 const (
 	getDevice   = 0 // WG_CMD_GET_DEVICE
 	deviceIndex = 1 // WGDEVICE_A_IFINDEX
@@ -49,16 +50,16 @@ const (
 	peerRanges  = 9 // WGPEER_A_ALLOWEDIPS
 )
 
-// Attributes of a link and of a peer that people set: the private key, the port and the mark; the
-// shared key and the interval. What else there is follows from these, or moves by itself, as the
-// address that a peer was heard from last.
+// The attributes of a link and of a peer that users set: private key, port and mark; preshared key
+// and keepalive interval. The other attributes follow from these, or change by themselves, such as
+// the last known endpoint of a peer.
 var (
 	deviceSettings = []uint16{3, 6, 7}
 	peerSettings   = []uint16{2, 5}
 )
 
-// wireGuard lists what is set of a link, sorted. The kernel repeats a peer whose ranges do not fit
-// into one message.
+// wireGuard lists the settings of a link, sorted. If the ranges of a peer do not fit into one
+// message, the kernel repeats the peer.
 func wireGuard(ctx context.Context, index int) ([][]byte, error) {
 	family, err := netlink.GenlFamilyGet("wireguard")
 	if err != nil {
