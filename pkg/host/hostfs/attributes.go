@@ -16,7 +16,7 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 	return look("read the attributes of", name, func(name string) (map[string][]byte, error) {
 		fd, err := openItself(f.Paths, name)
 		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
-			return nil, nil // a symlink, or a socket
+			return nil, nil // a symlink or a socket
 		}
 		if err != nil {
 			return nil, err
@@ -26,21 +26,22 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 	})
 }
 
-// openItself opens a file or directory, a symlink not followed and nothing waited for.
+// openItself opens a file or directory. It follows no symlink and does not block.
 func openItself(root hostpath.Root, name string) (int, error) {
 	return root.Open(name, toRead)
 }
 
-// toRead opens a file or directory itself, and waits for nobody.
+// toRead are the flags to open a file or directory without following a symlink and without
+// blocking.
 const toRead = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
 
-// openDir opens a directory in another one that is held.
+// openDir opens a directory that is in another open directory.
 func openDir(dir int, base string) (int, error) {
 	return hostpath.OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// SetAttributes gives a file or directory extended attributes as [Files.Attributes] returned them.
-// Those that it has besides stay. It may be retried.
+// SetAttributes sets extended attributes of a file or directory, as [Files.Attributes] returned
+// them. Other attributes stay. It may be retried.
 func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 	return at("set the attributes of", name, func(name string) error {
 		if len(attrs) == 0 {
@@ -58,13 +59,13 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 	})
 }
 
-// otherNames refuses an open file that has another name.
+// otherNames returns an error if an open file has other names (hard links).
 func otherNames(fd int, name string) error {
 	info, err := hostpath.Fstat(fd)
 	return cmp.Or(err, singleName(name, info))
 }
 
-// singleName refuses a regular file that has another name.
+// singleName returns an error for a regular file that has other names (hard links).
 func singleName(name string, info FileInfo) error {
 	if info.Type == Regular && info.Links > 1 {
 		return &hostpath.NamesError{Path: name, Names: info.Links}
@@ -72,8 +73,8 @@ func singleName(name string, info FileInfo) error {
 	return nil
 }
 
-// SetMtime gives a file, directory or symlink the time of change that it had
-// before, in nanoseconds since the epoch. The time of access becomes the same.
+// SetMtime sets the mtime of a file, directory or symlink, in nanoseconds since the epoch. The
+// atime becomes the same.
 func (w *Writer) SetMtime(name string, mtime int64) error {
 	return at("set the time of", name, func(name string) error {
 		dir, base, err := w.files.Paths.Strict().OpenParent(name)
@@ -93,8 +94,8 @@ func (w *Writer) SetMtime(name string, mtime int64) error {
 	})
 }
 
-// Linkable says that w, by [Writer.Retain], gives a file another name, so that to keep it costs no
-// room.
+// Linkable reports whether [Writer.Retain] gives a file another name (hard link) instead of a copy,
+// so that it needs no disk space.
 func Linkable(w *Writer, from, to string) (bool, error) {
 	f := w.files.strictly()
 	info, err := f.Lstat(from)

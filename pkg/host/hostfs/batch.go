@@ -14,19 +14,19 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// Batch puts files in place so that after a crash, a kill or a power cut each
-// of them is the old one or the new one, whole. Every file is staged beside its
-// target, synced, and then all are renamed; the directories are synced last.
+// Batch puts files in place so that after a crash, a kill or a power cut each file is the old one
+// or the new one, whole. It writes ("stages") each file in the directory of its target, syncs all
+// of them, then renames them, and syncs the directories last.
 //
-// On an error before the renames nothing has changed; on an error between
-// them those done are taken back. A kill between two renames (microseconds) leaves
-// some files old and some new, each of them whole: the next pass does the rest, or, where they
-// belong together ([Batch.Atomic]), [Writer.Recover] before it.
-// What a bind mount covers cannot be renamed over: it is written in place, after
-// all others, and a power cut can tear it.
+// If an error occurs before the renames, nothing has changed. If one occurs between them, Batch
+// undoes the renames that it made. After a kill between two renames (microseconds), some files are
+// old and some new, each of them whole. The next pass completes them. If they belong together
+// ([Batch.Atomic]), [Writer.Recover] completes them before that pass. A file that is a mount point
+// cannot be replaced by a rename. Batch writes it in place, after all others, and a power cut can
+// leave it half written.
 //
-// A batch holds a descriptor for each of its files. It is for one goroutine;
-// several batches may be under way at a time.
+// A batch has a file descriptor for each of its files. Only one goroutine may use a batch; several
+// batches may exist at a time.
 type Batch struct {
 	w    *Writer
 	all  []*Staged
@@ -34,26 +34,26 @@ type Batch struct {
 	tmp  []*os.File
 
 	atomic  bool
-	intent  string // its file, once written
-	unnamed *int64 // bytes that its files may still have before its commit; nil: they have names
+	intent  string // path of its intent, once written
+	unnamed *int64 // bytes that may still be written before Commit; nil: its files have names
 }
 
-// stagingDir is a directory that files of a batch go into.
+// stagingDir is the directory of files in a batch.
 type stagingDir struct {
 	name string
-	real string // the same without links
+	real string // the same path without symlinks
 	fd   int
 }
 
-// Batch begins an empty batch. The caller ends it with [Batch.Discard], which
-// after a [Batch.Commit] does nothing.
+// Batch returns an empty batch. The caller must end it with [Batch.Discard], which does nothing
+// after a [Batch.Commit].
 func (w *Writer) Batch() *Batch {
 	return &Batch{w: w, dirs: map[string]*stagingDir{}}
 }
 
-// Create stages an empty file that shall be at name. Missing parents are made
-// with mode 0755. The caller writes the content, closes the file, and commits. A
-// directory, device, pipe or socket at name is an [hostpath.InTheWayError]; a symlink is replaced.
+// Create stages an empty file for the path name. It creates missing parents with mode 0755. The
+// caller writes the content, closes the file, and commits the batch. A symlink at name is replaced.
+// A directory, device, pipe or socket at name is an [hostpath.InTheWayError].
 func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	name, err := hostpath.Clean("write", name)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	return s, nil
 }
 
-// open makes the file of s beside its target.
+// open creates the file of s in the directory of its target.
 func (b *Batch) open(s *Staged) error {
 	dir, err := b.dir(path.Dir(s.name), true)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *Batch) open(s *Staged) error {
 	return stageFile(b.w.files.Paths, dir, s)
 }
 
-// Put stages a file with its whole content. After an error the batch is as it was before.
+// Put stages a file with its whole content. On an error, the batch does not change.
 func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
 	return b.stage(name, spec, func(s *Staged) error {
 		_, err := s.Write(content)
@@ -89,7 +89,8 @@ func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
 	})
 }
 
-// stage creates a file, has it filled and closes it. After an error the batch is as it was before.
+// stage creates a file, calls fill to write it, and closes it. On an error, the batch does not
+// change.
 func (b *Batch) stage(name string, spec FileSpec, fill func(*Staged) error) error {
 	s, err := b.Create(name, spec)
 	if err != nil {
@@ -105,8 +106,8 @@ func (b *Batch) stage(name string, spec FileSpec, fill func(*Staged) error) erro
 	return err
 }
 
-// dir opens a directory of the batch, once. One for new files is made if need be, and cleared of
-// what a killed run left there.
+// dir opens a directory once for each batch. If forNew, it creates a missing directory, and removes
+// staged files that a killed run left there.
 func (b *Batch) dir(name string, forNew bool) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
@@ -126,9 +127,8 @@ func (b *Batch) dir(name string, forNew bool) (*stagingDir, error) {
 	return d, nil
 }
 
-// Commit makes the batch visible and durable: when it returns nil, all files
-// are in place and survive a power cut. A cancelled context stops it before the
-// first rename only. It ends the batch, also on an error.
+// Commit puts all files in place. If it returns nil, the files are visible and survive a power cut.
+// A cancelled context stops it only before the first rename. It ends the batch, also on an error.
 func (b *Batch) Commit(ctx context.Context) error {
 	defer b.Discard()
 	for _, s := range b.all {
@@ -168,7 +168,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Discard ends a batch: what is staged and not in place is removed.
+// Discard ends a batch: it removes the staged files that are not in place.
 func (b *Batch) Discard() {
 	for _, s := range b.all {
 		s.discard()
@@ -182,8 +182,8 @@ func (b *Batch) Discard() {
 	b.all, b.dirs, b.tmp = nil, map[string]*stagingDir{}, nil
 }
 
-// scratch opens a file without a name on the file system of a directory. It is gone
-// when the batch ends.
+// scratch opens a file without a name on the file system of a directory. The file is gone when the
+// batch ends.
 func (b *Batch) scratch(dir string) (*os.File, error) {
 	if b.unnamed != nil {
 		f, err := b.openNearest(path.Join(dir, "scratch"))
@@ -209,13 +209,13 @@ func (b *Batch) scratch(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// publish renames all files into place, or none. Where a file is replaced, the old
-// one is swapped out and kept until the last rename has gone well.
+// publish renames all files into place, or none. It exchanges a new file with the old one, and
+// keeps the old one until the last rename has succeeded.
 func (b *Batch) publish() error {
 	var covered []*Staged
 	for i, s := range b.all {
 		if s.state != notPlaced {
-			continue // by the run that is recovered
+			continue // put in place by the run that Recover completes
 		}
 		put := func() error { return s.rename(len(b.all) > 1) }
 		if s.read != nil {
@@ -240,7 +240,8 @@ func (b *Batch) publish() error {
 	return nil
 }
 
-// takeBack undoes what publish did with files, and returns why, with what stays all the same.
+// takeBack undoes the renames of publish. It returns why, joined with the errors of renames that
+// could not be undone.
 func takeBack(files []*Staged, why error) error {
 	for _, done := range files {
 		why = errors.Join(why, hostpath.Explain("take back", done.name, done.undo()))
@@ -256,7 +257,7 @@ func (b *Batch) syncFiles() error {
 	for _, s := range b.all {
 		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
 	}
-	if b.atomic { // the staged names count as well
+	if b.atomic { // the intent names the staged files, so their names must be on the disk
 		group = append(group, b.dirItems()...)
 	}
 	return syncAll(group)
@@ -269,7 +270,7 @@ func (b *Batch) syncDirs() error {
 	return syncAll(b.dirItems())
 }
 
-// fleeting says that nobody believes any of it after this boot.
+// fleeting reports whether no file of the batch is used after this boot.
 func (b *Batch) fleeting() bool {
 	return len(b.all) > 0 && !slices.ContainsFunc(b.all, func(s *Staged) bool { return !s.spec.Fleeting })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// CopyError says that a file is not the one that was to be copied. To copy it again does not help.
+// CopyError means that a file differs from the one that was to be copied. A retry does not help.
 type CopyError struct {
 	Path string
 	Want Member
@@ -22,10 +22,10 @@ func (e *CopyError) Error() string {
 		e.Want.SHA256)
 }
 
-// Copy stages a file with the content of another one, which must be what is wanted: what is staged
-// is held against it, so that nothing else is ever in place. A [CopyError] says that it is not.
-// Where the file system can (XFS, Btrfs) the two share their blocks until one of them is written
-// to; unlike two names of one file ([Writer.Retain]), what is written to one is never in the other.
+// Copy stages a file with the content of another one. It compares what it staged with want, and
+// returns a [CopyError] if they differ, so no other content is put in place. On XFS and Btrfs the
+// two files share their blocks until one of them is written. Unlike with two names of one file
+// ([Writer.Retain]), a write to one file never changes the other.
 func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	from, err := hostpath.Clean("copy", from)
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 		return hostpath.Explain("copy", from, err)
 	}
 	source := os.NewFile(uintptr(fd), from)
-	defer source.Close() // only read from
+	defer source.Close() // only read
 	if info.Size != want.Size {
 		return &CopyError{Path: from, Want: want}
 	}
@@ -49,17 +49,17 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	})
 }
 
-// piece is the unit that files are copied in: what stays in the processor's cache.
+// piece is the size of the copy buffer, which fits into the processor's cache.
 const piece = 128 << 10
 
 var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
-// fill makes an empty staged file the same as another one.
+// fill copies a file into an empty staged file.
 func (s *Staged) fill(from *os.File) error {
 	buf := pieces.Get().(*[piece]byte)
 	defer pieces.Put(buf)
 	if unix.IoctlFileClone(int(s.file.Fd()), int(from.Fd())) != nil {
-		// by way of the hash, and not of the kernel alone
+		// The content must pass the hash, so the kernel may not copy it directly.
 		_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{from}, buf[:])
 		return hostpath.Explain("copy", from.Name(), unwrapPath(err))
 	}
@@ -68,7 +68,7 @@ func (s *Staged) fill(from *os.File) error {
 	return hostpath.Explain("copy", from.Name(), unwrapPath(err))
 }
 
-// Room is how many bytes may be written below a directory, by its file system.
+// Room returns how many bytes may still be written on the file system of a directory.
 func Room(f *Reader, dir string) (int64, error) {
 	return look("look for room in", dir, func(dir string) (int64, error) {
 		fd, _, err := f.Paths.OpenDir(dir, false)
@@ -80,7 +80,7 @@ func Room(f *Reader, dir string) (int64, error) {
 	})
 }
 
-// room is how many bytes may be written on the file system of what is open.
+// room returns how many bytes may still be written on the file system of an open file.
 func room(fd int, name string) (int64, error) {
 	of, err := fsOf(fd)
 	return int64(of.Bavail) * of.Bsize, hostpath.Explain("look for room in", name, err)

@@ -8,11 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// fsync and syncfs wait until the disk has a file, or a file system. They are apart so that a build
-// without them (the tag nofsync) can show that the power-cut test sees what they prevent, and what
-// they cost.
+// fsync and syncfs wait until a file or a file system is on the disk. They are in a separate file,
+// so that a build without them (tag nofsync) can show that the power-cut test detects their
+// absence, and what they cost.
 func fsync(fd int) error  { return hostpath.Again(func() error { return unix.Fsync(fd) }) }
 func syncfs(fd int) error { return hostpath.Again(func() error { return unix.Syncfs(fd) }) }
 
-// startWriting has the disk begin with a file: a hint, the fsync is what counts.
+// startWriting asks the kernel to begin to write a file to the disk. This is only a hint: the later
+// fsync guarantees it.
 func startWriting(fd int) { _ = unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WRITE) }

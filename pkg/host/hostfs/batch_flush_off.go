@@ -2,7 +2,7 @@
 
 package hostfs
 
-// For the negative control of test/torture only: a power cut loses what was written so.
+// This build is only for the negative control of test/torture: a power cut loses what it writes.
 func fsync(int) error  { return nil }
 func syncfs(int) error { return nil }
 func startWriting(int) {}

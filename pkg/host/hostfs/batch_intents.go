@@ -19,16 +19,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// StateDir is the agent's memory on disk. Package ledger has its files there, and batches under way
-// their intents.
+// StateDir is the directory of the agent's state: the files of package ledger, and the intents of
+// batches that are not finished.
 const StateDir = "/var/lib/netwright"
 
-// An intent is named batch-TOKEN-NUMBER.json, by who staged the files.
+// An intent's file is named batch-TOKEN-NUMBER.json, with the token of the process that staged the
+// files.
 const intentPrefix, intentSuffix = "batch-", ".json"
 
 const intentVersion = 1
 
-// intent is what a batch is about to put in place, written down before its first rename.
+// intent lists the files that a batch will put in place. It is written before the first rename.
 type intent struct {
 	Version int          `json:"version"`
 	Files   []intentFile `json:"files"`
@@ -36,7 +37,7 @@ type intent struct {
 
 type intentFile struct {
 	Path   string      `json:"path"`
-	Staged string      `json:"staged"` // its name until then, in the same directory
+	Staged string      `json:"staged"` // name of the staged file, in the same directory
 	Sum    blob.Digest `json:"sum"`
 	Size   int64       `json:"size"`
 	Mode   fs.FileMode `json:"mode"`
@@ -44,16 +45,15 @@ type intentFile struct {
 	GID    int         `json:"gid"`
 }
 
-// Atomic says that the files of the batch belong together: after a kill or a power cut between
-// two renames, [Writer.Recover] completes them, before anything else looks at them. It costs one
-// sync more. Archives do without: each of their programs stands for itself.
+// Atomic says that the files of the batch belong together. If a kill or a power cut comes between
+// two renames, [Writer.Recover] completes them before any other code reads them. It costs one more
+// sync. Archives do not use it, because their programs do not depend on each other.
 //
-// A reader who opens one file after the other while they are renamed can still meet both: no call
-// renames several files at once.
+// A program that opens the files one after the other during the renames can still read old and new
+// ones: no system call renames several files at once.
 func (b *Batch) Atomic() { b.atomic = true }
 
-// announce writes the intent down. It is called when all that is staged is on the disk under its
-// staged name.
+// announce writes the intent. The staged files must be on the disk, under their staged names.
 func (b *Batch) announce() error {
 	if !b.atomic || len(b.all) < 2 {
 		return nil
@@ -76,8 +76,8 @@ func (b *Batch) announce() error {
 	return b.w.AppendFile(b.intent, data, 0o600)
 }
 
-// conclude removes the intent. A power cut may bring it back: nothing is staged by then, and it
-// says nothing any more.
+// conclude removes the intent. If a power cut brings the intent back, it has no effect, because no
+// staged file exists any more.
 func (b *Batch) conclude() error {
 	if b.intent == "" {
 		return nil
@@ -88,7 +88,7 @@ func (b *Batch) conclude() error {
 // Interrupted lists the intents that killed runs left.
 func Interrupted(f Files) ([]string, error) {
 	names, err := f.ReadDir(StateDir)
-	// whoever may not list it, may not recover either
+	// A process that may not list the directory may not recover either.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
@@ -103,15 +103,15 @@ func Interrupted(f Files) ([]string, error) {
 	return out, err
 }
 
-// Recover completes the batches of [Batch.Atomic] that a killed run left in the middle, and
-// returns how many there were. It needs nothing but the files themselves, may be killed and run
-// again, and comes before anything that looks at the files or clears up what is staged. The caller
-// has the lock of a run. Where completing fails, the set is taken back to what it was, and the
-// error says why. A set that cannot be looked at is left as it is.
+// Recover completes the batches of [Batch.Atomic] that a killed run left unfinished. It returns how
+// many there were. It needs only the files themselves, and may be killed and run again. The caller
+// must have the lock of a run, and must call it before any code reads the files or removes staged
+// files. If Recover cannot complete a batch, it restores all old files and returns why. It changes
+// nothing of a batch whose files it cannot read.
 func (w *Writer) Recover(ctx context.Context) (int, error) { return recoverSets(ctx, w, false) }
 
-// RecoverAtBoot is [Writer.Recover] while the mount of a file may still be missing: a set with a
-// file of which nothing is there is left as it is, and is an error.
+// RecoverAtBoot is [Writer.Recover] for the time when mounts may still be missing. If neither a
+// file nor its staged file exists, the batch is left unchanged, and this is an error.
 func RecoverAtBoot(ctx context.Context, w *Writer) (int, error) { return recoverSets(ctx, w, true) }
 
 func recoverSets(ctx context.Context, w *Writer, whole bool) (int, error) {
@@ -131,8 +131,8 @@ func recoverSets(ctx context.Context, w *Writer, whole bool) (int, error) {
 	return len(list), errors.Join(errs...)
 }
 
-// complete does what is left of the batch that an intent names. With whole it does nothing while
-// something of a file is missing.
+// complete finishes the batch of an intent. If whole, it does nothing while any file and its staged
+// file are missing.
 func (b *Batch) complete(name string, whole bool) error {
 	defer b.Discard()
 	data, err := b.w.files.ReadFile(name)
@@ -141,7 +141,7 @@ func (b *Batch) complete(name string, whole bool) error {
 	}
 	var in intent
 	if json.NewDecoder(bytes.NewReader(data)).Decode(&in) != nil {
-		return b.w.Remove(name) // torn: it was not on the disk yet, so nothing was renamed
+		return b.w.Remove(name) // partly written: it was not synced yet, so no file was renamed
 	}
 	if in.Version != intentVersion {
 		return fmt.Errorf("it is of version %d, this agent knows %d: run the agent that wrote it, or remove it",
@@ -155,12 +155,12 @@ func (b *Batch) complete(name string, whole bool) error {
 		}
 		if err != nil {
 			for _, s := range b.all {
-				s.temp = "" // what is staged stays: the intent needs it
+				s.temp = "" // the intent still needs the staged files
 			}
 			return err
 		}
 	}
-	if err := b.publish(); err != nil { // all of them are as they were
+	if err := b.publish(); err != nil { // on an error, all files are the old ones again
 		return errors.Join(err, b.conclude())
 	}
 	if err := b.syncDirs(); err != nil {
@@ -172,11 +172,11 @@ func (b *Batch) complete(name string, whole bool) error {
 	return b.conclude()
 }
 
-// errMissing says that nothing is there of a file of an intent.
+// errMissing means that neither a file of an intent nor its staged file exists.
 var errMissing = errors.New("neither the file nor what is staged for it is there; its mount may be missing")
 
-// resume takes a file of an intent up where it was left. One that is in place is not touched again,
-// whatever became of it since.
+// resume adds a file of an intent to the batch, in the state in which the killed run left it. A
+// file that is in place already is not changed again, even if it was changed since.
 func (b *Batch) resume(f intentFile) error {
 	dir, err := b.dir(path.Dir(f.Path), false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,11 +192,11 @@ func (b *Batch) resume(f intentFile) error {
 	switch err {
 	case nil:
 		s.file = os.NewFile(uintptr(fd), f.Path)
-		s.state = swapped // what is staged is the old file
+		s.state = swapped // the staged name has the old file
 		if f.at(b.w.files.Strict(), path.Join(dir.name, f.Staged)) && !f.at(b.w.files.Strict(), f.Path) {
 			s.state = notPlaced
 		}
-	case unix.ELOOP: // a symlink was replaced
+	case unix.ELOOP: // it replaced a symlink
 		s.state = swapped
 	case unix.ENOENT:
 	default:
@@ -210,7 +210,7 @@ func (b *Batch) resume(f intentFile) error {
 	return nil
 }
 
-// at says that name has what was to come: content, owner and mode.
+// at reports whether the file at name has the content, owner and mode of f.
 func (f intentFile) at(v Files, name string) bool {
 	info, err := v.Lstat(name)
 	if err != nil || info.Type != Regular || info.Size != f.Size || info.Mode != f.Mode || info.UID != f.UID ||

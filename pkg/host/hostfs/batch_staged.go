@@ -18,8 +18,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
-// Staged is a file that is written beside its target and not in place yet.
-// It is an [io.WriteCloser].
+// Staged is a file that is written in the directory of its target and is not in place yet. It is an
+// [io.WriteCloser].
 type Staged struct {
 	dir    *stagingDir
 	name   string // of the target
@@ -30,20 +30,20 @@ type Staged struct {
 	hash   hash.Hash
 	sum    blob.Digest
 	size   int64
-	mtime  int64 // when it was closed
+	mtime  int64 // mtime when it was closed
 	closed bool
-	old    bool         // there was a file before
-	onto   bool         // something is mounted on it
-	read   *blob.Digest // what the old one must have: it is edited; nil: whatever it has
+	old    bool         // a file existed before
+	onto   bool         // the target is a mount point
+	read   *blob.Digest // digest that the old file must have, for an edit; nil: any
 	state  stagedState
-	room   *int64 // bytes that may still be written; nil: as many as the disk takes
+	room   *int64 // bytes that may still be written; nil: no limit
 }
 
 type stagedState int
 
 const (
-	notPlaced stagedState = iota // under its staged name
-	swapped                      // in place, the old file under the staged name
+	notPlaced stagedState = iota // still under its staged name
+	swapped                      // in place; the old file has the staged name
 	inPlace
 )
 
@@ -69,8 +69,7 @@ func stageFile(root hostpath.Root, dir *stagingDir, s *Staged) error {
 	return nil
 }
 
-// enter gives s its directory and a staged name there, which nobody has yet, and says what is at
-// its target.
+// enter sets the directory and an unused staged name of s, and returns the metadata of the target.
 func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
 	there, err := hostpath.LstatAt(dir.fd, s.base)
 	switch {
@@ -86,7 +85,7 @@ func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
 	return there, nil
 }
 
-// label gives the file the label of its target.
+// label gives the file the SELinux label of its target.
 func (s *Staged) label(root hostpath.Root, there FileInfo) error {
 	fd := int(s.file.Fd())
 	err := root.Label(fd, path.Join(s.dir.real, s.base), selinux.File)
@@ -96,7 +95,7 @@ func (s *Staged) label(root hostpath.Root, there FileInfo) error {
 	return err
 }
 
-// Write appends content. The file is mode 0600 and root's until it is closed.
+// Write appends content. Until Close, the file has mode 0600 and belongs to root.
 func (s *Staged) Write(p []byte) (int, error) {
 	if s.room != nil {
 		if *s.room -= int64(len(p)); *s.room < 0 {
@@ -109,10 +108,10 @@ func (s *Staged) Write(p []byte) (int, error) {
 	return n, hostpath.Explain("write", s.name, unwrapPath(err))
 }
 
-// largeFile is from where the disk starts to write before the sync.
+// largeFile is the size from which Close starts to write the file to the disk, before the sync.
 const largeFile = 256 << 10
 
-// Close gives the file what its spec says, and takes the ACL that the directory's default gave it.
+// Close sets what the spec says, and removes the ACL inherited from the directory's default ACL.
 // Only a closed file can be committed.
 func (s *Staged) Close() error {
 	if s.closed {
@@ -123,7 +122,7 @@ func (s *Staged) Close() error {
 	if err == nil {
 		err = setMeta(fd, s.spec)
 	}
-	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // only what is mounted there has attributes
+	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // later set on the mount
 		return hostpath.Explain("set owner, mode and time of", s.name, err)
 	}
 	if s.size >= largeFile {
@@ -136,14 +135,13 @@ func (s *Staged) Close() error {
 	return nil
 }
 
-// Sum is the digest of what was written, known when the file is closed.
+// Sum returns the digest of the content. It is known after Close.
 func (s *Staged) Sum() blob.Digest { return s.sum }
 
-// Size is how many bytes were written.
+// Size returns how many bytes were written.
 func (s *Staged) Size() int64 { return s.size }
 
-// rename puts the file in place. With keep, a file that is replaced stays
-// under the staged name, for [Staged.undo].
+// rename puts the file in place. If keep, the old file gets the staged name, for [Staged.undo].
 func (s *Staged) rename(keep bool) error {
 	if keep && s.old {
 		err := unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE)
@@ -151,7 +149,8 @@ func (s *Staged) rename(keep bool) error {
 		case nil:
 			s.state = swapped
 			return s.refuseDirectory()
-		// The file system cannot swap; or not these two, of two projects; or the old one went away.
+		// The file system cannot exchange files, or not between two XFS projects; or the old file
+		// is gone.
 		case unix.EINVAL, unix.ENOSYS, unix.EXDEV, unix.ENOENT:
 		default:
 			return err
@@ -164,8 +163,8 @@ func (s *Staged) rename(keep bool) error {
 	return nil
 }
 
-// refuseDirectory swaps back what was no file any more when it was swapped: a rename would have
-// refused it.
+// refuseDirectory undoes the exchange if the target has become a directory meanwhile: a plain
+// rename would have refused it.
 func (s *Staged) refuseDirectory() error {
 	if old, err := hostpath.LstatAt(s.dir.fd, s.temp); err != nil || old.Type != Directory {
 		return err
@@ -173,11 +172,11 @@ func (s *Staged) refuseDirectory() error {
 	return errors.Join(unix.EISDIR, s.undo())
 }
 
-// undo takes a rename back: the old file is in place again, or none where there was none.
+// undo undoes a rename: the old file is in place again, or none if none existed.
 func (s *Staged) undo() error {
 	switch {
 	case s.state == swapped:
-		// ours first: XFS asks it alone whether it has the project of the directory
+		// The new file comes first: XFS checks only its project against that of the directory.
 		if err := unix.Renameat2(s.dir.fd, s.base, s.dir.fd, s.temp, unix.RENAME_EXCHANGE); err != nil {
 			return err
 		}
@@ -218,8 +217,9 @@ func (s *Staged) overwrite() error {
 	return fsync(fd)
 }
 
-// reserve sees to it that so many bytes can be written in an open file: on a disk that is full it
-// would become half of the new and nothing of the old. What does not know how is not asked.
+// reserve allocates disk space for size bytes in an open file: on a full disk, the file would
+// become half new, and the old content would be lost. File systems that cannot allocate are
+// ignored.
 func reserve(fd int, size int64) error {
 	was, err := hostpath.Fstat(fd)
 	if err != nil || size == 0 {
@@ -227,20 +227,20 @@ func reserve(fd int, size int64) error {
 	}
 	err = hostpath.Again(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
 	if err == unix.ENOSPC || err == unix.EDQUOT {
-		return errors.Join(err, unix.Ftruncate(fd, was.Size)) // with what was reserved until then
+		return errors.Join(err, unix.Ftruncate(fd, was.Size)) // frees what was allocated
 	}
 	return nil
 }
 
-// dropOld removes the file that was replaced.
+// dropOld removes the old file.
 func (s *Staged) dropOld() {
 	if s.state == swapped && unix.Unlinkat(s.dir.fd, s.temp, 0) == nil {
 		s.state = inPlace
 	}
 }
 
-// record remembers the digest of a file that is in place. The rename changed its ctime. Who writes
-// to it from now on gives it a later mtime, if the clock has ticked since we did.
+// record stores the digest of a file that is in place. The rename has changed its ctime. A later
+// write changes its mtime, if the clock has ticked since this write.
 func (s *Staged) record(f *Reader) {
 	if f.opt.Stamps == nil || s.state == notPlaced {
 		return
@@ -255,7 +255,7 @@ func (s *Staged) record(f *Reader) {
 	}
 }
 
-// discard closes the file, and removes what is under its staged name.
+// discard closes the file and removes the file with the staged name.
 func (s *Staged) discard() {
 	if s.state != inPlace && s.temp != "" {
 		_ = unix.Unlinkat(s.dir.fd, s.temp, 0)

@@ -7,23 +7,23 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// syncItem is an open file or directory that shall be on the disk.
+// syncItem is an open file or directory to be synced.
 type syncItem struct {
 	fd   int
 	name string // for the message
 	err  error
 }
 
-// manyFiles is from where a batch is synced with one syncfs. On an idle disk that is cheaper from a
-// few files on, but it waits for all that others have written as well, and a node that boots pulls
-// images.
+// manyFiles is the number of files from which a batch uses one syncfs. On an idle disk syncfs is
+// cheaper even for a few files. But it also waits for what other programs have written, and a
+// booting node pulls images.
 const (
 	manyFiles   = 64
 	syncWorkers = 16
 )
 
-// syncAll returns when all items are on the disk. Several callers do not wait for one another: the
-// file system's journal joins their syncs by itself.
+// syncAll syncs all items and waits for that. Calls do not wait for one another: the journal of the
+// file system joins their syncs.
 func syncAll(items []syncItem) error {
 	if len(items) >= manyFiles {
 		syncFileSystems(items)
@@ -55,8 +55,8 @@ func syncEach(items []syncItem) {
 	wg.Wait()
 }
 
-// syncFileSystems syncs each file system that an item is on, once. An error
-// of the write-back is reported since Linux 5.8; before, only the kernel's log has it.
+// syncFileSystems syncs each file system of the items once. Since Linux 5.8 syncfs returns
+// write-back errors; before, they are only in the kernel's log.
 func syncFileSystems(items []syncItem) {
 	done := map[uint64]error{}
 	for i := range items {

@@ -11,24 +11,24 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// Unpacking says what an archive must be and which of its members go where.
+// Unpacking describes an archive and which of its members are unpacked.
 type Unpacking struct {
 	Name    string           // for messages: "cni-plugins v1.9.1"
-	Sum     archive.Checksum // of the archive as it is fetched
-	Dir     string           // where the members go
-	Members []string         // base names; a member is found by its path's last element
+	Sum     archive.Checksum // of the archive before decompression
+	Dir     string           // directory for the members
+	Members []string         // base names; the last element of a member's path must match
 	Spec    FileSpec         // of every member
 }
 
-// Member is one file that was unpacked.
+// Member is a file that was unpacked.
 type Member struct {
 	SHA256 blob.Digest `json:"sha256"`
 	Size   int64       `json:"size"`
 }
 
-// Unpack reads an archive from src to its end and stages the wanted members in
-// the batch: see [archive.Read]. Nothing is visible before [Batch.Commit], and the caller must
-// not commit after an error.
+// Unpack reads an archive from src to its end and stages the wanted members in the batch: see
+// [archive.Read]. No file is visible before [Batch.Commit]. The caller must not commit after an
+// error.
 func (b *Batch) Unpack(ctx context.Context, src io.Reader, u Unpacking) (map[string]Member, error) {
 	to := staging{b, u, map[string]Member{}}
 	if err := archive.Read(ctx, src, archive.Wanted{Name: u.Name, Sum: u.Sum, Members: u.Members}, to); err != nil {
@@ -62,7 +62,7 @@ func (s staging) Scratch() (io.ReadWriteSeeker, error) {
 	return scratch{file, s.u.Dir}, nil
 }
 
-// stagedMember notes what it has when it is closed.
+// stagedMember records its digest and size when it is closed.
 type stagedMember struct {
 	*Staged
 	name string
@@ -77,7 +77,7 @@ func (m stagedMember) Close() error {
 	return nil
 }
 
-// scratch says what to do about a disk that is full.
+// scratch adds advice to the errors of a full disk.
 type scratch struct {
 	io.ReadWriteSeeker
 	dir string

@@ -16,17 +16,22 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// maxEdits is how often a file is read again that somebody else writes meanwhile.
+// maxEdits is how often EditFile reads a file again that another program writes meanwhile.
 const maxEdits = 8
 
-// ErrWrittenMeanwhile is a file that somebody else writes again and again while it is edited. What
-// they wrote is there. It may be retried.
+// ErrWrittenMeanwhile means that another program kept writing a file during an edit. The content of
+// that program is in the file. The edit may be retried.
 var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same time")
 
-// EditFile replaces the content of a file that exists by what edit makes of it, and keeps its
-// owner, mode and attributes but the capabilities, which were given to the old content. Edits of
-// one Host follow one another, so that two tasks can change one file. When edit returns the same
-// content nothing is written.
+// EditFile replaces the content of an existing file by what edit returns. It keeps owner, mode and
+// attributes, except capabilities, which were given to the old content. Only one edit of a Host
+// runs at a time, so two tasks can change one file. If edit returns the same content, nothing is
+// written.
+//
+// What another program writes meanwhile is not lost. The replaced file must have the content that
+// was read, and no process may have it open for writing. If not, EditFile puts that file back and
+// calls edit again with its content. If the file system cannot exchange files, or the file is a
+// mount point, EditFile checks this only before the write.
 //
 // What others write while we edit is not lost: the file that ours replaces must be the one that was
 // read, and nobody may have it open for writing. Else theirs is back in its place, and edit is
@@ -39,8 +44,8 @@ func (w *Writer) EditFile(ctx context.Context, name string, edit func(old []byte
 	})
 }
 
-// EditFileAt is [Writer.EditFile] where edit also says the file's time of change, in nanoseconds
-// since the epoch; nil: now.
+// EditFileAt is [Writer.EditFile] where edit also returns the mtime, in nanoseconds since the
+// epoch; nil: now.
 func (w *Writer) EditFileAt(
 	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime *int64, err error),
 ) (err error) {
@@ -96,8 +101,8 @@ func editOnce(
 	return b.Commit(ctx)
 }
 
-// replace puts an edited file in the place of the one that was read, or leaves what somebody else
-// has put there.
+// replace puts an edited file in place of the file that was read. If another program changed that
+// file meanwhile, its version stays.
 func (s *Staged) replace() error {
 	if err := s.unread(s.base); err != nil {
 		return err
@@ -112,7 +117,7 @@ func (s *Staged) replace() error {
 	if back := s.undo(); back != nil {
 		return errors.Join(err, back)
 	}
-	// Whoever replaced ours meanwhile is the last to have written.
+	// If another program has replaced the new file meanwhile, its file is the newest and stays.
 	if mine, errMine := hostpath.Stat(int(s.file.Fd()), "", unix.AT_EMPTY_PATH); errMine == nil {
 		if out, errOut := hostpath.LstatAt(s.dir.fd, s.temp); errOut == nil && out.Inode != mine.Inode {
 			return errors.Join(err, unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE))
@@ -121,7 +126,7 @@ func (s *Staged) replace() error {
 	return err
 }
 
-// unread says that the file under a name is not the one that was read, or that somebody is about to
+// unread returns an error if the file at base is not the one that was read, or if a process may
 // write to it.
 func (s *Staged) unread(base string) error {
 	fd, err := hostpath.OpenAt(s.dir.fd, base, toRead, 0)
@@ -133,8 +138,8 @@ func (s *Staged) unread(base string) error {
 	if err := single(fd, s.name); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrittenMeanwhile, err)
 	}
-	// A lease for reading is only given where nobody has the file open for writing (fcntl(2)). It
-	// ends with the file.
+	// The kernel gives a read lease only if no process has the file open for writing (fcntl(2)).
+	// The lease ends when the file is closed.
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err == unix.EAGAIN {
 		return ErrWrittenMeanwhile
 	}
@@ -145,7 +150,7 @@ func (s *Staged) unread(base string) error {
 	return nil
 }
 
-// WriteFile puts one file in place, whole and durable: a [Batch] of one.
+// WriteFile puts one file in place, whole and durably: a [Batch] with one file.
 func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
 	b := w.Batch()
 	defer b.Discard()

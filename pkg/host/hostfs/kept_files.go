@@ -15,11 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
-// Retain makes to the same file as from, durably, also where whoever wrote it has not synced it:
-// another name of it, so that it costs no room and keeps all that it is, or a copy with its owner
-// and mode where it lies on another file system (in a unit of systemd's that is each path of
-// ReadWritePaths), or where SELinux would have another label for it: see [Linkable].
-// Directories of to are made. It may be done again. What is kept is returned. A
+// Retain keeps the file from under the path to, durably, even if its writer has not synced it. It
+// gives the file another name (hard link), which needs no space and keeps all attributes. It makes
+// a copy with the same owner and mode instead, if to is on another mount (in a systemd unit, each
+// path of ReadWritePaths is one) or if SELinux has another label for it: see [Linkable]. It creates
+// the directories of to and returns the metadata of the file. It may be retried. If the file has a
+// name besides from, to and ours, the error is a [hostpath.NamesError].
+//
+// A write in place to the file also changes its other name. The agent writes in place only files
+// that are mount points, and these have no other name.
 // file that has a name besides from, to and ours is a [hostpath.NamesError].
 //
 // Another name shares what is written to the file in place. That is done to files that something is
@@ -30,11 +34,11 @@ func (w *Writer) Retain(ctx context.Context, from, to string, ours ...string) (F
 	})
 }
 
-// Restore makes to the file again that was kept, with owner, mode and attributes.
+// Restore puts a file that was kept at the path to, with owner, mode and attributes.
 func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) error {
 	_, err := w.retain(ctx, kept, to, spec.Attrs, func(_ FileInfo, fd int) error {
 		err := setMeta(fd, spec)
-		if errors.Is(err, unix.ENOTSUP) { // a copy on a file system without attributes: the next copy has them
+		if errors.Is(err, unix.ENOTSUP) { // no attributes there: the copy gets them
 			spec.Attrs = nil
 			err = setMeta(fd, spec)
 		}
@@ -43,7 +47,7 @@ func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) er
 	return err
 }
 
-// only says that a file has no name besides its own and those of ours that are names of it.
+// only returns an error if a file has names besides its own and those in ours.
 func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	names := info.Links
 	for _, name := range ours {
@@ -57,7 +61,7 @@ func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	return nil
 }
 
-// retain makes to the same file as from. ready is called with the open file, and a copy gets attrs.
+// retain puts the file from also at to. It calls ready with the open file. A copy gets attrs.
 func (w *Writer) retain(
 	ctx context.Context, from, to string, attrs map[string][]byte, ready func(info FileInfo, fd int) error,
 ) (info FileInfo, err error) {
@@ -77,7 +81,7 @@ func (w *Writer) retain(
 		return info, hostpath.Explain("keep", from, err)
 	}
 	data := os.NewFile(uintptr(fd), from)
-	defer data.Close() // only read from
+	defer data.Close() // only read
 	if err := ready(info, fd); err != nil {
 		return info, hostpath.Explain("keep", from, err)
 	}
@@ -107,8 +111,8 @@ func (w *Writer) retain(
 	return info, nil
 }
 
-// linkFile gives a file another name, in place of what has it. The file is open as fd, and was
-// found in the directory there.
+// linkFile gives a file another name, and replaces a file that has this name. fd is the open file,
+// there the directory in which it was found.
 func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error {
 	dir, _, err := w.files.Paths.OpenDir(path.Dir(to), true)
 	if err != nil {
@@ -116,7 +120,8 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 	}
 	defer unix.Close(dir)
 	name := path.Base(to)
-	// Where it is the same file already a rename would do nothing, and leave the other name.
+	// If the name is one of the same file already, a rename would do nothing and leave the
+	// temporary name.
 	if now, err := hostpath.LstatAt(dir, name); err != nil || !now.SameFile(of) {
 		temp := stagedName()
 		if err := mayStage(dir); err != nil {
@@ -131,19 +136,20 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
 			return errors.Join(hostpath.Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
 		}
-		// rename(2) leaves two names of one file as they are: another is mounted on the second.
+		// rename(2) changes nothing if both are names of one file. Here the target is a mount point
+		// that shows the same file.
 		if unix.Unlinkat(dir, temp, 0) == nil {
 			return hostpath.Explain("keep", to, unix.EBUSY)
 		}
 		w.log.wrote("kept", to)
 	}
-	if err := syncAll([]syncItem{{fd: fd, name: from}}); err != nil { // before its name, which says that it is whole
+	if err := syncAll([]syncItem{{fd: fd, name: from}}); err != nil { // before its name
 		return err
 	}
 	return syncAll([]syncItem{{fd: dir, name: path.Dir(to)}})
 }
 
-// openRegularAt opens a regular file in a directory that is held, for reading.
+// openRegularAt opens a regular file in an open directory for reading.
 func openRegularAt(dir int, base string) (int, FileInfo, error) {
 	info, err := hostpath.LstatAt(dir, base)
 	if err != nil || info.Type != Regular { // a device is not even opened
@@ -162,17 +168,17 @@ func openRegularAt(dir int, base string) (int, FileInfo, error) {
 	return fd, info, nil
 }
 
-// Captured is a path as it is.
+// Captured is the recorded state of a path.
 type Captured struct {
 	FileInfo
-	Content []byte // of a regular file, if it is not larger than was asked for
+	Content []byte // of a regular file that is not larger than the given limit
 	Target  string // of a symlink
 	Attrs   map[string][]byte
 }
 
-// Capture takes down how a path is, reached through no link, all of it of one file. Of a regular
-// file that has a name besides its own and ours it is a [hostpath.NamesError].
-// [fs.ErrNotExist] if absent.
+// Capture records the state of a path. It follows no symlink, and all values are of the same file.
+// If a regular file has a name besides its own and ours, the error is a [hostpath.NamesError]. If
+// the path does not exist, it is [fs.ErrNotExist].
 func (f *Reader) Capture(name string, most int64, ours ...string) (Captured, error) {
 	return look("take down", name, func(name string) (c Captured, err error) {
 		dir, base, err := f.Paths.Strict().OpenParent(name)
@@ -206,10 +212,10 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 		return err
 	}
 	file := os.NewFile(uintptr(fd), name)
-	defer file.Close() // only read from
+	defer file.Close() // only read
 	c.FileInfo = info
 	if on, err := fsOf(fd); err == nil && on.Type == unix.NSFS_MAGIC {
-		c.Type = Other // a namespace, which has no content
+		c.Type = Other // a network namespace or similar, without content
 		return nil
 	}
 	if err := f.only(name, info, ours); err != nil {
@@ -219,7 +225,7 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 		return err
 	}
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
-	if int64(len(content)) > most { // it grew
+	if int64(len(content)) > most { // the file has grown
 		c.Size = int64(len(content))
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// MaxReadFile is the size of the largest file that [Files.ReadFile] returns, in
-// bytes: what the ledger of the largest store needs, some 1 KiB for each of its
-// objects, twice over. [Files.Sum] has no limit.
+// MaxReadFile is the size of the largest file that [Files.ReadFile] reads, in bytes. It is twice
+// what the ledger of the largest store needs, about 1 KiB for each object. [Files.Sum] has no
+// limit.
 const MaxReadFile = 64 << 20
 
 // ReadFile implements [Files].
@@ -40,7 +40,7 @@ func (f *Reader) ReadFile(name string) ([]byte, error) {
 			}
 			n += k
 			switch {
-			case k == 0, int64(n) == info.Size && info.Size > 0: // files of /proc have size 0, of /sys 4096
+			case k == 0, int64(n) == info.Size && info.Size > 0: // /proc has size 0, /sys 4096
 				return buf[:n:n], nil
 			case n > MaxReadFile:
 				return nil, errTooLarge
@@ -87,7 +87,7 @@ func (f *Reader) SumOf(name string, info FileInfo) (blob.Digest, error) {
 	return f.Sum(name)
 }
 
-// Sum implements [Files]. A symlink is followed, inside the root.
+// Sum implements [Files]. It follows a symlink, inside the root.
 func (f *Reader) Sum(name string) (blob.Digest, error) {
 	return look("hash", name, func(name string) (sum blob.Digest, err error) {
 		fd, before, err := f.openRegular(name)
@@ -112,7 +112,7 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 		if err != nil || stamps == nil {
 			return sum, err
 		}
-		// What changed while it was read, or just before, has no digest worth remembering.
+		// The digest is not recorded if the file changed while it was read, or just before.
 		switch after, err := hostpath.Fstat(fd); {
 		case err != nil || after != before:
 		case !settled:
@@ -124,8 +124,7 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 	})
 }
 
-// openRegular opens a regular file for reading. It never waits for the other
-// end of a pipe.
+// openRegular opens a regular file for reading. It never blocks on a pipe.
 func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 	fd, err := f.Paths.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
@@ -148,8 +147,8 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 	return -1, FileInfo{}, err
 }
 
-// sumOf reads a file from where it stands to its end. Size chooses the buffer:
-// 1 MiB makes few calls of a large file, and is more memory than a small one is worth.
+// sumOf reads a file from its current offset to its end. size selects the buffer: 1 MiB needs few
+// calls for a large file, but is too much memory for a small one.
 func sumOf(fd int, size int64) (sum blob.Digest, err error) {
 	if size < smallFile {
 		var buf [smallFile]byte
@@ -171,7 +170,7 @@ func sumOf(fd int, size int64) (sum blob.Digest, err error) {
 	}
 }
 
-// A chunk is the unit in which large files are read and archives unpacked.
+// A chunk is the buffer for large files and for archives.
 const chunk, smallFile = 1 << 20, 8 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}

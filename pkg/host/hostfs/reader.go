@@ -1,10 +1,10 @@
 // Package hostfs reads and writes the files of a host or of a mounted image.
 //
-// [Reader] has no method that writes. [Writer] puts files in place so that after a crash each is
-// the old one or the new one, whole: [Batch] says how. No path is walked by name: see package
-// hostpath.
+// [Reader] has no method that writes. [Writer] puts files in place so that after a crash each file
+// is the old one or the new one, whole: see [Batch]. Paths are opened as package hostpath
+// describes.
 //
-// It is named for what it has and not fs, since whoever names a mode needs [io/fs] beside it.
+// It is not named fs, because callers that use file modes import [io/fs], too.
 package hostfs
 
 import (
@@ -17,39 +17,41 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// Prefetched are digests of files that were read before somebody asks.
+// Prefetched has digests of files that were read before a caller needs them.
 type Prefetched interface {
-	// Take is the digest of a file that is as info says; false: it is to be read.
+	// Take returns the digest of a file with the metadata info; false: the caller must read the
+	// file.
 	Take(name string, info FileInfo) (blob.Digest, bool)
 }
 
 // Options says which files to open, and how.
 type Options struct {
-	// Root is put before every path: "/" (or "") for the running host, else a mounted image.
+	// Root is put before every path: "/" (or "") for the running host, or the directory of a
+	// mounted image.
 	Root string
-	// FollowLinks are the symbolic links that somebody has stated: see [Reader.Follow].
+	// FollowLinks are the symbolic links that the user allows: see [Reader.Follow].
 	FollowLinks []string
-	// AnyLinks says that the paths are a person's own, who has just typed them: what is written
-	// there may be behind any link.
+	// AnyLinks means that a person typed the paths just now, so a path may lead through any
+	// symbolic link.
 	AnyLinks bool
-	// Verify makes [Files.Sum] read every byte: stamps are not believed.
+	// Verify makes [Files.Sum] read every byte of a file instead of using stamps.
 	Verify bool
-	// Stamps answers for files whose metadata is as it was recorded; nil: none.
+	// Stamps has digests of files whose metadata did not change since; nil: there are none.
 	Stamps Stamps
-	// Prefetched has digests of files that were read already; nil: none.
+	// Prefetched has digests of files that were read already; nil: there are none.
 	Prefetched Prefetched
-	// Log gets one line per operation that writes. Nil: none.
+	// Log gets one line for each operation that writes. Nil: nothing is logged.
 	Log *zap.Logger
 }
 
-// Reader reads the file system below a root, and holds what the methods of [Writer] share. It
-// implements [Files].
+// Reader reads the file system below a root. It also has the state that methods of [Writer] share.
+// It implements [Files].
 type Reader struct {
 	Paths  hostpath.Root
 	opt    Options
 	owners accounts.Accounts
 
-	edits   sync.Mutex // one read-modify-write at a time, see [Writer.EditFile]
+	edits   sync.Mutex // one edit at a time, see [Writer.EditFile]
 	cleaner sweeper
 
 	racy racyFiles
@@ -65,26 +67,27 @@ func Open(opt Options) (*Reader, error) {
 	return &Reader{opt: opt, Paths: root}, nil
 }
 
-// Close releases the root.
+// Close closes the root.
 func (f *Reader) Close() error { return f.Paths.Close() }
 
-// Owner implements [Files]. The root's own /etc/passwd and /etc/group are read: an image has other
-// users than the host that it is mounted on.
+// Owner implements [Files]. It reads /etc/passwd and /etc/group of the root, because an image has
+// other users than the host that mounts it.
 func (f *Reader) Owner(owner string) (uid, gid int, err error) {
 	return f.owners.Resolve(owner, f.ReadFile)
 }
 
-// racyFiles are those that should be read again.
+// racyFiles are the files to be read again later.
 type racyFiles struct {
 	mu   sync.Mutex
 	list []racyFile
 }
 
-// racyFile is a file that was read, or written, and not vouched for.
+// racyFile is a file whose digest could not be recorded, because it was read or written just after
+// a change.
 type racyFile struct {
 	name string
 	info FileInfo
 }
 
-// sweeper removes what killed runs left staged.
-type sweeper struct{ seen sync.Map } // directories
+// sweeper removes staged files that killed runs left.
+type sweeper struct{ seen sync.Map } // directories that were looked at

@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// RemoveDurably is [Writer.Remove], and no power cut brings it back.
+// RemoveDurably is [Writer.Remove] with a sync, so that a power cut does not bring the file back.
 func (w *Writer) RemoveDurably(name string) error {
 	if err := w.Remove(name); err != nil {
 		return err
@@ -25,9 +25,9 @@ func (w *Writer) RemoveDurably(name string) error {
 	return w.SyncDirs(path.Dir(path.Clean(name)))
 }
 
-// SyncDirs makes durable what was removed from directories: no power cut brings it back. One that
-// is not there, or that a link leads to which is not followed, is success: nothing was removed from
-// it. It may be retried.
+// SyncDirs syncs directories from which files were removed, so that a power cut does not bring the
+// files back. A directory that does not exist, or is behind a symlink that is not followed, is
+// success: nothing was removed from it. It may be retried.
 func (w *Writer) SyncDirs(names ...string) error {
 	var items []syncItem
 	defer func() {
@@ -54,9 +54,12 @@ func (w *Writer) SyncDirs(names ...string) error {
 	return syncAll(items)
 }
 
-// RemoveTree removes a path with all that is below it, deepest first, and the paths in last after
-// all others beside them; absence is success. It follows no link, and where a file system is
-// mounted on the way it is an error, with the rest still there. It may be retried.
+// RemoveTree removes a path and everything below it, deepest first. It removes the paths in last
+// after the other names of the same directory. A missing path is success. It follows no symlink. A
+// mount below the path is an error, and the rest stays. It may be retried.
+//
+// It keeps each directory open while it empties it. So it does not look into a directory that
+// another program puts in its place meanwhile.
 //
 // Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
 // looked into.
@@ -66,8 +69,8 @@ func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) er
 	})
 }
 
-// Remove removes a file, a symlink or an empty directory. Absent is success. It is not
-// synced: what a power cut brings back is removed again.
+// Remove removes a file, a symlink or an empty directory. A missing path is success. It does not
+// sync: if a power cut brings the file back, the next pass removes it again.
 func (w *Writer) Remove(name string) error {
 	return w.inParent(name, func(dir int, base, name string) error {
 		err := unix.Unlinkat(dir, base, 0)
@@ -106,8 +109,8 @@ func (w *Writer) SetAside(name, to string, why error) error {
 	})
 }
 
-// inParent calls do with the directory that a path is in, which is held, the name there, and the
-// path, for who removes something there. What is absent needs nothing.
+// inParent calls do with the open directory of a path, the base name and the path. It is for
+// functions that remove a path. If the directory does not exist, do is not called.
 func (w *Writer) inParent(name string, do func(dir int, base, name string) error) error {
 	return at("remove", name, func(name string) error {
 		if name == "/" {
@@ -125,13 +128,13 @@ func (w *Writer) inParent(name string, do func(dir int, base, name string) error
 	})
 }
 
-// tree is what is removed with all that is below it.
+// tree removes a path with everything below it.
 type tree struct {
 	log  writeLog
-	last []string // paths that go after all others beside them
+	last []string // paths to be removed after the other names of their directory
 }
 
-// remove removes a name in a directory that is held; name is its path.
+// remove removes base in an open directory; name is its path.
 func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 	return hostpath.Explain("remove", name, t.removeIn(ctx, dir, base, name))
 }
@@ -140,7 +143,7 @@ func (t tree) removeIn(ctx context.Context, dir int, base, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if len(name) >= unix.PathMax { // so that a tree does not take all descriptors
+	if len(name) >= unix.PathMax { // limits the open descriptors of a deep tree
 		return unix.ENAMETOOLONG
 	}
 	err := hostpath.Again(func() error { return unix.Unlinkat(dir, base, 0) })
@@ -170,7 +173,7 @@ func (t tree) removeIn(ctx context.Context, dir int, base, name string) error {
 	if err != nil {
 		return err
 	}
-	last := func(below string) int { return slices.Index(t.last, path.Join(name, below)) } // -1: it is not
+	last := func(below string) int { return slices.Index(t.last, path.Join(name, below)) } // -1: no
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a, b))
 	})
@@ -188,7 +191,7 @@ func (t tree) removeIn(ctx context.Context, dir int, base, name string) error {
 
 var errMounted = errors.New("a file system is mounted there: unmount it first (findmnt)")
 
-// sameMount says that two open directories are of one mount.
+// sameMount reports whether two open directories are on the same mount.
 func sameMount(a, b int) (bool, error) {
 	first, err := mountOf(a)
 	if err != nil {
@@ -198,7 +201,7 @@ func sameMount(a, b int) (bool, error) {
 	return first == second, err
 }
 
-// mountOf is the number of the mount that an open file is on. statx(2) has it since Linux 5.8.
+// mountOf returns the mount id of an open file. statx(2) has it since Linux 5.8.
 func mountOf(fd int) (uint64, error) {
 	var st unix.Statx_t
 	err := hostpath.Again(func() error {

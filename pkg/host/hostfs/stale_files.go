@@ -13,12 +13,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// A staged file is named ".netwright-TOKEN-NUMBER". Nobody picks that up: libcni, modules-load.d,
-// sysctl.d, systemd, udev and kubelet's manifests go by the extension, and it has none. (A leading
-// dot alone does not help: libcni takes ".x.conf".)
+// A staged file is named ".netwright-TOKEN-NUMBER". No other program reads such a file: libcni,
+// modules-load.d, sysctl.d, systemd, udev and kubelet's manifests go by the extension, and the name
+// has none. (A leading dot is not enough: libcni reads ".x.conf".)
 const stagedPrefix = ".netwright-"
 
-// processToken tells the staged files of this process from those of others.
+// processToken distinguishes the staged files of this process from those of other processes.
 var processToken = rand.Text()[:tokenLength]
 
 const tokenLength, numberLength = 10, 8
@@ -29,7 +29,8 @@ func stagedName() string {
 	return fmt.Sprintf("%s%s-%0*x", stagedPrefix, processToken, numberLength, stagedCount.Add(1))
 }
 
-// stagedBy says which process staged a file of this name, if it is exactly such a name.
+// stagedBy returns the token of the process that staged a file, if the name is that of a staged
+// file.
 func stagedBy(name string) (token string, ok bool) {
 	rest, ok := strings.CutPrefix(name, stagedPrefix)
 	token, number, dash := strings.Cut(rest, "-")
@@ -38,7 +39,7 @@ func stagedBy(name string) (token string, ok bool) {
 	return token, ok
 }
 
-// StagedHere says that this process may have staged a file of that name, and nobody else.
+// StagedHere reports whether name is that of a file staged by this process.
 func StagedHere(name string) bool {
 	token, ok := stagedBy(name)
 	return ok && token == processToken
@@ -46,10 +47,10 @@ func StagedHere(name string) bool {
 
 var processStart = time.Now()
 
-// RemoveStale removes what a killed run left staged in directories: new content that never got
-// to its place, or, where it was swapped in, the old. A pass calls it for all directories that it
-// has files in, since a run that died after its last rename left nothing else to do there. A
-// directory that is not there has none, and one that cannot be read is its tasks' to report.
+// RemoveStale removes the staged files that a killed run left in directories: new content that was
+// not put in place, or the old file after an exchange. A pass calls it for all directories in which
+// it has files, because a run that died after its last rename left no other trace there. Missing
+// and unreadable directories are skipped: their tasks report the error.
 func (w *Writer) RemoveStale(dirs []string) {
 	for _, name := range dirs {
 		fd, err := w.files.Paths.Strict().Open(path.Clean(name), unix.O_RDONLY|unix.O_DIRECTORY)
@@ -61,13 +62,13 @@ func (w *Writer) RemoveStale(dirs []string) {
 	}
 }
 
-// remove removes staged files that a killed run left in a directory that was just opened, the first
-// time that this pass writes into it.
+// remove removes the staged files that a killed run left in an open directory. It does this only
+// once for each directory in a pass.
 func (s *sweeper) remove(dir int, name string, log writeLog) {
 	if _, seen := s.seen.LoadOrStore(name, true); seen {
 		return
 	}
-	list, _ := namesIn(dir) // one that cannot be read is its tasks' to report
+	list, _ := namesIn(dir) // tasks report a directory that cannot be read
 	for _, entry := range list {
 		if leftover(dir, entry, time.Now()) && unix.Unlinkat(dir, entry, 0) == nil {
 			log.wrote("removed what a killed run had staged", path.Join(name, entry))
@@ -75,9 +76,9 @@ func (s *sweeper) remove(dir int, name string, log writeLog) {
 	}
 }
 
-// leftover says whether a file was staged by a process before this one. A file
-// with our name that is younger belongs to another agent that still runs; one of the
-// future, to a run before the clock was set back.
+// leftover reports whether an earlier process staged a file. A younger staged file belongs to
+// another agent that still runs. One with a time in the future is from before the clock was set
+// back.
 func leftover(dir int, entry string, now time.Time) bool {
 	token, ok := stagedBy(entry)
 	if !ok || token == processToken {

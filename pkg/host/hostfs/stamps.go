@@ -6,40 +6,40 @@ import (
 	"github.com/netwright/netwright/pkg/blob"
 )
 
-// Stamps remembers digests of files by their metadata, so that a second run
-// need not read 134 MB of binaries, nor ten thousand small files, again. The ledger keeps them.
+// Stamps stores digests of files with their metadata, so that a second run need not read 134 MB of
+// binaries, or ten thousand small files, again. The ledger stores them.
 type Stamps interface {
-	// Lookup returns the digest recorded for path if info's size, mode, owner,
-	// mtime, ctime, inode and device are those of the record.
+	// Lookup returns the recorded digest of path if size, mode, owner, mtime, ctime, inode and
+	// device of info equal the recorded ones.
 	Lookup(path string, info FileInfo) (blob.Digest, bool)
-	// Record keeps a digest for path as info describes it.
+	// Record stores the digest of path with the metadata info.
 	Record(path string, info FileInfo, sum blob.Digest)
 }
 
-// Within one tick of the kernel's clock a file can change twice under one time stamp, and the
-// second change would look like the first (git's "racy" files). So what is read is vouched for only
-// if the clock has ticked between its last change, by mtime and ctime, and the reading: who changes
-// it from then on gives it another time.
+// Within one tick of the kernel's clock a file can change twice and get the same time, so the
+// second change would be missed (git's "racy" files). So a digest is recorded only if the clock
+// ticked between the file's last change, by mtime and ctime, and the read. A later change then gets
+// another time.
 
-// Stable says that a file which was last changed as info says may be read now and vouched for.
+// Stable reports whether a file with the metadata info may be read and recorded now.
 func Stable(info FileInfo) bool { return ticked(lastChange(info)) }
 
-// lastChange is the latest that the last change can have been, in nanoseconds since the epoch.
+// lastChange returns the latest possible time of the last change, in nanoseconds since the epoch.
 func lastChange(info FileInfo) int64 {
 	newest := max(info.Mtime, info.Ctime)
 	if info.Mtime%1e9 == 0 && info.Ctime%1e9 == 0 {
-		newest += 2e9 // a file system that counts seconds, FAT's two at worst
+		newest += 2e9 // a file system that stores seconds; FAT stores two-second steps
 	}
 	return newest
 }
 
-// longestTick is that of CONFIG_HZ=100, and something.
+// longestTick is the tick of CONFIG_HZ=100 (10 ms) and a margin.
 const longestTick = 12 // ms
 
-// ticked says that a change would by now give a file a later time than this.
+// ticked reports whether a change now would get a later time than the given one.
 func ticked(than int64) bool { return fileClock() > than }
 
-// fileClock is the time that a change would give a file now. 0: unknown.
+// fileClock returns the time that a change of a file would get now. 0: unknown.
 func fileClock() int64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
@@ -48,8 +48,8 @@ func fileClock() int64 {
 	return now.Nano()
 }
 
-// AwaitTick is [Stable], after a wait where one tick will do. The wait is the kernel's, as its
-// clock is, and not that of package time.
+// AwaitTick is [Stable], but waits first if one tick is enough. It sleeps by the kernel, because
+// the kernel's clock counts, and not by package time.
 func AwaitTick(info FileInfo) bool {
 	newest := lastChange(info)
 	if fileClock()+longestTick*1e6 < newest {
@@ -64,14 +64,14 @@ func AwaitTick(info FileInfo) bool {
 	return ticked(newest)
 }
 
-// add remembers that a file should be read again.
+// add records that a file should be read again.
 func (r *racyFiles) add(name string, info FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = append(r.list, racyFile{name, info})
 }
 
-// take empties the list.
+// take returns the list and empties it.
 func (r *racyFiles) take() []racyFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,9 +80,10 @@ func (r *racyFiles) take() []racyFile {
 	return list
 }
 
-// RecheckRacy reads again what was read, or written, too soon before to be vouched for, so that
-// the next pass need not. It is for the end of a pass that may write, and waits for one tick at
-// most; what cannot be read, or is of the future, is left to the next pass.
+// RecheckRacy reads files again whose digests could not be recorded because they had just changed.
+// So the next pass need not read them. A pass that may write calls it at its end. It waits at most
+// one tick for a file. Unreadable files, and files with a time in the future, are left to the next
+// pass.
 func (w *Writer) RecheckRacy() {
 	for _, r := range w.files.racy.take() {
 		if AwaitTick(r.info) {

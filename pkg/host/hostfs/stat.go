@@ -14,12 +14,12 @@ func (f *Reader) Lstat(name string) (FileInfo, error) {
 	return f.stat(name, unix.O_NOFOLLOW)
 }
 
-// Stat describes what a path leads to, a symlink followed inside the root.
+// Stat returns the metadata of a path. It follows symlinks, inside the root.
 func (f *Reader) Stat(name string) (FileInfo, error) {
 	return f.stat(name, 0)
 }
 
-// stat describes a path; follow is 0 or O_NOFOLLOW.
+// stat returns the metadata of a path; follow is 0 or O_NOFOLLOW.
 func (f *Reader) stat(name string, follow int) (FileInfo, error) {
 	return look("lstat", name, func(name string) (FileInfo, error) {
 		if !f.Paths.IsImage() && !f.Paths.IsStrict() {
@@ -70,7 +70,7 @@ func (f *Reader) ReadDir(name string) ([]string, error) {
 	})
 }
 
-// namesIn lists the names in a directory that was just opened, as they come.
+// namesIn lists the names in an open directory, unsorted.
 func namesIn(dir int) (names []string, err error) {
 	for buf, n := make([]byte, 8<<10), 1; n > 0; {
 		if err = hostpath.Again(func() error { n, err = unix.ReadDirent(dir, buf); return err }); err != nil {
@@ -106,9 +106,10 @@ func (f *Reader) Way(name string) error {
 	return nil
 }
 
-// Follow says which symbolic links are followed besides those that the operating system ships
-// (spec.followLinks), by their paths without links. It is called before anything is written.
+// Follow sets the symbolic links that are followed besides those of the operating system
+// (spec.followLinks). The paths of the links must have no symlinks themselves. It must be called
+// before anything is written.
 func (f *Reader) Follow(links []string) { f.Paths.Links = links }
 
-// Followed are the links that were stated.
+// Followed returns the links set by Follow.
 func (f *Reader) Followed() []string { return f.Paths.Links }

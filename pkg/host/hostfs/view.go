@@ -6,61 +6,60 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// Files reads the file system below the root. A path is absolute as the host
-// sees it ("/etc/cni/net.d"); the root is put before it and never left, through
-// symlinks neither.
+// Files reads the file system below a root. Paths are absolute in the root ("/etc/cni/net.d"). No
+// path leads out of the root, also not through symlinks.
 type Files interface {
-	// Lstat describes path itself, a symlink not followed. [fs.ErrNotExist] if absent.
+	// Lstat returns the metadata of path without following a symlink. It returns [fs.ErrNotExist]
+	// if path does not exist.
 	Lstat(path string) (FileInfo, error)
-	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is
-	// followed, inside the root.
+	// ReadFile returns the content of a regular file of at most [MaxReadFile] bytes. It follows a
+	// symlink, inside the root.
 	ReadFile(path string) ([]byte, error)
-	// ReadEnds returns the first and the last bytes of such a file, so many of each at most.
+	// ReadEnds returns the first and the last bytes of such a file, at most most bytes each.
 	ReadEnds(path string, most int) (begin, end []byte, err error)
-	// Readlink returns a symlink's target as it is written.
+	// Readlink returns the target of a symlink unchanged.
 	Readlink(path string) (string, error)
-	// Resolve says where a path ends once each symlink is followed, inside the root. What is not
-	// there, in an image the whole of /dev, stays as it is written.
+	// Resolve returns a path after following all symlinks, inside the root. Parts that do not
+	// exist, such as /dev in an image, stay unchanged.
 	Resolve(path string) (string, error)
-	// ReadDir lists the names in a directory, sorted bytewise.
+	// ReadDir lists the names in a directory, sorted by bytes.
 	ReadDir(path string) ([]string, error)
-	// Sum returns the digest of a regular file's content, a symlink followed. It may
-	// answer from a recorded stamp (see [Stamps]) when size, mode, owner, times and
-	// inode are those of the record.
+	// Sum returns the digest of a regular file's content. It follows a symlink. It may return a
+	// recorded digest (see [Stamps]) if size, mode, owner, times and inode equal the recorded ones.
 	Sum(path string) (blob.Digest, error)
-	// SumOf is Sum of a file that Lstat has just described so: where a stamp
-	// is believed, the file is not even opened.
+	// SumOf is Sum for a file for which Lstat has just returned info. If a stamp matches, it does
+	// not open the file.
 	SumOf(path string, info FileInfo) (blob.Digest, error)
-	// Attributes returns the extended attributes of a file or directory that another inode can have
-	// as well: labels, ACLs, capabilities, user.*. None for a symlink, which is not followed, and
-	// where the file system has none.
+	// Attributes returns the extended attributes of a file or directory that can be copied to
+	// another inode: labels, ACLs, capabilities, user.*. It returns none for a symlink, which it
+	// does not follow, and on a file system without attributes.
 	Attributes(path string) (map[string][]byte, error)
-	// Removable says why nobody can remove a path for as long as its file system is as it is:
-	// read-only, or the path or its directory immutable or append-only. Nil otherwise, also of one
-	// that is absent. Who asks may be anybody.
+	// Removable returns why a path cannot be removed even by root: its file system is read-only, or
+	// the path or its directory is immutable or append-only. It returns nil otherwise, also for a
+	// missing path. The caller needs no privileges.
 	Removable(path string) error
-	// Writable says why nobody can put so many new bytes at a path for as long as its file system
-	// is as it is: what Removable says, or that there is no room. Of a path whose directory is not
-	// there it answers for the nearest that is. Fewer than 0 bytes: what is there only gets another
-	// owner or mode.
+	// Writable returns why size new bytes cannot be written at a path: the reasons of Removable, or
+	// a full file system. If the directory does not exist, it checks the nearest parent that
+	// exists. With size below 0 only the owner or mode changes.
 	Writable(path string, size int64) error
-	// Runnable says why no program can be run at a path, for as long as its file system is mounted
-	// as it is: noexec. Of a path that is not there it tells of the nearest directory that is. How
-	// an image is mounted says nothing of the host that boots from it: nil.
+	// Runnable returns an error if the file system of a path is mounted noexec. If the path does
+	// not exist, it checks the nearest directory that exists. It returns nil for an image, because
+	// the host that boots from the image mounts it differently.
 	Runnable(path string) error
-	// Strict is the same files for what must not be led astray: no symlink is followed but those
-	// that the operating system ships and those of [Options.FollowLinks], any other is a
-	// [hostpath.LinkError]; a regular file with several names is not read: a [hostpath.NamesError].
+	// Strict returns the same files for paths that another user could redirect. It follows only the
+	// symlinks of the operating system and of [Options.FollowLinks]; any other is a
+	// [hostpath.LinkError]. It does not read a regular file with several names: this is a
+	// [hostpath.NamesError].
 	Strict() Files
-	// Way says why nothing is written into a directory, nor edited in a file: a
-	// [hostpath.LinkError]. Nil of what is absent.
+	// Way returns the [hostpath.LinkError] that prevents a write to a directory, or an edit of a
+	// file. It returns nil for a missing path.
 	Way(path string) error
-	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is
-	// root:root, "user" its own group.
+	// Owner resolves "user:group" (names or numbers) with the root's own passwd and group. "" is
+	// root:root; "user" alone has the user's own group.
 	Owner(owner string) (uid, gid int, err error)
 }
 
-// FileType is what a path is.
+// FileType is the type of a path.
 type FileType = hostpath.FileType
 
 // The types of a path.

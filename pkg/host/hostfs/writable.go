@@ -29,7 +29,7 @@ func (f *Reader) Removable(name string) error {
 	})
 }
 
-// fixedAt says that a path or its directory is immutable or append-only.
+// fixedAt returns EPERM if a path or its directory is immutable or append-only.
 func fixedAt(dir int, base string) error {
 	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
 		return unix.EPERM
@@ -41,7 +41,7 @@ func fixedAt(dir int, base string) error {
 func (f *Reader) Writable(name string, size int64) error {
 	return at("write", name, func(name string) error {
 		dir, base, err := openNearestParent(f.Paths, name)
-		if err != nil { // whoever writes gets the error
+		if err != nil { // the write itself returns this error
 			return nil
 		}
 		defer unix.Close(dir)
@@ -66,7 +66,7 @@ func (f *Reader) Runnable(name string) error {
 		return err
 	}
 	dir, base, err := openNearestParent(f.Paths, name)
-	if err != nil { // whoever runs it gets the error
+	if err != nil { // running it returns this error
 		return nil
 	}
 	defer unix.Close(dir)
@@ -76,8 +76,8 @@ func (f *Reader) Runnable(name string) error {
 	return nil
 }
 
-// openNearestParent opens the directory of a path, or of the nearest above it that is there. The
-// caller closes dir.
+// openNearestParent opens the directory of a path, or the nearest parent that exists. The caller
+// must close dir.
 func openNearestParent(root hostpath.Root, name string) (dir int, base string, err error) {
 	dir, base, err = root.OpenParent(name)
 	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
@@ -87,8 +87,8 @@ func openNearestParent(root hostpath.Root, name string) (dir int, base string, e
 	return dir, base, err
 }
 
-// fsAt describes what a path lies on: it may be mounted there itself. Where the kernel does not
-// say, nothing is known of it.
+// fsAt returns the file system of a path, which may be a mount point. The result is zero if the
+// kernel returns an error.
 func fsAt(dir int, base string) unix.Statfs_t {
 	fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err == nil {
@@ -99,22 +99,22 @@ func fsAt(dir int, base string) unix.Statfs_t {
 	return on
 }
 
-// fsOf describes what an open file lies on.
+// fsOf returns the file system of an open file.
 func fsOf(fd int) (on unix.Statfs_t, err error) {
 	err = hostpath.Again(func() error { return unix.Fstatfs(fd, &on) })
 	return on, err
 }
 
-// full says that so many bytes in a file of their own have no room. Without a size the kernel
-// counts none, and without a number of inodes it makes them as they are needed. What is kept for
-// root counts as free: who writes may be root.
+// full reports whether a new file of size bytes has no space. A file system without a size has no
+// block limit; one without a number of inodes creates them as needed. Blocks reserved for root
+// count as free, because the writer may be root.
 func full(on unix.Statfs_t, size int64) bool {
 	blocks := on.Blocks > 0 && on.Bsize > 0 && on.Bfree < uint64((size+on.Bsize-1)/on.Bsize)
 	return blocks || on.Files > 0 && on.Ffree == 0
 }
 
-// mayStage refuses a directory that only grows: what is staged there could not get its name, nor be
-// removed.
+// mayStage returns an error for an immutable or append-only directory: a staged file there could be
+// neither renamed nor removed.
 func mayStage(dir int) error {
 	if fixed(dir, "", unix.AT_EMPTY_PATH) {
 		return unix.EPERM
@@ -122,8 +122,8 @@ func mayStage(dir int) error {
 	return nil
 }
 
-// fixed says that a path is immutable or append-only, which holds off root too. Where the kernel
-// does not say, it is not.
+// fixed reports whether a path is immutable or append-only, which also binds root. It is false if
+// the kernel does not say.
 func fixed(at int, name string, flags int) bool {
 	var st unix.Statx_t
 	err := hostpath.Again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })

@@ -12,10 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// AppendFile adds data to the end of a file and syncs it: what it has added
-// is there after a power cut, whole or, if the cut came first, in part. A file that is
-// absent is made, with the mode given, and its directory synced. It is for the ledger's
-// journal, and for the intents of [Batch.Atomic].
+// AppendFile appends data to a file and syncs it. After a power cut during the call, the file may
+// have only part of the data. If the file does not exist, it is created with mode, and its
+// directory synced. It is for the ledger's journal and for the intents of [Batch.Atomic].
 func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) error {
 	return at("append to", name, func(name string) (err error) {
 		dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
@@ -46,13 +45,13 @@ func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// at does something at a path, cleaned, and says in an error what was done, and where.
+// at cleans a path and calls do with it. It adds op and the path to an error.
 func at(op, name string, do func(name string) error) error {
 	_, err := look(op, name, func(name string) (struct{}, error) { return struct{}{}, do(name) })
 	return err
 }
 
-// look is at for what finds something out.
+// look is at for functions that return a value.
 func look[T any](op, name string, find func(name string) (T, error)) (out T, err error) {
 	if name, err = hostpath.Clean(op, name); err != nil {
 		return out, err
@@ -61,8 +60,8 @@ func look[T any](op, name string, find func(name string) (T, error)) (out T, err
 	return out, hostpath.Explain(op, name, err)
 }
 
-// behind is where a path is without links, its own followed too where that may be: a link is not
-// replaced by the file that it leads to.
+// behind returns a path without symlinks. It also follows a symlink at its end, so that an edit
+// does not replace the symlink by a file.
 func behind(root hostpath.Root, name string) (string, error) {
 	fd, real, err := root.Strict().Walk(name, unix.O_PATH)
 	if err != nil {
@@ -71,9 +70,9 @@ func behind(root hostpath.Root, name string) (string, error) {
 	return real, unix.Close(fd)
 }
 
-// Mkdir makes a directory with its mode and owner, or gives them to the one that is there. Missing
-// parents are made with mode 0755. It is not synced by itself: a directory that a power cut undoes
-// is made again, and what is written into it syncs it.
+// Mkdir creates a directory with mode and owner, or sets them on an existing one. It creates
+// missing parents with mode 0755. It does not sync: after a power cut the next pass creates the
+// directory again, and a write into the directory syncs it.
 func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	return at("make directory", name, func(name string) error {
 		fd, _, err := w.files.Paths.OpenDir(name, true)
@@ -89,8 +88,8 @@ func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	})
 }
 
-// Symlink puts a symbolic link in place, or replaces one with another target, in
-// one step. Anything else in its place is an [hostpath.InTheWayError].
+// Symlink creates a symbolic link, or replaces a link with another target, in one step. Any other
+// file at that path is an [hostpath.InTheWayError].
 func (w *Writer) Symlink(name, target string) error {
 	name, err := hostpath.Clean("link", name)
 	if err != nil {
@@ -132,9 +131,9 @@ func (w *Writer) Symlink(name, target string) error {
 	return nil
 }
 
-// SetMeta gives a file or directory its owner and mode, without touching its content. It must still
-// be what it was when somebody looked at it, else it is [hostpath.ErrChanged], and no symlink; a
-// file that has other names is a [hostpath.NamesError].
+// SetMeta sets owner and mode of a file or directory without changing its content. If its metadata
+// differs from was, the error is [hostpath.ErrChanged]. It refuses a symlink. A file with other
+// names is a [hostpath.NamesError].
 func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	return at("set owner and mode of", name, func(name string) error {
 		dir, base, err := w.files.Paths.Strict().OpenParent(name)

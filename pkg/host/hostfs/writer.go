@@ -2,17 +2,17 @@ package hostfs
 
 import "go.uber.org/zap"
 
-// Writer writes files below a root, each of them old or new after a crash. It reads what its caller
-// writes on: a ledger, a journal.
+// Writer writes files below a root; after a crash each is the old one or the new one. It also reads
+// files, because the ledger and the journal are read by the code that writes them.
 type Writer struct {
 	files *Reader
 	log   writeLog
 }
 
-// NewWriter writes where f reads.
+// NewWriter returns a Writer for the files that f reads.
 func NewWriter(f *Reader) *Writer { return &Writer{f, writeLog{f.opt.Log}} }
 
-// writeLog gets one line per operation that writes.
+// writeLog gets one line for each operation that writes.
 type writeLog struct{ to *zap.Logger }
 
 func (l writeLog) wrote(operation, name string, fields ...zap.Field) {

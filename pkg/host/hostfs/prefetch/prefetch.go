@@ -1,4 +1,4 @@
-// Package prefetch reads files before somebody asks for their digests.
+// Package prefetch computes digests of files before a caller needs them.
 package prefetch
 
 import (
@@ -11,26 +11,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Sums are digests of files that are read beside what is to be looked at first. A digest serves
-// once, and only for a file that is as it was: who changes one has it read again.
+// Sums has digests of files, computed in the background. Each digest is returned once, and only if
+// the file has not changed: after a change, the caller must read the file itself.
 type Sums struct {
 	files   *hostfs.Reader
 	readers sync.WaitGroup
 
 	mu   sync.Mutex
-	next []string            // yet to be read, or asked for meanwhile
-	sums map[string]*fileSum // under way, or over; nil: it was asked for
+	next []string            // not read yet; a caller may have taken some meanwhile
+	sums map[string]*fileSum // in progress or finished; nil: already taken
 }
 
-// fileSum is what was read of a file.
+// fileSum is the digest of one file.
 type fileSum struct {
 	ended chan struct{}
-	info  hostfs.FileInfo // as it was before; the zero one: it could not be read
+	info  hostfs.FileInfo // its metadata before the read; zero: it could not be read
 	sum   blob.Digest
 }
 
-// Start begins to read files, the largest first, on all processors but the one that the caller
-// goes on with. What cannot be read is left to who asks. The caller closes it.
+// Start begins to read files, the largest first, on all processors except one, which the caller
+// uses. It skips files that cannot be read. The caller must call Close.
 func Start(opt hostfs.Options, names []string) (*Sums, error) {
 	opt.Stamps, opt.Prefetched = nil, nil
 	files, err := hostfs.Open(opt)
@@ -52,7 +52,7 @@ func Start(opt hostfs.Options, names []string) (*Sums, error) {
 	return s, nil
 }
 
-// Close ends the reading, after the files that are being read.
+// Close stops after the files that are being read now.
 func (s *Sums) Close() error {
 	s.mu.Lock()
 	s.next = nil
@@ -68,8 +68,8 @@ func (s *Sums) run() {
 	}
 }
 
-// read is the digest of a file that could not change under the same stamp, and how it was before it
-// was read. The zero one: it may, or it cannot be read.
+// read returns the metadata before the read, and the digest. The metadata is zero if the file
+// cannot be read, or could change without getting another time.
 func (s *Sums) read(name string) (before hostfs.FileInfo, sum blob.Digest) {
 	before, err := s.files.Lstat(name)
 	if err != nil || !hostfs.Stable(before) {
@@ -81,7 +81,7 @@ func (s *Sums) read(name string) (before hostfs.FileInfo, sum blob.Digest) {
 	return before, sum
 }
 
-// begin takes the next file; nil: there is none.
+// begin returns the next file; nil: there is none.
 func (s *Sums) begin() (name string, one *fileSum) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +96,8 @@ func (s *Sums) begin() (name string, one *fileSum) {
 	return "", nil
 }
 
-// Take is the digest of a file that is as info says, if it was read, or is being read. From then on
-// nothing is known of the file.
+// Take returns the digest of a file with the metadata info, if the file was read. It waits if the
+// file is being read. A second call for the file returns false.
 func (s *Sums) Take(name string, info hostfs.FileInfo) (blob.Digest, bool) {
 	s.mu.Lock()
 	one := s.sums[name]

@@ -1,4 +1,4 @@
-// Package spool keeps what is fetched before anybody knows whether it is right.
+// Package spool stores fetched data before it is verified.
 package spool
 
 import (
@@ -11,21 +11,20 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Spool is a file without a name, for what is fetched before anybody knows whether it is right. It
-// goes when it is closed, or when the process ends, however it does. One goroutine may write while
-// others read what was written.
+// Spool is a file without a name for fetched data that is not verified yet. It is gone when it is
+// closed, or when the process ends for any reason. One goroutine may write while others read.
 type Spool struct {
 	file      *os.File
-	room      int64 // that it may still take
-	at, begun int64 // where the next write goes; up to where the disk has begun to write
+	room      int64 // bytes that may still be written
+	at, begun int64 // offset of the next write; offset up to which write-back has begun
 }
 
-// spoolStep is how many bytes of a spool the disk has not begun with, at most. A file system that
-// has much to write makes whoever waits for a small file wait for all of it.
+// spoolStep is how many bytes may be written before their write-back begins. If a file system has
+// much to write back, a sync of a small file waits for all of it.
 const spoolStep = 8 << 20
 
-// Open makes a spool in a directory of the host. Where the file system has no files without a name
-// the error is [errors.ErrUnsupported].
+// Open creates a spool in a directory of the host. If the file system does not support files
+// without a name, the error is [errors.ErrUnsupported].
 func Open(opt hostfs.Options, dir string) (*Spool, error) {
 	file, most, err := hostfs.OpenUnnamed(opt, dir)
 	if err != nil {
@@ -34,8 +33,8 @@ func Open(opt hostfs.Options, dir string) (*Spool, error) {
 	return &Spool{file: file, room: min(archive.MaxPacked, most)}, nil
 }
 
-// Write implements [io.Writer]. What is more than an archive may have, or than half of the disk's
-// room, is refused.
+// Write implements [io.Writer]. It refuses more than the largest size of an archive, or more than
+// half of the free disk space.
 func (s *Spool) Write(p []byte) (int, error) {
 	if s.room -= int64(len(p)); s.room < 0 {
 		return 0, fmt.Errorf("what is fetched is larger than half of the room in %s, or than %d MiB: free some space",
@@ -52,10 +51,11 @@ func (s *Spool) Write(p []byte) (int, error) {
 // ReadAt implements [io.ReaderAt].
 func (s *Spool) ReadAt(p []byte, off int64) (int, error) { return s.file.ReadAt(p, off) }
 
-// Close gives its room back.
+// Close frees the disk space.
 func (s *Spool) Close() error { return s.file.Close() }
 
-// writeBack has the disk write n bytes of a file from off on, once it has what lies before: a hint.
+// writeBack waits for the write-back before off, and starts that of n bytes from off on. It is a
+// hint.
 func writeBack(fd int, off, n int64) {
 	_ = unix.SyncFileRange(fd, 0, off, unix.SYNC_FILE_RANGE_WAIT_BEFORE)
 	_ = unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE)

@@ -1,5 +1,5 @@
-// Package userfile writes files for who changes files and looks at nothing else of the machine: who
-// publishes a store, or makes a key.
+// Package userfile writes files for commands that touch nothing else of the host, such as
+// publishing a store or making a key.
 package userfile
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Writer writes files durably. What it writes belongs to the caller.
+// Writer writes files durably. They belong to the user of this process.
 type Writer struct {
 	reader *hostfs.Reader
 	files  *hostfs.Writer
 }
 
-// Open opens the files below a root for writing. The caller closes it.
+// Open opens the files below a root for writing. The caller must close it.
 func Open(opt hostfs.Options) (*Writer, error) {
 	opt.Stamps = nil
 	f, err := hostfs.Open(opt)
@@ -27,12 +27,12 @@ func Open(opt hostfs.Options) (*Writer, error) {
 	return &Writer{f, hostfs.NewWriter(f)}, nil
 }
 
-// WriteFile puts a file in place, whole and durable; missing directories are made with mode 0755.
+// WriteFile writes a file whole and durably. It creates missing directories with mode 0755.
 func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, mode fs.FileMode) error {
 	return w.WriteFileFor(ctx, name, content, mode, os.Getegid())
 }
 
-// CreateFile is WriteFile for a file that must not be there.
+// CreateFile is WriteFile for a file that must not exist yet.
 func (w *Writer) CreateFile(ctx context.Context, name string, content []byte, mode fs.FileMode) error {
 	if _, err := w.reader.Lstat(name); err == nil {
 		return fmt.Errorf("write %s: %w: it is not replaced; name another file", name, fs.ErrExist)
@@ -40,16 +40,16 @@ func (w *Writer) CreateFile(ctx context.Context, name string, content []byte, mo
 	return w.WriteFile(ctx, name, content, mode)
 }
 
-// RemoveFile removes a file; absence is success.
+// RemoveFile removes a file; a missing file is success.
 func (w *Writer) RemoveFile(name string) error { return w.files.Remove(name) }
 
-// WriteFileFor is WriteFile for a file whose group is another one than the caller's.
+// WriteFileFor is WriteFile with another group than that of this process.
 func (w *Writer) WriteFileFor(ctx context.Context, name string, content []byte, mode fs.FileMode, gid int) error {
 	return w.files.WriteFile(ctx, name, content, hostfs.FileSpec{Mode: mode, UID: os.Geteuid(), GID: gid})
 }
 
-// MakeDirFor makes a directory that a group may pass through, and not list: 0710; with a gid below
-// 0 it is for its owner alone: 0700. What is in it is kept by modes of its own.
+// MakeDirFor creates a directory with mode 0710: the group may enter it but not list it. With a gid
+// below 0 the mode is 0700, for its owner only. The files in it have modes of their own.
 func (w *Writer) MakeDirFor(name string, gid int) error {
 	spec := hostfs.FileSpec{Mode: 0o710, UID: os.Geteuid(), GID: gid}
 	if gid < 0 {
@@ -58,11 +58,11 @@ func (w *Writer) MakeDirFor(name string, gid int) error {
 	return w.files.Mkdir(name, spec.Mode, spec.UID, spec.GID)
 }
 
-// Group is the number of a group in the root's own /etc/group.
+// Group returns the gid of a group in the root's own /etc/group.
 func (w *Writer) Group(name string) (gid int, err error) {
 	_, gid, err = w.reader.Owner("0:" + name)
 	return gid, err
 }
 
-// Close releases the root.
+// Close closes the root.
 func (w *Writer) Close() error { return w.reader.Close() }
