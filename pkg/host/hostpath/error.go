@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Explain wraps an error of a path with the operation, and says what a person
-// can do about it where the kernel's own words do not. Nil stays nil.
+// Explain adds the operation and the path to an error, and advice where the kernel's message gives
+// none. Nil stays nil.
 func Explain(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -29,7 +29,7 @@ func Explain(op, name string, err error) error {
 	return err
 }
 
-// advices say what to do next; PATH is the path, DIR its directory.
+// advices say what a person can do; PATH is the path, DIR its directory.
 var advices = map[syscall.Errno]string{
 	unix.ENOSPC: "free some space or inodes (df -h DIR; df -i DIR)",
 	unix.EDQUOT: "raise the quota or free some space (quota; df -h DIR)",
@@ -47,9 +47,9 @@ var advices = map[syscall.Errno]string{
 	unix.EBUSY:    "something is mounted on it or uses it (findmnt -R DIR)",
 }
 
-// IsBlocked says that the host itself keeps a path as it is, for as long as nobody changes that: it
-// is immutable, leads through a link or over a file, something else is in its place, or its file
-// system is read-only or full.
+// IsBlocked reports whether the state of the host prevents the operation, so that a retry does not
+// help until somebody changes it. The path is immutable, leads through a link or a file, or has a
+// file of another type; or its file system is read-only or full.
 func IsBlocked(err error) bool {
 	var link *LinkError
 	var names *NamesError
@@ -61,15 +61,15 @@ func IsBlocked(err error) bool {
 		func(no error) bool { return errors.Is(err, no) })
 }
 
-// IsMissing says that nothing can be at a path, for a file where its parent would be too.
+// IsMissing reports whether an error means that the path does not exist, also because a parent is a
+// file.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) }
 
-// InTheWayError says that a path holds something of another type than what
-// goes there. Nothing was done.
+// InTheWayError means that a file of another type is at a path. Nothing was changed.
 type InTheWayError struct {
 	Path string
-	Is   FileType // what is there
-	Want FileType // what goes there
+	Is   FileType // the type that is there
+	Want FileType // the type to be written
 }
 
 func (e *InTheWayError) Error() string {
@@ -85,10 +85,11 @@ func (t FileType) noun() string {
 	return string(t)
 }
 
-// LinkError says that a path leads through a symbolic link that is not followed. Nothing was done.
+// LinkError means that a path leads through a symbolic link that is not followed. Nothing was
+// changed.
 type LinkError struct {
 	Path   string `json:"path"`   // of the link
-	Target string `json:"target"` // as it is written there
+	Target string `json:"target"` // as the link has it
 }
 
 func (e *LinkError) Error() string {
@@ -96,8 +97,8 @@ func (e *LinkError) Error() string {
 		e.Path, e.Target)
 }
 
-// NamesError says that a file has more names (hard links) than one: what it holds may be another's.
-// Nothing was done.
+// NamesError means that a file has several names (hard links), so its content may belong to another
+// user. Nothing was changed.
 type NamesError struct {
 	Path  string
 	Names uint64
@@ -108,5 +109,5 @@ func (e *NamesError) Error() string {
 		"remove the other names (find / -xdev -samefile %s) or the file", e.Path, e.Names, e.Path)
 }
 
-// ErrChanged says that a path was replaced while something was done to it. It may be retried.
+// ErrChanged means that another program replaced a path during the operation. It may be retried.
 var ErrChanged = errors.New("somebody replaced it meanwhile")

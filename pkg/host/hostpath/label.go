@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
-// Label gives what was made the SELinux type of the path at which it is to be. An image gets no
-// labels: who makes one has the policy that it will run under label it as a whole, before its first
-// boot.
+// Label sets the SELinux type that the policy has for the path name on an open file. In an image it
+// sets no labels: whoever builds the image must label it as a whole before its first boot, with the
+// policy that the image will use.
 func (r Root) Label(fd int, name string, kind selinux.Kind) error {
 	if r.image {
 		return nil
@@ -16,11 +16,11 @@ func (r Root) Label(fd int, name string, kind selinux.Kind) error {
 	return selinux.Label(fd, name, kind)
 }
 
-// Alike says that the policy has one type for files at both paths, so that one file may have both
-// names.
+// Alike reports whether the policy has the same type for files at both paths. Then one file may
+// have both names.
 func (r Root) Alike(a, b string) bool { return r.image || selinux.Alike(a, b) }
 
-// LabelLink is [Root.Label] for a symlink that was made in a directory.
+// LabelLink is [Root.Label] for a new symlink in an open directory.
 func (r Root) LabelLink(dir int, base, name string) error {
 	if r.image || !selinux.Active() {
 		return nil

@@ -2,8 +2,8 @@ package hostpath
 
 import "golang.org/x/sys/unix"
 
-// Again repeats a call that a signal interrupted, as FUSE and NFS let happen,
-// or that openat2 asks to repeat after a rename crossed its way.
+// Again repeats a call that a signal interrupted (EINTR, as on FUSE and NFS). It also repeats
+// openat2 after EAGAIN, which means that a rename ran at the same time.
 func Again(call func() error) error {
 	for tries := 0; ; tries++ {
 		err := call()
@@ -13,8 +13,8 @@ func Again(call func() error) error {
 	}
 }
 
-// OpenAt is openat(2), made again where a signal interrupted it. No program that is run gets the
-// descriptor.
+// OpenAt is openat(2), repeated if a signal interrupts it. Programs that the agent runs do not
+// inherit the descriptor.
 func OpenAt(dir int, name string, flags int, mode uint32) (fd int, err error) {
 	err = Again(func() error { fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, mode); return err })
 	return fd, err

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileType is what a path is.
+// FileType is the type of a path.
 type FileType string
 
 // The types of a path.
@@ -28,24 +28,24 @@ type FileInfo struct {
 	Links    uint64
 	Mtime    int64 // nanoseconds since the epoch
 	Ctime    int64
-	// Mounted says that something is mounted on the path, as a container does
-	// with single files: it cannot be replaced by a rename, only written in place.
+	// Mounted means that the path is a mount point, as single files in a container are. It cannot
+	// be replaced by a rename, only written in place.
 	Mounted bool
 }
 
-// SameFile says that both are of one file.
+// SameFile reports whether both are metadata of the same file.
 func (i FileInfo) SameFile(o FileInfo) bool { return i.Inode == o.Inode && i.Dev == o.Dev }
 
-// Fstat describes what is open.
+// Fstat returns the metadata of an open file.
 func Fstat(fd int) (FileInfo, error) { return Stat(fd, "", unix.AT_EMPTY_PATH) }
 
-// LstatAt describes a name in a directory, a symlink not followed.
+// LstatAt returns the metadata of a name in an open directory. It follows no symlink.
 func LstatAt(dir int, base string) (FileInfo, error) {
 	return Stat(dir, base, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// Stat describes what at and name say. The attribute for a mount point is
-// there since Linux 5.8; before, Mounted is false.
+// Stat calls statx(2) with its arguments. Before Linux 5.8 the kernel does not report mount points,
+// and Mounted is false.
 func Stat(at int, name string, flags int) (FileInfo, error) {
 	var st unix.Statx_t
 	err := Again(func() error {
@@ -71,7 +71,7 @@ func Stat(at int, name string, flags int) (FileInfo, error) {
 	return info, nil
 }
 
-// Readlinkat is the target of a symlink in a directory, as it is written there.
+// Readlinkat returns the unchanged target of a symlink in an open directory.
 func Readlinkat(dir int, base string) (string, error) {
 	for size := 256; ; size *= 2 {
 		buf := make([]byte, size)
@@ -85,7 +85,7 @@ func Readlinkat(dir int, base string) (string, error) {
 	}
 }
 
-// modeOf turns the kernel's mode bits into Go's.
+// modeOf converts the kernel's mode bits to Go's.
 func modeOf(bits uint32) fs.FileMode {
 	mode := fs.FileMode(bits & 0o777)
 	for _, s := range specialBits {
@@ -96,7 +96,7 @@ func modeOf(bits uint32) fs.FileMode {
 	return mode
 }
 
-// ModeBits turns Go's mode bits into the kernel's.
+// ModeBits converts Go's mode bits to the kernel's.
 func ModeBits(mode fs.FileMode) uint32 {
 	bits := uint32(mode.Perm())
 	for _, s := range specialBits {

@@ -14,16 +14,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
-// Walk opens a cleaned path one element at a time, and says where it is without links. Of a strict
-// root a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
+// Walk opens a cleaned path one element at a time, and returns its path without symlinks. A strict
+// root returns a [LinkError] for a symlink that must not be followed. Another root follows all
+// symlinks, inside the root.
 func (r Root) Walk(name string, flags int) (fd int, real string, err error) {
 	return r.walk(name, flags, false)
 }
 
-// walk is Walk, which with makes makes the directories that are missing.
+// walk is Walk; with makes it also creates missing directories.
 func (r Root) walk(name string, flags int, makes bool) (fd int, real string, err error) {
 	fd, err = r.withoutLinks(name, flags)
-	if err == nil || err == unix.ENOENT && !makes { // as nearly always
+	if err == nil || err == unix.ENOENT && !makes { // the usual case
 		return fd, name, err
 	}
 	at, root := unix.AT_FDCWD, "/"
@@ -40,7 +41,7 @@ func (r Root) walk(name string, flags int, makes bool) (fd int, real string, err
 	return fd, w.real, err
 }
 
-// withoutLinks opens a path that has no links at once, where the kernel can (Linux 5.6).
+// withoutLinks opens a path without symlinks in one call, if the kernel can (Linux 5.6).
 func (r Root) withoutLinks(name string, flags int) (int, error) {
 	if !r.strict || r.AnyLink {
 		return -1, unix.ENOSYS
@@ -52,8 +53,8 @@ func (r Root) withoutLinks(name string, flags int) (int, error) {
 	return sys.Openat2(at, name, &how)
 }
 
-// Resolve says where a cleaned path ends once each symlink is followed, inside the root. What is
-// not there stays as it is written.
+// Resolve returns a cleaned path after following all symlinks, inside the root. Parts that do not
+// exist stay unchanged.
 func (r Root) Resolve(name string) (string, error) {
 	fd, real, err := r.Walk(name, unix.O_PATH)
 	switch err {
@@ -66,23 +67,23 @@ func (r Root) Resolve(name string) (string, error) {
 	return real, nil
 }
 
-// OpenDir opens a directory for who writes there, and says where it is without links; with makes,
-// what is missing of it is made with mode 0755.
+// OpenDir opens a directory for a writer, and returns its path without symlinks. With makes, it
+// creates missing directories with mode 0755.
 func (r Root) OpenDir(name string, makes bool) (dir int, real string, err error) {
 	return r.Strict().walk(name, unix.O_RDONLY|unix.O_DIRECTORY, makes)
 }
 
-// walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
-// at the disk and a directory that is moved meanwhile cannot lead out.
+// walker is the state of a walk. It keeps every directory on the path open. So ".." needs no look
+// at the disk, and a directory that is moved meanwhile cannot lead out of the root.
 type walker struct {
 	root  Root
 	stack []step // from the root on
-	links int    // that were followed
+	links int    // symlinks followed so far
 	makes bool
-	real  string // what was opened, or is not there, without links
+	real  string // the opened or missing path, without symlinks
 }
 
-// step is a directory that is held, and its path without links.
+// step is an open directory and its path without symlinks.
 type step struct {
 	fd   int
 	name string
@@ -90,7 +91,7 @@ type step struct {
 
 func (w *walker) at() step { return w.stack[len(w.stack)-1] }
 
-// up leaves directories, and the root never.
+// up closes the last n directories, but never the root.
 func (w *walker) up(n int) {
 	for ; n > 0 && len(w.stack) > 1; n-- {
 		unix.Close(w.at().fd)
@@ -104,7 +105,7 @@ func (w *walker) close() {
 	}
 }
 
-// open goes through a path and opens its end.
+// open walks a path and opens its last element.
 func (w *walker) open(name string, flags int) (int, error) {
 	todo := elements(name)
 	for made := false; len(todo) > 0; {
@@ -160,7 +161,7 @@ func (w *walker) open(name string, flags int) (int, error) {
 	return OpenAt(w.at().fd, ".", flags, 0)
 }
 
-// follow makes ready to go on from where a link leads, if it may be followed.
+// follow prepares the walk to go on at the target of a symlink, if the symlink may be followed.
 func (w *walker) follow(base, target string) error {
 	here := w.at().name
 	link, to := path.Join(here, base), target
@@ -187,8 +188,8 @@ func (w *walker) inTheWay(base string) error {
 	return &InTheWayError{Path: path.Join(w.at().name, base), Is: info.Type, Want: Directory}
 }
 
-// makePublic gives a directory that was made the mode 0755, whatever the umask or a default ACL,
-// and its label.
+// makePublic sets the mode 0755 of a new directory, regardless of the umask and a default ACL, and
+// its SELinux label.
 func (r Root) makePublic(fd int, name string) error {
 	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -198,7 +199,7 @@ func (r Root) makePublic(fd int, name string) error {
 	return cmp.Or(r.Label(dir, name, selinux.Directory), xattr.DropACL(dir), unix.Fchmod(dir, 0o755))
 }
 
-// maxLinks is how many symlinks one path may have, as in the kernel.
+// maxLinks is the largest number of symlinks in one path, as in the kernel.
 const maxLinks = 40
 
 func elements(name string) []string {
