@@ -7,8 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what
-// its firmware says of itself (DMI); "" where nothing tells. The marks are those of cloud-init.
+// cloudOf returns the cloud of the machine, as kOps' spec.cloudProvider names it. It reads what the
+// firmware says (DMI), and returns "" if that names no cloud. It uses the same values as
+// cloud-init:
 // https://github.com/canonical/cloud-init/blob/main/tools/ds-identify
 func cloudOf(k *kernel.Reader) string {
 	said := func(field string) string { return firmware(k, field) }
@@ -25,7 +26,7 @@ func cloudOf(k *kernel.Reader) string {
 	switch {
 	case strings.HasSuffix(said("bios_version"), ".amazon"): // instances on Xen
 		return "aws"
-	case said("chassis_asset_tag") == "7783-7084-3265-9085-8269-3286-77": // Hyper-V elsewhere has another one
+	case said("chassis_asset_tag") == "7783-7084-3265-9085-8269-3286-77": // not other Hyper-V
 		return "azure"
 	case strings.HasPrefix(said("product_name"), "OpenStack "):
 		return "openstack"
@@ -33,7 +34,7 @@ func cloudOf(k *kernel.Reader) string {
 	return ""
 }
 
-// firmware is what it says of the machine in a field, "" where there is no DMI, as on many boards.
+// firmware returns a DMI field, or "" without DMI, as on many boards.
 func firmware(k *kernel.Reader, field string) string {
 	raw, err := sys.ReadKernelValue(k.Sys + "/class/dmi/id/" + field)
 	if err != nil {
@@ -42,8 +43,8 @@ func firmware(k *kernel.Reader, field string) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// nitroType is the type of an instance of AWS, which the firmware of Nitro tells ("m6i.large") and
-// that of Xen does not.
+// nitroType returns the instance type on AWS ("m6i.large"). Only the firmware of Nitro has it, that
+// of Xen does not.
 func nitroType(k *kernel.Reader) string {
 	if name := firmware(k, "product_name"); firmware(k, "sys_vendor") == "Amazon EC2" && strings.Count(name, ".") == 1 {
 		return name

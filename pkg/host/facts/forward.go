@@ -2,8 +2,8 @@ package facts
 
 import "context"
 
-// forward tells what becomes of forwarded packets by policy: "drop" when any
-// chain of the family drops, as on a Docker host, else "accept".
+// forward reads the policy for forwarded packets: "drop" if any chain of the family drops them, as
+// on a Docker host, else "accept".
 func (g gatherer) forward(ctx context.Context) {
 	if !g.opt.live() {
 		return

@@ -17,16 +17,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Gather looks once at what is true for a whole pass. It writes nothing,
-// starts nobody and runs no program. What a node may well lack is left empty; what is there and
-// cannot be read is listed in [Facts.Problems].
+// Gather reads once what is true for a whole pass. It writes nothing, starts no service and runs no
+// program. Things that a node need not have are left empty. Things that exist and cannot be read
+// are listed in [Facts.Problems].
 func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
 	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
-	// What files say is read, and the runtime asked, while the kernel is asked. That goes on here:
-	// a thread says in which network namespace.
+	// This goroutine reads files and asks the runtime. Meanwhile the caller's goroutine asks the
+	// kernel, because its thread determines the network namespace.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -51,11 +51,12 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 		return nil, fmt.Errorf("gather the host's facts: %w", err)
 	}
 	g.symbolicLinks()
-	slices.Sort(facts.Problems) // they were met at the same time
+	slices.Sort(facts.Problems) // several goroutines added them
 	return facts, nil
 }
 
-// GatherBrief looks for where the machine runs and how its kubelet does, and asks nobody.
+// GatherBrief finds out where the machine runs, and reads the settings of its kubelet. It asks no
+// other program.
 func GatherBrief(l *Sources, facts *Facts) {
 	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
 	if facts.Contain = Container(l.kernel, l.opt.Sandbox); l.opt.live() && facts.Contain == "" {
@@ -64,7 +65,7 @@ func GatherBrief(l *Sources, facts *Facts) {
 	g.kubelet()
 }
 
-// symbolicLinks looks for links on the way to what networks and their runtime have on the disk.
+// symbolicLinks finds the symlinks on the paths of files of networks and of the runtime.
 func (g *gatherer) symbolicLinks() {
 	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d",
 		"/etc/systemd/system", hostfs.StateDir, g.facts.Runtime.ConfigFile},
@@ -83,10 +84,11 @@ type gatherer struct {
 	facts *Facts
 	mu    *sync.Mutex // for Problems
 
-	without string // a file of the runtime's that is passed over
+	without string // file of the runtime to be ignored
 }
 
-// problem notes what is there and cannot be read, once.
+// problem records something that exists and cannot be read. In the second read without the agent's
+// drop-in it records nothing.
 func (g gatherer) problem(what string, err error) {
 	if g.without != "" {
 		return
@@ -96,7 +98,7 @@ func (g gatherer) problem(what string, err error) {
 	g.facts.Problems = append(g.facts.Problems, fmt.Sprintf("%s: %v", what, err))
 }
 
-// Sources are what facts are gathered from.
+// Sources are the readers from which facts are gathered.
 type Sources struct {
 	files    *hostfs.Reader
 	kernel   *kernel.Reader
@@ -106,17 +108,17 @@ type Sources struct {
 	opt      Options
 }
 
-// Options says of which host the readers are.
+// Options describe the host of the readers.
 type Options struct {
 	Root    string           // "/" (or "") is the running host
-	Sandbox bool             // the process is in throw-away namespaces
-	Stamps  hostfs.Stamps    // have what programs said of their version; nil: nobody has
-	Runtime *cri.StatusCache // asks the runtime beside the looks; nil: each look asks
+	Sandbox bool             // the process is in temporary namespaces
+	Stamps  hostfs.Stamps    // cached versions of programs; nil: none
+	Runtime *cri.StatusCache // asks the runtime in the background; nil: each look asks
 }
 
 func (o Options) live() bool { return sys.IsLive(o.Root) }
 
-// NewSources gathers from these readers, which the caller closes.
+// NewSources returns Sources with these readers, which the caller must close.
 func NewSources(
 	f *hostfs.Reader, k *kernel.Reader, n *rtnl.Reader, fw *firewall.Reader, u *systemd.Reader, opt Options,
 ) *Sources {

@@ -2,23 +2,23 @@ package facts
 
 import "strings"
 
-// GuestConfig is the file by which netwright tells Google's guest agent what to leave alone; the
-// node's owner has the one without the ending, which wins.
+// GuestConfig is the file in which the agent tells Google's guest agent what to leave alone. The
+// file of the node's owner has the same name without ".template", and overrides it
+// (defaultDataSources).
 // https://github.com/GoogleCloudPlatform/guest-agent/blob/main/google_guest_agent/cfg/cfg.go
-// (defaultDataSources)
 const GuestConfig = "/etc/default/instance_configs.cfg.template"
 
-// OwnFileMark begins the first line of every file of lines that is netwright's.
+// OwnFileMark begins the first line of every text file that the agent writes.
 const OwnFileMark = "# Written by Netwright"
 
-// Setting is a value in somebody's file.
+// Setting is a value in a file.
 type Setting struct {
-	Value string `json:"value"` // "": the file does not say
+	Value string `json:"value"` // "": the file does not set it
 	File  string `json:"file"`
 }
 
-// guestAliases is what files of others tell Google's guest agent of alias addresses, nil if none
-// has a say: then ours may.
+// guestAliases returns the setting for alias addresses in files of others for Google's guest agent.
+// It is nil if no such file sets it; then the agent may.
 func (g gatherer) guestAliases() *Setting {
 	owner := strings.TrimSuffix(GuestConfig, ".template")
 	if value := g.guestSetting(owner); value != "" {
@@ -30,8 +30,8 @@ func (g gatherer) guestAliases() *Setting {
 	return nil
 }
 
-// guestSetting is ip_aliases in the section IpForwarding of a file, in lower case as the agent
-// reads it.
+// guestSetting returns ip_aliases in the section IpForwarding of a file, in lower case, as the
+// guest agent reads it.
 func (g gatherer) guestSetting(file string) string {
 	raw, err := g.files.ReadFile(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// architecture is the running host's, or that of an image's own programs: the
-// two differ where an image is made on another machine. In GOARCH's words.
+// architecture returns the architecture of the running host, as GOARCH, or that of an image's
+// programs: an image may be built on a machine of another architecture.
 func architecture(l *Sources) string {
 	if l.opt.live() {
 		return runtime.GOARCH
@@ -26,8 +26,9 @@ func architecture(l *Sources) string {
 	return runtime.GOARCH
 }
 
-// ProgramArch is the architecture that a program is for, in GOARCH's words, by the e_machine of its
-// first bytes (elf(5)); "" if it is no ELF file, or for one that Kubernetes has no nodes of.
+// ProgramArch returns the architecture of a program, as GOARCH, from e_machine in its first bytes
+// (elf(5)). It is "" if the file is no ELF file, or if Kubernetes does not support the
+// architecture.
 func ProgramArch(file []byte) string {
 	if len(file) < 20 || string(file[:4]) != "\x7fELF" {
 		return ""
@@ -40,8 +41,8 @@ func ProgramArch(file []byte) string {
 		243: "riscv64"}[order.Uint16(file[18:])]
 }
 
-// imageKernel says what modules the kernels of an image have. One that a
-// kernel of several lacks is loadable: it is not known which will boot.
+// imageKernel returns the modules of the kernels in an image. If one of several kernels has a
+// module, the module counts as loadable, because it is unknown which kernel will boot.
 func imageKernel(l *Sources) KernelFacts {
 	names, err := l.files.ReadDir("/lib/modules")
 	if err != nil {
@@ -52,9 +53,9 @@ func imageKernel(l *Sources) KernelFacts {
 		dir := path.Join("/lib/modules", release)
 		deps, err := l.files.ReadFile(dir + "/modules.dep")
 		if err != nil {
-			continue // left behind by a kernel that was removed
+			continue // left by a removed kernel
 		}
-		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
+		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // missing is like empty
 		if facts.ModuleStates == nil {
 			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
 			for _, name := range moduleNames {

@@ -15,12 +15,13 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// imdsBases are where EC2 tells an instance of itself: by IPv4, and by IPv6 where the instance has
-// that switched on.
+// imdsBases are the addresses at which EC2 answers an instance about itself: IPv4, and IPv6 if it
+// is enabled for the instance.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
 var imdsBases = []string{"http://169.254.169.254", "http://[fd00:ec2::254]"}
 
-// The bounds of an answer. The service is on the same machine: what takes longer is not there.
+// Limits of one request. The service is on the same machine, so a slow answer means that it is
+// missing.
 const (
 	imdsConnect = 500 * time.Millisecond
 	imdsAnswer  = time.Second
@@ -28,20 +29,20 @@ const (
 	imdsToken   = "21600" // seconds
 )
 
-// imdsClient is a client of the second version of the instance metadata service (IMDSv2), which
-// asks for a token first. There is no falling back to the first version, and no proxy: what a proxy
-// answers is of another machine. Safe for several goroutines.
+// imdsClient is a client of the instance metadata service, version 2 (IMDSv2), which needs a token.
+// It never falls back to version 1. It uses no proxy, because a proxy would answer about another
+// machine. It is safe for several goroutines.
 type imdsClient struct {
 	client *http.Client
 	bases  []string
 
 	mu    sync.Mutex
-	base  string // that answered; "": none yet
+	base  string // the address that answered; "": none yet
 	token secret.Text
 }
 
-// errNoMetadata says that nobody answers: there is no service, it is switched off, or the answer
-// does not come through.
+// errNoMetadata means that no service answers: it does not exist, is disabled, or its answer does
+// not arrive.
 var errNoMetadata = errors.New("nobody answers: metadata is switched off (HttpEndpoint), or this is a container " +
 	"without the host's network, where the hop limit of 1 stops the answer")
 
@@ -58,8 +59,8 @@ func newIMDS() *imdsClient {
 	}}
 }
 
-// get reads a path below /latest/. [fs.ErrNotExist] where the instance has no such thing. A token
-// that is refused is got anew, once.
+// get reads a path below /latest/. It returns [fs.ErrNotExist] if the instance has no such item. If
+// the service refuses the token, get requests a new one, once.
 func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 	for again := true; ; again = false {
 		base, token, err := m.session(ctx)
@@ -83,7 +84,7 @@ func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 	}
 }
 
-// session is the service that answers, and a token of it.
+// session returns the address of the service and a token for it.
 func (m *imdsClient) session(ctx context.Context) (base string, token secret.Text, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +110,7 @@ func (m *imdsClient) session(ctx context.Context) (base string, token secret.Tex
 	return "", secret.Text{}, fmt.Errorf("%w: %w", errNoMetadata, errors.Join(errs...))
 }
 
-// forget drops a token that was refused, unless another goroutine has a new one already.
+// forget drops a refused token, unless another goroutine has replaced it already.
 func (m *imdsClient) forget(token secret.Text) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +119,7 @@ func (m *imdsClient) forget(token secret.Text) {
 	}
 }
 
-// ask makes one request and reads a bounded answer.
+// ask makes one request and reads an answer of limited size.
 func (m *imdsClient) ask(ctx context.Context, method, url, header, value string) (body string, status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
@@ -129,7 +130,7 @@ func (m *imdsClient) ask(ctx context.Context, method, url, header, value string)
 	if err != nil {
 		return "", 0, err
 	}
-	defer res.Body.Close() // only read from
+	defer res.Body.Close() // only read
 	raw, err := io.ReadAll(io.LimitReader(res.Body, imdsLargest+1))
 	if err != nil {
 		return "", 0, err

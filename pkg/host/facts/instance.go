@@ -18,25 +18,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Instance is what AWS says of the instance that this is. Tags and user-data may be secret to their
-// owners: of user-data only the digest is kept.
+// Instance is what AWS says about this instance. Tags and user-data may be secret; of user-data
+// only the digest is stored.
 type Instance struct {
 	ID       string      `json:"id,omitempty"`
 	Type     string      `json:"type"` // m6i.large
 	Region   string      `json:"region,omitempty"`
 	Zone     string      `json:"zone,omitempty"`
 	UserData blob.Digest `json:"userDataSHA256,omitzero"`
-	// Tags are those of the instance; nil: the instance may not read them (InstanceMetadataTags).
-	// Keys with a slash or a space never are here.
+	// Tags are the instance's tags; nil: the instance may not read them (InstanceMetadataTags). AWS
+	// leaves out keys with a slash or a space.
 	Tags map[string]string `json:"tags,omitempty"`
-	// Interfaces are the instance's, the primary one first; nil where nobody asked for them.
+	// Interfaces are the instance's interfaces, the primary one first; nil if they were not
+	// requested.
 	Interfaces []ENI `json:"interfaces,omitempty"`
 }
 
 // ENI is an elastic network interface of the instance.
 type ENI struct {
 	MAC            string         `json:"mac"`
-	Link           string         `json:"link,omitempty"` // of this host that has the MAC; "": none yet
+	Link           string         `json:"link,omitempty"` // the link with the MAC; "": none yet
 	MTU            int            `json:"mtu,omitempty"`  // of the link
 	ID             string         `json:"id"`
 	Device         int            `json:"device"` // 0 is the primary one
@@ -45,22 +46,22 @@ type ENI struct {
 	VPC            string         `json:"vpc"`
 	SubnetRanges   []netip.Prefix `json:"subnetRanges,omitempty"`
 	VPCRanges      []netip.Prefix `json:"vpcRanges,omitempty"`
-	Addresses      []netip.Addr   `json:"addresses,omitempty"` // the first IPv4 one is the interface's own
+	Addresses      []netip.Addr   `json:"addresses,omitempty"` // the first IPv4 is primary
 	Delegated      []netip.Prefix `json:"delegated,omitempty"` // prefixes for pods
 	SecurityGroups []string       `json:"securityGroups,omitempty"`
 }
 
 const (
-	imdsAtOnce = 8               // requests at a time
-	imdsFacts  = 2 * time.Second // for what a pass asks for
-	imdsAll    = 5 * time.Second // for all that there is
+	imdsAtOnce = 8               // concurrent requests
+	imdsFacts  = 2 * time.Second // for the type only
+	imdsAll    = 5 * time.Second // for everything
 )
 
-// LearnInstance puts into the facts what AWS says of this instance: its type, or all that there is
-// with interfaces and tags. Where the firmware knows the type (Nitro) nobody is asked for it; else
-// it waits two seconds at most, five for all. Anywhere but on AWS, by the firmware, nobody is asked
-// and nothing is waited for. An answer that does not come is listed in [Facts.Problems]. It is
-// called by the goroutine that opened the view, before the facts are used.
+// LearnInstance adds to the facts what AWS says about this instance: only its type, or everything
+// with interfaces and tags. If the firmware has the type (Nitro), it does not ask for the type.
+// Otherwise it waits at most two seconds, or five for everything. If the firmware says that this is
+// not AWS, it asks nothing. A missing answer is listed in [Facts.Problems]. The goroutine that
+// opened the view must call it before the facts are used.
 func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 	if f.Cloud != "aws" || f.Instance != nil {
 		return
@@ -95,7 +96,7 @@ func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 	}
 }
 
-// learnInstance asks. What could be had is returned with the error.
+// learnInstance asks the service. On an error, it also returns what it has read.
 func learnInstance(ctx context.Context, m *imdsClient, all bool) (*Instance, error) {
 	limit := imdsFacts
 	if all {
@@ -127,7 +128,7 @@ func learnInstance(ctx context.Context, m *imdsClient, all bool) (*Instance, err
 	return out, errors.Join(append(errs, err)...)
 }
 
-// tags are the instance's, nil where it may not read them.
+// tags returns the instance's tags, or nil if the instance may not read them.
 func (m *imdsClient) tags(ctx context.Context) (map[string]string, error) {
 	names, err := m.list(ctx, "meta-data/tags/instance")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +140,7 @@ func (m *imdsClient) tags(ctx context.Context) (map[string]string, error) {
 	return m.each(ctx, "meta-data/tags/instance/", names)
 }
 
-// interfaces are all of the instance, in the order of their devices.
+// interfaces returns all interfaces of the instance, sorted by card and device.
 func (m *imdsClient) interfaces(ctx context.Context) ([]ENI, error) {
 	const dir = "meta-data/network/interfaces/macs/"
 	macs, err := m.list(ctx, dir)
@@ -152,7 +153,7 @@ func (m *imdsClient) interfaces(ctx context.Context) ([]ENI, error) {
 		mac = strings.TrimSuffix(mac, "/")
 		items, err := m.list(ctx, dir+mac+"/")
 		if err != nil {
-			errs = append(errs, err) // it was taken off meanwhile
+			errs = append(errs, err) // detached meanwhile
 			continue
 		}
 		items = slices.DeleteFunc(items, func(item string) bool { return !slices.Contains(eniItems, item) })
@@ -164,8 +165,8 @@ func (m *imdsClient) interfaces(ctx context.Context) ([]ENI, error) {
 	return out, errors.Join(errs...)
 }
 
-// eniItems are what is read of an interface. An instance has those that there were when it was
-// launched.
+// eniItems are the items that are read of an interface. An instance has only the items that existed
+// when it was launched.
 var eniItems = []string{"interface-id", "device-number", "network-card", "subnet-id", "vpc-id",
 	"subnet-ipv4-cidr-block", "subnet-ipv6-cidr-blocks",
 	"vpc-ipv4-cidr-blocks", "vpc-ipv6-cidr-blocks", "local-ipv4s", "ipv6s", "ipv4-prefix", "ipv6-prefix",
@@ -174,7 +175,7 @@ var eniItems = []string{"interface-id", "device-number", "network-card", "subnet
 func eniOf(mac string, v map[string]string) ENI {
 	e := ENI{MAC: mac, ID: v["interface-id"], Subnet: v["subnet-id"], VPC: v["vpc-id"],
 		SecurityGroups: strings.Fields(v["security-group-ids"])}
-	e.Device, _ = strconv.Atoi(v["device-number"]) // absent is 0
+	e.Device, _ = strconv.Atoi(v["device-number"]) // a missing item is 0
 	e.Card, _ = strconv.Atoi(v["network-card"])
 	e.SubnetRanges = ranges(v["subnet-ipv4-cidr-block"] + "\n" + v["subnet-ipv6-cidr-blocks"])
 	e.VPCRanges = ranges(v["vpc-ipv4-cidr-blocks"] + "\n" + v["vpc-ipv6-cidr-blocks"])
@@ -196,13 +197,13 @@ func ranges(text string) (out []netip.Prefix) {
 	return out
 }
 
-// list are the names in a directory of the metadata, a line each.
+// list returns the names in a directory of the metadata, one on each line.
 func (m *imdsClient) list(ctx context.Context, path string) ([]string, error) {
 	text, err := m.get(ctx, path)
 	return strings.Fields(text), err
 }
 
-// each reads several items of a directory at a time. One that went meanwhile is left out.
+// each reads several items of a directory in parallel. It leaves out an item that no longer exists.
 func (m *imdsClient) each(ctx context.Context, dir string, names []string) (map[string]string, error) {
 	out, errs := map[string]string{}, make([]error, len(names))
 	var mu sync.Mutex

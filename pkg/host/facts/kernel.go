@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// moduleNames are those that a builder may ask for.
+// moduleNames are the modules that a builder may ask for.
 var moduleNames = []string{
 	"8021q", "act_pedit", "br_netfilter", "bridge", "cls_u32", "dummy", "ebtable_nat", "esp4", "esp6",
 	"fou", "fou6", "geneve", "ifb", "ip6_tables", "ip6_tunnel", "ip6t_rpfilter", "ip6table_filter",
@@ -25,11 +25,11 @@ var moduleNames = []string{
 	"xfrm_algo", "xfrm_user", "xt_connmark", "xt_set", "xt_socket", "xt_TPROXY",
 }
 
-// KnowsModule says that [KernelFacts.ModuleStates] has a module, by its name with underscores,
-// where the kernel can be asked.
+// KnowsModule reports whether [KernelFacts.ModuleStates] has a module (its name with underscores)
+// on a running host.
 func KnowsModule(name string) bool { return slices.Contains(moduleNames, name) }
 
-// kernelFacts says what the running kernel can do; nothing below an image's root.
+// kernelFacts describes the running kernel. For an image only the release is set.
 func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
 	facts := KernelFacts{Release: k.Release}
 	if !k.Live {
@@ -45,9 +45,9 @@ func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
 	return facts
 }
 
-// Container names what this process is contained in, or "": first what systemd
-// and the container managers say (https://systemd.io/CONTAINER_INTERFACE),
-// then whether root here is the machine's root.
+// Container returns what contains this process, or "". First it looks at what systemd and the
+// container managers say (https://systemd.io/CONTAINER_INTERFACE), then whether root here is root
+// of the machine.
 func Container(k *kernel.Reader, sandbox bool) string {
 	switch {
 	case sandbox:
@@ -72,7 +72,7 @@ func Container(k *kernel.Reader, sandbox bool) string {
 			return name
 		}
 	}
-	// The initial user namespace maps everything onto itself.
+	// The initial user namespace maps each id to itself.
 	if raw, err := sys.ReadKernelFile(k.Proc + "/self/uid_map"); err == nil &&
 		sys.FoldSpace(string(raw)) != "0 0 4294967295" {
 		return "user namespace"
@@ -80,7 +80,7 @@ func Container(k *kernel.Reader, sandbox bool) string {
 	return ""
 }
 
-// cgroupVersion says which version the root of the hierarchy is, 0 if unknown.
+// cgroupVersion returns the version of the cgroup hierarchy, 0 if unknown.
 func cgroupVersion(k *kernel.Reader) int {
 	var fs unix.Statfs_t
 	if !k.Live || unix.Statfs(k.Sys+"/fs/cgroup", &fs) != nil {
@@ -95,8 +95,8 @@ func cgroupVersion(k *kernel.Reader) int {
 	return 0
 }
 
-// hugepages is how many huge pages of each size this kernel has set aside; sizes that it could have
-// and has none of are 0. Nil where nobody can tell.
+// hugepages returns the number of allocated huge pages of each size that the kernel supports. It is
+// nil if unknown.
 // https://docs.kernel.org/admin-guide/mm/hugetlbpage.html
 func hugepages(k *kernel.Reader) map[string]int {
 	if unix.Access(k.Sys+"/kernel/mm", unix.F_OK) != nil {
@@ -104,7 +104,7 @@ func hugepages(k *kernel.Reader) map[string]int {
 	}
 	out := map[string]int{}
 	sizes, err := os.ReadDir(k.Sys + "/kernel/mm/hugepages")
-	if err != nil { // a kernel without
+	if err != nil { // a kernel without huge pages
 		return out
 	}
 	for _, e := range sizes {

@@ -17,10 +17,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// kubeletUnits are the names under which distributions start kubelet.
+// kubeletUnits are the names of kubelet's unit in distributions.
 var kubeletUnits = []string{"kubelet.service", "snap.kubelet.daemon.service", "snap.kubelet-eks.daemon.service"}
 
-// kubelet reads how kubelet takes its flags, from its unit's files.
+// kubelet reads from the files of its unit how kubelet gets its flags.
 func (g gatherer) kubelet() {
 	k := &g.facts.Kubelet
 	for _, name := range kubeletUnits {
@@ -46,8 +46,8 @@ func (g gatherer) kubelet() {
 		k.ConfigDir = command.flag("config-dir")
 		config := g.kubeletConfig(k)
 		k.RuntimeEndpoint = cmp.Or(command.flag("container-runtime-endpoint"),
-			text(config["containerRuntimeEndpoint"])) // from 1.27 on
-		// kubelet takes a plain path too, and unix:/path
+			text(config["containerRuntimeEndpoint"])) // since 1.27
+		// kubelet also accepts a plain path, and unix:/path.
 		if e := strings.TrimPrefix(k.RuntimeEndpoint, "unix:"); strings.HasPrefix(e, "/") {
 			k.RuntimeEndpoint = "unix://" + path.Clean(e)
 		}
@@ -64,8 +64,8 @@ func (g gatherer) kubelet() {
 	}
 }
 
-// NodeName is what kubelet calls its Node, on a host of this name. kOps gives each instance of AWS
-// a name of the cloud's, and so do others.
+// NodeName returns the name of kubelet's Node on a host with the given name. kOps and others give
+// each AWS instance a name from the cloud.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/util/node/node.go (GetHostname)
 func (k *KubeletFacts) NodeName(host string) string {
 	for _, f := range k.Flags {
@@ -76,8 +76,8 @@ func (k *KubeletFacts) NodeName(host string) string {
 	return host
 }
 
-// unitFile reads a unit's files, and notes what of them cannot be read. False: there is no unit, or
-// its own file cannot be read.
+// unitFile reads the files of a unit, and records the unreadable ones as problems. It returns false
+// if there is no unit, or its main file cannot be read.
 func (g gatherer) unitFile(what, name string) (systemd.UnitFile, bool) {
 	unit, err := ReadUnitFile(g.files, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,11 +89,11 @@ func (g gatherer) unitFile(what, name string) (systemd.UnitFile, bool) {
 	return unit, err == nil
 }
 
-// kubeletKubeconfigs are where kOps and EKS, and kubeadm, have the kubeconfig of their kubelet.
+// kubeletKubeconfigs are the paths of kubelet's kubeconfig with kOps and EKS, and with kubeadm.
 var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf"}
 
-// kubeconfigOf is the kubeconfig that a kubelet's command line names, or one that is where such
-// are.
+// kubeconfigOf returns the kubeconfig that kubelet's command line names, or else the first usual
+// path that exists.
 func (g gatherer) kubeconfigOf(command unitCommand) string {
 	named := command.flag("kubeconfig")
 	for _, file := range kubeletKubeconfigs {
@@ -104,15 +104,16 @@ func (g gatherer) kubeconfigOf(command unitCommand) string {
 	return named
 }
 
-// OwnDropIn is the name of our drop-ins, OwnTOML of those for containerd: after a distribution's
-// 10-…, before a person's 99-….
+// OwnDropIn is the name of the agent's drop-ins, OwnTOML of those for containerd: after the 10-… of
+// a distribution, before the 99-… of a person.
 const (
 	OwnDropIn = "50-netwright.conf"
 	OwnTOML   = "50-netwright.toml"
 )
 
-// byOthers is a unit as it is without our drop-in, and who sets some of its variables: of one
-// variable the last. What an empty Environment= of a later file takes back nobody sets.
+// byOthers returns a unit without the agent's drop-in, and the files that set the given variables.
+// For each variable only the last value counts. Values that an empty Environment= of a later file
+// resets are left out.
 func (g gatherer) byOthers(unit systemd.UnitFile, variables []string) (others systemd.UnitFile, set []VariableFact) {
 	others = systemd.ParseUnitFile(nil)
 	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
@@ -132,18 +133,17 @@ func (g gatherer) byOthers(unit systemd.UnitFile, variables []string) (others sy
 	return others, set
 }
 
-// setVariable adds a variable to a list, in the place of one of its name.
+// setVariable adds a variable to a list and removes an older one with the same name.
 func setVariable(list []VariableFact, v VariableFact) []VariableFact {
 	return append(slices.DeleteFunc(list, func(o VariableFact) bool { return o.Name == v.Name }), v)
 }
 
-// names tells that an assignment is the variable's.
+// names reports whether an assignment sets the variable.
 func (v VariableFact) names(assignment string) bool { return strings.HasPrefix(assignment, v.Name+"=") }
 
-// kubeletConfig reads kubelet's configuration as it does: its file, and over that the files of its
-// --config-dir, field by field.
+// kubeletConfig reads kubelet's configuration as kubelet does: its file, and then the files in
+// --config-dir, which override single fields (mergeKubeletConfigurations).
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubelet/app/server.go
-// (mergeKubeletConfigurations)
 func (g gatherer) kubeletConfig(k *KubeletFacts) map[string]any {
 	config := map[string]any{}
 	var files []string
@@ -161,7 +161,7 @@ func (g gatherer) kubeletConfig(k *KubeletFacts) map[string]any {
 		}
 		var fields map[string]any
 		if err == nil && json.Unmarshal(raw, &fields) != nil {
-			err = yaml.Unmarshal(raw, &fields) // as kubelet, with its library
+			err = yaml.Unmarshal(raw, &fields) // as kubelet does, with its library
 		}
 		if err != nil {
 			g.problem("read kubelet's configuration", fmt.Errorf("%s: %w", file, err))
@@ -175,7 +175,7 @@ func (g gatherer) kubeletConfig(k *KubeletFacts) map[string]any {
 	return config
 }
 
-// noteFields notes which fields a file of kubelet's configuration sets; of one field the last file.
+// noteFields records which fields a file of kubelet's configuration sets; the last file counts.
 func (k *KubeletFacts) noteFields(file string, fields map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch fields[name].(type) {
@@ -189,7 +189,7 @@ func (k *KubeletFacts) noteFields(file string, fields map[string]any) {
 	}
 }
 
-// addresses are those among words that are one.
+// addresses returns the words that are IP addresses.
 func addresses(words []string) (out []netip.Addr) {
 	for _, word := range words {
 		if a, err := netip.ParseAddr(strings.TrimSpace(word)); err == nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// links lists the links with their addresses and managers, and finds the
-// uplink.
+// links lists the links with their addresses and managers, and finds the uplink.
 func (g gatherer) links(ctx context.Context) error {
 	o, err := g.net.Overview(ctx)
 	if errors.Is(err, sys.ErrNoLiveState) {
@@ -41,10 +40,10 @@ func (g gatherer) links(ctx context.Context) error {
 	return nil
 }
 
-// listening names the links on which the kernel takes router advertisements
-// (accept_ra 1, or 2: though it forwards) and may get them: devices, what is
-// made of devices, and what a default route goes through. Links of pods and
-// bridges for them are none: nothing there shall tell the node its routes.
+// listening returns the links on which the kernel accepts router advertisements (accept_ra 1, or 2:
+// even if it forwards) and may receive them: physical devices, links on top of them, and links of
+// default routes. It leaves out links of pods and their bridges, because nothing there may set the
+// node's routes.
 func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 	var out []string
 	for _, l := range links {
@@ -62,9 +61,8 @@ func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 	return out
 }
 
-// uplinkAddress is the node's address: the route's own source, else the
-// link's first global address of the route's family, which is the one that
-// the kernel would take.
+// uplinkAddress returns the node's address: the source of the route, or else the first global
+// address of the link in the route's family, which the kernel would use.
 func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 	if r.Source.IsValid() {
 		return r.Source
@@ -77,15 +75,14 @@ func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 	return netip.Addr{}
 }
 
-// linkManagers says who manages a link, by its index, from the state files
-// that systemd-networkd and NetworkManager keep for each; asking them over
-// D-Bus costs a hundred times as much. Files of a daemon that does not run are
-// left over and say nothing.
+// linkManagers returns a function that finds a link's manager by its index. It reads the state
+// files of systemd-networkd and NetworkManager, because a D-Bus request takes a hundred times as
+// long. Files of a daemon that does not run are old and are ignored.
 func (g gatherer) linkManagers() func(index int) string {
 	networkd := g.ServiceRuns("systemd-networkd.service")
 	manager := g.ServiceRuns("NetworkManager.service")
 	says := func(dir string, index int, name string) string {
-		raw, _ := g.files.ReadFile(dir + strconv.Itoa(index)) // of a link that nobody manages there is none
+		raw, _ := g.files.ReadFile(dir + strconv.Itoa(index)) // an unmanaged link has no file
 		return ParseAssignments(raw)[name]
 	}
 	return func(index int) string {
@@ -105,8 +102,8 @@ func (g gatherer) linkManagers() func(index int) string {
 	}
 }
 
-// ServiceRuns says that a system service has processes: systemd keeps its
-// cgroup as long. It costs a system call where D-Bus costs 0.3 ms.
+// ServiceRuns reports whether a system service has processes: systemd keeps the service's cgroup as
+// long. This takes one system call; a D-Bus request takes 0.3 ms.
 func (l *Sources) ServiceRuns(unit string) bool {
 	tops := []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"}
 	return l.opt.live() && slices.ContainsFunc(tops, func(top string) bool {

@@ -6,8 +6,8 @@ import (
 	"path"
 )
 
-// loadedConf finds the file that a runtime's network came from: CRI tells the
-// text and the name of the network, not the file.
+// loadedConf finds the file of the network that the runtime has loaded. CRI reports the text and
+// the name of the network, not the file.
 // https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/status.go
 func (g gatherer) loadedConf(rt *RuntimeFacts, info map[string]string) {
 	var status string
@@ -33,13 +33,13 @@ func (g gatherer) loadedConf(rt *RuntimeFacts, info map[string]string) {
 		rt.LoadedNetwork = network.Config.Name
 		var same bool
 		rt.LoadedConf, same = g.confWith(rt.ConfDir, network.Config.Name, network.Config.Source)
-		// Of a single plugin's file the runtime keeps a list that it made of it.
+		// For a file with a single plugin, the runtime reports a list that it made from the file.
 		rt.LoadedOld = !same && path.Ext(rt.LoadedConf) == ".conflist"
 		return
 	}
 }
 
-// confWith is the first conf in a directory with the given text, else with the
+// confWith returns the first conf in a directory with the given text, or else the first with the
 // given network name.
 func (g gatherer) confWith(dir, name, text string) (file string, same bool) {
 	files, err := g.files.ReadDir(dir)

@@ -1,11 +1,11 @@
 package facts
 
-// ModuleSource says where an absent module of a release comes from, in words
-// for an error: the package that has it, by the distribution.
+// ModuleSource says, for an error message, how to get a missing module of a kernel release: the
+// package of the distribution that has it.
 func ModuleSource(os OSRelease, release string) string {
 	for _, id := range append([]string{os.ID}, os.IDLike...) {
 		switch id {
-		case "flatcar", "coreos", "bottlerocket", "cos": // their root is read-only, and comes whole
+		case "flatcar", "coreos", "bottlerocket", "cos": // read-only root
 			return "boot a release of " + id + " whose kernel has it"
 		case "rhel", "centos", "fedora", "rocky", "almalinux", "ol":
 			return "install kernel-modules-extra-" + release

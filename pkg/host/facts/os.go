@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostname is the running host's, or what an image will call itself.
+// hostname returns the name of the running host, or the name that an image will have.
 func hostname(l *Sources) string {
 	var uts unix.Utsname
 	if l.opt.live() && unix.Uname(&uts) == nil {
@@ -22,8 +22,7 @@ func hostname(l *Sources) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// initSystem is "systemd" where it runs and may be talked to, and for an
-// image where it is installed.
+// initSystem returns "systemd" if systemd runs and may be asked, or if it is installed in an image.
 func initSystem(l *Sources) string {
 	if l.opt.live() {
 		if l.units.Here {
@@ -58,9 +57,9 @@ func (g gatherer) osRelease() {
 	}
 }
 
-// ParseAssignments reads NAME=value as systemd does, without expansion:
-// os-release(5), EnvironmentFile= of systemd.exec(5), networkd's state files.
-// A later one wins.
+// ParseAssignments parses NAME=value lines as systemd does, without expansion: os-release(5),
+// EnvironmentFile= of systemd.exec(5), state files of networkd. A later line overrides an earlier
+// one.
 func ParseAssignments(raw []byte) map[string]string {
 	values := map[string]string{}
 	for rest := string(raw); rest != ""; {
@@ -79,12 +78,12 @@ func ParseAssignments(raw []byte) map[string]string {
 	return values
 }
 
-// assigned reads a value, which in quotes goes on over several lines, and what comes after it.
-// Quotes count where a value or a part of it begins.
+// assigned splits text into a value and the rest after it. In quotes, a value may have several
+// lines. Quotes have a meaning only at the beginning of a value or of a part of it.
 // https://github.com/systemd/systemd/blob/v252/src/basic/env-file.c (parse_env_file_internal)
 func assigned(text string) (value, rest string) {
 	var b strings.Builder
-	kept := 0 // how much of it stays where blanks end it
+	kept := 0 // length without blanks at its end
 	quote, begins := byte(0), true
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -120,11 +119,11 @@ func assigned(text string) (value, rest string) {
 	return b.String()[:kept], ""
 }
 
-// resolvConfs are the files that say whom a host asks for names: its own, and those that
-// systemd-resolved and NetworkManager keep of the servers behind their stub.
+// resolvConfs are the files with the name servers of a host: /etc/resolv.conf, and the files of
+// systemd-resolved and NetworkManager with the servers behind their local stub (rc-manager,
+// no-stub-resolv.conf).
 // https://www.freedesktop.org/software/systemd/man/latest/systemd-resolved.service.html#/etc/resolv.conf
 // https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
-// (rc-manager, no-stub-resolv.conf)
 var resolvConfs = []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf",
 	"/run/NetworkManager/no-stub-resolv.conf"}
 

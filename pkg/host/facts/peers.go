@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// peerFiles are files that another agent of Kubernetes nodes leaves.
-// nodeup: nodeup/pkg/bootstrap/install.go of kOps. nodeadm: awslabs/amazon-eks-ami,
-// nodeadm/internal. kubeadm: cmd/kubeadm/app/constants.
+// peerFiles are files that show another node agent. Sources: nodeup/pkg/bootstrap/install.go of
+// kOps for nodeup; nodeadm/internal of awslabs/amazon-eks-ami for nodeadm;
+// cmd/kubeadm/app/constants for kubeadm.
 var peerFiles = []struct{ name, file string }{
 	{"nodeup", "/etc/systemd/system/kops-configuration.service"},
 	{"nodeup", "/lib/systemd/system/kops-configuration.service"},
@@ -21,7 +21,7 @@ var peerFiles = []struct{ name, file string }{
 	{"kubeadm", "/etc/kubernetes/admin.conf"},
 }
 
-// Peers lists the other agents, whose files are theirs.
+// Peers lists the other node agents, whose files belong to them.
 func Peers(files hostfs.Files) (out []string) {
 	for _, sign := range peerFiles {
 		if !slices.Contains(out, sign.name) && isThere(files, sign.file) {
@@ -31,7 +31,7 @@ func Peers(files hostfs.Files) (out []string) {
 	return out
 }
 
-// isThere says that something is at a path, be it a link that leads nowhere.
+// isThere reports whether a path exists, even as a symlink to nothing.
 func isThere(files hostfs.Files, name string) bool {
 	_, err := files.Lstat(name)
 	return err == nil

@@ -14,8 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// runtimeKind is a container runtime that nodes have: its unit, and the
-// sockets that it listens on unless told otherwise.
+// runtimeKind is a container runtime that nodes have: its unit and its default sockets.
 type runtimeKind struct {
 	name    string
 	unit    string
@@ -29,14 +28,14 @@ var runtimeKinds = []runtimeKind{
 	{"docker", "docker.service", []string{"/run/cri-dockerd.sock", "/run/dockershim.sock"}, ""},
 }
 
-// CNI directories of runtimes that were told nothing.
+// The default CNI directories of runtimes.
 const (
 	defaultCNIBin  = "/opt/cni/bin"
 	defaultCNIConf = "/etc/cni/net.d"
 )
 
-// runtime finds the container runtime that kubelet uses, and its effective
-// CNI settings: what it says over CRI, else what its files say.
+// runtime finds the container runtime that kubelet uses, and its effective CNI settings: those that
+// it reports over CRI, or else those in its files.
 func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	kind, unit := g.runtimeKind()
 	if kind.name == "" {
@@ -45,14 +44,14 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
 	rt.ConfigFile = kind.config
 	command := commandOf(unit, g.files)
-	if file := command.option("CONTAINER_CONFIG", "config", "c"); file != "" { // the variable is CRI-O's
+	if file := command.option("CONTAINER_CONFIG", "config", "c"); file != "" { // CRI-O's variable
 		rt.ConfigFile = file
 	}
 	switch kind.name {
 	case "containerd":
 		g.containerdFile(&rt, command)
 		if docker, err := ReadUnitFile(g.files, "docker.service"); err == nil && !docker.Masked && rt.CRIDisabled {
-			rt = RuntimeFacts{Name: "docker"} // it runs containerd for itself
+			rt = RuntimeFacts{Name: "docker"} // docker uses this containerd
 			g.criDockerd(&rt)
 			return rt
 		}
@@ -81,7 +80,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	return rt
 }
 
-// withoutOurs reads a runtime's files once more without our drop-in, where that sets something.
+// withoutOurs reads a runtime's files again without the agent's drop-in, if that sets anything.
 func (g gatherer) withoutOurs(rt *RuntimeFacts, command unitCommand, read func(gatherer, *RuntimeFacts, unitCommand)) {
 	for _, file := range rt.SetBy {
 		if g.without = file; path.Base(file) == OwnDropIn || path.Base(file) == OwnTOML {
@@ -93,13 +92,13 @@ func (g gatherer) withoutOurs(rt *RuntimeFacts, command unitCommand, read func(g
 	}
 }
 
-// HasDefaultDirs says that the runtime looks for confs and plugins where it does by default.
+// HasDefaultDirs reports whether the runtime uses the default directories for confs and plugins.
 func (rt RuntimeFacts) HasDefaultDirs() bool {
 	return rt.ConfDir == defaultCNIConf && slices.Equal(rt.BinDirs, []string{defaultCNIBin})
 }
 
-// Without is the runtime as it is once keys of its own file are gone: what they say is its default
-// again.
+// Without returns the facts as if the given keys were removed from the runtime's own file: their
+// values are the defaults again.
 func (rt RuntimeFacts) Without(keys []string) RuntimeFacts {
 	dirs := cmp.Or(rt.ByOthers, &CNIDirs{rt.BinDirs, rt.ConfDir})
 	rt.ByOthers = &CNIDirs{dirs.BinDirs, dirs.ConfDir}
@@ -114,9 +113,9 @@ func (rt RuntimeFacts) Without(keys []string) RuntimeFacts {
 	return rt
 }
 
-// runtimeKind is the runtime that kubelet's endpoint names, else the first one that is there: by
-// its socket, then by its unit. A kubelet that is told no endpoint does not reach CRI-O: it goes to
-// containerd's, and before 1.24 to docker.
+// runtimeKind returns the runtime that kubelet's endpoint names, or else the first one that exists,
+// by its socket or its unit. A kubelet without an endpoint uses containerd, and before 1.24 docker;
+// so CRI-O then comes last.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/apis/config/v1beta1/defaults.go
 func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	score := 0
@@ -142,14 +141,14 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	return best, of
 }
 
-// namedBy tells that an endpoint is the runtime's by its name, or that of its socket.
+// namedBy reports whether an endpoint contains the name of the runtime or of one of its sockets.
 func (k runtimeKind) namedBy(endpoint string) bool {
 	return slices.ContainsFunc(append([]string{k.name}, k.sockets...), func(s string) bool {
 		return strings.Contains(endpoint, path.Base(s))
 	})
 }
 
-// socket is the runtime's socket, if there is one.
+// socket returns the runtime's socket, or "" if it does not exist.
 func (g gatherer) socket(kind runtimeKind) string {
 	sockets := kind.sockets
 	if e, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://"); ok && kind.namedBy(e) {
@@ -163,14 +162,14 @@ func (g gatherer) socket(kind runtimeKind) string {
 	return ""
 }
 
-// effective takes over what a runtime says of itself.
+// effective adds what the runtime reports about itself.
 func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
 	rt.Version = strings.TrimPrefix(s.Version, "v")
 	rt.NetworkReady, rt.NetworkReason = s.NetworkReady, s.NetworkReason
 	if rt.Name != "containerd" {
 		return
 	}
-	if rt.ConfigVersion == 0 { // no file: the newest that it knows
+	if rt.ConfigVersion == 0 { // no file: the newest version that it supports
 		rt.ConfigVersion = 3
 		if strings.HasPrefix(rt.Version, "1.") {
 			rt.ConfigVersion = 2
@@ -199,8 +198,8 @@ func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
 	g.loadedConf(rt, s.Info)
 }
 
-// RuntimeUnit is the unit of a container runtime, by the name that [RuntimeFacts] has; "" where
-// none is known.
+// RuntimeUnit returns the unit of a container runtime, by its name in [RuntimeFacts]; "" if
+// unknown.
 func RuntimeUnit(name string) string {
 	for _, kind := range runtimeKinds {
 		if kind.name == name {

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// containerdFile reads containerd's own file and what it imports (containerd-config.toml(5)).
+// containerdFile reads containerd's own file and its imports (containerd-config.toml(5)).
 func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.MaxConfNum, rt.From = []string{defaultCNIBin}, defaultCNIConf, 1, "default"
 	files := g.containerdFiles(rt.ConfigFile)
@@ -24,7 +24,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		return
 	}
 	if files[0].tables == nil {
-		return // it cannot be read, which is noted
+		return // unreadable: a problem was recorded
 	}
 	rt.ConfigVersion = max(1, number64(files[0].tables["version"]))
 	rt.Imports = texts(files[0].tables["imports"])
@@ -34,13 +34,13 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		rt.CRIDisabled = rt.CRIDisabled || slices.ContainsFunc(texts(f.tables["disabled_plugins"]), func(p string) bool {
 			return p == "cri" || p == "io.containerd.grpc.v1.cri"
 		})
-		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // from version 4 on
+		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // since version 4
 		socket = cmp.Or(table(f.tables, "grpc")["address"], server["address"], socket)
 		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))
 		cni := table(section, "cni")
 		said := slices.Collect(maps.Keys(cni))
 		if rt.ConfigVersion < 3 && section != nil {
-			clear(settings) // 1.x takes a plugin's whole section from the last file that has one
+			clear(settings) // 1.x takes a plugin's whole section from the last file that has it
 			said = []string{"bin_dir", "bin_dirs", "conf_dir", "conf_template"}
 		}
 		maps.Copy(settings, cni)
@@ -64,8 +64,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.ConfTemplate = text(settings["conf_template"])
 }
 
-// listensAt takes the socket that a runtime's own file names, where kubelet
-// names no other.
+// listensAt sets the socket that a runtime's own file names, unless kubelet names another one.
 func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
 	socket := text(address)
 	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
@@ -76,8 +75,8 @@ func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
 	}
 }
 
-// cniPlugin is the plugin of a file whose table has the CNI settings, by the
-// file's own version; one without takes over the main file's.
+// cniPlugin returns the plugin whose table has the CNI settings, by the version in the file.
+// Without a version in the file, it uses that of the main file.
 func cniPlugin(file map[string]any, version int) string {
 	switch version = cmp.Or(number64(file["version"]), version); {
 	case version >= 3:
@@ -88,7 +87,7 @@ func cniPlugin(file map[string]any, version int) string {
 	return "cri"
 }
 
-// setBy notes which file has the last word on settings, where it is not the runtime's own.
+// setBy records which file sets keys in the end, if it is not the runtime's own file.
 func (rt *RuntimeFacts) setBy(file string, keys ...string) {
 	if file == rt.ConfigFile {
 		return
@@ -101,7 +100,7 @@ func (rt *RuntimeFacts) setBy(file string, keys ...string) {
 	}
 }
 
-// absolute is a directory as a runtime means it, which systemd starts in "/".
+// absolute returns a directory as a runtime interprets it: systemd starts the runtime in "/".
 func absolute(dir string) string {
 	if dir == "" {
 		return ""
@@ -122,10 +121,9 @@ type runtimeFile struct {
 	tables map[string]any // nil: it cannot be read
 }
 
-// containerdFiles reads containerd's main file and what that and the others import, in containerd's
-// order: what an imported file imports comes after all that the main file does.
+// containerdFiles reads containerd's main file and all imports in containerd's order: imports of an
+// imported file come after all imports of the main file (LoadConfigWithPlugins, resolveImports).
 // https://github.com/containerd/containerd/blob/v2.4.2/cmd/containerd/server/config/config.go
-// (LoadConfigWithPlugins, resolveImports)
 func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
 	for pending := []string{main}; len(pending) > 0; {
 		var name string
@@ -155,8 +153,8 @@ func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
 	return out
 }
 
-// crioFiles reads CRI-O's file and its drop-ins (crio.conf.d(5)), and what its command line or its
-// environment says over them (crio(8)).
+// crioFiles reads CRI-O's file and its drop-ins (crio.conf.d(5)), and then the command line and the
+// environment, which override them (crio(8)).
 func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
 	rt.DropInDir = command.option("CONTAINER_CONFIG_DIR", "config-dir", "d")
@@ -179,7 +177,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 		if s := texts(network["plugin_dirs"]); len(s) > 0 {
 			rt.BinDirs, rt.From = s, file
 		}
-		if s, ok := network["plugin_dir"].(string); ok { // deprecated, and taken besides
+		if s, ok := network["plugin_dir"].(string); ok { // deprecated, used in addition
 			oldBinDir = s
 		}
 		if s, ok := network["cni_default_network"].(string); ok {
@@ -208,8 +206,8 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.ConfDir, rt.BinDirs = absolute(rt.ConfDir), allAbsolute(rt.BinDirs)
 }
 
-// criDockerd reads the command line of cri-dockerd, by which kubelet reaches docker from Kubernetes
-// 1.24 on. Without it the CNI settings are kubelet's own.
+// criDockerd reads the command line of cri-dockerd, through which kubelet uses docker since
+// Kubernetes 1.24. Without it, the CNI settings are those of kubelet.
 // https://github.com/Mirantis/cri-dockerd/blob/master/config/options.go
 func (g gatherer) criDockerd(rt *RuntimeFacts) {
 	unit, ok := g.unitFile("read the unit of cri-dockerd", "cri-docker.service")
@@ -230,7 +228,7 @@ func (g gatherer) criDockerd(rt *RuntimeFacts) {
 	}
 }
 
-// toml reads a file of tables.
+// toml reads a TOML file.
 func (g gatherer) toml(file string) (map[string]any, error) {
 	raw, err := readConfig(g.files, file)
 	if err != nil {
@@ -243,7 +241,7 @@ func (g gatherer) toml(file string) (map[string]any, error) {
 	return t, nil
 }
 
-// table is a table within tables, nil if there is none.
+// table returns a nested table, nil if there is none.
 func table(t map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		t, _ = t[key].(map[string]any)
@@ -251,13 +249,13 @@ func table(t map[string]any, keys ...string) map[string]any {
 	return t
 }
 
-// text is a string, "" of anything else.
+// text returns a string, or "" for another type.
 func text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// texts are the strings of a list.
+// texts returns the strings in a list.
 func texts(v any) []string {
 	list, _ := v.([]any)
 	var out []string

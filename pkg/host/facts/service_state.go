@@ -8,18 +8,18 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// ServiceState is how far a service of the host may have a say in its network.
+// ServiceState is the state of a service that may change the host's network.
 type ServiceState string
 
-// The states of a service. One that is not there is in no list.
+// The states of a service. A service that does not exist has none.
 const (
 	ServiceRunning   ServiceState = "running"   // it has processes now
 	ServiceEnabled   ServiceState = "enabled"   // it starts at boot
-	ServiceInstalled ServiceState = "installed" // it is there and nobody starts it by itself, or it is masked
+	ServiceInstalled ServiceState = "installed" // it does not start at boot, or is masked
 )
 
-// networkServices are the units that set up links, addresses, routes and packet filters of a host,
-// and the target or unit that wants each once it is enabled (systemd.unit(5), [Install]).
+// networkServices are the units that set up links, addresses, routes and packet filters of a host.
+// Each has the target or unit that wants it when it is enabled (systemd.unit(5), [Install]).
 var networkServices = []struct{ unit, wantedBy string }{
 	{"systemd-networkd.service", "multi-user.target"},
 	{"systemd-udevd.service", "sysinit.target"},
@@ -33,20 +33,20 @@ var networkServices = []struct{ unit, wantedBy string }{
 	{"dhcpcd.service", "multi-user.target"},
 }
 
-// networkRules are files of udev rules that configure interfaces which appear.
-// https://github.com/amazonlinux/amazon-ec2-net-utils (udev), and Debian's cloud images of 11 and
-// before (cloud-ifupdown-helper).
+// networkRules are files of udev rules that configure new interfaces. Sources: (udev) of
+// https://github.com/amazonlinux/amazon-ec2-net-utils, and Debian's cloud images up to version 11
+// (cloud-ifupdown-helper).
 var networkRules = []string{"99-vpc-policy-routes.rules", "75-cloud-ifupdown.rules"}
 
-// Uses says that a service runs here or will at the next boot.
+// Uses reports whether a service runs now or will run after the next boot.
 func (f *Facts) Uses(unit string) bool {
 	return f.Services[unit] == ServiceRunning || f.Services[unit] == ServiceEnabled
 }
 
-// Installed says that a service is there, in whatever state.
+// Installed reports whether a service exists, in any state.
 func (f *Facts) Installed(unit string) bool { return f.Services[unit] != "" }
 
-// services looks who else sets the network of this host up.
+// services finds the other services that set up the network of this host.
 func (g gatherer) services() {
 	for _, s := range networkServices {
 		state := g.serviceState(s.unit, s.wantedBy)
@@ -76,8 +76,8 @@ func (g gatherer) services() {
 	}
 }
 
-// ufwFilters says that ufw is on. Ubuntu enables its unit everywhere, which does nothing without
-// this (/lib/ufw/ufw-init-functions).
+// ufwFilters reports whether ufw is enabled in its configuration. Ubuntu enables its unit
+// everywhere, but without this setting the unit does nothing (/lib/ufw/ufw-init-functions).
 func (g gatherer) ufwFilters() bool {
 	conf, _ := readConfig(g.files, "/etc/ufw/ufw.conf")
 	for line := range strings.Lines(string(conf)) {
@@ -88,9 +88,9 @@ func (g gatherer) ufwFilters() bool {
 	return false
 }
 
-// serviceState looks for a unit's file, for a link that starts it and for its processes. A mask in
-// /etc hides the unit, which is there all the same: what is masked by us would else look absent,
-// and be unmasked.
+// serviceState looks for a unit's file, for a link that starts it, and for its processes. A unit
+// that is masked in /etc still exists. Otherwise a unit that the agent masked would look missing,
+// and the agent would unmask it.
 func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	if g.ServiceRuns(unit) {
 		return ServiceRunning
@@ -120,8 +120,8 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 
 var sharedLibrary = lazyregexp.New(`^libsystemd-shared-(\d+)`)
 
-// systemdVersion is the release that networkd is of, by the name of the library that all of systemd
-// shares; 0 where it has another name.
+// systemdVersion returns the version of networkd, from the name of the library that all systemd
+// programs share. It is 0 if the library has another name.
 func (g gatherer) systemdVersion() int {
 	dirs := []string{"/usr/lib/systemd", "/usr/lib64/systemd", "/lib/systemd"}
 	for _, triplet := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "s390x-linux-gnu",
@@ -132,7 +132,7 @@ func (g gatherer) systemdVersion() int {
 		names, _ := g.files.ReadDir(dir)
 		for _, name := range names {
 			if found := sharedLibrary().FindStringSubmatch(name); found != nil {
-				release, _ := strconv.Atoi(found[1]) // digits
+				release, _ := strconv.Atoi(found[1]) // only digits
 				return release
 			}
 		}

@@ -12,16 +12,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// OwnSysctlFile is the name of our file of sysctls.
+// OwnSysctlFile is the name of the agent's file in sysctl.d.
 const OwnSysctlFile = "99-netwright.conf"
 
-// sysctlDirs is where systemd-sysctl looks for files, the strongest first (sysctl.d(5)).
+// sysctlDirs are the directories that systemd-sysctl reads, the highest priority first
+// (sysctl.d(5)).
 var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d",
 	"/lib/sysctl.d"}
 
-// lateSysctls lists what files set that systemd-sysctl reads after ours, by their names: at boot
-// they win. Debian and its kin have such a file, 99-sysctl.conf, a link to /etc/sysctl.conf.
-// Patterns are left out: where a key is named, they do not reach it.
+// lateSysctls lists the keys in files that systemd-sysctl reads after the agent's file, by their
+// names: these override it at boot. Debian and similar systems have 99-sysctl.conf, a link to
+// /etc/sysctl.conf. Patterns are left out, because they do not apply to a key that a file names.
 func (g gatherer) lateSysctls() {
 	lines, problems := LateSysctls(g.files)
 	g.facts.LateSysctls = lines
@@ -30,14 +31,14 @@ func (g gatherer) lateSysctls() {
 	}
 }
 
-// LateSysctls is what files of sysctl.d set now that are read after ours, for who cannot go by the
-// facts of an earlier look. The problems are files that cannot be read.
+// LateSysctls reads the files again that are read after the agent's file in sysctl.d. It is for
+// callers that cannot use the facts of an earlier look. The problems are files that cannot be read.
 func LateSysctls(f hostfs.Files) (lines []SysctlLine, problems []error) {
 	return sysctlLines(f, func(name string) bool { return name > OwnSysctlFile })
 }
 
-// BootSysctl is what files of the host set a key to, all but ours: the value that it has after a
-// boot without us.
+// BootSysctl returns the value that files of the host set for a key, without the agent's file. It
+// is the value after a boot without the agent.
 func BootSysctl(f hostfs.Files, key string) (value string, set bool, err error) {
 	lines, problems := sysctlLines(f, func(name string) bool { return name != OwnSysctlFile })
 	if err := errors.Join(problems...); err != nil {
@@ -51,18 +52,19 @@ func BootSysctl(f hostfs.Files, key string) (value string, set bool, err error) 
 	return "", false, nil
 }
 
-// sysctlLines reads the files whose names are wanted as systemd-sysctl does: by name over all
-// directories, of one name the strongest, of one key the last.
+// sysctlLines reads the wanted files as systemd-sysctl does, sorted by name over all directories.
+// Of files with the same name it reads the one with the highest priority; the last value of a key
+// counts.
 func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine, problems []error) {
 	files, problems := confFiles(f, sysctlDirs)
 	for _, file := range files {
 		if !want(path.Base(file)) {
 			continue
 		}
-		target, _ := f.Readlink(file) // none of a file
+		target, _ := f.Readlink(file) // "" if it is no symlink
 		raw, err := readConfig(f, file)
 		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) { // a link to nothing
+			if !errors.Is(err, fs.ErrNotExist) { // a symlink to nothing
 				problems = append(problems, err)
 			}
 			continue
@@ -75,8 +77,8 @@ func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine,
 	return out, problems
 }
 
-// parseSysctls reads the lines of a file as systemd-sysctl does: a dash before
-// the key only says that a failure is none.
+// parseSysctls parses the lines of a file as systemd-sysctl does. A dash before the key only means
+// that a failure is ignored.
 func parseSysctls(text string) (out []SysctlLine) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -89,7 +91,7 @@ func parseSysctls(text string) (out []SysctlLine) {
 		}
 		key, err := kernel.CanonicalSysctl(strings.TrimSpace(key))
 		if err != nil {
-			continue // a pattern, or what systemd-sysctl refuses too
+			continue // a pattern, or a key that systemd-sysctl also refuses
 		}
 		out = append(out, SysctlLine{Key: key, Value: strings.TrimSpace(value)})
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// unitCommand is a service's command line as systemd makes it.
+// unitCommand is a service's command line as systemd builds it.
 type unitCommand struct {
 	line      string   // as written, on one line
 	args      []string // with variables expanded
-	variables []string // that are a $NAME word of the line, in order: each becomes as many words as it has
-	preceding []int    // for each of args, how many of variables come before its word
+	variables []string // the $NAME words of the line, in order; each becomes several words
+	preceding []int    // for each of args, the number of variables before it
 	envFiles  []string
 	env       map[string]string
 }
 
-// commandOf reads a service's first ExecStart= with its environment
-// (systemd.service(5), COMMAND LINES). Specifiers (%n) stay as they are.
+// commandOf reads a service's first ExecStart= with its environment (systemd.service(5), COMMAND
+// LINES). It does not expand specifiers (%n).
 func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 	env := map[string]string{}
 	c := unitCommand{env: env}
@@ -60,7 +60,7 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 	return c
 }
 
-// environment are the assignments of a service's Environment=.
+// environment returns the assignments in a service's Environment= lines.
 func environment(unit systemd.UnitFile) (out []string) {
 	for _, line := range unit.Values("Service", "Environment") {
 		for _, word := range splitCommand(line) {
@@ -72,8 +72,8 @@ func environment(unit systemd.UnitFile) (out []string) {
 	return out
 }
 
-// dashed is the command line with dashes in the names of its flags, where kubelet takes
-// --max_pods for --max-pods.
+// dashed returns the command line with dashes in flag names, because kubelet accepts --max_pods for
+// --max-pods.
 func (c unitCommand) dashed() unitCommand {
 	c.args = slices.Clone(c.args)
 	for i, arg := range c.args {
@@ -84,7 +84,7 @@ func (c unitCommand) dashed() unitCommand {
 	return c
 }
 
-// flags are all --name=value and --name value; of one name the last.
+// flags returns all --name=value and --name value flags; of one name only the last.
 func (c unitCommand) flags() (out []FlagFact) {
 	for i, arg := range c.args {
 		arg, ok := strings.CutPrefix(arg, "--")
@@ -101,8 +101,8 @@ func (c unitCommand) flags() (out []FlagFact) {
 	return out
 }
 
-// flag is the last value of a flag of one of these names, with one dash or two: --name=value or
-// --name value.
+// flag returns the last value of a flag with one of these names, after one or two dashes:
+// --name=value or --name value.
 func (c unitCommand) flag(names ...string) (value string) {
 	for i, arg := range c.args {
 		word, dash := strings.CutPrefix(arg, "-")
@@ -118,13 +118,12 @@ func (c unitCommand) flag(names ...string) (value string) {
 	return value
 }
 
-// option is the last value of a flag, else that of the variable that stands for it.
+// option returns the last value of a flag, or else that of its environment variable.
 func (c unitCommand) option(variable string, names ...string) string {
 	return cmp.Or(c.flag(names...), c.env[variable])
 }
 
-// glob lists the files that a pattern names, or the name itself where it is
-// no pattern.
+// glob lists the files that match a pattern, or returns the name itself if it is no pattern.
 func glob(f hostfs.Files, pattern string) (out []string) {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}
@@ -145,8 +144,8 @@ func glob(f hostfs.Files, pattern string) (out []string) {
 	return out
 }
 
-// filesBelow lists the files in a directory and below it: in each by name, a directory where its
-// name stands.
+// filesBelow lists the files in a directory and its subdirectories. The names of each directory are
+// sorted, and the files of a subdirectory come at the place of its name.
 func filesBelow(f hostfs.Files, dir string) (out []string) {
 	names, err := f.ReadDir(dir)
 	if err != nil {
@@ -164,10 +163,10 @@ func filesBelow(f hostfs.Files, dir string) (out []string) {
 	return out
 }
 
-// splitCommand splits at white space outside of quotes, and takes the quotes and the backslashes
-// off.
+// splitCommand splits a command at white space outside of quotes, and removes quotes and
+// backslashes.
 func splitCommand(s string) (words []string) {
-	var word []byte // nil: none has begun
+	var word []byte // nil: no word has begun
 	quote := byte(0)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -201,7 +200,7 @@ func splitCommand(s string) (words []string) {
 
 var variable = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z_0-9]*)\}`)
 
-// expand replaces every ${NAME} of a word.
+// expand replaces every ${NAME} in a word.
 func expand(word string, env map[string]string) string {
 	return variable().ReplaceAllStringFunc(word, func(v string) string { return env[v[2:len(v)-1]] })
 }

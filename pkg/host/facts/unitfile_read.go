@@ -15,15 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// UnitDirs is where systemd looks for units, the strongest first
-// (systemd.unit(5), without generators).
+// UnitDirs are the directories of systemd's units, the highest priority first (systemd.unit(5),
+// without generators).
 var UnitDirs = []string{
 	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system",
 	"/usr/lib/systemd/system", "/lib/systemd/system",
 }
 
-// ReadUnitFile finds and merges a unit's files as systemd does, which passes over drop-ins that it
-// cannot read. Templates and drop-ins for a whole type of units are not looked at.
+// ReadUnitFile finds and merges a unit's files as systemd does, which ignores unreadable drop-ins.
+// It does not look at templates, or at drop-ins for a whole type of units. It returns
 // [fs.ErrNotExist] if there is no such unit.
 func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 	u := systemd.ParseUnitFile(nil)
@@ -54,7 +54,7 @@ func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 	for _, file := range dropIns {
 		content, err := readConfig(f, file)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a link to nothing
+		case errors.Is(err, fs.ErrNotExist): // a symlink to nothing
 		case err != nil:
 			u.Unread = append(u.Unread, fmt.Errorf("read drop-in %s: %w", file, err))
 		case len(content) > 0:
@@ -65,9 +65,9 @@ func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 	return u, nil
 }
 
-// readConfig reads a file of systemd's units or of a directory *.d. One without content is a mask:
-// it hides those of its name in weaker directories (systemd.unit(5)). So is a link that ends at
-// /dev/null, of which an image has no more than the path.
+// readConfig reads a unit file or a file of a *.d directory. An empty file is a mask: it hides
+// files of the same name in directories of lower priority (systemd.unit(5)). A symlink to /dev/null
+// is a mask, too; in an image, /dev/null itself does not exist.
 func readConfig(f hostfs.Files, file string) ([]byte, error) {
 	content, err := f.ReadFile(file)
 	if err == nil {
@@ -79,8 +79,9 @@ func readConfig(f hostfs.Files, file string) ([]byte, error) {
 	return nil, err
 }
 
-// confFiles lists the files *.conf in directories, the strongest first, by name: of two with one
-// name the stronger directory's. The problems are directories that cannot be read.
+// confFiles lists the *.conf files in directories, the highest priority first in dirs, sorted by
+// name. Of files with the same name it lists the one with the highest priority. The problems are
+// directories that cannot be read.
 func confFiles(f hostfs.Files, dirs []string) (files []string, problems []error) {
 	byName := map[string]string{}
 	for _, dir := range slices.Backward(dirs) {
@@ -100,9 +101,9 @@ func confFiles(f hostfs.Files, dirs []string) (files []string, problems []error)
 	return files, problems
 }
 
-// UnitFingerprint names a unit's files, further files that it reads, and the program that it
-// starts: another name says that one of them is another. It reads files only, and of the program no
-// more than its metadata.
+// UnitFingerprint returns a hash of a unit's files, of further files that it reads, and of its
+// program's metadata. A different hash means that one of these has changed. It only reads files,
+// and of the program only metadata.
 func UnitFingerprint(f hostfs.Files, name string, reads ...string) string {
 	sum := sha256.New()
 	u, err := ReadUnitFile(f, name)

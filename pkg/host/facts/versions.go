@@ -14,13 +14,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// versionStamp is the name under which [hostfs.Stamps] keep a program's version: 32
-// bytes of text where a file has its digest. It is believed as long as the
-// program's file is the one that was asked.
+// versionStamp is the name of a program's version in [hostfs.Stamps]: 32 bytes of text in place of
+// a digest. It is valid while the program's file does not change.
 func versionStamp(program string) string { return program + "#version" }
 
-// cachedVersion is what a program said of its version when it was last asked,
-// or "": a pass does not start it, which takes kubelet 100 ms.
+// cachedVersion returns the version that a program reported earlier, or "". A pass does not run the
+// program, because kubelet takes 100 ms to start.
 func (l *Sources) cachedVersion(program string) string {
 	if l.opt.Stamps == nil || !path.IsAbs(program) {
 		return ""
@@ -36,9 +35,9 @@ func (l *Sources) cachedVersion(program string) string {
 	return string(bytes.TrimRight(text[:], "\x00"))
 }
 
-// LearnVersions asks those programs for their version that are not known yet,
-// so that the facts of the next pass have it. It is for the end of a pass that
-// may write, and does nothing where there are no stamps to keep it.
+// LearnVersions runs programs whose version is not cached, so that the facts of the next pass have
+// it. A pass that may write calls it at its end. Without stamps it does nothing, because it could
+// not store the version.
 func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	k := &f.Kubelet
 	if h.opt.Stamps == nil || !h.opt.live() || k.Version != "" || !path.IsAbs(k.Program) {
@@ -46,7 +45,7 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	}
 	info, err := h.files.Stat(k.Program)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the unit is there before the program
+		return nil // the unit was installed before the program
 	}
 	var out []byte
 	if err == nil {
