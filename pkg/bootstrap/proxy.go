@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Proxy is an HTTP proxy that a machine has to use: while it becomes a node, and its agent from
-// then on. A cloud's metadata is never asked through it.
+// Proxy is the HTTP proxy of a machine, for its first boot and for its agent. Requests to a cloud's
+// metadata do not use it.
 type Proxy struct {
 	URL    string // such as http://proxy.example.com:3128
-	Except string // hosts, domains and networks that are reached without it, with commas between
+	Except string // hosts, domains and networks that are reached directly, separated by commas
 }
 
-// direct are never reached through a proxy: the machine itself, and clouds' metadata.
+// direct are the hosts that are never reached through a proxy: the machine itself and the metadata
+// of clouds.
 const direct = "localhost,127.0.0.1,::1,169.254.169.254,fd00:ec2::254"
 
-// settings are the lines of the script: for the programs that it runs, and a file for the agent's
-// unit. Without a proxy that file goes.
+// settings returns the lines of the script that set the proxy for its programs and that write a
+// file for the agent's unit. Without a proxy the script removes that file.
 func (p Proxy) settings() string {
 	if p.URL == "" {
 		return "proxy_conf=\n"
@@ -32,7 +33,7 @@ func (p Proxy) settings() string {
 		Quote(except), Quote(conf))
 }
 
-// check refuses what curl, wget, systemd and the agent would not all read alike.
+// check refuses values that curl, wget, systemd and the agent would not all read in the same way.
 func (p Proxy) check() error {
 	const want = "expected http:// or https:// with a host, maybe a port, and nothing else; no password, since others " +
 		"can read user-data: http://proxy.example.com:3128"
@@ -46,7 +47,7 @@ func (p Proxy) check() error {
 	parsed, err := url.Parse(p.URL)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the URL of the proxy does not parse: %s", want) // it may hold a password
+		return fmt.Errorf("the URL of the proxy does not parse: %s", want) // it may contain a password
 	case parsed.User != nil:
 		return fmt.Errorf("proxy %s://%s: it holds a user: %s", parsed.Scheme, parsed.Host, want)
 	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "",
@@ -59,7 +60,7 @@ func (p Proxy) check() error {
 	return nil
 }
 
-// safeText says that a text has only what names and addresses have, and what else is allowed.
+// safeText reports whether a text has only characters of names and addresses, and those in more.
 func safeText(s, more string) bool {
 	const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:"
 	return strings.Trim(s, names+more) == ""

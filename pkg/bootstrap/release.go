@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// ArchPlaceholder stands for the architecture in the URL of a mirror.
+// ArchPlaceholder is the text in a mirror's URL that is replaced by the architecture.
 const ArchPlaceholder = "{arch}"
 
-// MirrorsOf writes the mirrors of each architecture out. One whose URL does not name the place of
-// the architecture has only one program, so it does for one architecture alone.
+// MirrorsOf returns the mirrors of each architecture. A URL without the placeholder has one
+// program, so it is an error if there are several architectures.
 func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	for _, u := range urls {
-		if err := checkMirror(u); err != nil { // before it is in an error: it may hold a password
+		// first, because an error message shows u, which may contain a password
+		if err := checkMirror(u); err != nil {
 			return nil, err
 		}
 		if !strings.Contains(u, ArchPlaceholder) && len(archs) > 1 {
@@ -28,8 +29,9 @@ func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 	return out, nil
 }
 
-// Sums finds the sha256 of each architecture's program in what sha256sum printed of a release: by
-// the name that the URLs end in. An architecture that is not in it has none.
+// Sums finds the sha256 of the program of each architecture in the output of sha256sum for a
+// release. It compares file names with the last element of the URLs. An architecture that is not in
+// the output gets no sha256.
 func Sums(name string, content []byte, urls []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, arch := range Architectures {

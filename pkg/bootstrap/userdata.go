@@ -1,5 +1,5 @@
-// Package bootstrap writes what a fresh machine runs to become a node: user-data for cloud-init. It
-// is pure.
+// Package bootstrap writes the user-data with which cloud-init turns a new machine into a node. It
+// reads and writes no file.
 package bootstrap
 
 import (
@@ -14,35 +14,36 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// MaxSize is what EC2 takes as user-data, in bytes, before it is encoded in base64.
+// MaxSize is the maximum size of user-data on EC2, in bytes before base64.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 const MaxSize = 16 << 10
 
-// Architectures are those that Kubernetes' nodes on clouds have, in GOARCH's words; the script
-// knows them by uname.
+// Architectures are the GOARCH of Kubernetes nodes on clouds. The script finds the machine's with
+// uname.
 var Architectures = []string{"amd64", "arm64"}
 
-// UserData is what a machine has to be told. All of it can be read by whatever on the machine
-// reaches the cloud's metadata: no secrets.
+// UserData is the input of the script. Every program on the machine that reaches the cloud's
+// metadata can read it, so it must contain no secrets.
 type UserData struct {
-	// Mirrors has the URLs of the agent by architecture, in the order in which they are tried.
+	// Mirrors are the URLs of the agent by architecture, in the order in which the script tries
+	// them.
 	Mirrors map[string][]string
-	// SHA256 is what the agent of an architecture must have, in hex.
+	// SHA256 is the sha256 of the agent by architecture, in hex.
 	SHA256 map[string]string
-	// AgentFile is the agent's own file, as it will be on the node.
+	// AgentFile is the content of the agent's own file on the node.
 	AgentFile string
-	// Proxy is the way out of the network, for mirrors and store; its zero value is none.
+	// Proxy is the proxy to the mirrors and the store; zero for none.
 	Proxy Proxy
 }
 
 //go:embed bootstrap.sh
 var script string
 
-// settings is the line of the script that they stand in the place of.
+// settings is the line of the script that is replaced by the settings.
 const settings = "# SETTINGS\n"
 
-// Shell is the script for /bin/sh, which cloud-init runs once on each instance. It may be run at
-// every boot.
+// Shell returns the script for /bin/sh, which cloud-init runs once on each instance. The script may
+// also run at every boot.
 func (u UserData) Shell() (string, error) {
 	text, err := u.script()
 	if err != nil {
@@ -51,13 +52,13 @@ func (u UserData) Shell() (string, error) {
 	return bounded(text)
 }
 
-// mergeHow has cloud-init add what is here to what earlier parts of user-data want. By default the
-// lists of a part replace those of the parts before it.
+// mergeHow makes cloud-init add this part to earlier parts of user-data. By default the lists of a
+// part replace those of the parts before it.
 // https://cloudinit.readthedocs.io/en/latest/reference/merging.html
 const mergeHow = "merge_how:\n- {name: list, settings: [append]}\n" +
 	"- {name: dict, settings: [no_replace, recurse_list]}\n"
 
-// CloudConfig is the same script as cloud-config, for whoever has more to say in it. The script
+// CloudConfig returns the same script as cloud-config, to which the user can add more. The script
 // stays on the node.
 func (u UserData) CloudConfig() (string, error) {
 	text, err := u.script()
@@ -85,7 +86,7 @@ func bounded(text string) (string, error) {
 	return text, nil
 }
 
-// script is the script with its settings, every one of them quoted.
+// script returns the script with its settings. Every value is quoted.
 func (u UserData) script() (string, error) {
 	if err := u.check(); err != nil {
 		return "", err
@@ -109,7 +110,7 @@ func (u UserData) script() (string, error) {
 	return strings.Replace(script, settings, b.String(), 1), nil
 }
 
-// check refuses what the machine could not use, or would use in another sense.
+// check refuses settings that would fail on the machine or have another meaning there.
 func (u UserData) check() error {
 	if err := u.Proxy.check(); err != nil {
 		return err
@@ -159,15 +160,15 @@ func (u UserData) check() error {
 	return nil
 }
 
-// checkMirror refuses what is no URL of a mirror. A password or a signature would be read by
-// whatever reaches the metadata, and stand in process lists.
+// checkMirror refuses a URL that is none of a mirror. A password or a signature in it would be
+// visible to every program that reaches the metadata, and in process lists.
 func checkMirror(mirror string) error {
 	const want = "expected http:// or https:// and neither a password nor a query, since others can read user-data: " +
 		"https://mirror.example.com/netwright-linux-amd64"
 	parsed, err := url.Parse(mirror)
 	switch {
 	case err != nil:
-		// it may hold a password, and so may the error
+		// mirror and err may contain a password
 		return fmt.Errorf("the URL of a mirror does not parse: %s", want)
 	case parsed.User != nil || parsed.RawQuery != "":
 		return fmt.Errorf("mirror %s://%s%s: it holds a user or a query: %s", parsed.Scheme, parsed.Host, parsed.Path,
@@ -179,5 +180,5 @@ func checkMirror(mirror string) error {
 	return nil
 }
 
-// Quote is a text as one word of the shell, whatever it holds.
+// Quote returns a text as one word of the shell, whatever it contains.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
