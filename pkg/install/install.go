@@ -1,5 +1,5 @@
-// Package install installs the agent itself on a host: its program, its link, its units, and the
-// manual and completions of shells.
+// Package install installs the agent on a host: the program, its link, its units, the manual and
+// the completions of shells.
 package install
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// The directories of an installation, and the names in the first of them.
+// The directories of an installation, and the names of its files.
 const (
 	programDir  = "/bin/"
 	programName = "netwright"
@@ -134,7 +134,7 @@ func each(
 	return out, nil
 }
 
-// run makes a graph so.
+// run applies the tasks of a graph.
 func run(ctx context.Context, h *host.Host, g *tasks.Graph) changes.Work {
 	asked, done := host.NewPending(pendingRestart(ctx, h.Live)), changes.NewSet()
 	view := asked.Over(h.Live.View())
@@ -161,15 +161,15 @@ func run(ctx context.Context, h *host.Host, g *tasks.Graph) changes.Work {
 	return changes.Work{Graph: g, Changes: done, Rep: rep}
 }
 
-// runs says that the daemon has begun to run. While the node is not prepared it is activating, and
-// while it works towards another configuration reloading.
+// runs reports whether the daemon runs. systemd calls it activating until the node is prepared, and
+// reloading while it converges to another configuration.
 func runs(ctx context.Context, v host.View) bool {
 	s, err := v.Units.Unit(ctx, service.Unit)
 	return err == nil && slices.Contains([]string{"active", "activating", "reloading", "refreshing"}, s.Active)
 }
 
-// pendingRestart is the restart that an install did not live to make, after it put the program into
-// its place: the daemon runs one that has no name any more.
+// pendingRestart returns the restart that an earlier install did not make, because it was killed
+// after it had replaced the program. The running daemon then has a program file that was deleted.
 func pendingRestart(ctx context.Context, l *host.Live) map[string][]string {
 	runs, err := l.Files.Readlink(fmt.Sprintf("/proc/%d/exe", l.Units.MainPID(ctx, service.Unit)))
 	if err != nil || !strings.HasSuffix(runs, " (deleted)") {
@@ -184,7 +184,7 @@ var units = []struct{ name, text, why string }{
 	{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
 }
 
-// tasks are what an installation is made of on this host.
+// tasks returns the tasks of an installation on this host.
 func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
 	facts := v.Facts
 	for _, text := range changes.LinksMet(facts, nil) {
@@ -229,7 +229,8 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Shared)) {
 		file := path.Join(path.Dir(program), "../share", name)
-		if v.Files.Writable(file, -1) == nil { // else the host has to do without: it is a comfort
+		// otherwise the host has no manual and completions, which it does not need
+		if v.Files.Writable(file, -1) == nil {
 			list = append(list, tasks.File{Meta: meta("the manual, and completions of shells"), Path: file,
 				Content: i.Shared[name], Mode: 0o644})
 		}
@@ -260,8 +261,8 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	return list, notes, nil
 }
 
-// program is where the program goes. Nothing is half installed: it is an error where the host lets
-// nobody write or run the program, or write the units.
+// program returns the path of the program. It returns an error if nobody can write or run the
+// program or write the units on this host, so that nothing is installed only in part.
 func (i Installation) program(files hostfs.Files) (string, error) {
 	prefixes := Prefixes
 	if i.Prefix != "" {
@@ -285,7 +286,7 @@ func (i Installation) program(files hostfs.Files) (string, error) {
 		"--prefix: %w", errors.Join(errs...))
 }
 
-// installedProgram is what the units of this host run, where it is there, or "".
+// installedProgram returns the program that the units of this host run, or "" if it does not exist.
 func installedProgram(files hostfs.Files) string {
 	for _, dir := range append([]string{unitsDir}, packaged...) {
 		if text, err := files.ReadFile(dir + service.Unit); err == nil {
@@ -298,7 +299,7 @@ func installedProgram(files hostfs.Files) string {
 	return ""
 }
 
-// otherAgent is a program of the link's name that is not a link to program, or "".
+// otherAgent returns the path of a file named agent that is not a link to program, or "".
 func otherAgent(v host.View, program string) (string, error) {
 	for _, name := range append(slices.Clone(otherAgents), path.Join(path.Dir(program), linkName)) {
 		info, err := v.Files.Lstat(name)
@@ -317,7 +318,8 @@ func otherAgent(v host.View, program string) (string, error) {
 	return "", nil
 }
 
-// fromPackage says that a package brought this very unit, and nothing in /etc stands before it.
+// fromPackage reports whether a package has installed a unit with this text, and no file in /etc
+// overrides it.
 func fromPackage(v host.View, name, text string) bool {
 	if _, err := v.Files.Lstat(unitsDir + name); err == nil {
 		return false

@@ -18,20 +18,21 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Remove takes away what Install put there, whichever version did: the daemon is stopped, the units
-// are disabled, and program, link, units, manual and completions go. It is refused while the ledger
-// has anything of the host, or a change is not settled, which only the agent can give back, and
-// where a package brought the agent. /etc/netwright stays. It may be called again after an error.
+// Remove removes what Install installed, in this version or another: it stops the daemon, disables
+// the units, and removes program, link, units, manual and completions. It is an error if the ledger
+// has entries, or if a change is not confirmed, because only the agent can restore the host then.
+// It is also an error if a package installed the agent. /etc/netwright stays. Remove may be called
+// again after an error.
 func (i Installation) Remove(ctx context.Context) (*report.Plan, error) {
 	return i.apply(ctx, stopped, i.gone)
 }
 
-// DryRunRemove says what Remove would change. It opens the host for reading only.
+// DryRunRemove returns what Remove would change. It opens the host only for reading.
 func (i Installation) DryRunRemove(ctx context.Context) (*report.Plan, error) {
 	return i.plan(ctx, stopped, i.gone)
 }
 
-// stopped is the daemon, which does not run.
+// stopped returns a task that stops the daemon.
 func stopped(_ context.Context, v host.View) ([]tasks.Task, []report.Note, error) {
 	if err := mayGo(v.Files); err != nil {
 		return nil, nil, err
@@ -44,7 +45,7 @@ func stopped(_ context.Context, v host.View) ([]tasks.Task, []report.Note, error
 		Active: &no}}, nil, nil
 }
 
-// mayGo says why the agent has to stay.
+// mayGo returns an error if the agent must stay.
 func mayGo(files hostfs.Files) error {
 	led := ledger.Load(files)
 	switch n := len(led.Entries()); {
@@ -69,7 +70,7 @@ func mayGo(files hostfs.Files) error {
 	return nil
 }
 
-// gone are the removals of all files of an installation that are there.
+// gone returns tasks that remove all existing files of an installation.
 func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
 	var files []string
 	if program := installedProgram(v.Files); program != "" {
