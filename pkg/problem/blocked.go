@@ -1,6 +1,6 @@
 package problem
 
-// Of what keeps a node as it is.
+// The errors that keep a node as it is.
 const (
 	NodePaused        ID = "node-paused"
 	ChangeUnconfirmed ID = "change-unconfirmed"

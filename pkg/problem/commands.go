@@ -1,6 +1,6 @@
 package problem
 
-// Of command lines, and of what has no identifier of its own.
+// The errors of command lines, and the identifier of all errors without one of their own.
 const (
 	Usage           ID = "usage"
 	AgentFile       ID = "agent-file"

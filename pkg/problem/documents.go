@@ -1,6 +1,6 @@
 package problem
 
-// Of documents and their fields.
+// The errors of documents and their fields.
 const (
 	DocumentEncoding  ID = "document-encoding"
 	DocumentBounds    ID = "document-bounds"

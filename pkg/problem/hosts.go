@@ -1,6 +1,6 @@
 package problem
 
-// Of the machine.
+// The errors of the machine.
 const (
 	Host ID = "host"
 )

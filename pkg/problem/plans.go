@@ -1,6 +1,6 @@
 package problem
 
-// Of the tasks that a node's documents make.
+// The errors of the tasks that a node's documents make.
 const (
 	Plan           ID = "plan"
 	NetworkUnfit   ID = "network-unfit"

@@ -1,7 +1,7 @@
-// Package problem names what can go wrong. Each kind of error has an identifier, which never
-// changes once it was released, and a section in docs/reference/errors.md, which is made of the
-// table here. An error bears it at the end of its text, so that whoever reads a terminal, a journal
-// or a status finds the section.
+// Package problem has the identifiers of errors. Each kind of error has one, which never changes
+// after its release, and a section in docs/reference/errors.md, which is generated from the tables
+// here. The identifier is at the end of the error's text, so that the reader of a terminal, a
+// journal or a status finds the section.
 package problem
 
 import (
@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// All are the rows, by part of the agent and then as in the table.
+// All returns the identifiers by part of the agent, each part in the order of its table.
 func All() []Part {
 	return []Part{
 		{"Documents", documents},
@@ -28,13 +28,13 @@ type Part struct {
 	Rows  []Row
 }
 
-// Errorf is fmt.Errorf, for an error of this kind.
+// Errorf does what fmt.Errorf does, for an error with this identifier.
 func (id ID) Errorf(format string, args ...any) error {
 	return id.Wrap(fmt.Errorf(format, args...))
 }
 
-// Because is an error of this kind whose text does not show its cause: what is wrong is said
-// already, and in better words.
+// Because returns an error with this identifier that unwraps to cause. Its text does not show
+// cause, because the text says it better.
 func (id ID) Because(cause error, format string, args ...any) error {
 	return id.Wrap(&caused{fmt.Sprintf(format, args...), cause})
 }
@@ -47,8 +47,8 @@ type caused struct {
 func (c *caused) Error() string { return c.text }
 func (c *caused) Unwrap() error { return c.cause }
 
-// Wrap gives an error this identifier, unless it has one: whoever is nearest to the cause knows
-// best. Of nil it is nil.
+// Wrap adds this identifier to an error that has none. An identifier from nearer to the cause
+// stays. Wrap returns nil for nil.
 func (id ID) Wrap(err error) error {
 	if err == nil || Find(err) != "" {
 		return err
@@ -56,15 +56,15 @@ func (id ID) Wrap(err error) error {
 	return &named{err, id}
 }
 
-// String is how texts end that bear the identifier.
+// String returns the form of the identifier at the end of a text.
 func (id ID) String() string { return "[" + string(id) + "]" }
 
-// Section is where the page of all errors tells of this one.
+// Section returns the URL of the section of this identifier.
 func (id ID) Section() string {
 	return "https://github.com/netwright/netwright/blob/main/docs/reference/errors.md#" + string(id)
 }
 
-// Find is the identifier of an error; "" for none.
+// Find returns the identifier of an error; "" for none.
 func Find(err error) ID {
 	var p interface{ Problem() ID }
 	if !errors.As(err, &p) {
@@ -73,8 +73,8 @@ func Find(err error) ID {
 	return p.Problem()
 }
 
-// KindOf is the identifier of an error that is shown to a user: the one that it bears, or that of
-// its type, which has a method Kind; [Other] where it has neither.
+// KindOf returns the identifier of an error for its user: the one that Find returns, or that of the
+// method Kind of the error, or [Other].
 func KindOf(err error) ID {
 	if id := Find(err); id != "" {
 		return id
@@ -95,7 +95,7 @@ func (n *named) Error() string { return n.error.Error() + " " + n.id.String() }
 func (n *named) Unwrap() error { return n.error }
 func (n *named) Problem() ID   { return n.id }
 
-// ID is the identifier of a kind of error: words of small letters, joined by hyphens.
+// ID is the identifier of a kind of error: lower-case words, joined by hyphens.
 type ID string
 
 // Row is the section of one identifier.
@@ -103,6 +103,6 @@ type Row struct {
 	ID      ID
 	Means   string // what is wrong, in one sentence
 	Do      string // what to do next, in one sentence or two
-	Page    string // of docs/, where more of it stands; "" for none
-	Warning bool   // it is only ever a warning
+	Page    string // in docs/, with more about it; "" for none
+	Warning bool   // it is always a warning
 }

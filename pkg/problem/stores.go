@@ -1,6 +1,6 @@
 package problem
 
-// Of the place where documents come from.
+// The errors of the store.
 const (
 	Store            ID = "store"
 	StoreLocation    ID = "store-location"

@@ -1,6 +1,6 @@
 package problem
 
-// Of who signed, and when.
+// The errors of keys, signatures and generations.
 const (
 	KeyWrong           ID = "key-wrong"
 	SignatureMissing   ID = "signature-missing"
