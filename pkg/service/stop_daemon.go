@@ -1,5 +1,5 @@
-// Package service is the agent's own unit on a host: its name, the switches that keep it from
-// starting, why no daemon runs, and how one is stopped.
+// Package service has the agent's own unit on a host: its name, the switches that prevent its
+// start, why no daemon runs, and how one is stopped.
 package service
 
 import (
@@ -15,16 +15,17 @@ import (
 // Unit is the service that runs the daemon.
 const Unit = "netwright-agent.service"
 
-// StopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called
-// none can start. It comes before the lock of a pass is taken, which the daemon may hold. by is who
-// asks, and waits hears whom it waits for. Here, and not in the daemon, for nobody can bury
-// himself: killed at any time, what is left is a daemon that runs as before, or one that is stopped
-// and a reset to be called again.
+// StopDaemon stops the daemon, whoever started it, and takes its lock: no daemon can start until
+// the caller calls done. The caller calls it before it takes the lock of a pass, which the daemon
+// may hold. by names the caller. StopDaemon calls waits with the name of a process that it waits
+// for. A reset runs in its own process, because a daemon cannot stop itself and continue. If the
+// process is killed, either the daemon runs as before, or it is stopped and the user repeats the
+// reset.
 func StopDaemon(ctx context.Context, opt host.Options, by string, waits func(who string)) (done func(), err error) {
 	if err := stopUnit(ctx, opt); err != nil {
 		return nil, fmt.Errorf("stop the daemon: %w", err)
 	}
-	if err := askToStop(ctx, opt, by, waits); err != nil { // it is not systemd's
+	if err := askToStop(ctx, opt, by, waits); err != nil { // a daemon that systemd did not start
 		return nil, fmt.Errorf("stop the daemon: %w", err)
 	}
 	done, err = ipc.Lock(ctx, opt.Files(), control.Lock,
@@ -35,13 +36,13 @@ func StopDaemon(ctx context.Context, opt host.Options, by string, waits func(who
 	return done, nil
 }
 
-// stopUnit stops and disables the unit, if systemd has it.
+// stopUnit stops and disables the unit, if it is installed.
 func stopUnit(ctx context.Context, opt host.Options) error {
 	h, err := host.Open(ctx, opt)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
-	defer h.Close() // its writes are systemd's
+	defer h.Close() // only systemd writes
 	switch s, err := h.Live.Units.Unit(ctx, Unit); {
 	case errors.Is(err, host.ErrNoLiveState):
 		return nil
@@ -56,8 +57,8 @@ func stopUnit(ctx context.Context, opt host.Options) error {
 	return h.Units.DisableUnit(ctx, Unit)
 }
 
-// askToStop ends a daemon that somebody started by hand, or by another unit. One that does not
-// listen is told apart by its lock.
+// askToStop stops a daemon that a person or another unit started. A daemon that does not answer on
+// its socket is found by its lock later.
 func askToStop(ctx context.Context, opt host.Options, by string, waits func(who string)) error {
 	c, err := control.Dial(ctx, opt, "")
 	if errors.Is(err, control.ErrNoDaemon) {
@@ -66,7 +67,7 @@ func askToStop(ctx context.Context, opt host.Options, by string, waits func(who 
 	if err != nil {
 		return err
 	}
-	defer c.Close() // all was said
+	defer c.Close() // nothing is buffered
 	_, err = c.Do(ctx, control.Request{Command: control.Stop, By: by}, func(e control.Event) {
 		if e.Event == control.Queued {
 			waits("the daemon, which is at " + e.Text)

@@ -16,18 +16,18 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// The switches that keep the daemon from starting at boot: the unit's conditions. The file is
-// looked for below the root.
+// The switches that prevent the start of the daemon at boot. They are conditions of the unit. The
+// path of the file is relative to the root.
 const (
 	DisabledFile = "/etc/netwright/disabled"
 	DisabledWord = "netwright.off"
 )
 
-// Off lists the switches that are set, each with what to do to turn the daemon on again.
+// Off lists the switches that are set, each with how to turn the daemon on again.
 func Off(opt host.Options) (off []string) {
 	files, err := host.OpenFiles(opt)
 	if err == nil {
-		defer files.Close() // only read from
+		defer files.Close() // only for reading
 		if _, err := files.Lstat(DisabledFile); err == nil {
 			off = append(off, fmt.Sprintf("%s is there, so the daemon does not start: rm %s && systemctl start "+
 				"netwright-agent", DisabledFile, DisabledFile))
@@ -41,9 +41,9 @@ func Off(opt host.Options) (off []string) {
 	return off
 }
 
-// WhyDown tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when
-// none answers; it writes and starts nothing. told says that the agent's file names a store:
-// without one the daemon ends as soon as it is started.
+// WhyDown returns why no daemon runs on a host, from the state that systemd has, and what to do.
+// Callers use it when no daemon answers. It writes and starts nothing. told reports whether the
+// agent's file names a store: without a store the daemon ends right after its start.
 func WhyDown(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	d := report.Daemon{Off: Off(opt)}
 	u, err := host.LookAtUnit(ctx, opt, Unit)
@@ -80,14 +80,14 @@ func WhyDown(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	return d
 }
 
-// whyUnreached tells of a daemon that systemd says runs and nobody reaches. One whose socket was
-// removed, as by rm -r /run/netwright, goes on with its work: it does not make the socket again,
-// since the locks beside it that keep others out are gone too, and a restart brings all of them
-// back.
+// whyUnreached explains a daemon that runs and does not answer. If somebody removed its socket, for
+// example with rm -r /run/netwright, the daemon continues to work. It does not create the socket
+// again, because the locks in the same directory are gone too, and only a restart creates all of
+// them.
 func whyUnreached(opt host.Options, u systemd.UnitState) (why, do string) {
 	files, err := host.OpenFiles(opt)
 	if err == nil {
-		defer files.Close() // only read from
+		defer files.Close() // only for reading
 		if _, err = files.Lstat(publish.FeedSocket); errors.Is(err, fs.ErrNotExist) && u.Active == "active" {
 			return fmt.Sprintf("%s is active, and somebody removed %s, where it answers; it goes on keeping the node "+
 					"right", Unit, publish.FeedSocket),
@@ -98,7 +98,7 @@ func whyUnreached(opt host.Options, u systemd.UnitState) (why, do string) {
 		"journalctl -u netwright-agent -e"
 }
 
-// since is how long ago a unit changed its state.
+// since returns how long ago a unit changed its state.
 func since(u systemd.UnitState) time.Duration {
 	return max(time.Duration(systemd.ClockUS())-time.Duration(u.ChangedUS),
 		0) * time.Microsecond / time.Second * time.Second
