@@ -1,6 +1,6 @@
-// Package support gathers what a bug report needs into one archive, without secrets. It knows how:
-// each piece is bounded in time and size, what fails is noted and stops nothing, and everything
-// passes the [Redactor]. What the pieces are is its caller's to say.
+// Package support collects the files of a bug report in one archive, without secrets. Each piece
+// has limits in time and size. A piece that fails is recorded, and the others continue. The
+// [Redactor] removes secrets from every piece. The caller chooses the pieces.
 package support
 
 import (
@@ -17,26 +17,26 @@ import (
 	"time"
 )
 
-// Bounds of a piece.
+// The limits of a piece.
 const (
 	PieceTime = 20 * time.Second
-	PieceSize = 4 << 20 // bytes, of text without secrets
+	PieceSize = 4 << 20 // bytes of text without secrets
 )
 
 // Piece is one file of the archive.
 type Piece struct {
 	Name  string // in the archive: "host/ip-route.txt"
-	Text  string // is in it, for the manifest
+	Text  string // description, for the manifest
 	Limit time.Duration
-	// Get makes it. What it returns with an error is kept too.
+	// Get returns the content. What it returns with an error is used too.
 	Get func(ctx context.Context) ([]byte, error)
 }
 
-// Manifest is what is in an archive, and what is not.
+// Manifest lists what is in an archive, and what is missing.
 type Manifest struct {
 	Version string    `json:"version"` // ManifestVersion
 	At      time.Time `json:"at"`
-	Agent   string    `json:"agent"` // its version
+	Agent   string    `json:"agent"` // version of the agent
 	Node    string    `json:"node"`
 	Pieces  []Entry   `json:"pieces"`
 }
@@ -44,20 +44,20 @@ type Manifest struct {
 // ManifestVersion names the JSON form of a [Manifest].
 const ManifestVersion = "netwright.dev/support/v1"
 
-// Entry is a piece as it went.
+// Entry is the result of one piece.
 type Entry struct {
 	Name  string  `json:"name"`
 	Text  string  `json:"what"`
 	Bytes int     `json:"bytes"`
 	Took  float64 `json:"took"` // seconds
-	// Redacted is how many secrets were taken out.
+	// Redacted is the number of secrets that were removed.
 	Redacted int    `json:"redacted,omitempty"`
-	Cut      int    `json:"cut,omitempty"` // bytes that found no room
+	Cut      int    `json:"cut,omitempty"` // bytes that were cut off at the start
 	Error    string `json:"error,omitempty"`
 }
 
-// Gather makes an archive (tar, gzip) of pieces, all at a time. m is filled in, and is in the
-// archive as manifest.json. dir is the one directory in it.
+// Gather returns an archive (tar, gzip) of the pieces, which it makes at the same time. It fills m
+// in and adds it as manifest.json. dir is the only directory in the archive.
 func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Redactor) ([]byte, error) {
 	m.Version, m.Pieces = ManifestVersion, make([]Entry, len(pieces))
 	texts := make([][]byte, len(pieces))
@@ -97,7 +97,7 @@ func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Red
 	return out.Bytes(), nil
 }
 
-// make makes one piece. One that does not end is left to itself.
+// make makes one piece. It does not wait for a Get that does not return.
 func (p *Piece) make(ctx context.Context, r *Redactor) ([]byte, Entry) {
 	e := Entry{Name: p.Name, Text: p.Text}
 	limit := cmp.Or(p.Limit, PieceTime)
@@ -123,14 +123,14 @@ func (p *Piece) make(ctx context.Context, r *Redactor) ([]byte, Entry) {
 	case got = <-done:
 	case <-ctx.Done():
 		select {
-		case got = <-done: // it may say more of why
+		case got = <-done: // its error may say more
 		case <-time.After(time.Second):
 			got.err = context.Cause(ctx)
 		}
 	}
 	text, n := r.Redact(got.text)
 	if more := len(text) - PieceSize; more > 0 {
-		text, e.Cut = text[more:], more // the end of a log is what matters
+		text, e.Cut = text[more:], more // the end of a log matters most
 	}
 	e.Bytes, e.Redacted, e.Took = len(text), n, time.Since(began).Seconds()
 	if got.err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// pattern finds what looks like a secret: what stands before it, itself, and what follows.
+// pattern matches a text that looks like a secret. find has three groups: the text before the
+// secret, the secret, and the text behind it.
 type pattern struct {
-	hints    []string // in lower case: a line with none of them is not looked at, for that is a hundred times faster
+	hints    []string // in lower case; find runs only on lines with one of them, which is a hundred times faster
 	find     func() *regexp.Regexp
-	harmless func(before, secret string) bool // says of a find that it is none; may be nil
+	harmless func(before, secret string) bool // reports that a match is no secret; may be nil
 }
 
 func (p *pattern) hinted(lower []byte) bool {
@@ -35,7 +36,7 @@ func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
 	return out, count
 }
 
-// keys are private keys, which have many lines, or stand in one as JSON.
+// keys matches private keys, in PEM or on one line in JSON.
 var keys = pattern{find: lazyregexp.New(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(.*?)(-----END|\z)`)}
 
 const names = `(?:pass(?:word|wd|phrase)|secret|token|credential|authorization|signature|cookie|` +
@@ -43,14 +44,14 @@ const names = `(?:pass(?:word|wd|phrase)|secret|token|credential|authorization|s
 
 var nameHints = []string{"pass", "secret", "token", "credential", "authorization", "signature", "key", "psk", "cookie"}
 
-// indentation are the characters that lines of YAML begin with, in a diff too.
+// indentation are the characters before the text of a YAML line, also in a diff.
 const indentation = " \t+-"
 
-// blockOfSecret is a line of YAML behind whose key a block of lines follows.
+// blockOfSecret matches a YAML line with the key of a secret whose value is a block of lines.
 // https://yaml.org/spec/1.2.2/#81-block-scalar-styles
 var blockOfSecret = lazyregexp.New(`(?im)` + names + `[\w.-]*["']?:[ \t]*[|>][0-9+-]*\s*(?:#.*)?$`)
 
-// patterns are looked for in each line.
+// patterns are matched against each line.
 var patterns = []pattern{
 	{[]string{"bearer", "basic"},
 		lazyregexp.New(`(?i)(\bbearer\s+|authorization["']?\s*[:=]\s*["']?basic\s+)([A-Za-z0-9._~+/=-]{8,})()`), nil},
@@ -62,12 +63,13 @@ var patterns = []pattern{
 	{[]string{"."}, lazyregexp.New(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},
 	// https://jedisct1.github.io/minisign/#secret-key-format
 	{[]string{"rw"}, lazyregexp.New(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},
-	// https://docs.docker.com/reference/cli/docker/login/: user and password in base64, as
-	// containerd's registries have them too
+	// https://docs.docker.com/reference/cli/docker/login/: user and password in base64, which the
+	// registries of containerd use too
 	{[]string{"auth"},
 		lazyregexp.New(`(?i)((?:^|[^\w.-])auth\\*["']?[ \t]*[:=][ \t]*\\*["']?)([A-Za-z0-9+/]{8,}={0,2})()`), nil},
-	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil}, // user and password of a URL, which ends at the last @
-	// the query of a URL can be a signature under any name
+	// user and password in a URL; the password ends at the last @
+	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil},
+	// the query of a URL, which may be a signature with any parameter name
 	{[]string{"://"}, lazyregexp.New(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s"'?]*\?)` +
 		`((?:\[redacted [0-9a-f]+\]|[^\s"'#\\])+(?:\\+u0026[^\s"'#\\]+)*)()`), noSignature},
 	// https://learn.microsoft.com/en-us/rest/api/storageservices/create-service-sas
@@ -78,15 +80,15 @@ var patterns = []pattern{
 		harmless},
 }
 
-// noSignature is the query of an s3:// URL, which says where a bucket is, and one that is covered
-// already.
+// noSignature reports whether a query is no secret: that of an s3:// URL, which says where a bucket
+// is, or one that is redacted already.
 func noSignature(before, query string) bool {
 	return strings.HasPrefix(strings.ToLower(before), "s3://") || strings.HasPrefix(query, "[redacted") ||
 		strings.Trim(query, "*…:;,.)") == ""
 }
 
-// harmless is a value that is no secret although its name sounds like one: a switch, nothing, the
-// path of a file that has it, a structure.
+// harmless reports whether a value is no secret, although its name looks like one of a secret: a
+// boolean, an empty value, the path of a file with the secret, a structure.
 func harmless(before, value string) bool {
 	name := strings.ToLower(strings.Trim(before, " \t:=\"'\\"))
 	if strings.HasSuffix(name, "file") || strings.HasSuffix(name, "path") || strings.HasSuffix(name, "dir") {

@@ -14,16 +14,16 @@ import (
 	"strings"
 )
 
-// Redactor takes secrets out of text: those that it was told, wherever they stand and however they
-// are encoded there (see encodings), and whatever looks like one. In the place of each is a mark
-// that is the same wherever the same secret stood, and of no use for guessing it: it is made with a
-// salt that is thrown away.
+// Redactor replaces secrets in a text: those that were added, in any of their encodings (see
+// encodings), and everything that looks like a secret. The replacement is the same for the same
+// secret. It does not help to guess the secret, because it is made with a random salt that is not
+// saved.
 type Redactor struct {
 	salt    []byte
 	secrets map[string]bool
 }
 
-// NewRedactor knows no secret yet.
+// NewRedactor returns a Redactor without secrets.
 func NewRedactor() (*Redactor, error) {
 	r := &Redactor{salt: make([]byte, 32), secrets: map[string]bool{}}
 	if _, err := rand.Read(r.salt); err != nil {
@@ -32,8 +32,8 @@ func NewRedactor() (*Redactor, error) {
 	return r, nil
 }
 
-// shortest is the length of a secret that is looked for by itself: shorter ones are in every text,
-// and only their names give them away.
+// shortest is the minimum length of an added secret. Shorter ones occur in every text, and only a
+// pattern with their name finds them.
 const shortest = 6
 
 // Add adds a secret.
@@ -47,10 +47,10 @@ func (r *Redactor) Add(secret string) {
 	}
 }
 
-// encodings are how a secret stands in other texts: as a part of a URL, in JSON, and in base64,
-// alone or within what was encoded with it, such as a user's name before a password. base64 encodes
-// three bytes at a time: of a secret that begins at the second or third of them, up to two bytes at
-// each end are encoded with what is beside them, and are not looked for.
+// encodings returns the forms of a secret in other texts: in a URL, in JSON, and in base64, by
+// itself or within a longer text, such as behind a user name. base64 encodes three bytes at a time.
+// If the secret begins at the second or third of them, up to two bytes at each end share their
+// encoding with the neighbouring text. The form leaves these bytes out.
 func encodings(secret string) []string {
 	out := []string{url.QueryEscape(secret), url.PathEscape(secret)}
 	if quoted, err := json.Marshal(secret); err == nil {
@@ -69,13 +69,13 @@ func inBase64(text string) []string {
 	return []string{base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text))}
 }
 
-// AddText adds a text that is secret as a whole: each of its lines, and what stands in a line
-// behind the first = or colon.
+// AddText adds a text of which everything is secret: each of its lines, and in each line the part
+// behind the first "=" or ":".
 func (r *Redactor) AddText(text string) {
 	r.Add(text)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "-----") { // what is between them is the secret
+		if strings.HasPrefix(line, "-----") { // only the lines between are secret
 			continue
 		}
 		r.Add(line)
@@ -85,10 +85,10 @@ func (r *Redactor) AddText(text string) {
 	}
 }
 
-// Redact returns a text without secrets, and how many were taken out.
+// Redact returns the text without secrets, and the number of replacements.
 func (r *Redactor) Redact(text []byte) (out []byte, count int) {
 	out = text
-	longer := func(a, b string) int { return len(b) - len(a) } // one may be a part of another
+	longer := func(a, b string) int { return len(b) - len(a) } // longest first, because a secret may contain another
 	for _, secret := range slices.SortedFunc(maps.Keys(r.secrets), longer) {
 		if n := bytes.Count(out, []byte(secret)); n > 0 {
 			out, count = bytes.ReplaceAll(out, []byte(secret), []byte(r.mark(secret))), count+n
@@ -97,7 +97,7 @@ func (r *Redactor) Redact(text []byte) (out []byte, count int) {
 	out, n := keys.replace(r, out)
 	count += n
 	var b bytes.Buffer
-	block := -1 // how far the key of a YAML block is indented whose text is a secret; -1: none
+	block := -1 // indentation of the key of a secret YAML block; -1 outside of one
 	for line := range bytes.Lines(out) {
 		indent := len(line) - len(bytes.TrimLeft(line, indentation))
 		if text := string(bytes.TrimSpace(line[indent:])); block >= 0 && text != "" {
