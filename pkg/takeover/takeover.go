@@ -1,6 +1,5 @@
-// Package takeover compares what another agent made on a node with what this agent wants there:
-// what stays the other's, what changes hands as it is, and what would be another. `agent diff
-// --nodeup` prints it. It reads and changes nothing.
+// Package takeover compares what another agent made on a node with what this agent wants there.
+// `agent diff --nodeup` prints the result. The package changes nothing.
 package takeover
 
 import (
@@ -18,29 +17,29 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Takeover is one node's page.
+// Takeover is the result for one node.
 type Takeover struct {
 	Peer string `json:"peer"` // the other agent: nodeup
-	// Stays is what the other agent made and keeps: it is neither needed nor changed here.
+	// Stays is what the other agent made and this agent neither needs nor changes.
 	Stays []Resource `json:"stays"`
-	// ChangesHands is what the other agent made and this agent wants just so: it keeps it so from
-	// then on.
+	// ChangesHands is what the other agent made and this agent wants in the same form. From then on
+	// this agent repairs it.
 	ChangesHands []Resource `json:"changesHands"`
 	// Differs is what the other agent made and this agent would change.
 	Differs []Resource `json:"differs"`
-	// New is what the other agent did not make and this agent would.
+	// New is what only this agent would make.
 	New []Resource `json:"new"`
 }
 
 // Resource is a file or a setting on the node.
 type Resource struct {
-	Key     string         `json:"key"` // as the plan has it; of what stays, a path
+	Key     string         `json:"key"` // key of the plan, or a path in Stays
 	Purpose string         `json:"purpose,omitempty"`
-	Fields  []report.Field `json:"fields,omitempty"` // of what differs: as it is, and as it would be
+	Fields  []report.Field `json:"fields,omitempty"` // the present and the wanted values, in Differs
 }
 
-// made are paths that nodeup writes and that concern the network, with what each is for. A path
-// may end with a * for all files of a directory. Source: kops/nodeup/pkg/model (sysctls.go,
+// made are the paths that nodeup writes and that matter to the network, each with its purpose. "*"
+// at the end means all files in the directory. Source: kops/nodeup/pkg/model (sysctls.go,
 // containerd.go, kubelet.go, firewall.go, networking/*.go), upup/pkg/fi/nodeup/install.go.
 var made = []struct{ path, purpose string }{
 	{"/etc/systemd/system/kops-configuration.service", "runs nodeup at each boot"},
@@ -71,19 +70,20 @@ var made = []struct{ path, purpose string }{
 	{"/usr/lib/systemd/networkd.conf.d/40-disable-manage-foreign-routes.conf", "keeps networkd off the network's routes"},
 	{"/etc/systemd/network/99-default.link", "keeps udev off the MAC addresses of pods' links"},
 	{"/etc/systemd/network/75-eni-secondary.network", "keeps networkd off secondary interfaces"},
-	{"/etc/systemd/network/10-eni-secondary.network", "keeps networkd off secondary interfaces"}, // 1.34, 1.35
+	// kOps 1.34 and 1.35
+	{"/etc/systemd/network/10-eni-secondary.network", "keeps networkd off secondary interfaces"},
 	{"/etc/kops/nm-cloud-setup-disabled", "says that nm-cloud-setup is off"},
 	{"/etc/kops/firewalld-disabled", "says that firewalld is off"},
 	{"/etc/cloud/cloud.cfg.d/99-disable-network-hotplug.cfg", "keeps cloud-init off the network after boot"},
 	{"/etc/udev/rules.d/75-cloud-ifupdown.rules", "keeps ifupdown off pods' interfaces"},
 }
 
-// nodeup's file of kernel parameters.
+// sysctlFile is nodeup's file of kernel parameters.
 const sysctlFile = "/etc/sysctl.d/99-k8s-general.conf"
 
 // Nodeup compares what nodeup made on a node with what the documents want there, and with the plan
-// of a dry run. Where nodeup never was it is an error: others have a configuration of containerd
-// and CNI plugins too.
+// of a dry run. It is an error if nodeup never ran on the host: other installers make containerd's
+// configuration and CNI plugins too.
 func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (*Takeover, error) {
 	if !slices.Contains(facts.Peers(files), "nodeup") {
 		return nil, errors.New("nodeup made nothing on this host: this is for a node of kOps")
@@ -137,14 +137,14 @@ func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (
 	return &c.out, nil
 }
 
-// comparing is a comparison as it is made.
+// comparing is a comparison in progress.
 type comparing struct {
 	out   Takeover
-	items map[string]report.Item // what the plan changes, by key
-	seen  map[string]bool        // keys that are the other agent's, too
+	items map[string]report.Item // changes of the plan, by key
+	seen  map[string]bool        // keys that the other agent made too
 }
 
-// handed adds a key that both make.
+// handed adds a key that both agents make.
 func (c *comparing) handed(key, purpose string) {
 	c.seen[key] = true
 	if item, changed := c.items[key]; changed {
@@ -154,8 +154,8 @@ func (c *comparing) handed(key, purpose string) {
 	c.out.ChangesHands = append(c.out.ChangesHands, Resource{Key: key, Purpose: purpose})
 }
 
-// sysctls adds the parameters of nodeup's file that the agent sets too: as the file has them, which
-// is what a boot brings.
+// sysctls adds the parameters in nodeup's file, with the values in the file, which the next boot
+// sets.
 func (c *comparing) sysctls(files hostfs.Files, g *graph.Graph[tasks.Task]) error {
 	raw, err := files.ReadFile(sysctlFile)
 	if err != nil {
@@ -180,14 +180,14 @@ func (c *comparing) sysctls(files hostfs.Files, g *graph.Graph[tasks.Task]) erro
 			c.seen[string(name)] = true
 			c.out.Differs = append(c.out.Differs, Resource{Key: string(name), Purpose: want.Why,
 				Fields: []report.Field{{Name: "value", Before: value, After: want.Value}}})
-		default: // the value in the kernel may be another one all the same
+		default: // the plan may still change it, because the kernel may have another value
 			c.handed(string(name), value)
 		}
 	}
 	return nil
 }
 
-// glob lists the paths that are there, of one that may end with a *.
+// glob returns the existing paths that match a pattern, which may end with "*".
 func glob(files hostfs.Files, pattern string) (paths []string, err error) {
 	dir, all := strings.CutSuffix(pattern, "/*")
 	if !all {
