@@ -1,4 +1,4 @@
-// Package tomledit sets one key of a TOML document that is somebody else's, and takes it out again:
-// every other byte stays, comments, order and line ends included. What cannot be changed so is an
-// error that says which line to rewrite. Begin reading at [Setting].
+// Package tomledit sets and removes one key in a TOML document of another program. Every other byte
+// stays the same, also comments, order and line ends. If that is not possible, it returns an error
+// that says which line to rewrite. Begin with [Setting].
 package tomledit

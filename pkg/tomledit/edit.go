@@ -12,28 +12,28 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Setting is a key in a document, and the value that it is to have.
+// Setting is a key in a document, with the value that it must have.
 type Setting struct {
 	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	Key   string
 	Value any // string, bool, int64 or []string
 }
 
-// String is the key with its table, as TOML writes it.
+// String returns the key with its table in TOML.
 func (t Setting) String() string { return name(t.full()...) }
 
 func (t Setting) full() []string { return append(slices.Clone(t.Table), t.Key) }
 
-// Edit is what setting a key makes of a document.
+// Edit is the result of setting a key.
 type Edit struct {
-	Same   bool   // the key had the value: text is the document
-	Before string // the value that the key had, as TOML; "" is none
+	Same   bool   // the key already has the value, and Text is the document
+	Before string // the former value in TOML; "" for none
 	Text   []byte
 }
 
-// Set sets the key in a document: every other byte stays. What cannot be changed so is an error
-// that says which line to rewrite. The result is parsed before it is returned: it differs in this
-// key and in nothing else.
+// Set sets the key in a document. Every other byte stays the same. If that is not possible, the
+// error says which line to rewrite. Set parses the result before it returns it, and checks that
+// only this key differs.
 func (t Setting) Set(text []byte) (Edit, error) {
 	old, err := parse(text)
 	if err != nil {
@@ -74,7 +74,7 @@ func (t Setting) Set(text []byte) (Edit, error) {
 	return e, t.prove(old, e.Text, wanted["v"])
 }
 
-// find returns the table that the key goes into: nil when it is not there yet.
+// find returns the table of the key, or nil if the document does not have it.
 func (t Setting) find(doc map[string]any) (map[string]any, error) {
 	table := doc
 	for i, part := range t.Table {
@@ -91,7 +91,7 @@ func (t Setting) find(doc map[string]any) (map[string]any, error) {
 	return table, nil
 }
 
-// replace puts the value in place of the one that the key has.
+// replace replaces the value of the key.
 func (t Setting) replace(text []byte, statements []statement, want string) (Edit, error) {
 	var table []string
 	for _, st := range statements {
@@ -111,8 +111,8 @@ func (t Setting) replace(text []byte, statements []statement, want string) (Edit
 	return Edit{}, errors.New("it is set in a way that is not understood here: set it by hand")
 }
 
-// insert adds the key to its table, or the table with the key to the end of the document. In its
-// table the key comes behind a comment that shows it without setting it, else behind the last key.
+// insert adds the key to its table, or adds the table with the key at the end of the document. In
+// the table the key follows a comment that shows it without setting it, or else the last key.
 func (t Setting) insert(text []byte, statements []statement, want string) []byte {
 	nl := newline(text)
 	line := name(t.Key) + " = " + want + nl
@@ -144,7 +144,7 @@ func (t Setting) insert(text []byte, statements []statement, want string) []byte
 	return slices.Concat(ended(text, nl), []byte(gap+"["+name(t.Table...)+"]"+nl+line))
 }
 
-// prove says whether the new document is the old one but for the key.
+// prove returns an error unless the new document differs from the old one only in the key.
 func (t Setting) prove(old map[string]any, text []byte, value any) error {
 	now, err := parse(text)
 	if err != nil {
@@ -167,7 +167,7 @@ func (t Setting) prove(old map[string]any, text []byte, value any) error {
 	return nil
 }
 
-// statement finds the line that sets the key.
+// statement returns the statement that sets the key.
 func (t Setting) statement(text []byte) (statement, bool, error) {
 	statements, err := scan(text)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t Setting) statement(text []byte) (statement, bool, error) {
 	return statement{}, false, nil
 }
 
-// Get is the key's value as the document writes it.
+// Get returns the key's value as the document has it.
 func (t Setting) Get(text []byte) (value string, there bool, err error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
@@ -195,8 +195,8 @@ func (t Setting) Get(text []byte) (value string, there bool, err error) {
 	return string(text[st.value[0]:st.value[1]]), true, nil
 }
 
-// Put puts a value as it was written in place of the one that the key has; a document without the
-// key stays as it is.
+// Put replaces the value of the key with a text that Get returned. It does not change a document
+// without the key.
 func (t Setting) Put(text []byte, value string) ([]byte, error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
@@ -205,7 +205,7 @@ func (t Setting) Put(text []byte, value string) ([]byte, error) {
 	return slices.Concat(text[:st.value[0]], []byte(value), text[st.value[1]:]), nil
 }
 
-// Unset takes the key's line away, every other byte stays.
+// Unset removes the line of the key. Every other byte stays the same.
 func (t Setting) Unset(text []byte) ([]byte, error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
@@ -218,8 +218,8 @@ func (t Setting) Unset(text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// withoutHeader takes the key away with the header above it, where that is what setting the key
-// brings about: a table of nothing but the key, at the end of the file. Nil where it is not.
+// withoutHeader removes the key and the header above it, if Set added both: the table has only this
+// key and is at the end of the file. Otherwise it returns nil.
 func (t Setting) withoutHeader(text []byte, key statement) []byte {
 	statements, err := scan(text)
 	if err != nil || key.end != len(text) {
@@ -250,7 +250,8 @@ func parse(text []byte) (doc map[string]any, err error) {
 	return doc, err
 }
 
-// same compares parsed values. Numbers and times are compared as they print, so that nan is itself.
+// same compares parsed values. It compares the printed form of numbers and times, so that nan
+// equals nan.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -271,7 +272,7 @@ func same(a, b any) bool {
 	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b)
 }
 
-// Format writes a value as TOML: string, bool, int64 or []string.
+// Format returns a value in TOML: string, bool, int64 or []string.
 func Format(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -290,7 +291,7 @@ func Format(v any) (string, error) {
 	return "", fmt.Errorf("a value of type %T cannot be written: only string, bool, int64 and []string", v)
 }
 
-// quote writes a basic string.
+// quote returns a basic string.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -309,7 +310,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// name writes a key of several parts, each bare where that is allowed.
+// name returns a dotted key, with each part bare if that is allowed.
 func name(parts ...string) string {
 	const bare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	names := make([]string, len(parts))
@@ -321,7 +322,7 @@ func name(parts ...string) string {
 	return strings.Join(names, ".")
 }
 
-// newline is the line end that a document uses.
+// newline returns the line end of a document.
 func newline(text []byte) string {
 	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
 		return "\r\n"
@@ -329,7 +330,7 @@ func newline(text []byte) string {
 	return "\n"
 }
 
-// ended is a text whose last line has an end.
+// ended adds a line end to a text whose last line has none.
 func ended(text []byte, nl string) []byte {
 	if len(text) == 0 || text[len(text)-1] == '\n' {
 		return text
@@ -342,8 +343,8 @@ func indentOf(text []byte, st statement) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// innerIndent is how much further in than its header the document writes a key: containerd's own
-// dump indents.
+// innerIndent returns the indentation of keys relative to their header. The output of `containerd
+// config dump` is indented.
 func innerIndent(text []byte, statements []statement) string {
 	outer, below := "", false
 	for _, st := range statements {

@@ -9,18 +9,18 @@ import (
 )
 
 // statement is a line that is not empty: a table's header, a comment, or a key with its value,
-// which may go on over several lines.
+// which may have several lines.
 type statement struct {
 	header     bool
 	comment    bool
-	array      bool     // a header of an array of tables
+	array      bool     // header of an array of tables
 	path       []string // of a header from the root, of a key from its table
-	start, end int      // from the start of its line to behind its line's end
-	value      [2]int   // of a key: where its value begins and ends
+	start, end int      // from the start of its first line to behind its last line end
+	value      [2]int   // start and end of a key's value
 }
 
-// scan cuts a document into its statements. The document is valid TOML: the parser has said so. So
-// this need only find where things begin and end.
+// scan splits a document into statements. The parser has accepted the document as valid TOML
+// before, so scan only looks for starts and ends.
 func scan(text []byte) ([]statement, error) {
 	s := &scanner{text: text}
 	var all []statement
@@ -87,14 +87,14 @@ func (s *scanner) skipBlanks() {
 	}
 }
 
-// until goes on to the first of some characters, or to the end.
+// until moves to the first of some characters, or to the end.
 func (s *scanner) until(chars string) {
 	for s.at < len(s.text) && strings.IndexByte(chars, s.text[s.at]) < 0 {
 		s.at++
 	}
 }
 
-// line goes on behind the end of the line.
+// line moves behind the end of the line.
 func (s *scanner) line() {
 	s.until("\n")
 	s.take("\n")
@@ -105,7 +105,7 @@ func (s *scanner) lost() error {
 		lineOf(s.text, s.at), lineAt(s.text, s.at))
 }
 
-// keys reads a key and its dotted parts.
+// keys reads a dotted key.
 func (s *scanner) keys() (path []string) {
 	for {
 		s.skipBlanks()
@@ -145,7 +145,7 @@ func readKey(raw []byte) (string, bool) {
 	return m["k"], true
 }
 
-// skipValue goes on behind a value.
+// skipValue moves behind a value.
 func (s *scanner) skipValue() bool {
 	switch {
 	case s.next(`"`), s.next("'"):
@@ -163,7 +163,7 @@ func (s *scanner) skipValue() bool {
 	return s.at > start
 }
 
-// skipList goes on behind an array or an inline table, and all that is in it.
+// skipList moves behind an array or an inline table.
 func (s *scanner) skipList(from, to string) bool {
 	s.take(from)
 	for s.at < len(s.text) {
@@ -191,7 +191,7 @@ func (s *scanner) skipList(from, to string) bool {
 	return false
 }
 
-// skipString goes on behind a string of one of TOML's four kinds.
+// skipString moves behind a string of any of TOML's four kinds.
 func (s *scanner) skipString() bool {
 	for _, quote := range []string{`"""`, `'''`, `"`, `'`} {
 		if !s.take(quote) {
@@ -202,7 +202,7 @@ func (s *scanner) skipString() bool {
 			case quote[0] == '"' && s.take(`\`):
 				s.at++
 			case s.take(quote):
-				// Up to two quotes may stand before the three that end a string.
+				// Up to two quotes may precede the three that end a string.
 				for range 2 {
 					if len(quote) == 3 {
 						s.take(quote[:1])
