@@ -24,19 +24,20 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// How many windows each part may take: the change, once it began to be able to cut the node off;
-// and the timer on top, in which the agent itself probes, undoes and probes again.
+// The time limits in probe windows: for the change, from its first task that may cut the node off,
+// and for the timer. The timer runs longer, because the agent itself probes, undoes and probes
+// again before it.
 const (
 	changeWindows = 4
 	timerWindows  = changeWindows + 3
 )
 
-// Limit is how long the change may take once the checkpoint is armed.
+// Limit returns how long the change may take after the checkpoint is armed.
 func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Window }
 
-// Take keeps in memory how everything is that a change names. It writes nothing, but that large
-// files get another name; [Checkpoint.Drop] takes it away. Where an earlier change is watched, this
-// one is watched for what is left of that time.
+// Take captures in memory the state of everything that a change names. It writes nothing, except
+// that large files get a second name, which [Checkpoint.Drop] removes. If an earlier change is
+// watched, this change is watched for the rest of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	s.Window = cmp.Or(s.Window, agentfile.DefaultProbeWindow)
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files),
@@ -62,18 +63,18 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	return c, nil
 }
 
-// capture writes down how everything is, and keeps large files. The next pass takes away what is
-// there of them after an error.
+// capture captures the state before the change, and saves large files. After an error the next pass
+// removes what capture saved.
 func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	h, j := c.host, c.journal
 	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Copies: j.Copies, Twin: firstboot.LargeName,
 		Own: c.change.OwnLinks}
-	// what an earlier change that is watched did is taken back, too
+	// the undo also takes back an earlier change that is watched
 	if c.programs, err = of.Take(ctx, c.change.Keys, c.change.Tasks, j.WatchUS > 0); err != nil {
 		return err
 	}
 	j.Copies = of.Copies
-	j.Window = max(j.Window, j.naming()) // also for the timer, and for who looks after the undo
+	j.Window = max(j.Window, j.naming()) // also for the timer, and for the process that probes after the undo
 	if _, err := j.encode(); err != nil || len(j.Copies) == 0 {
 		return err
 	}
@@ -86,7 +87,7 @@ func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	return of.SaveFiles(ctx)
 }
 
-// routesOf are the destinations of the routes that a change names.
+// routesOf returns the destinations of the routes that a change names.
 func routesOf(change Change) (named []netip.Prefix) {
 	for _, t := range change.Tasks {
 		if r, is := t.(tasks.Route); is {
@@ -96,7 +97,7 @@ func routesOf(change Change) (named []netip.Prefix) {
 	return named
 }
 
-// Drop ends a checkpoint that was never armed.
+// Drop removes a checkpoint that was never armed.
 func (c *Checkpoint) Drop(ctx context.Context) error {
 	if len(c.journal.Copies) == c.watched {
 		return nil
@@ -104,7 +105,7 @@ func (c *Checkpoint) Drop(ctx context.Context) error {
 	return c.abandon(ctx)
 }
 
-// abandon takes away what stands of a checkpoint without a journal, but what a watch needs.
+// abandon removes everything of a checkpoint without a journal, except what a watch needs.
 func (c *Checkpoint) abandon(ctx context.Context) error {
 	s, h := &c.journal.scaffold, c.host
 	if c.journal.WatchUS == 0 {
@@ -120,7 +121,7 @@ func (c *Checkpoint) abandon(ctx context.Context) error {
 	return undo.Save(ctx, h, scaffoldFile, scaffold{Copies: s.Copies[:c.watched]})
 }
 
-// RefusedError says that a change is not made, for it could not be taken back.
+// RefusedError is the error for a change that is not made, because it could not be undone.
 type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string {
@@ -132,9 +133,9 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // Kind implements [problem.KindOf].
 func (e *RefusedError) Kind() problem.ID { return problem.ChangeRefused }
 
-// Arm takes the probes, writes the journal and the copy of this binary,
-// and has the undo run by a timer and by the next boot. On an error nothing
-// is armed and nothing may be changed. Without systemd only this process undoes.
+// Arm makes the probes, writes the journal and the copy of this program, and sets a timer and a
+// unit of the next boot to run the undo. After an error nothing is armed, and the caller must not
+// change anything. Without systemd only this process can undo.
 func (c *Checkpoint) Arm(ctx context.Context) error {
 	err := c.mayArm(ctx)
 	if err == nil {
@@ -146,8 +147,9 @@ func (c *Checkpoint) Arm(ctx context.Context) error {
 	return nil
 }
 
-// mayArm refuses while a change that is watched seems to cost the node its network: that is taken
-// back first. What nobody answers now no probe would miss.
+// mayArm refuses a change while the node seems to lose its network by an earlier change that is
+// watched. That change must be undone first. A target that does not answer now would also not be
+// missed after the new change.
 func (c *Checkpoint) mayArm(ctx context.Context) error {
 	if c.journal.WatchUS == 0 {
 		return nil
@@ -172,8 +174,8 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
-	// The journal comes after all that it needs: where it is, the undo can run. Who answers is
-	// waited for while this program is copied.
+	// The journal is written after all that it needs, so that the undo can run as soon as the
+	// journal exists. This program is copied while the probes wait for answers.
 	copying := make(chan error, 1)
 	go func() { copying <- errors.Join(copySelf(ctx, h), j.reserveRoom(ctx, h)) }()
 	err := c.compared.Before(ctx, s.Probes, s.Store)
@@ -195,7 +197,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 			timerWindows*j.Window, JournalFile, c.program, "undo")
 	}
 	if err == nil {
-		var older error // systemd is: the timer alone undoes
+		var older error // an old systemd: only the timer undoes
 		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone",
 			makerFile); older != nil {
 			s.log().Debug("if this process is killed the timer undoes", zap.Error(older))
@@ -212,8 +214,9 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
-// reserveRoom fills two files: one with as much as the files that an undo writes, one with as much
-// as its verdict and the ledger. Zeros would take no room where a file system packs them.
+// reserveRoom writes two files: one as large as the files that an undo writes, one as large as its
+// verdict and the ledger. It writes random bytes, because a file system with compression would
+// store zeros in no space.
 func (j *Journal) reserveRoom(ctx context.Context, h *host.Host) error {
 	const block, some = 4 << 10, 64 << 10
 	files, verdict := some, 4*some+2*len(j.Before)
@@ -222,7 +225,7 @@ func (j *Journal) reserveRoom(ctx context.Context, h *host.Host) error {
 	}
 	for file, size := range map[string]int{filesReserve: files, verdictReserve: verdict} {
 		room := make([]byte, size)
-		_, _ = rand.Read(room) // it never fails
+		_, _ = rand.Read(room) // never fails
 		if err := h.Files.WriteFile(ctx, file, room, hostfs.FileSpec{Mode: 0o600}); err != nil {
 			return fmt.Errorf("reserve room for an undo: %w", err)
 		}
@@ -230,21 +233,21 @@ func (j *Journal) reserveRoom(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// notArmed takes away what there is of a checkpoint that could not be armed.
+// notArmed removes everything of a checkpoint that could not be armed.
 func (c *Checkpoint) notArmed(ctx context.Context, why error) error {
 	defer c.closeMaker()
 	return errors.Join(why, c.host.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, c.host))
 }
 
-// closeMaker ends the time in which the change is undone if this process is gone. The timer is
-// stopped by then.
+// closeMaker ends the supervision of this process: from then on its end does not start the undo.
+// The caller has stopped the timer before.
 func (c *Checkpoint) closeMaker() {
 	if c.made != nil {
 		_ = c.made.Close() // nothing was written
 	}
 }
 
-// awaiting is a record of what of the change acts at the next boot, nil of nothing.
+// awaiting returns the record of the parts of the change that act at the next boot, or nil.
 func (c *Checkpoint) awaiting() *firstboot.Awaiting {
 	if len(c.change.AtBoot) == 0 {
 		return nil
@@ -257,14 +260,14 @@ func (c *Checkpoint) awaiting() *firstboot.Awaiting {
 	}
 }
 
-// Warnings are what is amiss with a change that [Checkpoint.Finish] let stay, one line each.
+// Warnings returns what is wrong after a change that [Checkpoint.Finish] kept, one line each.
 func (c *Checkpoint) Warnings() []string { return c.warnings }
 
-// Proof is that of the change. A revision keeps it.
+// Proof returns the proof of the change, for its revision.
 func (c *Checkpoint) Proof() *probe.Proof { return c.journal.Proof() }
 
-// disarm takes everything away: first, durably, the journal, without which an
-// undo does nothing; then the timer, and what was left for the next boot.
+// disarm removes the checkpoint. First it removes the journal durably, without which an undo does
+// nothing, and then the timer and the unit of the next boot.
 func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 	if err := h.Files.RemoveDurably(JournalFile); err != nil {
 		return fmt.Errorf("end the checkpoint: %w", err)
@@ -272,11 +275,11 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 	return j.dismantle(ctx, h)
 }
 
-// dismantle takes away what stands around a journal that is gone. Killed
-// anywhere, it is done by the next pass: see [removeStale].
+// dismantle removes everything of a checkpoint whose journal is gone. If it is killed, the next
+// pass does it: see [removeStale].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	h.Files.RemoveStale(append([]string{Dir}, Around...))
-	var stop errgroup.Group // systemd takes several milliseconds for each
+	var stop errgroup.Group // systemd needs several milliseconds for each
 	for _, timer := range []string{TimerName, unconfirmedTimer, watchName} {
 		stop.Go(func() error { return h.Units.StopTimer(ctx, timer) })
 	}
@@ -294,8 +297,9 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	return h.Files.Remove(scaffoldFile)
 }
 
-// removeStale takes away what a run left that was killed before its journal was there, or after it
-// was gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
+// removeStale removes what a run left that was killed before its journal existed or after it was
+// gone. If there is nothing to remove, it takes no lock, which another process may hold to arm or
+// disarm.
 func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
 	if _, err := h.Live.Files.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil
@@ -312,7 +316,7 @@ func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (
 	}
 	data, err := h.Live.Files.ReadFile(scaffoldFile)
 	if j, jerr := Pending(h.Live.Files); errors.Is(err, host.ErrNotExist) || j != nil || jerr != nil {
-		return jerr // another was quicker
+		return jerr // another process was faster
 	}
 	if err != nil {
 		return fmt.Errorf("read what an earlier checkpoint left: %w", err)
@@ -321,7 +325,7 @@ func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
 	}
-	if err := firstboot.Trim(ctx, h); err != nil { // of a change that never began
+	if err := firstboot.Trim(ctx, h); err != nil { // of a change that was never begun
 		return err
 	}
 	return s.dismantle(ctx, h)

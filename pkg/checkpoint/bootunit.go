@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// The unit that undoes at the next boot, before anything reads what was changed.
+// The unit that runs the undo at the next boot, before any program reads what was changed.
 const (
 	bootUnit     = "netwright-undo.service"
 	bootUnitFile = "/etc/systemd/system/" + bootUnit
@@ -19,15 +19,14 @@ const (
 	bootLink     = wantsDir + "/" + bootUnit
 )
 
-// Around are the directories that a checkpoint puts something into and takes it out of, besides its
-// own.
+// Around are the directories, besides its own, in which a checkpoint creates and removes files.
 var Around = []string{path.Dir(bootUnitFile), wantsDir}
 
-// shipped is where packages and images put units.
+// shipped are the paths at which packages and images install the unit.
 var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit,
 	"/lib/systemd/system/" + bootUnit}
 
-// missing says what of the boot's unit the host has not, and needs.
+// missing records which parts of the boot unit the host does not have.
 func (s *scaffold) missing(h *host.Host) {
 	if h.Live.Facts.Init != "systemd" {
 		return
@@ -39,7 +38,7 @@ func (s *scaffold) missing(h *host.Host) {
 	s.HadWants = !errors.Is(err, host.ErrNotExist)
 }
 
-// unitFile is where the unit is, or "".
+// unitFile returns the path of the unit, or "".
 func unitFile(h *host.Host) string {
 	for _, file := range shipped {
 		if _, err := h.Live.Files.Lstat(file); err == nil {
@@ -49,8 +48,8 @@ func unitFile(h *host.Host) string {
 	return ""
 }
 
-// wantBootUnit makes sure that the next boot undoes. The links are read at
-// the boot: this one's systemd need not know of them.
+// wantBootUnit makes sure that the next boot runs the undo. The links are read at boot, so the
+// running systemd need not reload.
 func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	if s.BootUnit {
 		if err := h.Files.WriteFile(ctx, bootUnitFile, []byte(bootText(h)), hostfs.FileSpec{Mode: 0o644}); err != nil {
@@ -63,8 +62,8 @@ func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// installedProgram runs the undo where the copy cannot be run. The unit of the host names it:
-// `agent install` may have put it below another prefix.
+// installedProgram returns the program that runs the undo if the copy cannot be run. The host's
+// unit names it, because `agent install` may have installed it below another prefix.
 func installedProgram(h *host.Host) string {
 	if file := unitFile(h); file != "" {
 		if text, err := h.Live.Files.ReadFile(file); err == nil {
@@ -76,8 +75,8 @@ func installedProgram(h *host.Host) string {
 	return systemd.Program
 }
 
-// bootText is the unit for a host that brought none. Where no program is installed either, there is
-// only the copy.
+// bootText returns the text of the unit for a host that has none. If no program is installed, the
+// unit only runs the copy.
 func bootText(h *host.Host) string {
 	if _, err := h.Live.Files.Lstat(systemd.Program); !errors.Is(err, host.ErrNotExist) {
 		return systemd.Undo
@@ -86,7 +85,7 @@ func bootText(h *host.Host) string {
 		"ExecStart="+systemd.Program+" undo\n", "").Replace(systemd.Undo)
 }
 
-// dropBootUnit takes away what wantBootUnit put there.
+// dropBootUnit removes what wantBootUnit created.
 func (s scaffold) dropBootUnit(h *host.Host) error {
 	var errs []error
 	if s.BootLink {

@@ -17,89 +17,92 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Settings are the user's.
+// Settings are the settings of checkpoints.
 type Settings struct {
-	Probes []probe.Probe // instead of those that are found; the store's is always tried
+	Probes []probe.Probe // the user's, instead of those that are found; the store is always probed
 	Window time.Duration // 0: [agentfile.DefaultProbeWindow]
-	Store  probe.Probe   // "": none
+	Store  probe.Probe   // "" for none
 	Means  probe.Means
-	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
-	// those asked that the API knows. nil: nobody is. With the user's own probes it is not called.
+	// Inbound requests that peers connect to this node's ports: the peers in the agent's file, or
+	// else, in a pass, those that the API knows. Nil means that no peer is asked. It is not called
+	// if the user names the probes.
 	Inbound probe.Knocks
-	// Record saves in the ledger that a change was undone and judged, while the
-	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
-	// again. memory is [Change.Before]. nil: nobody does.
+	// Record saves in the ledger that a change was undone and judged. It is called before the
+	// checkpoint is removed. After an error the checkpoint stays, and Record is called again later.
+	// A call may repeat an earlier one. memory is [Change.Before]. Nil means that nothing is
+	// recorded.
 	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
-	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has
-	// it.
+	// Lock takes the lock for [Undo] if another process made the change; nil if the caller holds
+	// the lock.
 	Lock func(context.Context) (unlock func(), err error)
-	// CachesCopy leaves the copy of this program where it is when a change was good, for the next
-	// one of this process: a daemon repairs soon what it repaired once, and the copy takes longer
-	// than everything else.
+	// CachesCopy leaves the copy of this program after a good change, for the next checkpoint of
+	// this process. A daemon often makes the same repair again soon, and copying takes longer than
+	// everything else.
 	CachesCopy bool
 	Log        *zap.Logger
 }
 
-// log is the log, or one that drops all.
+// log returns the log, or one that drops everything.
 func (s Settings) log() *zap.Logger { return cmp.Or(s.Log, zap.NewNop()) }
 
 func (s Settings) prober(h *host.Host) probe.Prober { return probe.Prober{Host: h, Means: s.Means} }
 
-// Change says what is going to be applied.
+// Change describes a change that is going to be applied.
 type Change struct {
 	Generation int64
-	Digest     string // "": of no generation, and no verdict is kept
-	// Keys are all that may change: not only what may cut the node off, since half a generation is
-	// none.
+	Digest     string // "" if it is of no generation, and then no verdict is saved
+	// Keys are all keys that may change, and not only those that may cut the node off: the undo
+	// must not leave half of a generation.
 	Keys []graph.Key
-	// Tasks look after the keys, by key. Keys of kinds that bring themselves back need theirs.
+	// Tasks are the tasks of the keys. A key whose kind restores it itself needs its task.
 	Tasks map[graph.Key]tasks.Task
-	// Before is for [Settings.Record], which another process may call: what was known of the keys
-	// before.
+	// Before is what the ledger said of the keys before. It is for [Settings.Record], which another
+	// process may call.
 	Before json.RawMessage
-	// Watch is for how long the gateway and the store are watched once the change was good, if it
-	// starts or stops programs. 0: not at all.
+	// Watch is how long the gateway and the store are watched after a good change that starts or
+	// stops programs; 0 for no watch.
 	Watch time.Duration
-	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails
-	// by them may be followed by another one.
+	// AtBoot are those keys that act at the next boot. Reboot allows one more boot after a boot
+	// that fails because of them.
 	AtBoot []firstboot.Await
 	Reboot bool
-	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards
-	// too.
+	// OwnPods reports whether test pods of the agent can prove the network, before the change and
+	// after it.
 	OwnPods bool
-	// Right is the boot in which the books say that all was right last: see
+	// Right is the boot in which everything was right last, by the ledger: see
 	// [firstboot.Books.Right].
 	Right string
-	// Pods are the ranges of pods that the documents state.
+	// Pods are the pod ranges in the documents.
 	Pods []netip.Prefix
-	// OwnLinks are patterns of the links that the node's network makes, as the documents declare
-	// them: an undo leaves these alone.
+	// OwnLinks are patterns for the links that the node's network makes, as the documents declare
+	// them. An undo does not change these links.
 	OwnLinks []string
 }
 
-// Checkpoint is how everything was before a change.
+// Checkpoint is a checkpoint of one change.
 type Checkpoint struct {
 	host     *host.Host
 	settings Settings
 	journal  *Journal
 	change   Change
 	compared *probe.Comparison
-	programs bool                       // the change starts or stops some of which nobody knows what they do
-	program  string                     // that undoes when this process is gone
-	watched  int                        // how many of the journal's Copies are those of a watch
-	awaits   *Awaits                    // nil: what passes its probes stays
+	programs bool                       // the change starts or stops programs whose effects are not known
+	program  string                     // runs the undo if this process is gone
+	watched  int                        // how many of the journal's Copies belong to a watch
+	awaits   *Awaits                    // nil if the change needs no confirmation
 	starting func(context.Context) bool // see WaitFor
 	unread   func(context.Context) error
 	warnings []string
-	made     io.Closer // held for as long as this process makes the change; nil: nobody is notified of its end
+	made     io.Closer // open while this process makes the change; nil if systemd does not watch for its end
 }
 
-// unconfirmedTimer undoes what nobody confirmed. It is not [TimerName], which stands until this one
-// does: whoever is killed between them has two, and the first that runs ends both.
+// unconfirmedTimer undoes a change that was not confirmed. It has another name than [TimerName],
+// which is stopped after this one is started. If the process is killed in between, there are two
+// timers, and the first one that runs ends both.
 const unconfirmedTimer = TimerName + "-unconfirmed"
 
-// watchName names the transient timer and the service that watches.
+// watchName is the name of the transient timer and of the service that watches.
 const watchName = "netwright-watch"
 
-// WatchFile says that a good change is watched.
+// WatchFile exists while a good change is watched.
 const WatchFile = Dir + "/watch.json"

@@ -12,25 +12,26 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// Until is when it is undone, by the clock on the wall, which somebody may have set since.
+// Until returns when the change is undone, by the wall clock. Somebody may have set that clock
+// since the change.
 func (a *Awaits) Until() time.Time {
 	now := time.Now()
 	moved := now.Sub(a.At) - (host.Uptime() - a.Up)
-	if moved.Abs() < 5*time.Second { // a moment that is the same at each look
+	if moved.Abs() < 5*time.Second { // rounding: return the same time at each call
 		moved = 0
 	}
 	return a.At.Add(a.For + moved).Truncate(time.Second)
 }
 
-// expired says that nobody confirmed it in time.
+// expired reports whether the time for the confirmation is over.
 func (a *Awaits) expired() bool { return host.Uptime() >= a.Up+a.For }
 
-// Await has [Checkpoint.Finish] keep the change only if somebody confirms it. Called before Finish;
-// of a neither Up, At nor WatchUS counts.
+// Await makes [Checkpoint.Finish] keep the change only until somebody confirms it or the time is
+// over. The caller calls it before Finish. Finish sets Up, At and WatchUS of a.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 
-// awaitConfirmation leaves the checkpoint as it is, for whoever confirms the change. The undo's
-// time begins anew.
+// awaitConfirmation leaves the checkpoint as it is until the change is confirmed. It starts a timer
+// for the confirmation in place of the undo's timer.
 func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	j, h, a := c.journal, c.host, c.awaits
 	a.Up, a.At = host.Uptime(), time.Now().UTC().Truncate(time.Second)
@@ -52,8 +53,9 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	return nil
 }
 
-// Unconfirmed returns the journal of a change that may still be confirmed, nil if there is none: it
-// was confirmed, or its undo is due, or it is still being made. The error is as of [Pending].
+// Unconfirmed returns the journal of a change that may still be confirmed. It returns nil if the
+// change was confirmed, if it is about to be undone, or if it is still in progress. Its error is
+// that of [Pending].
 func Unconfirmed(r host.FileReader) (*Journal, error) {
 	j, err := Pending(r)
 	if err != nil || !j.mayBeConfirmed(r) {
@@ -62,12 +64,12 @@ func Unconfirmed(r host.FileReader) (*Journal, error) {
 	return j, nil
 }
 
-// ErrNothingAwaits says that there is no change to confirm.
+// ErrNothingAwaits is the error of Confirm if no change awaits a confirmation.
 var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent history` lists what was undone")
 
-// Confirm keeps a change that awaits it, and returns its journal. The caller has the lock of a
-// pass. The change is kept once the journal is gone; what stands around it the next pass takes
-// away, should this one be killed or fail. Such an error comes with the journal.
+// Confirm keeps a change that awaits its confirmation, and returns its journal. The caller holds
+// the lock of a pass. The change is confirmed once the journal is removed. If Confirm is killed or
+// fails after that, the next pass removes the rest, and Confirm returns the journal with the error.
 func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	j, err := Unconfirmed(h.Live.Files)
 	if err != nil {
@@ -83,7 +85,7 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	return j, err
 }
 
-// mayBeConfirmed says that nobody undoes the change yet.
+// mayBeConfirmed reports whether the change may still be confirmed, and is not due to be undone.
 func (j *Journal) mayBeConfirmed(r host.FileReader) bool {
 	return j != nil && j.Awaits != nil && !j.Awaits.expired() && j.Boot == host.BootID(r)
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Finish decides after the change: when all probes that passed before pass again, the checkpoint is
-// taken away and it stays, or is left for who confirms it: see [Checkpoint.Await]. Else, or when
-// run is the error of a change that did not end in time, it is undone now and the error is an
+// Finish decides whether the change stays. If all probes that passed before pass again, it removes
+// the checkpoint, or leaves it for the confirmation: see [Checkpoint.Await]. Otherwise, or if run
+// is the error of a change that did not end in time, it undoes the change and returns an
 // [UndoneError].
 func (c *Checkpoint) Finish(ctx context.Context, run error) error {
-	// What must be decided is decided, also when the agent is to end meanwhile.
+	// The decision is completed, even if the agent is to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
 	defer c.closeMaker()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)
 	defer cancel()
 	still, err := pendingHead(h.Live.Files)
-	if err != nil { // nobody else can undo it any more: it is done now, from memory
+	if err != nil { // no other process can read the journal, so undo the change now with the copy in memory
 		v, failed := c.undo(ctx, nil, err.Error())
 		return errors.Join(&UndoneError{Verdict: v}, failed)
 	}
@@ -34,8 +34,8 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
 	end := time.Now().Add(j.Window)
-	// Where nothing starts any more that may change them, those for the next boot are read beside
-	// the probes.
+	// If no program that starts now may change them, read the sysctls for the next boot while the
+	// probes run.
 	sysctls := sync.OnceValues(func() (undo.Packed, error) { return undo.PackSysctls(ctx, h) })
 	if run == nil && firstboot.Awaits(h.Live.Files) && (c.starting == nil || !c.starting(ctx)) {
 		go sysctls()
@@ -73,8 +73,8 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	return errors.Join(&UndoneError{Verdict: v}, err)
 }
 
-// undo takes the change back now. Its time is its own: what came before may have used up that of
-// ctx, and the kernel's state comes back after all else.
+// undo undoes the change now. It has a time limit of its own, because the steps before may have
+// used the time of ctx, and the kernel's state is restored last.
 func (c *Checkpoint) undo(ctx context.Context, failed probe.Failures, why string) (Verdict, error) {
 	limit := unitsLimit + timerWindows*c.journal.Window
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, probe.ErrNoAnswer)
@@ -82,23 +82,24 @@ func (c *Checkpoint) undo(ctx context.Context, failed probe.Failures, why string
 	return c.journal.undo(ctx, c.host, c.settings, failed, why)
 }
 
-// WaitFor has [Checkpoint.Finish] see the probes pass after all has started that the change starts:
-// starting says that something still does. The window bounds that, too: what takes longer is left
-// to the watch. unread is the error of what did not read the files of the change, and will at
-// another time: the change is undone. Called before Finish.
+// WaitFor makes [Checkpoint.Finish] wait until everything has started that the change starts,
+// before the probes count. starting reports whether something is still starting. The wait ends with
+// the probe window, and the watch covers what takes longer. unread returns an error if a program
+// did not read the files of the change and would read them later. Then the change is undone. The
+// caller calls WaitFor before Finish.
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool, unread func(context.Context) error) {
 	c.starting, c.unread = starting, unread
 }
 
-// awaitProbes tries the probes after the change, with what it starts.
+// awaitProbes makes the probes after the change, until they pass and everything has started.
 func (c *Checkpoint) awaitProbes(ctx context.Context) probe.Failures {
 	j := c.journal
 	return c.compared.AwaitProbes(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
 }
 
-// naming is how long the probes must pass after a change of what names are found by: this process
-// looks at these files again when it last did so five seconds ago (package net: hosts.go,
-// dnsclient_unix.go, nss.go), and finds the store by the old ones until then.
+// naming returns how long the probes must pass after a change of the files for name resolution.
+// This process reads these files again at most every five seconds (package net: hosts.go,
+// dnsclient_unix.go, nss.go). Until then it resolves the store by the old files.
 func (j *Journal) naming() time.Duration {
 	if slices.ContainsFunc(j.Files, func(f undo.File) bool { return slices.Contains(nameFiles, f.Path) }) {
 		return namesWindow
@@ -110,17 +111,18 @@ var nameFiles = []string{"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"}
 
 const namesWindow = 6 * time.Second
 
-// confirm ends the checkpoint of a good change, or has it watched.
+// confirm ends the checkpoint of a good change, or starts its watch.
 func (j *Journal) confirm(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) error {
 	watched, err := j.leave(ctx, h, untilUS, program, log)
 	if err == nil && !watched {
-		_ = h.Files.Remove(VerdictFile) // of an earlier generation or try; it names a digest, and harms nobody
+		// of an earlier generation or attempt; it names a digest, so that a leftover does no harm
+		_ = h.Files.Remove(VerdictFile)
 	}
 	return err
 }
 
-// leave ends the checkpoint, or has the node watched with it until then. program is "" for whoever
-// does not know which runs.
+// leave ends the checkpoint, or starts a watch with it until untilUS. program is "" if the caller
+// does not know which program can be run.
 func (j *Journal) leave(
 	ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger,
 ) (watched bool, err error) {

@@ -17,37 +17,38 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs/head"
 )
 
-// Journal is everything that an undo needs.
+// Journal has everything that an undo needs.
 type Journal struct {
-	Version    int           `json:"version"`
-	Boot       string        `json:"boot"`              // the boot in which the live state below was true
-	Machine    string        `json:"machine,omitempty"` // whose machine-id; "": an agent wrote it that did not note it
-	Process    host.Process  `json:"process"`
-	Taken      time.Duration `json:"taken,omitempty"` // when, as [host.Uptime] counts; 0: by an agent that did not say
+	Version int          `json:"version"`
+	Boot    string       `json:"boot"`              // the boot of the kernel state below
+	Machine string       `json:"machine,omitempty"` // machine-id; "" if an agent wrote it that did not note it
+	Process host.Process `json:"process"`
+	// time of the checkpoint by [host.Uptime]; 0 from an agent that did not note it
+	Taken      time.Duration `json:"taken,omitempty"`
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"` // of the snapshot that is applied
 	Window     time.Duration `json:"window"`
 	probe.Evidence
 	undo.Log
 
-	// the change is made, and is to be confirmed; an agent that does not know of it undoes
+	// the change is made, and must be confirmed; an agent that does not know this field undoes it
 	Awaits *Awaits `json:"awaits,omitempty"`
-	// Watched says that the change was good, and is undone for what a hook did later: see [Watch].
+	// Watched means that the change was good, and is undone for what a hook did later: see [Watch].
 	Watched bool `json:"watched,omitempty"`
-	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in
-	// microseconds; 0: none was.
+	// WatchUS is when the watch of an earlier change was to end, by CLOCK_MONOTONIC of Boot in
+	// microseconds; 0 if there was none.
 	WatchUS uint64 `json:"watchUS,omitempty"`
 
 	scaffold
-	left []string // what an undo could not bring back
+	left []string // what an undo could not restore
 
-	Before json.RawMessage `json:"memory,omitempty"` // see Change.Before; nothing of the host depends on it
+	Before json.RawMessage `json:"memory,omitempty"` // see Change.Before; the undo of the host does not need it
 }
 
 const journalVersion = 1
 
-// DamagedError says that an undo is due and cannot be read, and what to do. It is written at once
-// and whole, and read back: somebody else did something to it.
+// DamagedError is the error for a journal that must be undone and cannot be decoded, with what to
+// do. The agent writes a journal in one step and reads it back, so another program has changed it.
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string {
@@ -60,14 +61,15 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Pending returns the journal of a change that was neither confirmed nor undone, nil when there is
-// none. The error is a [DamagedError], or that it cannot be read now: then it may be there, whole.
+// Pending returns the journal of a change that was neither confirmed nor undone, or nil. The error
+// is a [DamagedError], or that the file cannot be read now. In the second case an intact journal
+// may exist.
 func Pending(r host.FileReader) (*Journal, error) {
 	return readJournal(func(j *Journal) error { return head.ReadAll(r, JournalFile, j) })
 }
 
-// pendingHead is [Pending] for who undoes nothing: of the journal it has what comes before its
-// probes.
+// pendingHead does what [Pending] does for callers that do not undo. It only reads the fields
+// before the probes.
 func pendingHead(r head.Reader) (*Journal, error) {
 	return readJournal(func(j *Journal) error { return head.Read(r, JournalFile, "probes", "}", j) })
 }
@@ -90,9 +92,9 @@ func readJournal(read func(*Journal) error) (*Journal, error) {
 	return j, nil
 }
 
-// encode writes the undo down. Its error says that it could not be read back. Contents of files are
-// bounded where they are captured; what is left are routes and the like, in their hundreds of
-// thousands.
+// encode returns the journal in JSON. It returns an error if the journal is too large to be read
+// back. The contents of files are limited when they are captured. So the cause is something else,
+// such as hundreds of thousands of routes.
 func (j *Journal) encode() ([]byte, error) {
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -110,8 +112,8 @@ func (j *Journal) encode() ([]byte, error) {
 		len(data)>>20, len(j.Files), routes, len(j.Sysctls), hostfs.MaxReadFile>>20)
 }
 
-// write writes the journal and reads it back, with all that it names: what cannot be taken back is
-// not begun. That the undo understands it, [rehearse] shows.
+// write writes the journal and reads it back, and checks the files that it names. A change that
+// cannot be undone must not begin. [rehearse] checks that the undo can decode the journal.
 func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	data, err := j.encode()
 	if err != nil {
@@ -131,26 +133,27 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// Awaits says of a journal that its change is made, and that the probes passed, and that it stays
-// only if somebody confirms it in time: a router's commit confirmed.
+// Awaits is in the journal of a change that is made, whose probes passed, and that stays only if
+// somebody confirms it in time. Routers call this "commit confirmed".
 type Awaits struct {
 	By  string        `json:"by"`  // who made the change
-	For time.Duration `json:"for"` // how long it may be confirmed, in nanoseconds
-	Up  time.Duration `json:"up"`  // the end of the change, as [host.Uptime] counts
-	At  time.Time     `json:"at"`  // likewise, by the clock on the wall: for people
-	// Set is the revision that the node is at once it is confirmed; 0: none.
+	For time.Duration `json:"for"` // time for the confirmation, in nanoseconds
+	Up  time.Duration `json:"up"`  // end of the change by [host.Uptime]
+	At  time.Time     `json:"at"`  // end of the change by the wall clock, for people
+	// Set is the revision to which the node is pinned after the confirmation; 0 for none.
 	Set int `json:"set,omitempty"`
-	// New says that this revision was written for it, and goes with an undo.
+	// New means that this revision was written for the change, and is removed by an undo.
 	New bool `json:"new,omitempty"`
-	// WatchUS is until when it is watched once it is confirmed: as [Journal.WatchUS] counts.
+	// WatchUS is until when the change is watched after its confirmation, in the units of
+	// [Journal.WatchUS].
 	WatchUS uint64 `json:"watchUS,omitempty"`
 }
 
-// scaffold is what a checkpoint puts on the host besides its own directory.
+// scaffold is what a checkpoint creates on the host outside of its own directory.
 type scaffold struct {
-	// BootUnit says that the unit for the next boot was not shipped with the host: the agent wrote
-	// it and takes it away again. BootLink likewise, for what makes the boot want it. HadWants says
-	// that the directory of that was there, and stays; earlier releases took it away.
+	// BootUnit means that the host had no unit for the next boot, so that the agent wrote it and
+	// removes it again. BootLink means the same for the link that makes the boot start it. HadWants
+	// means that the directory of the link existed, and stays. Earlier releases removed it.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
 	HadWants bool `json:"hadWants,omitempty"`
@@ -160,16 +163,16 @@ type scaffold struct {
 	cachesCopy bool // the change was good: see [Settings.CachesCopy]
 }
 
-// UnderWay says that a change of this node is under way, or awaits its confirmation.
+// UnderWay reports whether a change of this node is in progress or awaits its confirmation.
 func UnderWay(r hostfs.Files) bool {
 	_, err := r.Lstat(JournalFile)
 	return !errors.Is(err, host.ErrNotExist)
 }
 
-// compare asks after the change what passed before it.
+// compare returns the comparison that checks after the change what passed before it.
 func (j *Journal) compare(h *host.Host, s Settings) *probe.Comparison {
 	return &probe.Comparison{Node: s.prober(h), Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
 }
 
-// name is that of the configuration.
+// name returns the name of the configuration.
 func (j *Journal) name() string { return generation.Name(j.Generation, j.Digest) }

@@ -10,14 +10,14 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// rehearseLimit is for a program of 40 MB that comes from a slow disk and reads one file.
+// rehearseLimit is the time for a program of 40 MB on a slow disk to start and to read one file.
 const rehearseLimit = 30 * time.Second
 
-// rehearse says which program undoes when this process is gone: the copy, or the installed one
-// where the copy cannot be run, as on a /var that is mounted noexec. It has systemd run `undo
-// --check` as the timer will run the undo: the program starts, and reads the journal that is armed.
-// Where neither does, no change may be made. Without systemd only this process undoes, and there is
-// nothing to rehearse.
+// rehearse returns the program that runs the undo if this process is gone. That is the copy, or the
+// installed program if the copy cannot be run, for example on a /var that is mounted noexec. It
+// makes systemd run `undo --check` as the timer would run the undo: the program starts and reads
+// the journal. If neither program can do that, no change may be made. Without systemd only this
+// process can undo, and there is nothing to rehearse.
 func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	var errs []error
 	installed := installedProgram(h)
@@ -33,7 +33,7 @@ func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 		"options, security policy): %w", binaryFile, installed, errors.Join(errs...))
 }
 
-// Check says whether an undo could be made now: it is what [rehearse] has run.
+// Check returns an error unless an undo could run now. [rehearse] makes systemd run it.
 func Check(r host.FileReader) error {
 	j, err := Pending(r)
 	if err == nil && j == nil {

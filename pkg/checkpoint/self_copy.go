@@ -12,13 +12,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// copied is the copy that this process made last, as it was after it was checked: what it is a copy
-// of stays the same as long as the process lives. Whoever writes into it, or puts another in its
-// place, makes it another.
+// copied is the state of the last copy that this process made, after it was checked. The running
+// program does not change while the process lives. A copy that another program wrote to or replaced
+// has another state.
 var copied atomic.Pointer[hostfs.FileInfo]
 
-// copySelf puts this binary where the undo finds it whatever becomes of
-// the package that brought it, and checks what was written.
+// copySelf copies this program to a place where the undo finds it, even if a package removes or
+// replaces the original. It verifies the copy.
 func copySelf(ctx context.Context, h *host.Host) error {
 	if now, err := h.Live.Files.Lstat(binaryFile); err == nil && copied.Load() != nil && now == *copied.Load() {
 		return nil
@@ -27,14 +27,14 @@ func copySelf(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return fmt.Errorf("open this program: %w", err)
 	}
-	defer self.Close() // only read from
+	defer self.Close() // only for reading
 	b := h.Files.Batch()
 	defer b.Discard()
 	to, err := b.Create(binaryFile, hostfs.FileSpec{Mode: 0o700})
 	if err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}
-	// Without its WriteTo, which asks for 32 KiB at a time.
+	// Without its WriteTo, which reads 32 KiB at a time.
 	if _, err := io.CopyBuffer(to, struct{ io.Reader }{self}, make([]byte, 128<<10)); err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// UndoneError says that a change was taken back, and why.
+// UndoneError is the error for a change that was undone, with the reason.
 type UndoneError struct {
 	Verdict Verdict
 }
@@ -34,19 +34,20 @@ func (e *UndoneError) Error() string {
 // Kind implements [problem.KindOf].
 func (e *UndoneError) Kind() problem.ID { return problem.ChangeUndone }
 
-// Undo takes an unconfirmed change back: by the timer, at the next boot, or by the next pass.
-// Without a checkpoint there is nothing to do. It may be killed at any point and run again.
+// Undo undoes an unconfirmed change. The timer, the next boot or the next pass calls it. It does
+// nothing if there is no checkpoint. It may be killed at any point and called again.
 //
-// The process that made the change is ended first: stopped, it would go on with it when it wakes.
-// One whose change awaits its confirmation has ended with it, and may be a daemon: it is ended only
-// if it keeps the lock. Whether such a change is due does not matter here: see [UndoUnconfirmed].
+// First it ends the process that made the change, which could otherwise continue the change after a
+// pause. A process whose change awaits its confirmation has finished the change, and may be a
+// daemon. Undo ends it only if it does not release the lock. Undo does not check whether the time
+// for the confirmation is over: see [UndoUnconfirmed].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h.Live.Files)
 	return takeBack(ctx, h, s, j, err)
 }
 
-// UndoUnconfirmed is Undo, but for a change that may still be confirmed: its journal is returned,
-// and nothing is done.
+// UndoUnconfirmed does what Undo does, except for a change that may still be confirmed: it returns
+// the journal of that change and does nothing.
 func UndoUnconfirmed(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, err error) {
 	j, err := Pending(h.Live.Files)
 	if err == nil && j.mayBeConfirmed(h.Live.Files) {
@@ -56,7 +57,7 @@ func UndoUnconfirmed(ctx context.Context, h *host.Host, s Settings) (awaiting *J
 	return nil, err
 }
 
-// takeBack is [Undo] for who has looked for the journal.
+// takeBack does the work of [Undo] for callers that have read the journal.
 func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
 	if err == nil && j == nil {
 		err = removeStale(ctx, h, s.Lock)
@@ -75,8 +76,8 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 			return nil, err
 		}
 		defer unlock()
-		// Whoever had the lock may have undone it, and may have died in the middle of a change of
-		// its own since: what counts is what is there now.
+		// Another process that held the lock may have undone the change, and may have been killed
+		// during a change of its own since. So read the journal again.
 		if j, err = Pending(h.Live.Files); j == nil || err != nil {
 			return nil, err
 		}
@@ -92,8 +93,8 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 	case len(failed) > 0:
 		why = failed.String()
 	case j.Awaits != nil:
-		// It says nothing of the change, and yet nobody makes it again without being asked: whoever
-		// made it wanted to see it first.
+		// The failed confirmation says nothing about the change. But the agent must not make the
+		// change again by itself, because the user wanted to see its effect first.
 		switch {
 		case j.Boot != host.BootID(h.Live.Files):
 			why = "nobody confirmed it before the node went down"
@@ -107,8 +108,8 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 	return &v, err
 }
 
-// lock takes the lock, from the process that made the change too, should that keep it: it waits for
-// what cannot end, such as a hook without a network.
+// lock takes the lock. If the process that made the change holds it, lock ends that process: it may
+// wait for something that does not end, such as a hook without a network.
 func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
 	unlock, err = s.Lock(ctx)
 	if err == nil || j.Boot != host.BootID(h.Live.Files) {
@@ -120,7 +121,7 @@ func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock fu
 	return s.Lock(ctx)
 }
 
-// endMaker ends the process that makes the change still.
+// endMaker ends the process that makes the change, if it is still at it.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 	if j.Boot != host.BootID(h.Live.Files) || j.Awaits != nil {
 		return nil
@@ -128,8 +129,9 @@ func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 	return h.EndProcess(ctx, j.Process)
 }
 
-// undo restores, judges, has it recorded and disarms, in this order: killed anywhere, it is
-// done again from the start. What could not be restored keeps the checkpoint, for another attempt.
+// undo restores the host, judges the change, records the verdict and disarms, in this order. If it
+// is killed, the next call does all of it again. If something could not be restored, the checkpoint
+// stays for another attempt.
 func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed probe.Failures, why string) (Verdict, error) {
 	if j.Watched {
 		if err := h.Files.Remove(WatchFile); err != nil {
@@ -141,7 +143,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
 	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
-	_ = h.Files.Remove(verdictReserve) // as in restore
+	_ = h.Files.Remove(verdictReserve) // see restore
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
 		err = s.Record(ctx, h, j.Before, v)
@@ -149,9 +151,9 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 	if err == nil {
 		err = firstboot.Trim(ctx, h)
 	}
-	until := j.WatchUS // what an earlier hook does is watched on
+	until := j.WatchUS // the watch of an earlier change continues
 	if len(failed) > 0 && !recovered {
-		until = 0 // there is nothing to be lost
+		until = 0 // the network is lost already
 	}
 	if err == nil {
 		_, err = j.leave(ctx, h, until, "", s.log())
@@ -166,24 +168,24 @@ const unitsLimit = 30 * time.Second
 
 var errUnitsLate = errors.New("systemd did not bring the units back in time: see whether it answers (systemctl)")
 
-// unitsInTime brings the units back, or gives them up for now: the network does not wait for a
-// systemd that hangs.
+// unitsInTime restores the units within a time limit, so that a systemd that hangs does not delay
+// the restore of the network.
 func unitsInTime(ctx context.Context, r *undo.Reversal) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, unitsLimit, errUnitsLate)
 	defer cancel()
 	err := r.Units(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errUnitsLate // each unit has an error, and all say this
+		return errUnitsLate // each unit has an error with this text
 	}
 	return err
 }
 
-// restore brings everything back to what the journal says. It goes on after an error; it may be
-// killed and called again at any point. After a reboot only what is on disk is brought back, links
-// of units too: the kernel's state is of the new boot. waits says that a pass follows, which undoes
-// what is left.
+// restore restores everything in the journal. It continues after an error. It may be killed at any
+// point and called again. After a reboot it only restores what is on disk, including the links of
+// units, because the kernel's state is that of the new boot. waits means that a pass follows, which
+// undoes what is left.
 func (j *Journal) restore(ctx context.Context, h *host.Host, waits bool) error {
-	_ = h.Files.Remove(filesReserve) // what cannot be freed is said by who needs it
+	_ = h.Files.Remove(filesReserve) // if that fails, the write that needs the space reports it
 	h.Live.Files.Follow(j.Links)
 	r := undo.Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
 	r.Waits = waits
@@ -192,13 +194,13 @@ func (j *Journal) restore(ctx context.Context, h *host.Host, waits bool) error {
 	if r.Booted {
 		return err
 	}
-	// Units of the network act on the files that came back when systemd has long called them
-	// reloaded. They set sysctls, addresses and routes to what these say.
+	// Network units act on the restored files after systemd has reported them as reloaded. Then
+	// they set sysctls, addresses and routes by these files.
 	late := j.Steady(j.Window)
 	left, failed := r.Kernel(ctx)
 	host.Sleep(ctx, late)
 	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) || late > 0 {
-		left, failed = r.Kernel(ctx) // what the managers of links took for theirs
+		left, failed = r.Kernel(ctx) // what the link managers have changed since
 	}
 	j.left = append(j.left, left...)
 	return errors.Join(err, failed, r.PutOthersBehind(ctx))

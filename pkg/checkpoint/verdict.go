@@ -17,30 +17,30 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Verdict is what is known of a generation whose change was undone.
+// Verdict is the result for a generation whose change was undone.
 type Verdict struct {
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest"`
-	Bad        bool      `json:"bad"`              // the probes passed again after the undo; else inconclusive
+	Bad        bool      `json:"bad"`              // the probes passed again after the undo; false if inconclusive
 	Why        string    `json:"why"`              // what failed
-	Unsure     string    `json:"unsure,omitempty"` // why it is not known whether it was the change; "" of a bad one
+	Unsure     string    `json:"unsure,omitempty"` // why the result is inconclusive; "" if Bad
 	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
-	Left       []string  `json:"left,omitempty"` // what a program had done and could not be taken back
-	// Machine is the one that made the change; "": an earlier release did not say.
+	Left       []string  `json:"left,omitempty"` // effects of a program that could not be undone
+	// Machine is the machine-id of the machine that made the change; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
-	// Process made the change, and Taken is when: an undo that was killed and is done again is the
-	// same try. A daemon makes many.
+	// Process is the process that made the change, and Taken the time of its checkpoint. By both,
+	// an undo that was killed and repeated counts as one try. One daemon makes many changes.
 	Process host.Process  `json:"process"`
 	Taken   time.Duration `json:"taken,omitempty"`
-	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as
-	// nobody asks for it again.
+	// Unconfirmed means that no probe failed and nobody confirmed the change. The generation counts
+	// as bad until a user requests it again.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
-	// Awaits is what it awaited then; for who keeps the books.
+	// Awaits is the confirmation that the change awaited, for the caller that writes the ledger.
 	Awaits *Awaits `json:"-"`
 }
 
-// Text is why it was undone, and what is left of it.
+// Text returns why the change was undone, and what could not be restored.
 func (v Verdict) Text() string { return v.Why + v.remains() }
 
 func (v Verdict) remains() string {
@@ -50,19 +50,19 @@ func (v Verdict) remains() string {
 	return ". Not brought back: " + strings.Join(v.Left, ", ")
 }
 
-// agentEnded is why a change was undone whose agent ended before it had looked, and after which
-// nothing is amiss.
+// agentEnded is the reason of an undo after the agent ended before it had probed, if no probe fails
+// now.
 const agentEnded = "the agent ended before the change was confirmed"
 
-// Back-off of a generation of which nothing is known: doubled at each try.
+// The back-off after an inconclusive result; it doubles with each try.
 const (
 	firstPause = 30 * time.Second
 	maxPause   = time.Hour
 )
 
-// retry is when a generation of which nothing is known is tried again: at once if only the agent
-// ended, and nothing failed. A kill says nothing of the change, and whoever starts the agent again
-// does not wait for it; the second time it may have been the change.
+// retry returns when a generation with an inconclusive result is tried again. If the agent only
+// ended and no probe failed, that is at once: a kill says nothing about the change, and whoever
+// starts the agent again must not wait. After the second time the change may have been the cause.
 func (v Verdict) retry() time.Time {
 	if v.Why == agentEnded && v.Tries <= 1 {
 		return v.At
@@ -70,14 +70,14 @@ func (v Verdict) retry() time.Time {
 	return v.At.Add(min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause))
 }
 
-// name is that of the configuration.
+// name returns the name of the configuration.
 func (v Verdict) name() string { return generation.Name(v.Generation, v.Digest) }
 
-// SuppressedError says that a generation is not applied, and what to do. It says the same as long
-// as the same verdict holds: who logs news only, logs it once.
+// SuppressedError is the error for a generation that is not applied, with what to do. Its text
+// stays the same for the same verdict, so that a caller that only logs new texts logs it once.
 type SuppressedError struct {
 	Verdict
-	Unread error // of the verdict, of which nothing is known then
+	Unread error // why the verdict could not be read
 }
 
 func (e *SuppressedError) Error() string {
@@ -102,10 +102,10 @@ func (e *SuppressedError) Error() string {
 // Kind implements [problem.KindOf].
 func (e *SuppressedError) Kind() problem.ID { return problem.ChangeUndone }
 
-// Suppressed says why a snapshot is not to be applied now; nil: it may be. A damaged verdict holds
-// nothing back: the next apply is under a checkpoint too. One that cannot be read now holds all
-// back, or a bad change would be made again in each pass. Who may not read it changes nothing
-// anyway.
+// Suppressed returns the error if a snapshot must not be applied now, or nil. It ignores a damaged
+// verdict, because the next change has a checkpoint too. If the verdict cannot be read now, it
+// suppresses every snapshot: otherwise each pass could make a bad change again. It returns nil if
+// this user may not read the verdict, because this user cannot change the host.
 func Suppressed(r host.FileReader, digest string, now time.Time) *SuppressedError {
 	v, err := lastVerdict(r)
 	if host.Unread(err) && !errors.Is(err, fs.ErrPermission) {
@@ -114,14 +114,14 @@ func Suppressed(r host.FileReader, digest string, now time.Time) *SuppressedErro
 	if v == nil || v.Digest != digest {
 		return nil
 	}
-	// A clock that was set back must not hold it for years.
+	// A clock that was set back must not suppress it for years.
 	if !v.Bad && (now.Before(v.At) || !now.Before(v.retry())) {
 		return nil
 	}
 	return &SuppressedError{Verdict: *v}
 }
 
-// lastVerdict is nil where there is none of this machine that can be read.
+// lastVerdict returns the last verdict, or nil if there is none of this machine.
 func lastVerdict(r host.FileReader) (*Verdict, error) {
 	data, err := r.ReadFile(VerdictFile)
 	if err != nil {
@@ -137,12 +137,13 @@ func lastVerdict(r host.FileReader) (*Verdict, error) {
 	return v, nil
 }
 
-// judge writes the verdict of an undone change. failed are the probes that failed after the change,
-// nil if none did or nobody looked; recovered says that they pass after the undo.
+// judge writes the verdict on an undone change. failed are the probes that failed after the change,
+// or nil if none failed or none were made. recovered reports whether they pass after the undo.
 //
-// A store that failed alone may have had its own outage and come back just then, and so may the
-// network some time after the change: that bans a generation only the second time. A node to which
-// only a route of the change leads may be off for days, and bans none.
+// If only the store failed, it may have had an outage that ended at that moment. The same is true
+// if the network was lost some time after the change. Then the generation is bad only after the
+// second time. If only the next hop of a route fails, that node may be down for days, and the
+// generation is never bad for it.
 func (j *Journal) judge(
 	ctx context.Context, h *host.Host, failed probe.Failures, recovered bool, why string,
 ) (Verdict, error) {
@@ -150,7 +151,7 @@ func (j *Journal) judge(
 		Process: j.Process, Taken: j.Taken, Machine: cmp.Or(j.Machine, host.MachineID(h.Live.Files))}
 	if last, _ := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process && last.Taken == j.Taken; {
-		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed
+		case same && (last.Bad || len(failed) == 0): // the undo was killed after it had judged
 			last.Awaits = j.Awaits
 			return *last, nil
 		case same:
@@ -178,7 +179,7 @@ func (j *Journal) judge(
 		v.Unsure = "only the store failed, which may have had an outage of its own"
 	}
 	if j.Digest == "" {
-		return v, nil // there is no generation to be held back
+		return v, nil // there is no generation to suppress
 	}
 	data, err := json.Marshal(v)
 	if err != nil {

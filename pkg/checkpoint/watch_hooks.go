@@ -17,32 +17,31 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// A hook that came up may break the network a minute later. So a good change that started or
-// stopped one is watched for a while, by a process of its own: a transient service, which needs
-// neither the agent nor its documents, and ends with the machine. What the undo needs is kept that
-// long. The watch ends with its time and with the next boot. A change that comes into it under a
-// checkpoint is watched in its place, for what is left of the time: how the node was before the
-// last change is what should come back.
+// A hook may break the network a minute after it has started. So a good change that started or
+// stopped a hook is watched for a while. A transient service does that, which needs neither the
+// agent nor its documents. The files for the undo stay that long. The watch ends after its time, or
+// at the next boot. If another change has a checkpoint during the watch, that change is watched
+// instead, for the rest of the time: the undo then restores the state before the last change.
 
-// How a change is watched.
+// The limits of a watch.
 const (
-	watchEach = 20 * time.Second // at most; a short watch asks more often
+	watchEach = 20 * time.Second // longest pause between two looks; shorter in a short watch
 	watchPart = 6
-	losses    = 3 // in a row, after which the change is undone
+	losses    = 3 // that many failures in a row undo the change
 )
 
-// watch is a good change that is watched.
+// watch is the record of a good change that is watched.
 type watch struct {
-	UntilUS  uint64        `json:"untilUS"`        // CLOCK_MONOTONIC of the journal's boot, microseconds
-	Until    time.Time     `json:"until,omitzero"` // the same by the clock on the wall: for people
+	UntilUS  uint64        `json:"untilUS"`        // CLOCK_MONOTONIC of the journal's boot, in microseconds
+	Until    time.Time     `json:"until,omitzero"` // the same by the wall clock, for people
 	Each     time.Duration `json:"each"`
 	Gateways []probe.Probe `json:"gateways"`
-	Store    probe.Probe   `json:"store,omitempty"` // "": none that says anything of the network
+	Store    probe.Probe   `json:"store,omitempty"` // "" if no store says anything about the network
 	Journal  *Journal      `json:"journal"`
 }
 
-// watchUntil is until when the change is watched if it is good: as long as its documents say from
-// now on, or as an earlier one was to be.
+// watchUntil returns until when the change is watched if it is good: as long as its documents say,
+// or until the end of the watch of an earlier change.
 func (c *Checkpoint) watchUntil() uint64 {
 	until := c.journal.WatchUS
 	if c.programs {
@@ -51,14 +50,15 @@ func (c *Checkpoint) watchUntil() uint64 {
 	return until
 }
 
-// watched is what to watch with the journal's checkpoint until then, nil for nothing.
+// watched returns a watch until untilUS with the journal's checkpoint, or nil if there is nothing
+// to watch.
 func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
 	now := hostsystemd.ClockUS()
 	if j.Around == nil || untilUS <= now || j.Boot != host.BootID(h.Live.Files) {
 		return nil, nil
 	}
 	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
-	kept.Awaits = nil // whoever keeps it has confirmed it
+	kept.Awaits = nil // it is confirmed
 	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second),
 		Each: min(watchEach, left/watchPart), Journal: &kept}
 	var err error
@@ -66,13 +66,13 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*w
 		return nil, err
 	}
 	if len(w.Gateways) == 0 {
-		return nil, nil // nothing answered before
+		return nil, nil // nothing answered before the change
 	}
 	return w, nil
 }
 
-// begin has the change watched: from here on it is not undone by whoever finds a journal. A boot
-// ends the watch: its unit goes.
+// begin starts the watch. From then on no process that looks for a journal undoes the change. A
+// boot ends the watch, because begin removes the boot unit.
 func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := endWatch(ctx, h); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	return err
 }
 
-// remains is what stands of an earlier checkpoint. One that cannot be read names nothing.
+// remains returns the scaffold of an earlier checkpoint; empty if it cannot be read.
 func remains(r host.FileReader) (s scaffold) {
 	if data, err := r.ReadFile(scaffoldFile); err == nil {
 		_ = json.Unmarshal(data, &s)
@@ -107,15 +107,16 @@ func remains(r host.FileReader) (s scaffold) {
 	return s
 }
 
-// watching is the watch that is on, nil if none is. One that somebody damaged is none: its change
-// was good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and
-// takes away what it finds of a checkpoint without a journal; it may have made other changes since.
-// The error is that it cannot be read now, and may be there.
+// watching returns the watch that runs, or nil. A watch file that is damaged counts as none,
+// because its change was good. So does one without a scaffold. An agent of an earlier release knows
+// no watch and removes what a checkpoint without a journal left, and it may have made other changes
+// since. The error means that the file cannot be read now, and may exist.
 func watching(r host.FileReader) (*watch, error) {
 	return readWatch(r, func(w *watch) error { return head.ReadAll(r, WatchFile, w) })
 }
 
-// watchHead is watching for who undoes nothing: of the journal it has what comes before its probes.
+// watchHead does what watching does for callers that do not undo. It only reads the fields before
+// the probes.
 func watchHead(r head.Reader) (*watch, error) {
 	return readWatch(r, func(w *watch) error { return head.Read(r, WatchFile, "probes", "}}", w) })
 }
@@ -135,36 +136,35 @@ func readWatch(r host.FileReader, read func(*watch) error) (*watch, error) {
 	return w, nil
 }
 
-// Watched says the change of which configuration is watched, and until when; a time that is zero:
-// none is.
+// Watched returns which configuration is watched, and until when; the zero time if none is.
 func Watched(r head.Reader) (number int64, digest string, until time.Time) {
-	w, _ := watchHead(r) // of one that cannot be read nothing can be told
+	w, _ := watchHead(r) // an unreadable watch counts as none
 	if w == nil || w.over(r) {
 		return 0, "", time.Time{}
 	}
 	return w.Journal.Generation, w.Journal.Digest, w.Until
 }
 
-// over says that its time or its boot is.
+// over reports whether the time of the watch or its boot has ended.
 func (w *watch) over(r host.FileReader) bool {
 	return w.Journal.Boot != host.BootID(r) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
-// EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one
-// failed open. The caller has the lock.
+// EndWatch ends a watch and removes all its files. Without a watch it only costs one lstat. The
+// caller holds the lock.
 func EndWatch(ctx context.Context, h *host.Host) error {
 	if _, err := h.Live.Files.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
 	s := remains(h.Live.Files)
-	s.cachesCopy = true // for the next one
+	s.cachesCopy = true // the next checkpoint may need it
 	if err := endWatch(ctx, h); err != nil {
 		return err
 	}
 	return s.dismantle(ctx, h)
 }
 
-// endWatch ends a watch for a checkpoint that stands in its place.
+// endWatch ends a watch for a checkpoint that replaces it.
 func endWatch(ctx context.Context, h *host.Host) error {
 	if _, err := h.Live.Files.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
@@ -179,20 +179,19 @@ func endWatch(ctx context.Context, h *host.Host) error {
 	return h.Files.RemoveDurably(WatchFile)
 }
 
-// Watch watches until the watch is over, or undoes its change when it costs the node its gateway
-// and its store. It is what the transient service runs, and may be killed at any point and run
-// again.
+// Watch watches until the watch is over. If the node loses both its gateway and its store, it
+// undoes the change. The transient service runs it. It may be killed at any point and run again.
 func Watch(ctx context.Context, h *host.Host, s Settings) error {
 	if j, err := Pending(h.Live.Files); err == nil && j != nil && j.Watched {
-		_, err := Undo(ctx, h, s) // killed in the middle of it
+		_, err := Undo(ctx, h, s) // the undo was killed
 		return err
 	}
 	for lost := 0; ; {
 		w, err := watching(h.Live.Files)
 		if err != nil {
-			return err // systemd starts it again
+			return err // systemd starts the service again
 		}
-		if w == nil { // or killed in the middle of its end
+		if w == nil { // also if end was killed
 			return removeStale(ctx, h, s.Lock)
 		}
 		if w.over(h.Live.Files) {
@@ -215,8 +214,8 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 	}
 }
 
-// lost are the probes that failed if the gateway and the store are both lost, none else: a store
-// alone may have an outage, and a gateway need not answer all the time.
+// lost returns the failed probes if the node has lost the gateway and the store. It returns none if
+// only one of them fails: a store may have an outage, and a gateway need not always answer.
 func (w *watch) lost(ctx context.Context, n probe.Prober) probe.Failures {
 	gateways := n.Attempt(ctx, w.Gateways)
 	if len(gateways) == 0 || w.Store == "" {
@@ -229,7 +228,7 @@ func (w *watch) lost(ctx context.Context, n probe.Prober) probe.Failures {
 	return append(gateways, store...)
 }
 
-// undo takes the change back, unless somebody ended the watch meanwhile, or all is well again.
+// undo undoes the change, unless the watch was ended meanwhile or the probes pass again.
 func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool, err error) {
 	if s.Lock != nil {
 		unlock, err := w.Journal.lock(ctx, h, s)
@@ -246,7 +245,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 		return false, nil
 	}
 	j := w.Journal
-	// nothing is watched then; the process that made the change did so to its end
+	// the watch ends with the undo; the process that made the change has finished it
 	j.Process, j.Watched, j.WatchUS = host.Self(), true, 0
 	if err := w.rearm(ctx, h); err != nil {
 		return false, err
@@ -257,14 +256,15 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 	return true, err
 }
 
-// rearm makes the journal one that is undone by whoever finds it, the next boot too.
+// rearm writes the journal, so that every process that finds it runs the undo, also at the next
+// boot.
 func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	j := w.Journal
-	was := remains(h.Live.Files) // what was begun and killed in the middle stands still
+	was := remains(h.Live.Files) // an earlier call may have been killed
 	j.scaffold = was
 	j.missing(h)
 	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
-	if was.BootLink { // the directory may be there for it alone
+	if was.BootLink { // the directory may exist only for this link
 		j.HadWants = was.HadWants
 	}
 	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
@@ -279,7 +279,7 @@ func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	return h.Files.RemoveDurably(WatchFile)
 }
 
-// end takes away what was kept for an undo.
+// end ends the watch and removes the files for its undo.
 func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 	if s.Lock != nil {
 		unlock, err := s.Lock(ctx)
@@ -289,17 +289,16 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 		defer unlock()
 	}
 	if !w.stands(h) {
-		return nil // another one by now
+		return nil // another watch or change has begun
 	}
-	// of an earlier try, or of another generation
+	// of an earlier attempt, or of another generation
 	if v, _ := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) {
 		_ = h.Files.Remove(VerdictFile)
 	}
 	return remains(h.Live.Files).dismantle(ctx, h)
 }
 
-// stands says that the watch is still the one that is on, and that nothing else is due to be
-// undone.
+// stands reports whether this watch is still the one that runs, and no other undo is pending.
 func (w *watch) stands(h *host.Host) bool {
 	now, _ := watchHead(h.Live.Files)
 	j, err := Pending(h.Live.Files)

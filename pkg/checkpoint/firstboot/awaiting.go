@@ -1,5 +1,5 @@
-// Package firstboot keeps the record of what acts at the next boot only, and judges that boot by
-// how the node is reached: if it is not reached as before, what was there comes back. See
+// Package firstboot records the changes that act only at the next boot, and judges that boot: if
+// others cannot reach the node as before, it restores the state before the changes. See
 // docs/adr/0020.
 package firstboot
 
@@ -23,8 +23,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs/head"
 )
 
-// Dir is where the record of what awaits the next boot lives. It is private: it has
-// contents of files. No undo of a checkpoint takes it back.
+// Dir is the directory of the record. Only root may read it, because it has contents of files. The
+// undo of a checkpoint does not restore it.
 const Dir = hostfs.StateDir + "/awaiting"
 
 const (
@@ -32,52 +32,53 @@ const (
 	awaitingVersion = 1
 )
 
-// Awaiting is what acts at the next boot, with how it was before the oldest change that no boot has
-// proved. The contents of regular files lie beside it, one file each ([undo.File.Copy]).
+// Awaiting is the record of what acts at the next boot. It has the state before the oldest change
+// that no boot has proved. The contents of regular files are in Dir, one file each
+// ([undo.File.Copy]).
 type Awaiting struct {
-	Version    int           `json:"version"`
-	Boot       string        `json:"boot"`              // in which the last of it was changed
-	Machine    string        `json:"machine,omitempty"` // whose machine-id; "": an agent wrote it that did not note it
-	Since      time.Time     `json:"since,omitzero"`    // when the first of it was
-	Right      string        `json:"right,omitempty"`   // the boot in which the books said that all was right last
+	Version int    `json:"version"`
+	Boot    string `json:"boot"` // boot of the last change
+	// machine-id; "" if an agent wrote the record that did not note it
+	Machine    string        `json:"machine,omitempty"`
+	Since      time.Time     `json:"since,omitzero"`  // time of the first change
+	Right      string        `json:"right,omitempty"` // boot in which everything was right last, by the ledger
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"`
 	Window     time.Duration `json:"window"`
-	Reboot     bool          `json:"reboot,omitempty"` // a boot that fails may be followed by another one
+	Reboot     bool          `json:"reboot,omitempty"` // one more boot may follow a boot that fails
 	Reach      probe.Reach   `json:"reach"`
 	Keys       []Await       `json:"keys"`
 	Files      []undo.File   `json:"files,omitempty"`
 	Units      []undo.Unit   `json:"units,omitempty"`
-	Around     undo.Packed   `json:"around,omitempty"` // the sysctls of the network, as Reach
-	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the
-	// boot in which all of it was brought back, or was about to be, and Rebooted the one that was
-	// ended then.
+	Around     undo.Packed   `json:"around,omitempty"` // the sysctls of the network when Reach was recorded
+	// Judged is the first boot that failed, and Why the reason. Restored is the boot in which all
+	// of it was or was about to be restored. Rebooted is the boot that was ended then.
 	Judged   string `json:"judged,omitempty"`
 	Why      string `json:"why,omitempty"`
 	Restored string `json:"restored,omitempty"`
 	Rebooted string `json:"rebooted,omitempty"`
 }
 
-// Await is a key that a change makes act at the next boot.
+// Await is a key of a change that acts at the next boot.
 type Await struct {
 	Key    graph.Key       `json:"key"`
 	Files  []string        `json:"files,omitempty"`
 	Units  []string        `json:"units,omitempty"`
-	Before json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
+	Before json.RawMessage `json:"memory,omitempty"` // what the ledger said of the key before, for [Books]
 }
 
-// Read returns the record, nil where nothing awaits a boot.
+// Read returns the record, or nil if nothing awaits a boot.
 func Read(r host.FileReader) (*Awaiting, error) {
 	return read(func(a *Awaiting) error { return head.ReadAll(r, awaitingFile, a) })
 }
 
-// Summary is Read for who only tells what awaits a boot: without how the network's sysctls were,
-// and without what a boot has shown. A record lies there until the next boot, for months.
+// Summary does what Read does for callers that only show the record. It omits the sysctls and the
+// result of a boot. A record may exist for months, until the next boot.
 func Summary(r head.Reader) (*Awaiting, error) {
 	return read(func(a *Awaiting) error { return head.Read(r, awaitingFile, "around", "}", a) })
 }
 
-// Awaits says that there is a record.
+// Awaits reports whether there is a record.
 func Awaits(r hostfs.Files) bool {
 	_, err := r.Lstat(awaitingFile)
 	return err == nil
@@ -98,8 +99,7 @@ func read(from func(*Awaiting) error) (*Awaiting, error) {
 	return a, nil
 }
 
-// Names are the files and units that await a boot, for people. Where there is no record, or none
-// that can be read, there are none.
+// Names returns the files and units of the record, for people. It returns none for a nil record.
 func (a *Awaiting) Names() (names []string) {
 	if a == nil {
 		return nil
@@ -113,14 +113,15 @@ func (a *Awaiting) Names() (names []string) {
 	return names
 }
 
-// Save writes down, before a change, what of it acts at the next boot, as its log has it; of a
-// fresh record that is nil: nothing does. What an older record has of a path stays: that one is
-// older than every change that no boot has proved.
+// Save records, before a change, those of its files and units that act at the next boot, with their
+// state in was. fresh is the record of this change, or nil if nothing of it acts at the next boot.
+// The state of a path in an older record stays, because that is the state before every change that
+// no boot has proved.
 func Save(ctx context.Context, h *host.Host, fresh *Awaiting, was *undo.Log) error {
 	if fresh == nil {
 		return nil
 	}
-	a, _ := Read(h.Live.Files) // a damaged one is as good as none
+	a, _ := Read(h.Live.Files) // a damaged record counts as none
 	if len(a.Names()) == 0 {
 		a = fresh
 	}
@@ -154,7 +155,7 @@ func Save(ctx context.Context, h *host.Host, fresh *Awaiting, was *undo.Log) err
 			if err := a.add(ctx, h, b, was.Files[i]); err != nil {
 				return fmt.Errorf("keep %s for the next boot: %w", name, err)
 			}
-			known[name] = true // two keys of one file
+			known[name] = true // two keys may have the same file
 		}
 	}
 	if err := b.Commit(ctx); err != nil {
@@ -166,16 +167,16 @@ func Save(ctx context.Context, h *host.Host, fresh *Awaiting, was *undo.Log) err
 // smallPrefix begins the names of small contents in Dir.
 const smallPrefix = "content-"
 
-// awaitingFileOf is where the content of a path lies.
+// awaitingFileOf returns the file for the content of a path.
 func awaitingFileOf(prefix, name string) string {
 	return path.Join(Dir, fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(name))))
 }
 
-// LargeName is where that of a large one does: another name of the file.
+// LargeName returns the file for a large content, which is a second name of the original file.
 func LargeName(name string) string { return awaitingFileOf("file-", name) }
 
-// add keeps a file as it is, which the journal has too: a small one from there, a large one by
-// another name.
+// add saves the present state of a file, which the journal has too. It saves a small content from
+// the journal, and gives a large file a second name.
 func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f undo.File) error {
 	if f.Type == hostfs.Regular {
 		content, kept := f.Content, f.Copy
@@ -195,8 +196,8 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f und
 	return nil
 }
 
-// originals are the files as a journal has them. A small one comes back by its content: as another
-// name of what was kept it would have the label of that place.
+// originals returns the files in the form of a journal. A small file is restored from its content,
+// and not as a second name of the saved file, because that has the SELinux label of Dir.
 func (a *Awaiting) originals(h *host.Host) (list []undo.File, err error) {
 	for _, f := range a.Files {
 		if strings.HasPrefix(path.Base(f.Copy), smallPrefix) {
@@ -212,15 +213,15 @@ func (a *Awaiting) originals(h *host.Host) (list []undo.File, err error) {
 	return list, err
 }
 
-// Prove takes down, after a change whose probes pass, how the node is reached: that is what the
-// next boot is measured by. What the change did not alter after all awaits nothing. Where fresh is
-// nil, what awaits is of an earlier change. sysctls are those of the network now.
+// Prove records how others reach the node, after a change whose probes pass. The next boot is
+// compared with this. It removes from the record what the change did not alter. If fresh is nil,
+// the record is of an earlier change. sysctls returns the present sysctls of the network.
 func Prove(
 	ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.Probe, sysctls func() (undo.Packed, error),
 ) error {
 	was, err := Read(n.Host.Live.Files)
 	if was == nil || err != nil {
-		return nil // a damaged one is said where it is read at the boot
+		return nil // a damaged record is reported at the boot
 	}
 	a := was
 	if fresh != nil {
@@ -236,21 +237,20 @@ func Prove(
 	return a.update(ctx, n.Host)
 }
 
-// Trim takes out of the record what is as it was before: after an undo that is all of the
-// change. Contents that were kept for a record which was never written go, too.
+// Trim removes from the record what is again as before: after an undo that is the whole change. It
+// also removes contents that were saved for a record that was never written.
 func Trim(ctx context.Context, h *host.Host) error {
 	a, err := Read(h.Live.Files)
 	switch {
 	case err != nil:
-		return nil // as above
+		return nil // see Prove
 	case a == nil:
 		return h.Files.RemoveTree(ctx, Dir)
 	}
 	return a.update(ctx, h)
 }
 
-// update takes out what is as it was before, and writes down what is left. Of nothing the record
-// goes.
+// update removes what is again as before, and saves the rest. It removes an empty record.
 func (a *Awaiting) update(ctx context.Context, h *host.Host) error {
 	a.Files = slices.DeleteFunc(a.Files, func(f undo.File) bool { return fileIsBack(h, f) })
 	a.Units = slices.DeleteFunc(a.Units, func(u undo.Unit) bool { return unitIsBack(ctx, h, u) })
@@ -267,8 +267,8 @@ func (a *Awaiting) update(ctx context.Context, h *host.Host) error {
 	return a.save(ctx, h)
 }
 
-// fileIsBack says that a path is again what the record has of it. A directory that came awaits
-// nothing: an empty one says nothing to anybody.
+// fileIsBack reports whether a path is again as the record has it. A directory that the change
+// created counts as back, because an empty directory has no effect.
 func fileIsBack(h *host.Host, f undo.File) bool {
 	now, err := h.Live.Files.Lstat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -293,19 +293,19 @@ func fileIsBack(h *host.Host, f undo.File) bool {
 	return same
 }
 
-// unitIsBack says that a unit is enabled, masked or neither, as before.
+// unitIsBack reports whether a unit is enabled, masked or neither, as before.
 func unitIsBack(ctx context.Context, h *host.Host, u undo.Unit) bool {
 	now, err := h.Live.Units.Unit(ctx, u.Name)
 	return err == nil && now.File == u.File
 }
 
-// isBack says that all of it is as it was before.
+// isBack reports whether everything is as it was before.
 func (a *Awaiting) isBack(ctx context.Context, h *host.Host) bool {
 	return !slices.ContainsFunc(a.Files, func(f undo.File) bool { return !fileIsBack(h, f) }) &&
 		!slices.ContainsFunc(a.Units, func(u undo.Unit) bool { return !unitIsBack(ctx, h, u) })
 }
 
-// save replaces the index, durably, and takes away contents that it no more names.
+// save replaces the index durably, and removes contents that it does not name.
 func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	a.Version = awaitingVersion
 	if err := undo.Save(ctx, h, awaitingFile, a); err != nil {
@@ -328,11 +328,11 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	return errors.Join(errs...)
 }
 
-// drop ends the record. It is emptied first: killed after that, the next boot, or whoever looks
-// before, ends it, and no content is left that nobody names.
+// drop removes the record. It empties the record first. If it is killed after that, no content is
+// left without a name, and the next boot or the next caller removes the record.
 func (a *Awaiting) drop(ctx context.Context, h *host.Host) error {
 	empty := Awaiting{Boot: a.Boot}
-	_ = empty.save(ctx, h) // without room for it the record ends all the same
+	_ = empty.save(ctx, h) // if the disk is full, the record is removed all the same
 	if err := h.Files.RemoveDurably(awaitingFile); err != nil {
 		return fmt.Errorf("end the record of what awaits a boot: %w", err)
 	}

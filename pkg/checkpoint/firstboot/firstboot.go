@@ -15,59 +15,61 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs/head"
 )
 
-// Books are what the agent knows besides the host. A call may be killed and made again.
+// Books is the ledger for this package. A call may be killed and repeated.
 type Books interface {
-	// Right is the boot in which all was right last, "" before it ever was.
+	// Right returns the boot in which everything was right last; "" if it never was.
 	Right() string
-	// Forget says again what was known of keys before they awaited a boot: they are brought back,
-	// and are not to be changed to the same again before Note says what is known.
+	// Forget restores what the ledger said of keys before they awaited a boot. The keys are
+	// restored on the host, and must not be changed again in the same way before Note records the
+	// result.
 	Forget(ctx context.Context, h *host.Host, keys []Await, found Boot) error
-	// Note saves what a boot has shown.
+	// Note records the result of a boot.
 	Note(ctx context.Context, h *host.Host, found Boot) error
 }
 
-// Boot is what the first boot with changed files has shown.
+// Boot is the result of the first boot with changed files.
 type Boot struct {
-	ID         string // of the first boot that they were judged in
+	ID         string // of the first boot that was judged
 	Generation int64  // of the last change
 	Digest     string
-	Names      []string // what awaited it
+	Names      []string // the files and units that awaited the boot
 	Outcome    Outcome
-	Why        string // what was amiss; "" of a boot that was well
+	Why        string // what was wrong; "" for a good boot
 }
 
-// Outcome is what a boot has shown of what awaited it.
+// Outcome says how a boot with changed files ended.
 type Outcome string
 
 // The outcomes.
 const (
-	Confirmed Outcome = "confirmed" // the node is reached as before
-	Restored  Outcome = "restored"  // it was brought back, and it is not known yet what that helps
-	Bad       Outcome = "bad"       // the node is reached without it, and was not with it
-	Unsure    Outcome = "unsure"    // it is not reached without it either
+	Confirmed Outcome = "confirmed" // others reach the node as before
+	Restored  Outcome = "restored"  // the former state was restored, and whether this helps is not known yet
+	Bad       Outcome = "bad"       // others reach the node with the former state, and did not with the new one
+	Unsure    Outcome = "unsure"    // others do not reach the node with the former state either
 )
 
-// bootWindows is how many windows a boot may take until the node is reached as before, and again
-// when the files are back: link managers wait for leases, and switches for their own protocols.
+// bootWindows is how many windows a boot may take until others reach the node as before, and again
+// after the files are restored. Link managers wait for leases, and switches for their own
+// protocols.
 const bootWindows = 3
 
-// rebootLimit is how long the end is waited for of a boot that is over.
+// rebootLimit is how long the process waits for the end of the boot after it requested a reboot.
 const rebootLimit = 5 * time.Minute
 
-// Pending says that something awaited this boot and is not judged yet. The error is that of a
-// record that cannot be read.
+// Pending reports whether something awaited this boot and is not judged yet. It returns an error if
+// the record cannot be read.
 func Pending(r head.Reader) (bool, error) {
-	// Of the record it reads the head alone: whoever repairs one key asks this first.
+	// It reads only the start of the record, because each repair of one key calls it first.
 	a, err := read(func(a *Awaiting) error {
 		if err := head.Read(r, awaitingFile, "since", "}", a); err != nil || a.Version != 0 {
 			return err
 		}
-		return head.ReadAll(r, awaitingFile, a) // somebody else wrote it, in another order
+		return head.ReadAll(r, awaitingFile, a) // another program wrote it, with another order of fields
 	})
 	return a != nil && a.Boot != host.BootID(r), err
 }
 
-// Examiner is who judges a first boot with changed files.
+// Examiner judges the first boot with changed files.
 type Examiner struct {
 	Node   probe.Prober
 	Books  Books
@@ -75,12 +77,12 @@ type Examiner struct {
 	Log    *zap.Logger
 }
 
-// FirstBoot judges what awaited this boot, if [Pending]. If the node is reached as before, it is
-// confirmed: an absent store or API is no evidence. Else all of it is brought back, the links'
-// managers act on it, and where that does not help and the documents say so, the machine
-// boots once more. It may be killed at any point and called again. The caller has the lock, and
-// makes no pass before it returns: it does not return before a boot that it asked for ends the
-// process.
+// FirstBoot judges what awaited this boot, if [Pending]. If others reach the node as before, the
+// changes are confirmed. The store and the API server do not count. Otherwise FirstBoot restores
+// the former state, and the link managers act on it. If that does not help, and the documents allow
+// it, it reboots the machine once. It may be killed at any point and called again. The caller holds
+// the lock, and makes no pass before FirstBoot returns. After it has requested a reboot it does not
+// return before the process ends.
 func (j Examiner) FirstBoot(ctx context.Context) error {
 	h := j.Node.Host
 	a, err := Read(h.Live.Files)
@@ -100,7 +102,7 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 	}
 	now := host.BootID(h.Live.Files)
 	if a.Judged == "" {
-		// What was undone, or brought back by hand, is not what the boot had.
+		// What was undone or restored by hand does not count: the boot did not use it.
 		if err := a.update(ctx, h); err != nil || len(a.Names()) == 0 {
 			return err
 		}
@@ -115,7 +117,7 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 		j.Log.Error("the first boot with changed files is not well: they are brought back",
 			zap.Strings("names", a.Names()), zap.String("why", a.Why))
 	}
-	if a.Restored != now && !a.isBack(ctx, h) { // also where a boot ended in the middle of it
+	if a.Restored != now && !a.isBack(ctx, h) { // also if a boot ended during the restore
 		a.Restored = now
 		if err := a.save(ctx, h); err != nil {
 			return err
@@ -138,14 +140,15 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 	return j.end(ctx, a, Unsure)
 }
 
-// mayReboot says that another boot may help: this one had not all of it back from its beginning,
-// and no boot was ended for it, but for this one, whose end somebody kept from coming.
+// mayReboot reports whether another boot may help. It may if this boot did not start with all of it
+// restored, and if no reboot was requested before, or one was requested in this boot and did not
+// come.
 func (a *Awaiting) mayReboot(now string) bool {
 	return a.Reboot && a.Restored == now && (a.Rebooted == "" || a.Rebooted == now)
 }
 
-// reboot ends this boot. That is written down before: whatever changes the files again meanwhile,
-// the next one is not ended.
+// reboot ends this boot. It records that before, so that the next boot is not ended, whatever
+// changes the files meanwhile.
 func (j Examiner) reboot(ctx context.Context, a *Awaiting) error {
 	j.Log.Error("the files that came back do not help without a boot: the machine boots once more")
 	a.Rebooted = a.Restored
@@ -162,21 +165,22 @@ func (j Examiner) reboot(ctx context.Context, a *Awaiting) error {
 	return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
 }
 
-// passedOver says that all was right in a boot after that of the change, maybe in this one, and
-// that the record stands still. So the agent of that boot, one of an earlier release, knew no
-// record: this one judges before it makes anything right. The node went on with the files, and how
-// it was reached before them is of long ago.
+// passedOver reports whether everything was right in a boot after the boot of the change, although
+// the record is still there. Then an agent of an earlier release ran in that boot, because it knows
+// no record and a newer agent would have judged it. The node has run with the files since, and the
+// recorded reach is out of date.
 func (a *Awaiting) passedOver(right string) bool {
 	return right != "" && right != a.Right && right != a.Boot
 }
 
-// look waits until the node is reached as before, and says what is still amiss when time is over.
+// look waits until others reach the node as before, and returns what is still wrong when the time
+// is over.
 func (j Examiner) look(ctx context.Context, a *Awaiting) (probe.Failures, error) {
 	amiss := a.Reach.AwaitReach(ctx, j.Node, bootWindows*a.Window)
-	return amiss, context.Cause(ctx) // it is to end, and knows nothing
+	return amiss, context.Cause(ctx) // the process is to end, so the result counts for nothing
 }
 
-// found is what the boot has shown.
+// found returns the result of the boot.
 func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 	b := Boot{
 		ID: a.Judged, Generation: a.Generation, Digest: a.Digest, Names: a.Names(),
@@ -188,8 +192,8 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 	return b
 }
 
-// end has it saved what the boot has shown, and then ends the record. A boot that was well and
-// cannot be noted is judged again by the next pass: nothing waits for room on a disk.
+// end records the result of the boot, and then removes the record. If a good boot cannot be
+// recorded, the next pass judges it again, so that nothing waits for space on the disk.
 func (j Examiner) end(ctx context.Context, a *Awaiting, o Outcome) error {
 	h := j.Node.Host
 	found := a.found(h, o)
@@ -207,9 +211,8 @@ func (j Examiner) end(ctx context.Context, a *Awaiting, o Outcome) error {
 	return err
 }
 
-// restore brings back all that awaited the boot, where it is not back, and makes the links'
-// managers act on it in the boot that had it, also where a part of it does not come back. It may be
-// called again.
+// restore restores everything that awaited the boot. In the boot that failed it makes the link
+// managers act on it, even if a part could not be restored. It may be called again.
 func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 	h := j.Node.Host
 	files, err := a.originals(h)
@@ -222,7 +225,7 @@ func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 		err = j.Books.Forget(ctx, h, a.Keys, a.found(h, Restored))
 	}
 	if a.Restored == host.BootID(h.Live.Files) {
-		if err := a.act(ctx, j.Node); err != nil { // what it helps is seen by who looks
+		if err := a.act(ctx, j.Node); err != nil { // look sees whether it helped
 			j.Log.Warn("the files came back, and not all that reads them acts on it", zap.Error(err))
 		}
 	}
@@ -233,16 +236,17 @@ func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 	return nil
 }
 
-// act brings the sysctls of the network back, which files set at the boot, and has the links'
-// managers act on the files that came back. One that runs begins anew: nothing that it has set is
-// worth keeping, some files it reads at its start only, and its own unit may have been among them.
-// One that had a link, or that the boot could not start, is started. What it is still not done with
-// then, it is told to set up. An address that it set at the boot goes before: it would stay.
+// act restores the sysctls of the network, which files set at boot, and makes the link managers act
+// on the restored files. It restarts each manager that runs, because some files are read only at
+// the start, its own unit may be among the files, and nothing that it has set since needs to stay.
+// It starts a manager that had a link before, or that failed at this boot. Then it tells the
+// managers to set up the links that are not done. Before that it removes the addresses that were
+// set at this boot, which would otherwise stay.
 func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	h := n.Host
 	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, probe.ErrNoAnswer)
 	defer cancel()
-	a.Around.RestoreSysctls(ctx, h) // what is left is seen by who looks
+	a.Around.RestoreSysctls(ctx, h) // look sees whether it helped
 	errs := []error{h.Units.DaemonReload(ctx), a.Reach.ClearAddresses(ctx, h)}
 	for _, manager := range append(host.LinkManagers(), ifupdown) {
 		unit := manager + ".service"
@@ -258,6 +262,6 @@ func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	return errors.Join(errs...)
 }
 
-// ifupdown is the unit that sets links up by /etc/network/interfaces as it starts. No process of it
-// manages them then.
+// ifupdown is the unit that sets up links from /etc/network/interfaces when it starts. After that
+// no process manages these links.
 const ifupdown = "networking"
