@@ -13,27 +13,29 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// imds is where instances read their metadata; AWS, GCE, Azure and OpenStack alike.
+// imds is the metadata service of an instance. It has the same address on AWS, GCE, Azure and
+// OpenStack.
 const imds = Probe(tcpProbe + ":169.254.169.254:80")
 
-// clouds are the vendors, as the firmware names them, whose machines have a metadata service:
-// elsewhere nobody would answer, and a cold boot would wait for that.
+// clouds are the vendors, by the names in the firmware, whose machines have a metadata service. On
+// other machines nothing would answer, and a cold boot would wait for the timeout.
 var clouds = []string{"Amazon EC2", "Xen", "Google", "Microsoft Corporation", "OpenStack Foundation", "DigitalOcean",
 	"Hetzner", "Alibaba Cloud"}
 
 const vendorFile = "/sys/class/dmi/id/sys_vendor"
 
-// kubeconfigs are where kubelet's is: kOps, kubeadm, EKS.
+// kubeconfigs are the paths of kubelet's kubeconfig: kOps, kubeadm, EKS.
 var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf",
 	"/var/lib/kubelet/kubelet.conf"}
 
-// candidates are the probes that are worth trying where the user names none: the default routes and
-// their next hops, the name servers, the API server and the instance's metadata.
+// candidates returns the probes to try if the user names none: the default routes and their next
+// hops, the name servers, the API server and the instance's metadata.
 //
-// Of a route with several next hops (ECMP) each is probed as a single gateway is, and each that
-// answered before must answer after the change: the kernel goes on sending its share of the flows
-// to one that is dead (net.ipv4.fib_multipath_use_neigh is 0), so a node with one of two is cut off
-// from half of the world. https://docs.kernel.org/networking/ip-sysctl.html
+// Each next hop of a multipath route (ECMP) gets the probes of a single gateway, and each that
+// answered before the change must answer after it. The kernel goes on sending a part of the flows
+// to a dead next hop (net.ipv4.fib_multipath_use_neigh is 0), so a node that lost one of two cannot
+// reach half of its destinations.
+// https://docs.kernel.org/networking/ip-sysctl.html
 func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
@@ -78,9 +80,9 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 	return out, nil
 }
 
-// resolvers are the name servers that the node asks. systemd-resolved answers on 127.0.0.53 from
-// its cache when the network is long gone, so those are asked that it asks itself
-// (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
+// resolvers returns the name servers of the node. systemd-resolved still answers on 127.0.0.53 from
+// its cache after the network is lost. So for this address resolvers returns the servers that
+// systemd-resolved asks (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
 func resolvers(read func(string) ([]byte, error)) []string {
 	conf, err := read("/etc/resolv.conf")
 	if err != nil {
@@ -108,8 +110,8 @@ func nameservers(conf []byte) (out []string) {
 	return out
 }
 
-// apiServer is the address of the first cluster of a kubeconfig, "" if it has none. A node's has
-// one.
+// apiServer returns the address of the first cluster in a kubeconfig, or "". A node's kubeconfig
+// has one cluster.
 func apiServer(conf []byte) string {
 	for line := range strings.Lines(string(conf)) {
 		value, ok := strings.CutPrefix(strings.TrimSpace(line), "server:")

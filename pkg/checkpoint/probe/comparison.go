@@ -11,39 +11,39 @@ import (
 	"time"
 )
 
-// Evidence is what passed before a change, and must pass after it.
+// Evidence has the probes that passed before a change, and must pass after it.
 type Evidence struct {
 	Probes        []Probe  `json:"probes"`
 	MissingProofs []string `json:"unproved,omitempty"` // see [Proof]
 	Traffic       []string `json:"traffic,omitempty"`  // checks of the proof with pods
-	// Inbound are the peers that reached a port, by the port: "tcp4:22".
+	// Inbound are the peers that reached a port, by port: "tcp4:22".
 	Inbound map[string][]string `json:"inbound,omitempty"`
-	// Stated says that the probes are the user's own: nobody knows what else has to answer after
-	// the change.
+	// Stated means that the user named the probes. Then nothing else has to answer after the
+	// change.
 	Stated bool `json:"stated,omitempty"`
 }
 
-// Comparison asks of a node after a change what answered before it. Another process than the one
-// that asked before knows the evidence alone: that a new next hop must resolve, it does not ask.
+// Comparison probes after a change what passed before it. A process that did not make the probes
+// before the change has only the evidence, and does not check that a new next hop resolves.
 type Comparison struct {
 	Node   Prober
-	Knock  Knocks        // nil: no peer is asked
-	Window time.Duration // in which all must pass after the change
+	Knock  Knocks        // nil to ask no peer
+	Window time.Duration // time after the change within which everything must pass
 	*Evidence
 
-	// Of the change: whether pods of the agent's own can judge the network, the ranges of pods that
-	// its documents state, and those to which it names a route.
+	// About the change: whether test pods of the agent can prove the network, the pod ranges in the
+	// documents, and the destinations of the routes that the change names.
 	OwnPods     bool
 	Pods, Named []netip.Prefix
 
-	silent  []Probe // that did not pass before
+	silent  []Probe // probes that did not pass before the change
 	before  ledBefore
-	unasked error // why no peer could be asked to knock
+	unasked error // why no peer could be asked
 }
 
-// Before finds the probes that pass now. The user's list takes the place of those that are found;
-// the store is always asked, and who manages the links. All are asked at the same time: who does
-// not answer is waited for once, and not once for each kind.
+// Before records the probes that pass now. stated are the user's probes, which replace those that
+// Before would find. The store and the link managers are always probed. All probes run at the same
+// time, so that a timeout counts once and not for each kind.
 func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (err error) {
 	h, probes := c.Node.Host, slices.Clone(stated)
 	c.Stated = len(stated) > 0
@@ -91,16 +91,16 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 	return nil
 }
 
-// silentNow are those of the neighbourhood that do not answer before the change.
+// silentNow returns the neighbours and next hops that do not answer before the change.
 func (n Prober) silentNow(ctx context.Context, probes []Probe) Failures {
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	return n.Attempt(ctx, probes)
 }
 
-// addNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours
-// those that do, as one probe. A group is left out if one of it must answer anyway. Of the next
-// hops those that answer are kept for [ledBefore].
+// addNeighbours adds the neighbours that answer now to the probes. Those of one group become one
+// probe, of which one must pass. It leaves out a group with a neighbour that must answer anyway.
+// The next hops that answer are saved for [ledBefore].
 func (c *Comparison) addNeighbours(groups [][]Probe, hops, failed []Probe) {
 	must := func(p Probe) bool { return slices.Contains(c.Probes, p) }
 	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
@@ -112,9 +112,8 @@ func (c *Comparison) addNeighbours(groups [][]Probe, hops, failed []Probe) {
 	}
 }
 
-// Attempt tries what answered before the change, and what the change brought: next hops and name
-// servers that the node did not have before were not there to be asked then. Where the probes are
-// the user's own, only these are asked: nobody knows then what else has to answer.
+// Attempt makes the probes that passed before the change. It also probes next hops and name servers
+// that the node did not have before. If the user named the probes, it makes only these.
 func (c *Comparison) Attempt(ctx context.Context) Failures {
 	if c.Stated {
 		return c.Node.Attempt(ctx, c.Probes)
@@ -128,12 +127,12 @@ func (c *Comparison) Attempt(ctx context.Context) Failures {
 	return append(failed, c.newServers(ctx)...)
 }
 
-// errStarting stands for a probe that was not asked yet.
+// errStarting is the error while something is still starting.
 var errStarting = errors.New("something that the change starts is not up yet")
 
-// AwaitProbes tries the probes after the change until they have passed for so long without a break,
-// after all has started that the change starts: starting says that something still does. The window
-// bounds that, too: what takes longer is left to the watch.
+// AwaitProbes makes the probes after the change until they have passed for the time steady without
+// a break. Before that it waits until everything has started that the change starts, as reported by
+// starting. Both end with the window, and the watch covers what takes longer.
 func (c *Comparison) AwaitProbes(
 	ctx context.Context, starting func(context.Context) bool, steady time.Duration,
 ) Failures {
@@ -147,7 +146,8 @@ func (c *Comparison) AwaitProbes(
 	return slices.DeleteFunc(failed, func(f FailedProbe) bool { return f.Err == errStarting })
 }
 
-// AwaitTraffic makes the proof with pods after the change, and then has peers knock, until then.
+// AwaitTraffic makes the proof with pods after the change, and then asks the peers, until the time
+// until.
 func (c *Comparison) AwaitTraffic(ctx context.Context, until time.Time) Failures {
 	failed := c.awaitPods(ctx, time.Until(until))
 	if len(failed) == 0 {
@@ -156,8 +156,8 @@ func (c *Comparison) AwaitTraffic(ctx context.Context, until time.Time) Failures
 	return failed
 }
 
-// Recovered says that after the undo all passes again that passed before the change. failed is what
-// did not after it.
+// Recovered reports whether all probes that passed before the change pass again after the undo.
+// failed are those that failed after the change.
 func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
 	end := time.Now().Add(c.Window)
 	return len(awaitSteady(ctx, func(ctx context.Context) Failures {
@@ -169,8 +169,7 @@ func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
 	}, c.Window, 0)) == 0 && (!failed.inbound() || c.reachedAgain(ctx, end))
 }
 
-// DropEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed,
-// and proves nothing.
+// DropEnded removes a probe whose pods have all ended meanwhile. It passed, but proves nothing.
 func (c *Comparison) DropEnded(ctx context.Context) {
 	ended := func(p Probe) bool {
 		what, ok := strings.CutPrefix(string(p), podsProbe+":")

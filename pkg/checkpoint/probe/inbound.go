@@ -16,35 +16,36 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// That others reach the node, only others can say. Peers knock on its ports before the change and
-// after it. Of each port that one of them reached, one of those must reach it after the change; who
-// says nothing, for he is gone or in the middle of a change of his own, says nothing of it.
+// Only other nodes can tell whether they reach this node. So peers connect to its ports before the
+// change and after it. If a peer reached a port before the change, one of the peers that reached it
+// must reach it after the change. A peer that does not answer, because it is down or makes a change
+// itself, does not count.
 
-// Knocks has peers knock on TCP ports of this node, and returns which of them each one reaches, as
-// "tcp4:22", by the names of those who answered before the context ended or done said that it is
-// enough. Without names it finds peers. It may be called again. An error says what is to be mended
-// so that peers can be asked.
+// Knocks requests that peers connect to TCP ports of this node. It returns for each peer, by name,
+// the ports that it reached, such as "tcp4:22". It leaves out peers that did not answer before the
+// context ended or done returned true. If peers is nil, it finds them itself. It may be called
+// again. An error says why no peer can be asked and what to do.
 type Knocks func(
 	ctx context.Context, ports []uint16, peers []string, done func(said map[string][]string) bool,
 ) (map[string][]string, error)
 
-// Times of the proof.
+// The time limits of the proof.
 const (
 	knockBefore = 5 * time.Second        // for peers to answer before the change,
-	knockGrace  = 500 * time.Millisecond // and for the others once one has
-	knockNext   = 5 * time.Second        // for one attempt after it
+	knockGrace  = 500 * time.Millisecond // and for the others after the first answer
+	knockNext   = 5 * time.Second        // for one attempt after the change
 )
 
-// inboundOf is the probe of a port.
+// inboundOf returns the probe of a port.
 func inboundOf(port string) Probe { return Probe(inboundProbe + ":" + port) }
 
-// inbound says that peers do not reach the node any more.
+// inbound reports whether peers no longer reach the node.
 func (f Failures) inbound() bool {
 	return slices.ContainsFunc(f, func(one FailedProbe) bool { return one.Probe.kind() == inboundProbe })
 }
 
-// findReached has peers knock before the change. It goes on beside the other probes; what it
-// returns waits for the answers.
+// findReached asks peers before the change, while the other probes run. The function that it
+// returns waits for their answers.
 func (c *Comparison) findReached(ctx context.Context, r kernel) (wait func()) {
 	ports := listening(r)
 	if c.Knock == nil || len(ports) == 0 {
@@ -66,7 +67,7 @@ func (c *Comparison) findReached(ctx context.Context, r kernel) (wait func()) {
 	return func() { <-ended }
 }
 
-// reachedBy turns what peers say round: the peers by the port.
+// reachedBy returns the peers by port.
 func reachedBy(said map[string][]string) map[string][]string {
 	by := map[string][]string{}
 	for _, peer := range slices.Sorted(maps.Keys(said)) {
@@ -77,8 +78,8 @@ func reachedBy(said map[string][]string) map[string][]string {
 	return by
 }
 
-// stillReached has the same peers knock after the change, until then or a third of the window. What
-// nobody has said by then is taken off the proof.
+// stillReached asks the same peers after the change, until the time until, but for at least a third
+// of the window. It removes from the evidence the ports on which no peer has answered.
 func (c *Comparison) stillReached(ctx context.Context, until time.Time) Failures {
 	if len(c.Inbound) == 0 {
 		return nil
@@ -90,14 +91,14 @@ func (c *Comparison) stillReached(ctx context.Context, until time.Time) Failures
 	return failed
 }
 
-// reachedAgain says that every port is reached after the undo that peers missed after the change.
+// reachedAgain reports whether peers reach every port again after the undo.
 func (c *Comparison) reachedAgain(ctx context.Context, until time.Time) bool {
 	reached, failed := c.awaitReached(ctx, c.sockets(), until)
 	return len(failed) == 0 && len(reached) == len(c.Inbound)
 }
 
-// awaitReached has peers knock until all ports are reached again on which somebody still listens,
-// or time is over: then it says of which of the others a peer misses what it had.
+// awaitReached asks peers until they reach all ports again that are still open, or until the time
+// is over. Then it returns the other ports that a peer no longer reaches.
 func (c *Comparison) awaitReached(
 	ctx context.Context, r kernel, until time.Time,
 ) (reached []string, failed Failures) {
@@ -130,8 +131,8 @@ func (c *Comparison) awaitReached(
 	}
 }
 
-// stillOpen are those that peers reached before and on which somebody listens now, and the numbers
-// of these ports: that a program has ended says nothing of the way to it.
+// stillOpen returns the ports that peers reached before and on which a program still listens, and
+// their numbers. A port whose program has ended says nothing about the network.
 func (c *Comparison) stillOpen(listening []uint16) (want []string, ports []uint16) {
 	for _, port := range slices.Sorted(maps.Keys(c.Inbound)) {
 		_, text, _ := strings.Cut(port, ":")
@@ -147,7 +148,7 @@ func (c *Comparison) stillOpen(listening []uint16) (want []string, ports []uint1
 	return want, ports
 }
 
-// compare holds what peers say to what they said before.
+// compare compares the answers of peers with those before the change.
 func (c *Comparison) compare(want []string, said map[string][]string) (reached []string, failed Failures) {
 	for _, port := range want {
 		var missing []string
@@ -174,24 +175,25 @@ func (c *Comparison) compare(want []string, said map[string][]string) (reached [
 
 var errUnreached = errors.New("no connection any more from")
 
-// mostPorts are asked for, first those by which a node is mended and watched.
+// mostPorts is the maximum number of ports in a question. firstPorts come first, because people
+// repair and monitor a node through them.
 const mostPorts = 16
 
 var firstPorts = []uint16{22, 10250}
 
-// kernel is what says which ports there are.
+// kernel reads the listening ports from the kernel.
 type kernel struct {
 	read   func(path string) ([]byte, error)
 	sysctl func(key string) (string, error)
 }
 
-// sockets are those of the node.
+// sockets returns the kernel of the node.
 func (c *Comparison) sockets() kernel {
 	return kernel{c.Node.Host.Live.Files.ReadFile, c.Node.Host.Live.Kernel.Sysctl}
 }
 
-// listening are the TCP ports on which somebody listens for others, without those that the kernel
-// gives out: the next time it is another one.
+// listening returns the TCP ports on which a program listens for other hosts. It leaves out
+// ephemeral ports, because the program gets another one after its next start.
 func listening(r kernel) (ports []uint16) {
 	low, high := uint16(32768), uint16(60999)
 	if text, err := r.sysctl("net.ipv4.ip_local_port_range"); err == nil {
@@ -200,7 +202,7 @@ func listening(r kernel) (ports []uint16) {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := r.read(file)
 		if err != nil {
-			continue // without IPv6
+			continue // a kernel without IPv6
 		}
 		for line := range strings.Lines(string(text)) {
 			at, ok := listens(line)
@@ -220,8 +222,9 @@ func listening(r kernel) (ports []uint16) {
 	return ports[:min(len(ports), mostPorts)]
 }
 
-// listens reads a line of /proc/net/tcp: where a socket listens. The address is in words of the
-// machine's own order. https://docs.kernel.org/networking/proc_net_tcp.html
+// listens parses a line of /proc/net/tcp, and returns the address of a listening socket. The
+// address is in 32-bit words of the machine's byte order.
+// https://docs.kernel.org/networking/proc_net_tcp.html
 func listens(line string) (at netip.AddrPort, ok bool) {
 	const state, word = "0A", 8
 	fields := strings.Fields(line)

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// managed are the probes of those of the node's own links that a manager has taken for its own. One
-// whose manager gave up keeps its addresses and routes for now: nobody renews a lease of it, and
-// nobody acts on the next file.
+// managed returns the probes of the node's own links that a link manager manages. If the manager of
+// a link fails, the link keeps its addresses and routes for now, but nothing renews its lease or
+// acts on the next change of a file.
 func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
 	for _, l := range f.Links {
 		mine := slices.ContainsFunc(own, func(o rtnl.Link) bool { return o.Name == l.Name })
@@ -25,8 +25,8 @@ func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
 	return out
 }
 
-// askManager passes if a link's manager is done with it, or leaves it alone as unmanagedProof
-// allows, or the link is gone: a change may take it away.
+// askManager passes if the manager has set the link up, or if the link is gone, because a change
+// may remove it. It also passes for an unmanaged link if unmanagedProof does.
 func (n Prober) askManager(ctx context.Context, what string) error {
 	manager, link, _ := strings.Cut(what, "/")
 	setup, err := n.Host.Live.LinkSetup(ctx, manager, link)
@@ -43,8 +43,9 @@ func (n Prober) askManager(ctx context.Context, what string) error {
 	return fmt.Errorf("%s says of link %s: %s", manager, link, setup)
 }
 
-// unmanagedProof passes if a link that its manager leaves alone has another one, or no address that
-// ends when nobody renews it. Of IPv6 the kernel itself may be who does.
+// unmanagedProof passes if another manager has set the link up, or if the link has no IPv4 address
+// with a lifetime, which nothing would renew. It ignores IPv6 addresses, because the kernel itself
+// may renew them.
 func (n Prober) unmanagedProof(ctx context.Context, manager, link string) error {
 	for _, other := range host.LinkManagers() {
 		if setup, err := n.Host.Live.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
@@ -63,9 +64,9 @@ func (n Prober) unmanagedProof(ctx context.Context, manager, link string) error 
 	return nil
 }
 
-// SetUp has the managers of links set those up again that they are not done with after the undo,
-// and waits a while for it; it says whether there were any. What is not set up by then is judged
-// with the other probes.
+// SetUp makes the link managers set up again the links that they have not set up after the undo,
+// and waits a while. It returns whether there were any. Links that are not set up then fail in the
+// probes.
 func (n Prober) SetUp(ctx context.Context, probes []Probe, window time.Duration) (late bool) {
 	asked := map[Probe]bool{}
 	try := func(ctx context.Context) (left Failures) {

@@ -11,22 +11,22 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Neighbours come and go. So none of them alone must go on answering, but of those that did on a
-// link in a family, one: without any the link carries that family no more, also where no default
-// route leads through it.
+// Neighbours come and go. So no single neighbour must answer after the change, but one of those on
+// the same link and of the same family that answered before. If none answers, the link no longer
+// carries packets of this family, which matters even if no default route uses the link.
 
-// mostAsked is how many neighbours are asked on a link in a family.
+// mostAsked is the maximum number of neighbours that are probed on a link in a family.
 const mostAsked = 4
 
-// neighbourhood are what is known of the links and of who is on them.
+// neighbourhood has the links, addresses, routes and neighbours of the node.
 type neighbourhood struct {
 	links      []rtnl.Link
 	addresses  []rtnl.Address
-	routes     []rtnl.Route // of the main table, each next hop of a default route apart
+	routes     []rtnl.Route // of the main table; each next hop of a default route is one entry
 	neighbours []rtnl.Neighbour
 }
 
-// lookAtNeighbours reads the neighbourhood.
+// lookAtNeighbours reads the neighbourhood from the kernel.
 func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err error) {
 	o, err := h.Live.Net.Overview(ctx)
 	if err != nil {
@@ -37,8 +37,9 @@ func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err e
 	return s, err
 }
 
-// groups are, for each link of the node's own and each family in which it has an address there that
-// others can reach, the neighbours to be asked by ARP or NDP, and by packets of full size.
+// groups returns the neighbours to probe, for each of the node's own links and each family in which
+// the link has a global address. Each group comes twice: with ARP or NDP, and with packets of full
+// size.
 func (s neighbourhood) groups() (out [][]Probe) {
 	for _, l := range s.own() {
 		for _, bits := range []int{32, 128} {
@@ -61,9 +62,9 @@ func (s neighbourhood) groups() (out [][]Probe) {
 	return out
 }
 
-// on are those to be asked on a link, best first: who answered just now, who did once, the next hop
-// of a route that nobody has used yet; a next hop before others; an address of everywhere before
-// one of the link.
+// on returns the neighbours to probe on a link, best first: those that answered just now, those
+// that answered once, then next hops without a neighbour entry. Among these a next hop comes before
+// another neighbour, and a global address before a link-local one.
 func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	rank := map[netip.Addr]int{}
 	for _, r := range s.routes {
@@ -92,9 +93,9 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	return out[:min(len(out), mostAsked)]
 }
 
-// ownAddresses are the addresses that others know the node by: on links that a default route leads
-// through, those that no server gave. An address of one host beside that of a network may move
-// between nodes.
+// ownAddresses returns probes of the addresses by which others know the node: static addresses on
+// links of a default route. It leaves out a single address (/32, /128) beside one with a network,
+// because such an address may move between nodes.
 func (s neighbourhood) ownAddresses() (out []Probe) {
 	for _, a := range s.addresses {
 		uplink := slices.ContainsFunc(s.routes,
@@ -110,9 +111,9 @@ func (s neighbourhood) ownAddresses() (out []Probe) {
 	return out
 }
 
-// own are the links of the node's own network: devices and what is made of them, bridges with such
-// a port, and what a default route leads through. On those of pods nobody has to stay. Point to
-// point nobody is resolved.
+// own returns the links of the node's own network: devices, links on top of devices, bridges with
+// such a port, and links of a default route. It leaves out links of pods, because pods may end. It
+// leaves out point-to-point links, on which no neighbour is resolved.
 func (s neighbourhood) own() (out []rtnl.Link) {
 	mine := map[string]bool{}
 	for _, r := range s.routes {

@@ -10,11 +10,12 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// newHops are the next hops of default routes that the node did not have before, of the families of
-// which a neighbour answered then. Each must resolve: the kernel sends the world's packets there,
-// or its share of them. On links that resolve nobody the probe passes (NUD_NOARP).
+// newHops returns the next hops of default routes that the node did not have before, in the
+// families in which a neighbour answered before. Each must resolve, because the kernel sends all or
+// a part of the outgoing packets there. On a link without address resolution the probe passes
+// (NUD_NOARP).
 func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, err error) {
-	var families []int // bits of an address
+	var families []int // address sizes in bits
 	for _, p := range before {
 		if hop, ok := p.hop(); ok {
 			families = append(families, hop.BitLen())
@@ -36,9 +37,10 @@ func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, e
 	return hops, nil
 }
 
-// newServers are failures if name servers answered before, none of these is named any more, and
-// none of those that are named now answers. One that is dead beside one that answers is no failure:
-// the resolver asks the next (resolv.conf(5)). Nor is one that comes up with kubelet, before it.
+// newServers returns failures if a name server answered before the change, the node no longer uses
+// any that answered, and none of the present ones answers. If one of them answers, the others do
+// not matter, because the resolver asks the next one (resolv.conf(5)). A name server that needs
+// kubelet does not count before kubelet runs.
 func (c *Comparison) newServers(ctx context.Context) Failures {
 	answered := func(p Probe) bool { return strings.HasPrefix(string(p), dnsProbe+":") }
 	if !slices.ContainsFunc(c.Probes, answered) {
@@ -49,7 +51,7 @@ func (c *Comparison) newServers(ctx context.Context) Failures {
 	case len(servers) == 0:
 		return Failures{{dnsProbe, errors.New("no name server is named any more")}}
 	case len(without(servers, c.Probes)) < len(servers):
-		return nil // one has been asked
+		return nil // a server that was probed is still used
 	}
 	failed := c.Node.Attempt(ctx, servers)
 	if len(failed) < len(servers) ||
@@ -59,7 +61,7 @@ func (c *Comparison) newServers(ctx context.Context) Failures {
 	return failed
 }
 
-// servers are the probes of the name servers that the node asks now.
+// servers returns the probes of the name servers that the node uses now.
 func (c *Comparison) servers() (list []Probe) {
 	for _, server := range resolvers(c.Node.Host.Live.Files.ReadFile) {
 		list = append(list, Probe(dnsProbe+":"+server))
@@ -67,8 +69,8 @@ func (c *Comparison) servers() (list []Probe) {
 	return list
 }
 
-// withKubelet says that a name server is of the cluster, or of the link alone as its cache on each
-// node is, and that kubelet, which starts what answers there, does not run yet.
+// withKubelet reports whether a name server is one of the cluster, or has a link-local address as a
+// cache on each node has, and kubelet, which starts it, does not run yet.
 func (n Prober) withKubelet(ctx context.Context, p Probe) bool {
 	kubelet, server := n.Host.Live.Facts.Kubelet, p.target()
 	if kubelet.Unit == "" || !server.IsLinkLocalUnicast() && !slices.Contains(kubelet.ClusterDNS, server) {
@@ -78,8 +80,8 @@ func (n Prober) withKubelet(ctx context.Context, p Probe) bool {
 	return err != nil || u.Active != "active"
 }
 
-// Warnings say which name servers do not answer after the change that did not fail before it: since
-// another one answers, or kubelet does not run yet, that is no failure.
+// Warnings returns the name servers that do not answer after the change and were not probed as
+// failed before it. They are no failures, because another one answers or kubelet does not run yet.
 func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	if c.Stated {
 		return nil
@@ -100,10 +102,10 @@ func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	return warnings
 }
 
-// Watchable are those of the probes that passed before a change, and of the next hops that it
-// brought, whose loss later says that the node lost its network: its gateways, or those that the
-// user named, and its store. A directory of the node's own is none, nor what says nothing of who
-// answers elsewhere.
+// Watchable returns the probes that show later that the node has lost its network, out of those
+// that passed before the change and the new next hops: the gateways, or else the user's own probes,
+// and the store. It leaves out a store that is a directory of the node, and probes that do not
+// reach another host.
 func Watchable(ctx context.Context, h *host.Host, before []Probe) (gateways []Probe, store Probe, err error) {
 	hops, err := newHops(ctx, h, before)
 	if err != nil {

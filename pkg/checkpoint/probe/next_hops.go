@@ -13,24 +13,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// A route that is no default route leads packets to somebody, too: those to another node's pods to
-// that node. A change that gives them another next hop, or a longer prefix, turns them elsewhere.
-// So where the next hop that they had answered before, the one that they have now must resolve.
-// That says nothing of the generation: a node may be away itself, or be about to get its address.
+// Routes other than default routes have next hops too: for example, packets to another node's pods
+// go to that node. A change that gives them another next hop, or that adds a longer prefix,
+// redirects these packets. So if the former next hop answered before the change, the new one must
+// resolve. A failure proves nothing about the generation, because the new next hop may be down
+// itself or get its address later.
 
-// mostHops is how many next hops are asked before a change, beside those of default routes.
+// mostHops is the maximum number of next hops that are probed before a change, without those of
+// default routes.
 const mostHops = 64
 
-// ledBefore are the routes of the main table by which packets left before the change, and those of
-// their next hops that answered.
+// ledBefore has the routes of the main table before the change, and the probes of their next hops
+// that passed.
 type ledBefore struct {
 	routes   []rtnl.Route
 	answered []Probe
-	pods     []netip.Prefix // of which a route that is new takes packets from nobody but a default route
+	pods     []netip.Prefix // a new route to these only takes packets from a default route
 }
 
-// hops are the next hops that are worth asking before a change: on links of the node's own, first
-// those of routes that the change names.
+// hops returns the next hops to probe before a change: on the node's own links, first those of
+// routes that the change names.
 func (s neighbourhood) hops(named []netip.Prefix) (hops []Probe) {
 	own := s.own()
 	mine := func(r rtnl.Route) bool {
@@ -48,7 +50,7 @@ func (s neighbourhood) hops(named []netip.Prefix) (hops []Probe) {
 	return hops[:min(len(hops), mostHops)]
 }
 
-// hopsNow are the next hops that must resolve after the change: see redirected.
+// hopsNow returns the next hops that must resolve after the change: see redirected.
 func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 	if len(b.answered) == 0 {
 		return nil, nil
@@ -60,9 +62,9 @@ func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 	return b.redirected(routes), nil
 }
 
-// redirected are the next hops of routes to which packets are led now that another next hop led
-// before, and that answered. Routes of the kernel, of leases and of routing daemons are others' to
-// judge.
+// redirected returns the next hops that get packets which went to another next hop before, if that
+// one answered. It leaves out routes of the kernel, of leases and of routing daemons, because
+// others are responsible for them.
 func (b ledBefore) redirected(now []rtnl.Route) (hops []Probe) {
 	there := map[rtnl.Route]bool{}
 	for _, r := range b.routes {
@@ -84,28 +86,28 @@ func (b ledBefore) redirected(now []rtnl.Route) (hops []Probe) {
 	return hops
 }
 
-// isNew says that a route leads to pods where only a default route led: nobody was reached. What we
-// make leads to pods, also where no document states the ranges of all.
+// isNew reports whether a route leads to pods to which only a default route led before, so that
+// nobody was reached. A route of the agent leads to pods, even if no document states their ranges.
 func (b ledBefore) isNew(was []rtnl.Route, r rtnl.Route) bool {
 	return was[0].Dst.Bits() == 0 &&
 		(r.Protocol == rtnl.RouteProtocol || rtnl.Within(b.pods, r.Dst))
 }
 
-// ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks
-// make.
+// ofAChange reports whether a route may be of the change: the protocol is that of the agent's
+// routes, or one that ip(8), networkd and hooks use.
 func ofAChange(protocol int) bool {
 	return slices.Contains([]int{rtnl.RouteProtocol, unix.RTPROT_UNSPEC, unix.RTPROT_BOOT, unix.RTPROT_STATIC},
 		protocol)
 }
 
-// leads are the routes that lead to a range: those of the longest prefix around it, of the lowest
-// metric.
+// leads returns the routes to a destination: those with the longest prefix that contains it and
+// with the lowest metric.
 func leads(routes []rtnl.Route, dst netip.Prefix) (best []rtnl.Route) {
 	for _, r := range routes {
 		if r.Dst.Addr().BitLen() != dst.Addr().BitLen() || r.Dst.Bits() > dst.Bits() || !r.Dst.Contains(dst.Addr()) {
 			continue
 		}
-		order := -1 // before the best so far
+		order := -1 // less than 0: r is better than the best so far
 		if len(best) > 0 {
 			order = cmp.Or(best[0].Dst.Bits()-r.Dst.Bits(), r.Metric-best[0].Metric)
 		}

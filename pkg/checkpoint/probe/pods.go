@@ -10,19 +10,19 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 )
 
-// The network of the pods is the node's work too. No pod is started for a change: those that run
-// are asked, by an echo from the node, the way that kubelet reaches them. Pods end for reasons of
-// their own, which the runtime knows: of those that answered before, each that runs still must
-// answer.
+// The node also has to connect its pods. The agent starts no pod for this: it sends echoes from the
+// node, as kubelet does, to pods that run. Pods may end for reasons of their own, which the
+// container runtime knows. So each pod that answered before and still runs must answer.
 
-// How many pods are asked in a family.
+// The maximum number of pods that are probed in a family.
 const (
-	maxPods  = 8 // before a change, for some answer no echo
+	maxPods  = 8 // before a change: some pods answer no echo
 	mostPods = 3 // after it
 )
 
-// running asks for those pods that answer now. Where no runtime says which pods run, none is asked:
-// a silent one may have ended. The error is that of some it is not known.
+// running returns probes of pods that answer now. If no runtime tells which pods run, it returns
+// none, because a pod that does not answer may have ended. It returns an error if it could not send
+// some of the echoes.
 func (n Prober) running(ctx context.Context) (passed []Probe, err error) {
 	list, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
@@ -47,7 +47,7 @@ func (n Prober) running(ctx context.Context) (passed []Probe, err error) {
 	return passed, failed.unasked()
 }
 
-// podEchoes ask pods that run, at their addresses of a family.
+// podEchoes returns echo probes for the addresses of running pods in a family.
 func podEchoes(pods []cri.Pod, bits int) (out []Probe) {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {
@@ -59,11 +59,11 @@ func podEchoes(pods []cri.Pod, bits int) (out []Probe) {
 	return out
 }
 
-// runs says that something of the pod is there to be reached: of one that is ended the containers
-// end first, then its network goes.
+// runs reports whether a pod can be reached. When a pod ends, its containers end before its network
+// is removed.
 func runs(p cri.Pod) bool { return p.Ready && len(p.Running) > 0 }
 
-// askPods passes if all answer of which the runtime says that they run.
+// askPods passes if all pods answer that still run.
 func (n Prober) askPods(ctx context.Context, what string) error {
 	silent := n.silentPods(ctx, what)
 	if len(silent) == 0 {
@@ -76,7 +76,7 @@ func (n Prober) askPods(ctx context.Context, what string) error {
 	return firstRunning(pods, silent)
 }
 
-// silentPods are those addresses of the probe that answer no echo.
+// silentPods returns the addresses of the probe that answer no echo.
 func (n Prober) silentPods(ctx context.Context, what string) (silent []netip.Addr) {
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
@@ -90,8 +90,7 @@ func (n Prober) silentPods(ctx context.Context, what string) (silent []netip.Add
 	return silent
 }
 
-// firstRunning is an error that names a pod which runs and has one of these addresses, nil if none
-// does.
+// firstRunning returns an error that names a running pod with one of these addresses, or nil.
 func firstRunning(pods []cri.Pod, silent []netip.Addr) error {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {

@@ -1,5 +1,5 @@
-// Package probe asks whether a node is reached, and whether it reaches others: before a change,
-// after it, after its undo, and at a boot.
+// Package probe tests whether others reach a node and whether the node reaches others: before a
+// change, after it, after its undo, and at a boot.
 package probe
 
 import (
@@ -16,26 +16,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Probe is one thing that must go on working, as "kind:what":
+// Probe names a test of the node's network, as "kind:what". It passes if:
 //
 //	route:0.0.0.0/0           there is a default route, of the main table
 //	address:10.0.0.9          a link has the address
 //	neighbour:eth0/10.0.0.1   the neighbour answers ARP or NDP
-//	next-hop:eth0/10.0.0.9    the same of one to whom the change turned packets of another
-//	ping:10.0.0.1             it answers an ICMP echo
-//	tcp:10.0.0.1:443          it accepts a connection
-//	https:10.0.0.1:443        it gives a whole answer over a new connection, whatever it says
-//	api:/etc/kubernetes/kubelet.conf   the API server gives a whole answer to who asks by this kubeconfig
-//	dns:10.0.0.2              it answers a question
+//	next-hop:eth0/10.0.0.9    the same, for a next hop to which the change redirects packets
+//	ping:10.0.0.1             the address answers an ICMP echo
+//	tcp:10.0.0.1:443          the port accepts a connection
+//	https:10.0.0.1:443        the port sends a whole answer over a new connection, whatever its status
+//	api:/etc/kubernetes/kubelet.conf   the API server sends a whole answer to a client with this kubeconfig
+//	dns:10.0.0.2              the name server answers a question
 //	store:s3://bucket/prefix cluster   the state store answers
-//	full:eth0/10.0.0.1        it answers an echo as large as the link carries, in one piece
-//	any:PROBE PROBE …         one of them passes
-//	managed:systemd-networkd/eth0   the link's manager has set it up, or leaves it alone
+//	full:eth0/10.0.0.1        the neighbour answers an echo of the link's MTU, without fragments
+//	any:PROBE PROBE …         one of the probes passes
+//	managed:systemd-networkd/eth0   the manager has set the link up, or does not manage it
 //	pods:10.244.1.5 …         each of these pods answers an ICMP echo, or has ended
-//	inbound:tcp4:22           a peer that connected to the node's port still does; asked for apart from all others
+//	inbound:tcp4:22           a peer that could connect to the node's port still can; peers are asked separately
 type Probe string
 
-// Kinds of probes.
+// The kinds of probes.
 const (
 	routeProbe     = "route"
 	addressProbe   = "address"
@@ -54,37 +54,36 @@ const (
 	inboundProbe   = "inbound"
 )
 
-// Means are what probes need that others have: the store, and ICMP. A probe without its means does
-// not pass, and so is not asked for later either.
+// Means are functions that probes need from other packages. A probe whose function is nil does not
+// pass before the change, and so is not made after it.
 type Means struct {
 	Store func(ctx context.Context, location, cluster string) error
-	// API reads an answer of the API server over a new connection: 64 KiB of it if there is as
-	// much.
+	// API reads an answer of the API server over a new connection, up to 64 KiB of it.
 	API  func(ctx context.Context, kubeconfig string) error
 	Ping func(ctx context.Context, to netip.Addr) error
-	// Full sends an echo in a packet of so many bytes, which nobody may break up.
+	// Full sends an echo in a packet of size bytes that must not be fragmented.
 	Full func(ctx context.Context, to netip.Addr, size int) error
-	// Traffic adds two pods, sends packets between them, the node and an outside, and takes them
-	// away. It says of each check by name why it failed, nil if it passed. The error is of making
-	// it.
+	// Traffic creates two pods, sends packets between them, the node and an outside network, and
+	// removes the pods. It returns for each check, by name, why it failed, or nil if it passed. err
+	// means that the checks could not be made.
 	Traffic func(ctx context.Context, h *host.Host) (checks map[string]error, err error)
 }
 
-// Prober tries probes on a host.
+// Prober makes probes on a host.
 type Prober struct {
 	Host  *host.Host
 	Means Means
 }
 
-// Times of the probes.
+// The time limits of the probes.
 const (
-	probeEach    = 2 * time.Second // for one attempt
+	probeEach    = 2 * time.Second // of one attempt
 	probePause   = 250 * time.Millisecond
-	probesBefore = 2           // attempts before the change, each of
-	beforeEach   = time.Second // so that a node without a metadata service does not wait for one
+	probesBefore = 2           // number of attempts before the change, each with
+	beforeEach   = time.Second // this limit, so that a node without a metadata service does not wait long
 )
 
-// StoreProbe is the probe of a state store.
+// StoreProbe returns the probe of a state store.
 func StoreProbe(location, cluster string) Probe {
 	return Probe(Store + ":" + location + " " + cluster)
 }
@@ -94,9 +93,9 @@ var (
 	errNoMeans  = errors.New("nobody here can try it")
 )
 
-// awaitSteady tries the probes until all have passed for a time without a break, or
-// the window is over; then it returns those that failed last. The window's end cuts no
-// attempt short: what it cut off would count as failed, though nothing ails it.
+// awaitSteady calls try until no probe has failed for the time steady, or until the window is over.
+// Then it returns the failures of the last call. The end of the window does not cancel a call,
+// because a cancelled probe would count as failed.
 func awaitSteady(ctx context.Context, try func(context.Context) Failures, window, steady time.Duration) Failures {
 	var since time.Time
 	end := time.Now().Add(window)
@@ -121,10 +120,10 @@ func awaitSteady(ctx context.Context, try func(context.Context) Failures, window
 	}
 }
 
-// Failures are probes that failed, with why.
+// Failures are the probes that failed.
 type Failures []FailedProbe
 
-// FailedProbe is one, with why.
+// FailedProbe is a probe that failed, with the error.
 type FailedProbe struct {
 	Probe Probe
 	Err   error
@@ -137,7 +136,7 @@ func (f Failures) probes() (out []Probe) {
 	return out
 }
 
-// Only says that all that failed is of one kind.
+// Only reports whether all failed probes are of one kind.
 func (f Failures) Only(kind string) bool {
 	return !slices.ContainsFunc(f, func(one FailedProbe) bool { return one.Probe.kind() != kind })
 }
@@ -150,13 +149,13 @@ func (f Failures) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// kind is that of a probe, of a group that of its first.
+// kind returns the kind of a probe; for a group, that of its first probe.
 func (p Probe) kind() string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), ":")
 	return kind
 }
 
-// each are the probes of which one must pass.
+// each returns the probes of a group, or the probe itself.
 func (p Probe) each() (list []Probe) {
 	for one := range strings.FieldsSeq(strings.TrimPrefix(string(p), anyProbe+":")) {
 		list = append(list, Probe(one))
@@ -164,32 +163,32 @@ func (p Probe) each() (list []Probe) {
 	return list
 }
 
-// target is the address that a probe asks, invalid for one that names none.
+// target returns the address of a probe; invalid if it has none.
 func (p Probe) target() (to netip.Addr) {
 	_, what, _ := strings.Cut(string(p), ":")
 	switch p.kind() {
 	case neighbourProbe, fullProbe:
 		_, what, _ = strings.Cut(what, "/")
 	case tcpProbe, httpsProbe:
-		what, _, _ = net.SplitHostPort(what) // "" has no address either
+		what, _, _ = net.SplitHostPort(what) // what is "" after an error, which is no address either
 	}
 	to, _ = netip.ParseAddr(what)
 	return to.WithZone("")
 }
 
-// neighbour asks who is on a link, by a kind of probe.
+// neighbour returns the probe of a neighbour on a link.
 func neighbour(kind, link string, addr netip.Addr) Probe {
 	return Probe(fmt.Sprintf("%s:%s/%s", kind, link, addr.WithZone("")))
 }
 
-// onLink are the link and the address of a probe of a neighbour.
+// onLink splits the link and the address of a probe of a neighbour.
 func onLink(what string) (link string, addr netip.Addr, err error) {
 	link, address, _ := strings.Cut(what, "/")
 	addr, err = netip.ParseAddr(address)
 	return link, addr, err
 }
 
-// oneOf is the probe that passes if one of several does.
+// oneOf returns a probe that passes if one of the group passes.
 func oneOf(group []Probe) Probe {
 	if len(group) == 1 {
 		return group[0]
@@ -201,12 +200,12 @@ func oneOf(group []Probe) Probe {
 	return Probe(anyProbe + ":" + strings.Join(parts, " "))
 }
 
-// hopProbe asks the next hop of a route.
+// hopProbe returns the probe of the next hop of a route.
 func hopProbe(r rtnl.Route) Probe {
 	return neighbour(neighbourProbe, r.Link, r.Gateway)
 }
 
-// hop is the address that a probe of a neighbour asks, of several the first.
+// hop returns the address of a probe of a neighbour; for a group, that of its first probe.
 func (p Probe) hop() (hop netip.Addr, ok bool) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), " ")
 	what, ok := strings.CutPrefix(first, neighbourProbe+":")

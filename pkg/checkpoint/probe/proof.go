@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Proof is what a change that stayed was proved by, and by what it was not.
+// Proof says which probes proved a change, and which kinds of proofs are missing.
 type Proof struct {
-	Probes []string // names of those that passed before the change, and so had to pass after it
-	// Missing are kinds of proofs that were not made: kinds of probes of which none passed before
-	// the change, though there was something to ask, and those of [Unmade].
+	Probes []string // probes that passed before the change, and so had to pass after it
+	// Missing are the kinds of proofs that were not made: kinds of probes of which some were tried
+	// and none passed before the change, and those of [Unmade].
 	Missing []string
 }
 
-// Unmade are the kinds of proofs that are missed also where there is nobody to ask: that peers
-// reach the node, and its pods.
+// Unmade returns the kinds of proofs that count as missing even if there is nothing to probe: that
+// peers reach the node, and that the node reaches its pods.
 func Unmade() []string { return []string{inboundProbe, podsProbe} }
 
-// ProofKinds are the kinds of probes, each once, in their order.
+// ProofKinds returns the kinds of the probes, each once, in their order.
 func ProofKinds[P ~string](probes []P) (kinds []string) {
 	for _, p := range probes {
 		if kind := Probe(p).kind(); !slices.Contains(kinds, kind) {
@@ -27,14 +27,14 @@ func ProofKinds[P ~string](probes []P) (kinds []string) {
 	return kinds
 }
 
-// missingProofs are the kinds of proofs that a change does not have, of all that were worth trying.
+// missingProofs returns the kinds of proofs that a change does not have.
 func missingProofs(candidates, passed []Probe) []string {
 	proved := ProofKinds(passed)
 	wanted := append(ProofKinds(candidates), Unmade()...)
 	return slices.DeleteFunc(wanted, func(kind string) bool { return slices.Contains(proved, kind) })
 }
 
-// Proof is what the change is proved by once it stays.
+// Proof returns the proof of the change, if it stays.
 func (e *Evidence) Proof() *Proof {
 	p := &Proof{Missing: e.MissingProofs}
 	for _, probe := range e.Probes {

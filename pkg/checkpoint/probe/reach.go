@@ -14,37 +14,36 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Reach is how a node is reached on its own links, without the store, the API or anybody beyond a
-// gateway: by these a boot is judged.
+// Reach records how others reach a node on its own links, without the store, the API server and
+// hosts behind a gateway. A boot is judged by it.
 type Reach struct {
-	// Addresses are the first one of each family on each link that packets leave by. An address
-	// that a server gave may be another after a boot.
+	// Addresses are the first address of each family on each link that outgoing packets use. An
+	// address from a server may change with a boot.
 	Addresses []ReachAddress `json:"addresses,omitempty"`
-	// Hops are the next hops of default routes that answered, and Local the neighbours besides: a
-	// gateway that is silent while one of these answers has an outage of its own.
+	// Hops are the next hops of default routes that answered, and Local the other neighbours that
+	// did. If a gateway does not answer and one of Local does, the gateway has an outage.
 	Hops  []Probe `json:"hops,omitempty"`
 	Local []Probe `json:"local,omitempty"`
-	// Echo are the echoes that some of these answered, and Managed say who had set the node's links
-	// up.
+	// Echo are the echo probes that passed for some of these, and Managed the probes of the link
+	// managers that had set up the node's links.
 	Echo    []Probe `json:"echo,omitempty"`
 	Managed []Probe `json:"managed,omitempty"`
-	// TCP says that the node's own TCP carried bytes. Files of sysctls may end that at a boot
-	// (net.ipv4.tcp_rmem), and it is the one thing beyond ARP and echoes that nobody else is asked
-	// for.
+	// TCP reports whether a TCP connection of the node to itself carried bytes. Sysctls in files
+	// may prevent that after a boot (net.ipv4.tcp_rmem). No other host is needed for this test.
 	TCP bool `json:"tcp,omitempty"`
 }
 
-// ReachAddress is an address that the node is reached by.
+// ReachAddress is an address by which others reach the node.
 type ReachAddress struct {
 	rtnl.LinkAddress
 	Dynamic bool `json:"dynamic,omitempty"`
 }
 
-// maxLocal is how many neighbours are kept.
+// maxLocal is the maximum number of neighbours in Local.
 const maxLocal = 4
 
-// Reach takes down how the node is reached now: by the links of its default routes, or where
-// there are none, by those that a neighbour is on. passed are the probes that pass.
+// Reach records how others reach the node now: on the links of its default routes, or if there are
+// none, on the links with a neighbour that answers. passed are the probes that pass.
 func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) {
 	o, err := n.Host.Live.Net.Overview(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
 		}
 	}
-	all := slices.Concat(r.Hops, r.Local, r.Echo) // at the same time
+	all := slices.Concat(r.Hops, r.Local, r.Echo) // all at the same time
 	heard, err := n.passing(ctx, all)
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
@@ -101,10 +100,10 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 	return r, nil
 }
 
-// near are all who answered.
+// near returns all neighbours that answered.
 func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
 
-// amiss says what of the reach is not there now; nil if the node is reached as it was.
+// amiss returns what differs from the recorded reach, or nil if others reach the node as before.
 func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
 	now, err := n.Host.Live.Net.Overview(ctx)
 	if err != nil {
@@ -132,14 +131,14 @@ func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
 	return append(failed, r.mute(ctx, n)...)
 }
 
-// AwaitReach waits until the node is reached as it was, and says what is still amiss when time is
-// over.
+// AwaitReach waits until others reach the node as before, and returns what is still wrong when the
+// time is over.
 func (r Reach) AwaitReach(ctx context.Context, n Prober, window time.Duration) Failures {
 	return awaitSteady(ctx, func(ctx context.Context) Failures { return r.amiss(ctx, n) }, window, 0)
 }
 
-// askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets
-// of now: who listens already keeps the buffers that it had.
+// askTCP sends the bytes of a few packets over a connection of the node to itself. It opens new
+// sockets, because an existing socket keeps the buffers that it had.
 func askTCP(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
@@ -147,10 +146,10 @@ func askTCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // nothing is kept
+	defer listener.Close() // nothing is buffered
 	go func() {
 		if conn, err := listener.Accept(); err == nil {
-			_, _ = io.Copy(conn, conn) // until the other end is closed
+			_, _ = io.Copy(conn, conn) // until the other end closes
 			_ = conn.Close()
 		}
 	}()
@@ -158,7 +157,7 @@ func askTCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // nothing is kept
+	defer conn.Close() // nothing is buffered
 	deadline, _ := ctx.Deadline()
 	sent := make([]byte, 4<<10)
 	if err := conn.SetDeadline(deadline); err != nil {
@@ -171,15 +170,15 @@ func askTCP(ctx context.Context) error {
 	return err
 }
 
-// HadLink says that a manager had set a link of the node's up.
+// HadLink reports whether a manager had set up one of the node's links.
 func (r Reach) HadLink(manager string) bool {
 	return slices.ContainsFunc(r.Managed, func(p Probe) bool {
 		return strings.HasPrefix(string(p), managedProbe+":"+manager+"/")
 	})
 }
 
-// ClearAddresses takes addresses off the links that have a manager, which sets them again where
-// they are wanted: all that are not known, but those that a server gave.
+// ClearAddresses removes from managed links all global addresses that are not recorded, except
+// those from a server. The manager sets the ones that are wanted again.
 func (r Reach) ClearAddresses(ctx context.Context, h *host.Host) error {
 	addresses, err := h.Live.Net.Addresses(ctx, "")
 	errs := []error{err}
@@ -195,9 +194,10 @@ func (r Reach) ClearAddresses(ctx context.Context, h *host.Host) error {
 	return errors.Join(errs...)
 }
 
-// is says that an address is the one that is wanted, on whichever link: a link may have another
-// name since the boot, and a network's DaemonSet may take an address to a bridge later. In the
-// place of one that a server gave, another of its family will do that packets leave by.
+// is reports whether an address matches the recorded one, on any link: a link may have another name
+// after a boot, and a network's DaemonSet may move an address to a bridge. For an address from a
+// server, another address of its family matches if it is on the same link or on a link of a default
+// route.
 func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
 	if !r.Dynamic {
 		return a.Prefix.Addr() == r.Prefix.Addr()
@@ -206,8 +206,9 @@ func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
 	return leaves && a.Scope == "global" && a.Prefix.Addr().BitLen() == r.Prefix.Addr().BitLen()
 }
 
-// silent are the next hops of default routes that do not answer, of the families of which one
-// answered before; and the neighbours, where there was no such hop and none of them answers.
+// silent returns the next hops of default routes that do not answer, in the families in which one
+// answered before. In a family without such next hops, it returns the neighbours if none of them
+// answers.
 func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (failed Failures) {
 	for _, bits := range []int{32, 128} {
 		other := func(p Probe) bool { return p.target().BitLen() != bits }
@@ -232,7 +233,7 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 		}
 		quiet := n.Attempt(ctx, local)
 		switch {
-		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
+		case len(quiet) < len(local): // the link works, so a recorded gateway that does not answer has an outage
 			dead = slices.DeleteFunc(dead, func(f FailedProbe) bool { return slices.Contains(before, f.Probe) })
 		case len(before) == 0:
 			dead = quiet
@@ -242,8 +243,8 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 	return failed
 }
 
-// mute are the echoes that nobody answers any more, of a family and a size that were answered
-// before, while somebody there answers ARP or NDP: no packet gets through.
+// mute returns the echo probes of a family and a size that all fail now, while a neighbour answers
+// ARP or NDP. Then no packets get through.
 func (r Reach) mute(ctx context.Context, n Prober) (failed Failures) {
 	for _, kind := range []string{pingProbe, fullProbe} {
 		for _, bits := range []int{32, 128} {
@@ -263,8 +264,8 @@ func (r Reach) mute(ctx context.Context, n Prober) (failed Failures) {
 	return failed
 }
 
-// Gateways says which next hops of default routes do not answer, "" if all do: what is known of a
-// machine that boots for the first time.
+// Gateways returns the next hops of default routes that do not answer, or "". It serves a machine
+// that boots for the first time, which has no recorded reach.
 func Gateways(ctx context.Context, h *host.Host) string {
 	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
@@ -280,6 +281,6 @@ func Gateways(ctx context.Context, h *host.Host) string {
 		return "no default route"
 	}
 	n := Prober{Host: h}
-	heard, _ := n.passing(ctx, hops) // why others were not is told
+	heard, _ := n.passing(ctx, hops) // the next line reports the reasons
 	return n.Attempt(ctx, without(hops, heard)).String()
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// try makes one attempt.
+// try makes one attempt of a probe.
 func (n Prober) try(ctx context.Context, p Probe) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
@@ -78,7 +78,7 @@ func (n Prober) try(ctx context.Context, p Probe) error {
 	return fmt.Errorf("probe %s: no such kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
 }
 
-// askAddress passes if a link has the address, whichever: a bridge may take a device's.
+// askAddress passes if any link has the address: a bridge may take it over from a device.
 func (n Prober) askAddress(ctx context.Context, address string) error {
 	addresses, err := n.Host.Live.Net.Addresses(ctx, "")
 	if err != nil {
@@ -91,8 +91,8 @@ func (n Prober) askAddress(ctx context.Context, address string) error {
 	return nil
 }
 
-// askRoute passes if there is a default route. Where it is gone the gateway answers as before, and
-// nobody sends it anything.
+// askRoute passes if there is a default route. Without it the gateway still answers, but gets no
+// packets.
 func (n Prober) askRoute(ctx context.Context, dst string) error {
 	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
 	if err == nil && !slices.ContainsFunc(routes, func(r rtnl.Route) bool { return r.Dst.String() == dst }) {
@@ -101,10 +101,10 @@ func (n Prober) askRoute(ctx context.Context, dst string) error {
 	return err
 }
 
-// askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever:
-// nothing is sent to the server, and what counts is that bytes come through. A handshake alone
-// succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full
-// packets are lost.
+// askHTTPS reads a whole answer over a new connection. Any answer from any server passes, also an
+// error status: the request has no secret, and the test is whether bytes get through. A handshake
+// alone would succeed where no further bytes do: with a receive window of zero (net.ipv4.tcp_rmem),
+// or if only full packets are lost.
 func askHTTPS(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
 	if err != nil {
@@ -115,23 +115,23 @@ func askHTTPS(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() // nothing is kept
+	defer answer.Body.Close() // nothing was written
 	if _, err = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer)); err == nil {
-		err = context.Cause(ctx) // a server may end an answer because its client goes
+		err = context.Cause(ctx) // a server may end the answer because the client has gone
 	}
 	return err
 }
 
-// mostAnswer is how much of an answer is read, in bytes.
+// mostAnswer is how many bytes of an answer are read.
 const mostAnswer = 1 << 20
 
-// askDNS asks a server for the root's name servers: any answer will do.
+// askDNS asks a server for the root's name servers. Any answer passes.
 func askDNS(ctx context.Context, server string) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(server, "53"))
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // nothing is kept
+	defer conn.Close() // nothing is buffered
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
@@ -149,7 +149,7 @@ func askDNS(ctx context.Context, server string) error {
 	return err
 }
 
-// passing returns those that pass now. The error is that of some it is not known.
+// passing returns the probes that pass now. It returns an error if a probe could not be made.
 func (n Prober) passing(ctx context.Context, probes []Probe) ([]Probe, error) {
 	failed, left := Failures(nil), probes
 	for range probesBefore {
@@ -163,12 +163,13 @@ func (n Prober) passing(ctx context.Context, probes []Probe) ([]Probe, error) {
 	return without(probes, left), failed.unasked()
 }
 
-// lacks are what this machine says that has not what it takes to ask: descriptors, memory, or a
+// lacks are the errors of this machine when it has not enough file descriptors or memory, or no
 // port for a datagram (EAGAIN).
 var lacks = []error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOBUFS, unix.EAGAIN}
 
-// lacksPort says that a connection found no port of this machine's. The kernel says the same where
-// the machine has no address to ask from, and then a datagram has none either.
+// lacksPort reports whether a connection failed because this machine has no free port. The kernel
+// returns the same error if the machine has no source address. In that case a datagram socket fails
+// too.
 func lacksPort(err error) bool {
 	connect, is := errors.AsType[*net.OpError](err)
 	if !is || connect.Addr == nil || !errors.Is(err, unix.EADDRNOTAVAIL) {
@@ -181,11 +182,11 @@ func lacksPort(err error) bool {
 	return !errors.Is(err, unix.EADDRNOTAVAIL)
 }
 
-// unasked is an error if one of them could not even be asked: that says nothing of who answers.
-// Before a change a probe that counted as silent for it would not be missed after it.
+// unasked returns an error if one of the probes could not be made. Such a probe must not count as
+// one without an answer: it would not be missed after the change.
 func (f Failures) unasked() error {
 	for _, one := range f {
-		dns, named := errors.AsType[*net.DNSError](one.Err) // it keeps the text alone of what the lookup met
+		dns, named := errors.AsType[*net.DNSError](one.Err) // it only keeps the text of the error of the lookup
 		lacking := func(lack error) bool {
 			return errors.Is(one.Err, lack) || named && strings.HasSuffix(dns.Err, ": "+lack.Error())
 		}
@@ -196,12 +197,12 @@ func (f Failures) unasked() error {
 	return nil
 }
 
-// without are the probes that are not among others.
+// without returns the probes that are not among others.
 func without(probes, others []Probe) []Probe {
 	return slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(others, p) })
 }
 
-// Attempt tries all of them at a time.
+// Attempt makes all probes at the same time, and returns those that failed.
 func (n Prober) Attempt(ctx context.Context, probes []Probe) Failures {
 	errs := make([]error, len(probes))
 	var wg sync.WaitGroup
@@ -223,7 +224,8 @@ func (n Prober) Attempt(ctx context.Context, probes []Probe) Failures {
 	return out
 }
 
-// askFull sends an echo of full size. The link's MTU is that of now: a change of it counts.
+// askFull sends an echo of full size. It uses the present MTU of the link, because a change may
+// alter it.
 func (n Prober) askFull(ctx context.Context, link string, addr netip.Addr) error {
 	if n.Means.Full == nil {
 		return errNoMeans
@@ -238,7 +240,7 @@ func (n Prober) askFull(ctx context.Context, link string, addr netip.Addr) error
 	return n.Means.Full(ctx, addr, l.MTU)
 }
 
-// tryAny tries all of a group, and no longer than until one has passed.
+// tryAny makes all probes of a group, and returns when one has passed.
 func (n Prober) tryAny(ctx context.Context, what string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// An echo of a running pod says nothing of what the node forwards. So where pods run, and those
-// that the agent adds can judge the network, two of these go through the proof of `agent verify
-// --traffic`, before the change and after it. On a node without pods none is added: it has nothing
-// to lose, and they would leave the network's first traces there.
+// An echo of a running pod does not test what the node forwards. So two test pods run the proof of
+// `agent verify --traffic` before the change and after it, if the node has pods and test pods can
+// prove its network. A node without pods gets none. It has no pods to lose, and the test pods would
+// leave the network's first traces there.
 
-// trafficLimit is how long one proof may take; two pods come and go within it.
+// trafficLimit is the time limit of one proof, in which two pods are created and removed.
 const trafficLimit = 15 * time.Second
 
-// errUntried stands for a proof that could not be made, and says nothing of the change.
+// errUntried is the error of a proof that could not be made. It says nothing about the change.
 var errUntried = errors.New("the proof with pods could not be made")
 
-// askTraffic takes down which checks of the proof pass now.
+// askTraffic records which checks of the proof pass now.
 func (c *Comparison) askTraffic(ctx context.Context) {
 	if !c.OwnPods || c.Node.Means.Traffic == nil || !slices.Contains(ProofKinds(c.Probes), podsProbe) {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, ErrNoAnswer)
 	defer cancel()
-	checks, _ := c.Node.Means.Traffic(ctx, c.Node.Host) // what cannot be tried now is not asked for later
+	// a check that cannot be made now is not made after the change
+	checks, _ := c.Node.Means.Traffic(ctx, c.Node.Host)
 	for _, check := range slices.Sorted(maps.Keys(checks)) {
 		if checks[check] == nil {
 			c.Traffic = append(c.Traffic, check)
@@ -58,11 +59,11 @@ func (c *Comparison) tryTraffic(ctx context.Context) (failed Failures) {
 	return failed
 }
 
-// trafficProbe names a check of the proof among the probes.
+// trafficProbe returns the probe that stands for a check of the proof.
 func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our own, " + check) }
 
-// awaitPods makes the proof after the change until it passes, or what is left of the window is
-// over. One that could not be made proves nothing, and takes nothing back.
+// awaitPods makes the proof after the change until it passes or the rest of the window is over. A
+// proof that could not be made does not undo the change.
 func (c *Comparison) awaitPods(ctx context.Context, left time.Duration) Failures {
 	failed := awaitSteady(ctx, c.tryTraffic, left, 0)
 	untried := func(f FailedProbe) bool { return errors.Is(f.Err, errUntried) }
@@ -73,7 +74,7 @@ func (c *Comparison) awaitPods(ctx context.Context, left time.Duration) Failures
 	return failed
 }
 
-// ofTraffic says that a check of the proof failed.
+// ofTraffic reports whether the failed probe is a check of the proof.
 func (f FailedProbe) ofTraffic() bool {
 	return strings.HasPrefix(string(f.Probe), string(trafficProbe("")))
 }

@@ -20,24 +20,24 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Capture writes down how everything is that a change may alter. What is too large for the log is
-// kept as a file.
+// Capture captures the state of everything that a change may alter, in a log. It saves a content
+// that is too large for the log as a file.
 type Capture struct {
 	Host   *host.Host
 	Log    *Log
-	Dir    string                   // where files are kept
-	Copies []string                 // in Dir, those of an earlier capture first
-	Twin   func(path string) string // the name that a large file may have besides: where it awaits a boot
-	Own    []string                 // as [netstate.State.Own]
+	Dir    string                   // directory for saved files
+	Copies []string                 // saved files in Dir, those of an earlier capture first
+	Twin   func(path string) string // second name of a large file, if it is also saved for a boot
+	Own    []string                 // see [netstate.State.Own]
 
 	contents int64           // bytes of Log.Files
-	seen     map[string]bool // directories whose mount point is written down
+	seen     map[string]bool // directories whose mount point is recorded
 }
 
-// Take writes down how everything is that keys name, which of look after, and the network as a
-// whole: a sysctl or a daemon's file changes addresses and routes that no key names. around has
-// what programs may change written down, too, where the change starts or stops none: programs says
-// that it does.
+// Take captures the state of the keys, whose tasks are in of. It captures the whole network too,
+// because a sysctl or a file of a daemon changes addresses and routes that no key names. programs
+// reports whether the change starts or stops programs. Then Take also captures what programs may
+// change; with around it does so in any case.
 func (c *Capture) Take(
 	ctx context.Context, keys []graph.Key, of map[graph.Key]tasks.Task, around bool,
 ) (programs bool, err error) {
@@ -84,7 +84,7 @@ func (c *Capture) Take(
 	return programs, err
 }
 
-// key writes down what the undo of one key needs, sysctls apart.
+// key captures what the undo of one key needs, without its sysctls.
 func (c *Capture) key(ctx context.Context, before tasks.Before) error {
 	l := c.Log
 	l.Made.Links = append(l.Made.Links, before.Links...)
@@ -116,7 +116,7 @@ func (c *Capture) key(ctx context.Context, before tasks.Before) error {
 
 func (c *Capture) file(name string) error {
 	l := c.Log
-	if strings.HasPrefix(name, "/sys/") { // a pin of eBPF, which no content brings back
+	if strings.HasPrefix(name, "/sys/") { // a pin of eBPF, which cannot be restored from a content
 		return nil
 	}
 	if slices.ContainsFunc(l.Files, func(f File) bool { return f.Path == name }) {
@@ -149,7 +149,7 @@ func (c *Capture) file(name string) error {
 	return nil
 }
 
-// mount writes down the mount point that a directory is, or is below.
+// mount records the mount point that a directory is, or is below.
 func (c *Capture) mount(dir string) {
 	for ; dir != "/" && !c.seen[dir]; dir = path.Dir(dir) {
 		if c.seen == nil {
@@ -163,15 +163,17 @@ func (c *Capture) mount(dir string) {
 	}
 }
 
-// The bounds of what an undo holds. What is above is refused before anything is changed, or, of
-// contents, kept as files.
+// The limits of a log. Above a limit the change is refused before it begins, or, for contents, the
+// file is saved.
 const (
-	maxContents = 4 << 20 // bytes of all files whose content is in the journal
-	MaxKeys     = 100_000 // that one change names
-	maxCopies   = 1 << 30 // bytes of files that are copied, which cannot have a name more below the checkpoint
+	maxContents = 4 << 20 // bytes of all contents in the journal
+	MaxKeys     = 100_000 // maximum number of keys of a change
+	// bytes of files that must be copied because they cannot be hard-linked into the checkpoint's
+	// directory
+	maxCopies = 1 << 30
 )
 
-// SaveFiles keeps large files, before anything changes them. Dir is there.
+// SaveFiles saves the large files before anything changes them. Dir must exist.
 func (c *Capture) SaveFiles(ctx context.Context) error {
 	if err := c.affordable(); err != nil {
 		return err
@@ -190,7 +192,7 @@ func (c *Capture) SaveFiles(ctx context.Context) error {
 	return nil
 }
 
-// affordable says whether what has to be copied may be.
+// affordable returns an error if too many bytes would have to be copied.
 func (c *Capture) affordable() error {
 	var sum int64
 	for _, f := range c.Log.Files {
@@ -218,7 +220,8 @@ func (c *Capture) affordable() error {
 
 func (c *Capture) table(ctx context.Context, name string) error {
 	family, table, _ := strings.Cut(name, "/")
-	if !slices.Contains([]string{"ip", "ip6", "inet"}, family) { // no table of ours: nobody here could make it again
+	// no table of ours, which the agent could not create again
+	if !slices.Contains([]string{"ip", "ip6", "inet"}, family) {
 		return nil
 	}
 	was, err := c.Host.Live.Firewall.Table(ctx, family, table)
@@ -231,7 +234,7 @@ func (c *Capture) table(ctx context.Context, name string) error {
 	}
 	for _, chain := range was.Chains {
 		if slices.ContainsFunc(chain.Rules, func(r firewall.NFRule) bool { return r.Unknown != "" }) {
-			return nil // somebody else's, which is removed: nobody here could make it again
+			return nil // a table of another program that is being removed, which the agent could not create again
 		}
 	}
 	c.Log.Tables = append(c.Log.Tables, Table{family, table, &was})
@@ -251,9 +254,9 @@ func (c *Capture) unit(ctx context.Context, name string) error {
 	return err
 }
 
-// confKeys are ip_forward and the keys that every link has. Writing one of them makes the kernel
-// write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and
-// "default" come first, as they reach the links.
+// confKeys returns ip_forward and the keys that each link has. Writing one of them makes the kernel
+// write others (https://docs.kernel.org/networking/ip-sysctl.html), so all are captured. "all" and
+// "default" come before the links, because the kernel copies them to the links.
 func confKeys(net map[string]string) []string {
 	var groups [4][]string // ip_forward, all, default and links
 	for key := range net {

@@ -1,5 +1,5 @@
-// Package undo writes down how everything is that a change may alter, and brings it back. It
-// decides nothing: package checkpoint says when.
+// Package undo captures the state of everything that a change may alter, and restores it. Package
+// checkpoint decides when.
 package undo
 
 import (
@@ -19,51 +19,53 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Log is how everything was that a change may alter: all that is needed to take it back. It depends
-// on nothing else: not on the store, the documents or the ledger.
+// Log is the state before a change of everything that the change may alter. An undo needs nothing
+// else: no store, no documents and no ledger.
 type Log struct {
-	// Links are the symbolic links that may be followed on the way to files (spec.followLinks).
+	// Links are the symbolic links that paths of Files may follow (spec.followLinks).
 	Links []string `json:"links,omitempty"`
 	Files []File   `json:"files"`
-	// Mounts are the directories that file systems of Files are mounted on, but /.
+	// Mounts are the mount points of the file systems of Files, without /.
 	Mounts  []string        `json:"mounts,omitempty"`
 	Sysctls []Sysctl        `json:"sysctls"`
 	Net     *netstate.State `json:"net,omitempty"`
 	Made    netstate.Made   `json:"made"`
 	Tables  []Table         `json:"tables,omitempty"`
-	Forward []string        `json:"forward,omitempty"` // links for which rules go into chains of others
+	Forward []string        `json:"forward,omitempty"` // links for which rules go into chains of other programs
 	Units   []Unit          `json:"units,omitempty"`
-	Effects []string        `json:"effects,omitempty"` // asked for by the change, and so again by its undo
-	Own     []Own           `json:"own,omitempty"`     // keys of kinds that bring them back themselves
-	Around  Packed          `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
+	Effects []string        `json:"effects,omitempty"` // the change requested them, and so does its undo
+	Own     []Own           `json:"own,omitempty"`     // keys that their kinds restore themselves
+	Around  Packed          `json:"around,omitempty"`  // what the user's programs may change; nil if none run
 }
 
-// File is a path as it was.
+// File is the state of a path.
 type File struct {
 	Path    string          `json:"path"`
-	Type    hostfs.FileType `json:"type"` // "": absent
+	Type    hostfs.FileType `json:"type"` // "" if the path did not exist
 	Mode    fs.FileMode     `json:"mode"`
 	UID     int             `json:"uid"`
 	GID     int             `json:"gid"`
 	Content []byte          `json:"content,omitempty"`
 	Target  string          `json:"target,omitempty"`
-	// RawTarget is the target where it is no UTF-8, which is all that JSON has.
+	// RawTarget is the target if it is not UTF-8, which JSON requires.
 	RawTarget []byte `json:"rawTarget,omitempty"`
-	// Attrs are extended attributes: ACLs, capabilities. Journals up to release 0.9.0 have none.
+	// Attrs are the extended attributes: ACLs, capabilities. Journals up to release 0.9.0 have
+	// none.
 	Attrs map[string][]byte `json:"attrs,omitempty"`
-	// where the file itself is kept, of one that is too large for the journal or that an undo could
-	// not make as it was
+	// path of the saved file, if it is too large for the journal or the undo could not create it
+	// with its attributes
 	Copy string `json:"kept,omitempty"`
 }
 
-// capability is the attribute that only CAP_SETFCAP gives, which our units do not have.
+// capability is the attribute that only a process with CAP_SETFCAP may set. Our units do not have
+// it.
 const capability = "security.capability"
 
-// setIDs are the bits that RestrictSUIDSGID= of our units lets nobody give.
+// setIDs are the bits that a process of our units cannot set, because of RestrictSUIDSGID=.
 const setIDs = fs.ModeSetuid | fs.ModeSetgid
 
-// unprivileged is f without what a confined undo may not give. privileged says that f has some of
-// that.
+// unprivileged returns f without the attribute and the bits that a confined undo cannot set.
+// privileged reports whether f has any of them.
 func (f File) unprivileged() (without File, privileged bool) {
 	privileged = f.Attrs[capability] != nil || f.Mode&setIDs != 0
 	f.Mode, f.Attrs = f.Mode&^setIDs, maps.Clone(f.Attrs)
@@ -71,35 +73,36 @@ func (f File) unprivileged() (without File, privileged bool) {
 	return f, privileged
 }
 
-// Sysctl is a key of the kernel as it was.
+// Sysctl is the value of a sysctl.
 type Sysctl struct{ Key, Value string }
 
-// Table is an nft table as it was.
+// Table is the state of an nft table.
 type Table struct {
 	Family, Name string
-	Was          *firewall.Table // nil: absent
+	Was          *firewall.Table // nil if it did not exist
 }
 
-// Unit is a unit as it was.
+// Unit is the state of a unit.
 type Unit struct {
 	Name, Active, File string
-	Links              *tasks.UnitLinks `json:",omitempty"` // nil: of an earlier release
+	Links              *tasks.UnitLinks `json:",omitempty"` // nil from an earlier release
 }
 
-// Own is a key that its own kind brings back, with all that the task is made again from: an undo
-// depends on no ledger.
+// Own is a key that its own kind restores. It has everything to rebuild the task, because an undo
+// must not need the ledger.
 type Own struct {
 	Key      graph.Key      `json:"key"`
 	Task     tasks.Recorded `json:"task"`
-	Contents [][]byte       `json:"contents,omitempty"` // of the task, in the order of its digests
+	Contents [][]byte       `json:"contents,omitempty"` // contents of the task, in the order of its digests
 	Was      tasks.Baseline `json:"was"`
 	Content  []byte         `json:"content,omitempty"` // see [tasks.Baseline.Content]
 }
 
-// Packed are surroundings as a journal has them: the rules of a node with many Services are alike.
+// Packed are compressed surroundings in a journal. The rules of a node with many Services are
+// similar and compress well.
 type Packed []byte
 
-// Save writes a file of a checkpoint, durably.
+// Save writes a file of a checkpoint durably.
 func Save(ctx context.Context, h *host.Host, file string, what any) error {
 	data, err := json.Marshal(what)
 	if err != nil {
@@ -111,13 +114,13 @@ func Save(ctx context.Context, h *host.Host, file string, what any) error {
 	return nil
 }
 
-// hookSteady is how long the probes must pass after a unit of a hook was started.
+// hookSteady is how long the probes must pass after the start of a hook's unit.
 const hookSteady = 3 * time.Second
 
-// Steady is how long the probes must pass without a break. Units act when we have long gone on:
-// those of the network on their files, those of hooks on whatever their programs do. Nobody knows
-// how long a hook takes; each node with a new one waits for this at its boot. What netlink and
-// sysctls change is changed at once.
+// Steady returns how long the probes must pass without a break. Units act after the agent has
+// continued: network units on their files, hooks on whatever their programs do. Nobody knows how
+// long a hook takes, and each node with a new hook waits for this time at its boot. Changes by
+// netlink and sysctls take effect at once.
 func (l *Log) Steady(window time.Duration) (steady time.Duration) {
 	var units []string
 	for _, effect := range l.Effects {

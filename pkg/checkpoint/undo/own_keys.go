@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// own has a kind write down how its key is.
+// own makes a kind capture the state of its key.
 func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 	keeper, ok := tasks.StateReaderOf(own.Task, own.Key).(tasks.Restorer)
 	if !ok {
@@ -18,7 +18,7 @@ func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 	}
 	was, err := keeper.Baseline(ctx, c.Host.Live.View())
 	if errors.Is(err, host.ErrNoLiveState) {
-		return nil // nor is it changed here
+		return nil // the change does not touch it either
 	}
 	if err != nil {
 		return err
@@ -42,7 +42,8 @@ func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 	return nil
 }
 
-// Own has each kind bring its keys back. After a boot those stay away that a boot takes away.
+// Own makes each kind restore its keys. After a reboot it does not restore keys that a boot
+// removes.
 func (r *Reversal) Own(ctx context.Context) error {
 	var errs []error
 	for _, own := range r.Log.Own {

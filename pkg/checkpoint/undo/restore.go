@@ -18,31 +18,32 @@ import (
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// Reversal brings everything back to what a log says. Each part goes on after an error; it may
-// be killed and made again at any point.
+// Reversal restores everything in a log. Each method continues after an error. It may be killed at
+// any point and called again.
 type Reversal struct {
 	Host   *host.Host
 	Log    *Log
-	Booted bool     // since: what the kernel has is of the new boot
-	Left   []string // what nobody could bring back
-	// Waits says that another undo follows: a file whose mount is missing is an error and waits.
+	Booted bool     // the machine has booted since, so the kernel's state is new
+	Left   []string // what could not be restored
+	// Waits means that another undo follows. Then a file whose mount is missing is an error, and is
+	// restored by that undo.
 	Waits bool
 
 	around  *surroundings
-	missing []string // of the log's mounts
+	missing []string // mounts of the log that are missing
 }
 
-// Restore begins a restoration.
+// Restore returns a Reversal.
 func Restore(h *host.Host, l *Log, booted bool) *Reversal {
 	return &Reversal{Host: h, Log: l, Booted: booted, around: l.Around.unpack()}
 }
 
-// Kernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
-// rules. left is what programs did and nobody could take back.
+// Kernel restores the kernel's state: sysctls, nft tables, links, addresses, routes and rules. left
+// names effects of programs that could not be undone.
 func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
 	var errs []error
 	h, l, around := r.Host, r.Log, r.around
-	_ = r.sysctls(ctx) // what the network needs; some want links as they were, and come at the end
+	_ = r.sysctls(ctx) // what the network needs; some sysctls need restored links, and follow at the end
 	for _, t := range l.Tables {
 		if t.Was == nil {
 			errs = append(errs, h.Firewall.DelTable(ctx, t.Family, t.Name))
@@ -58,10 +59,11 @@ func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
 		left = around.restoreNetwork(ctx, h, l.Net)
 	}
 	if l.Net != nil {
-		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
+		// The kernel adds the IPv6 addresses of a link a moment after its IPv6 is enabled again.
 		errs = append(errs, again(ctx, func() error { return h.NetState.Restore(ctx, *l.Net, l.Made) }))
 	}
-	// of links that were gone or had another MTU, and what another key's write set
+	// sysctls of links that were gone or had another MTU, and sysctls that the kernel changed with
+	// others
 	errs = append(errs, r.sysctls(ctx))
 	if around != nil {
 		left = append(left, around.restoreSysctls(ctx, h)...)
@@ -73,7 +75,8 @@ func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
 	return left, errors.Join(errs...)
 }
 
-// PutOthersBehind is that of [netstate.Writer], for after [Reversal.Kernel].
+// PutOthersBehind calls PutOthersBehind of [netstate.Writer]. The caller calls it after
+// [Reversal.Kernel].
 func (r *Reversal) PutOthersBehind(ctx context.Context) error {
 	if r.Log.Net == nil {
 		return nil
@@ -81,9 +84,10 @@ func (r *Reversal) PutOthersBehind(ctx context.Context) error {
 	return again(ctx, func() error { return r.Host.NetState.PutOthersBehind(ctx, *r.Log.Net) })
 }
 
-// Files puts what was there back in one batch, and removes what was not, in reverse order: a
-// directory after what is in it. What somebody has put into the way is left as it is, and said: to
-// try again would hold the node up for as long as they like.
+// Files restores the files in one batch. Then it removes those that did not exist, in reverse
+// order, so that a directory follows its content. If another program has put something in the way,
+// Files leaves that and adds it to Left: more attempts would block the node as long as the obstacle
+// stays.
 func (r *Reversal) Files(ctx context.Context) error {
 	var errs []error
 	h, files := r.Host, r.Log.Files
@@ -94,13 +98,13 @@ func (r *Reversal) Files(ctx context.Context) error {
 		case err == nil:
 		case errors.Is(err, errUnmounted) && !r.Waits:
 			r.Left = append(r.Left, name+": "+err.Error())
-		case errors.As(err, &link): // with all that is below it
+		case errors.As(err, &link): // it blocks everything below it
 			if !slices.Contains(r.Left, link.Error()) {
 				r.Left = append(r.Left, link.Error())
 			}
 		case errors.As(err, &other):
 			r.Left = append(r.Left, other.Error())
-		case errors.Is(h.Live.Files.Removable(name), unix.EPERM): // it is immutable
+		case errors.Is(h.Live.Files.Removable(name), unix.EPERM): // the file is immutable
 			r.Left = append(r.Left, err.Error())
 		default:
 			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
@@ -116,7 +120,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 	for _, f := range files {
 		dirs = append(dirs, path.Dir(f.Path))
 	}
-	h.Files.RemoveStale(dirs) // of an undo that was killed with all of its files in place, too
+	h.Files.RemoveStale(dirs) // also those of an undo that was killed after it had restored all files
 	b := h.Files.Batch()
 	defer b.Discard()
 	for _, f := range files {
@@ -138,7 +142,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 		}
 		info, err := at.Lstat(f.Path)
 		if hostpath.IsMissing(err) || err == nil && info.Type == hostfs.Directory && hasEntries(at, f.Path) {
-			continue // somebody uses the directory by now
+			continue // another program uses the directory now
 		}
 		if err == nil {
 			err = h.Files.Remove(f.Path)
@@ -148,11 +152,12 @@ func (r *Reversal) Files(ctx context.Context) error {
 	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
 }
 
-// errUnmounted says that after a boot the mount is missing that a file was on: what is written
-// would be below it. That of a server comes after the network, and so after an undo at the boot.
+// errUnmounted is the error for a file whose mount is missing after a boot: a write would go below
+// the mount point. The mount of a file server comes after the network, and so after an undo at
+// boot.
 var errUnmounted = errors.New("what was mounted there before the change is missing")
 
-// mounted is an error where the mount of a path is missing.
+// mounted returns an error if the mount of a path is missing.
 func (r *Reversal) mounted(name string) error {
 	for _, dir := range r.missing {
 		if strings.HasPrefix(name+"/", dir+"/") {
@@ -162,15 +167,15 @@ func (r *Reversal) mounted(name string) error {
 	return nil
 }
 
-// isMount says that another file system begins at a directory. A mount of the same one is of this
-// machine, and there before an undo at the boot.
+// isMount reports whether a directory is the mount point of another file system. A bind mount of
+// the same file system is local, and is mounted before an undo at boot.
 func isMount(files *hostfs.Reader, dir string) bool {
 	info, err := files.Stat(dir)
 	above, errAbove := files.Stat(path.Dir(dir))
 	return err == nil && errAbove == nil && info.Type == hostfs.Directory && info.Dev != above.Dev
 }
 
-// restore brings a path back that was there, a regular file with the batch.
+// restore restores a path that existed. It adds a regular file to the batch.
 func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error {
 	spec := hostfs.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID, Attrs: f.Attrs}
 	switch f.Type {
@@ -183,7 +188,7 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 			bytes.Equal(now.Content, f.Content) {
 			return h.Files.SetMeta(f.Path, now.FileInfo, spec)
 		}
-		if err := h.Live.Files.Writable(f.Path, -1); err != nil { // it would end the batch with all others
+		if err := h.Live.Files.Writable(f.Path, -1); err != nil { // a failing file would end the whole batch
 			return err
 		}
 		return b.Put(f.Path, f.Content, spec)
@@ -203,8 +208,8 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 	return nil
 }
 
-// sysctls writes what differs, in the order in which the keys were read, until nothing differs:
-// some writes change other keys. Of a link that went nothing is said.
+// sysctls writes the sysctls that differ, in the order of their capture. It repeats that, because
+// some writes change other sysctls. It ignores sysctls of links that are gone.
 func (r *Reversal) sysctls(ctx context.Context) error {
 	var errs []error
 	for range 3 {

@@ -23,32 +23,34 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// surroundings are what a program of the user's may change that no key names. Addresses, routes,
-// rules and links are in [Log.Net]. What else it does is its own: docs/security.md.
+// surroundings are what a program of the user may change and no key names. Addresses, routes, rules
+// and links are in [Log.Net]. Other effects of a program are not undone: docs/security.md.
 //
-// Nobody knows what of it the program did, and what others did meanwhile. So an undo brings back
-// what is gone and takes away what could be the program's; what Kubernetes' own programs, pods,
-// routing daemons and leases make is recognised by its kind, its protocol or its name, and stays.
+// It is not known which of the differences the program made and which were made by others
+// meanwhile. So an undo restores what is missing, and removes what may be the program's. It leaves
+// what Kubernetes' own programs, pods, routing daemons and leases make, which it recognizes by
+// kind, protocol or name.
 type surroundings struct {
 	Rules   firewall.RuleSet             `json:"rules"`
 	Legacy  []firewall.LegacyTable       `json:"legacy,omitempty"`
-	Sysctls map[string]string            `json:"sysctls,omitempty"` // besides those of the journal
+	Sysctls map[string]string            `json:"sysctls,omitempty"` // without those in the journal
 	Units   map[string]systemd.UnitBrief `json:"units,omitempty"`
-	Links   *tasks.UnitLinks             `json:"links,omitempty"`   // nil: of an earlier release
-	Without []string                     `json:"without,omitempty"` // what is not kept, and why
+	Links   *tasks.UnitLinks             `json:"links,omitempty"`   // nil from an earlier release
+	Without []string                     `json:"without,omitempty"` // what was not captured, and why
 }
 
-// maxPacked bounds the rule sets that a journal has, in bytes.
+// maxPacked is the maximum size of the surroundings in a journal, in bytes.
 const maxPacked = 8 << 20
 
-// captureSurroundings writes down what a program may change. sysctls are those besides the log's.
+// captureSurroundings captures what a program may change. sysctls are those that are not in the
+// log.
 func captureSurroundings(ctx context.Context, h *host.Host, sysctls map[string]string) (out Packed, err error) {
 	s := surroundings{Sysctls: sysctls}
 	if s.Rules, err = h.Live.Firewall.RuleSet(ctx); err == nil {
 		s.Legacy, err = h.Firewall.LegacyTables(ctx)
 	}
 	switch {
-	case rtnl.Passing(err): // it never stood still
+	case rtnl.Passing(err): // it changed during each attempt to read it
 		s = s.without(err.Error())
 	case err != nil:
 		return nil, fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
@@ -68,7 +70,7 @@ func captureSurroundings(ctx context.Context, h *host.Host, sysctls map[string]s
 	return s.without("too large to be kept").pack()
 }
 
-// without are surroundings without the rule sets.
+// without returns the surroundings without the rule sets.
 func (s surroundings) without(why string) surroundings {
 	s.Rules, s.Legacy, s.Without = firewall.RuleSet{}, nil, []string{"the rule sets of nft and iptables (" + why + ")"}
 	return s
@@ -86,13 +88,13 @@ func (s surroundings) pack() (Packed, error) {
 	return out.Bytes(), nil
 }
 
-// PackSysctls are the sysctls of the network.
+// PackSysctls returns the sysctls of the network.
 func PackSysctls(ctx context.Context, h *host.Host) (Packed, error) {
 	return surroundings{Sysctls: h.Kernel.NetSysctls(ctx)}.pack()
 }
 
-// unpack returns nil of none. A journal that was damaged was never read; what cannot be unpacked
-// all the same is left, and said to be.
+// unpack returns the surroundings, or nil if there are none. The journal was decoded, so p is not
+// damaged. If it cannot be unpacked all the same, nothing of it is restored, and Without says so.
 func (p Packed) unpack() *surroundings {
 	if p == nil {
 		return nil
@@ -108,15 +110,15 @@ func (p Packed) unpack() *surroundings {
 	return s
 }
 
-// RestoreSysctls writes those that differ.
+// RestoreSysctls writes the sysctls that differ.
 func (p Packed) RestoreSysctls(ctx context.Context, h *host.Host) {
 	if around := p.unpack(); around != nil {
 		around.restoreSysctls(ctx, h)
 	}
 }
 
-// restoreNetwork takes away what came to the network, and brings the rule sets back. What links
-// lost comes back with the rest of the journal.
+// restoreNetwork removes what was added to the network, and restores the rule sets. The rest of the
+// undo restores what links have lost.
 func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *netstate.State) (left []string) {
 	failed := func(err error) {
 		if err != nil {
@@ -136,9 +138,9 @@ func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *ne
 	return append(left, s.Without...)
 }
 
-// restoreSysctls writes what differs; what the kernel does not take back is left.
+// restoreSysctls writes the sysctls that differ, and returns those that the kernel refuses.
 func (s *surroundings) restoreSysctls(ctx context.Context, h *host.Host) (left []string) {
-	for range 2 { // some write others
+	for range 2 { // some writes change other sysctls
 		left = nil
 		for _, key := range slices.Sorted(maps.Keys(s.Sysctls)) {
 			now, err := h.Live.Kernel.Sysctl(key)
@@ -153,7 +155,7 @@ func (s *surroundings) restoreSysctls(ctx context.Context, h *host.Host) (left [
 	return left
 }
 
-// lost is what of the network nobody can bring back.
+// lost returns what of the network cannot be restored.
 func (s *surroundings) lost(ctx context.Context, h *host.Host, was *netstate.State) []string {
 	if was == nil {
 		return nil
@@ -165,9 +167,10 @@ func (s *surroundings) lost(ctx context.Context, h *host.Host, was *netstate.Sta
 	return left
 }
 
-// restoreUnits unmasks, enables and starts again what was enabled or ran. What came is left: it may
-// be anybody's. own are the units of the change, which are brought back already. At a boot, which
-// starts what is enabled, only what was not is started.
+// restoreUnits unmasks, enables and starts the units that were enabled or running. It leaves new
+// units, which may belong to anybody. own are the units of the change, which are restored already.
+// At boot systemd starts the enabled units, so restoreUnits only starts those that it enables or
+// unmasks.
 func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Unit, booted bool) (left []string) {
 	if s == nil || len(s.Units) == 0 {
 		return nil
@@ -185,7 +188,7 @@ func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Uni
 		}
 	}
 	for _, b := range unitsBack(s.Units, now, booted) {
-		b.enable = b.enable && s.Links == nil // systemd would enable what its Also= names, too
+		b.enable = b.enable && s.Links == nil // systemd would also enable the units in Also=
 		if err := b.restore(ctx, h); err != nil {
 			left = append(left, fmt.Sprintf("unit %s (%v)", b.name, err))
 		}
@@ -193,7 +196,7 @@ func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Uni
 	return left
 }
 
-// unitBack is what brings one unit back.
+// unitBack says what restores one unit.
 type unitBack struct {
 	name                  string
 	unmask, enable, start bool
@@ -204,7 +207,8 @@ func unitsBack(was, now map[string]systemd.UnitBrief, booted bool) (out []unitBa
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		before, is := was[name], now[name]
 		b := unitBack{name: name, unmask: masked(is) && !masked(before)}
-		b.enable = before.File == "enabled" && (is.File == "disabled" || b.unmask) // a mask hides whether it is
+		// the mask hides whether the unit is enabled
+		b.enable = before.File == "enabled" && (is.File == "disabled" || b.unmask)
 		b.start = before.Active && !is.Active && (!booted || b.unmask || b.enable)
 		if b.unmask || b.enable || b.start {
 			out = append(out, b)
@@ -230,7 +234,7 @@ func (b unitBack) restore(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// again tries a few times.
+// again calls f up to five times until it succeeds.
 func again(ctx context.Context, f func() error) (err error) {
 	for range 5 {
 		if err = f(); err == nil || ctx.Err() != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Units makes systemd and the units read the files that came back, enables, masks, starts
-// and stops as it was. At a boot nothing is restarted, and only what the boot started or left by
-// the links of the change is stopped or started. Where no systemd runs there is nothing to do.
+// Units makes systemd and the units read the restored files, and enables, masks, starts and stops
+// units as before. At boot it restarts nothing, and starts or stops only units whose links the
+// change had altered. It does nothing where systemd does not run.
 func (r *Reversal) Units(ctx context.Context) error {
 	var errs []error
 	h, l := r.Host, r.Log
@@ -55,7 +55,7 @@ func (r *Reversal) Units(ctx context.Context) error {
 		case running && now.Active != "active":
 			try(h.Units.StartUnit(ctx, was.Name, false))
 		case !running && (now.Active == "active" || now.Job) &&
-			path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
+			path.Ext(was.Name) != ".mount": // a mount may be in use, and would not come back
 			try(h.Units.StopUnit(ctx, was.Name, false))
 		}
 	}
@@ -63,9 +63,10 @@ func (r *Reversal) Units(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reload has a unit read its files again. One that does not take it is systemd-networkd after a
-// restart of the bus. Who manages links is started anew then, and leaves them as they are. Of
-// another unit nobody knows what its restart costs: to try again would hold the node up for ever.
+// reload makes a unit read its files again. systemd-networkd refuses a reload after a restart of
+// the bus. Then reload restarts it, because a link manager leaves its links as they are at a
+// restart. The cost of a restart of any other unit is not known. So the failed reload is added to
+// Left: more attempts would block the node.
 func (r *Reversal) reload(ctx context.Context, unit string) error {
 	h := r.Host
 	err := act(ctx, h.Units.ReloadUnit, unit)
@@ -79,15 +80,16 @@ func (r *Reversal) reload(ctx context.Context, unit string) error {
 	return nil
 }
 
-// actLimit is how long a unit of the network may take to read its files again. It goes on with that
-// by itself.
+// actLimit is how long the undo waits for a network unit to read its files again. The unit
+// continues after that.
 const actLimit = 5 * time.Second
 
 var errActLate = fmt.Errorf("it did not read its files again within %s", actLimit)
 
-// act has a unit read its files again. One of the network is done with that before the kernel's
-// state is brought back: it sets a link up anew that leaves a bridge, and does so by the files that
-// it knows. By those of the change systemd-networkd then gives the link up.
+// act makes a unit read its files again. It waits for a network unit, which must have read them
+// before the kernel's state is restored: systemd-networkd sets up a link again that leaves a
+// bridge, by the files that it has read. With the files of the change it would mark the link as
+// failed.
 func act(ctx context.Context, do func(ctx context.Context, unit string, wait bool) error, unit string) error {
 	if !tasks.NetworkUnit(unit) {
 		return do(ctx, unit, false)
@@ -100,12 +102,12 @@ func act(ctx context.Context, do func(ctx context.Context, unit string, wait boo
 	return ctx.Err()
 }
 
-// awaitReaders waits until the units have started that the change started last: containerd makes
-// the directory of confs that its settings name, also when that was taken away meanwhile. One that
-// waits for others has read nothing yet, and will read what came back.
+// awaitReaders waits for the units that the change has just started: containerd creates its CNI
+// directory at its start, even if that was removed meanwhile. A unit that waits for others has read
+// nothing yet, and will read the restored files.
 func (r *Reversal) awaitReaders(ctx context.Context) {
 	if r.Booted {
-		return // nobody starts anything by the files of the change yet
+		return // nothing has started by the files of the change yet
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, actLimit, errActLate)
 	defer cancel()
@@ -113,7 +115,7 @@ func (r *Reversal) awaitReaders(ctx context.Context) {
 		_, unit, _ := strings.Cut(effect, " ")
 		for unit != "" {
 			now, err := r.Host.Live.Units.Unit(ctx, unit)
-			if err != nil || now.JobState != "running" { // also when the time is up
+			if err != nil || now.JobState != "running" { // also after the time limit
 				break
 			}
 			host.Pause(20 * time.Millisecond)
@@ -121,8 +123,8 @@ func (r *Reversal) awaitReaders(ctx context.Context) {
 	}
 }
 
-// relink brings back by which links a unit is enabled or masked. changed says that the change left
-// others.
+// relink restores the links by which a unit is enabled or masked. changed reports whether the
+// change had altered them.
 func (u Unit) relink(ctx context.Context, h *host.Host, now string) (changed bool, err error) {
 	if u.Links != nil {
 		return u.Links.Restore(ctx, h)
@@ -130,13 +132,13 @@ func (u Unit) relink(ctx context.Context, h *host.Host, now string) (changed boo
 	return u.File != now, u.turn(ctx, h, now)
 }
 
-// turn enables, disables or masks a unit of a journal that has no links.
+// turn enables, disables or masks a unit from a journal without links.
 func (u Unit) turn(ctx context.Context, h *host.Host, now string) (err error) {
 	if now == "masked" && u.File != now {
 		err = h.Units.MaskUnit(ctx, u.Name, false)
 	}
 	switch {
-	case u.File == "": // the change brought it: its file is gone again, its links are not
+	case u.File == "": // the change created the unit: its file is removed already, its links are not
 		return errors.Join(err, h.Units.DisableUnit(ctx, u.Name))
 	case u.File == now:
 		return err
