@@ -11,20 +11,20 @@ import (
 
 const apiCacheFile = Dir + "/learnt.json"
 
-// APICache is what the Kubernetes API said of a node and of its peers, and what the node is to
-// undo there: kept for when the API is gone.
+// APICache is the node's copy of what the Kubernetes API said about the node and its peers, for
+// when the API is not reachable. It also records what the node has to undo in the API.
 type APICache struct {
 	Node     string         `json:"node"`
 	PodCIDRs []netip.Prefix `json:"podCIDRs,omitempty"`
-	Peers    []CachedPeer   `json:"peers,omitempty"` // that are believed
-	// Judged says that Peers were believed by what documents say, and not because a Node claimed
-	// it, as agents before did.
+	Peers    []CachedPeer   `json:"peers,omitempty"` // peers that passed the check of their claims
+	// Judged means that Peers were checked against the documents. Agents of earlier releases
+	// accepted what a Node claimed.
 	Judged bool      `json:"judged,omitempty"`
-	Since  time.Time `json:"since"` // when it was first said so
-	// Cordoned says that we made the node unschedulable, or may have, and that it is to be made
+	Since  time.Time `json:"since"` // when the API first said so
+	// Cordoned means that the agent made the node unschedulable, or may have, and has to make it
 	// schedulable again.
 	Cordoned bool `json:"cordoned,omitempty"`
-	// Machine is the one that owes it; "": an earlier release did not say.
+	// Machine is the machine-id of the machine that wrote it; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
@@ -33,13 +33,13 @@ type CachedPeer struct {
 	Name      string         `json:"name"`
 	PodCIDRs  []netip.Prefix `json:"podCIDRs"`
 	Addresses []netip.Addr   `json:"addresses"`
-	Made      time.Time      `json:"made,omitzero"` // the Node
-	// Stands are those of PodCIDRs that go on only because an earlier agent believed them.
+	Made      time.Time      `json:"made,omitzero"` // creation time of the Node
+	// Stands are those of PodCIDRs that stay only because an earlier agent accepted them.
 	Stands []netip.Prefix `json:"stands,omitempty"`
 }
 
-// LoadAPICache reads the cache. Without a file it is empty. A damaged one is said, and is
-// nothing: the API says it again.
+// LoadAPICache reads the cache. It returns an empty cache if there is no file. It returns an empty
+// cache and an error if the file is damaged. The API says the same again.
 func LoadAPICache(r Reader) (APICache, error) {
 	var out APICache
 	err := readJSON(r, apiCacheFile, &out)
@@ -57,7 +57,7 @@ func LoadAPICache(r Reader) (APICache, error) {
 	return out, nil
 }
 
-// SaveAPICache replaces it, durably.
+// SaveAPICache replaces the cache durably.
 func SaveAPICache(ctx context.Context, w Writer, l APICache) error {
 	return writeJSON(ctx, w, apiCacheFile, "what the Kubernetes API said", l)
 }

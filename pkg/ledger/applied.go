@@ -9,18 +9,18 @@ import (
 
 const appliedFile = Dir + "/applied.json"
 
-// Applied is the configuration with which a pass ended right last: all that it wants of this node
-// is made, or awaits what others bring.
+// Applied is the configuration of the last pass that succeeded: everything that it wants of this
+// node is made, or waits for other programs.
 type Applied struct {
-	Generation int64     `json:"generation"` // 0 of a plain directory
+	Generation int64     `json:"generation"` // 0 from a plain directory
 	Digest     string    `json:"digest"`     // of the manifest's JSON
-	Time       time.Time `json:"time"`       // when the first pass with it ended right
-	// Machine is the one that it is of; "": an earlier release did not say.
+	Time       time.Time `json:"time"`       // of the first pass with it that succeeded
+	// Machine is the machine-id of the machine that wrote it; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
-// ReadApplied returns nil where none is known of this machine. A damaged file is said; the next
-// pass that ends right writes it anew.
+// ReadApplied returns nil if the file is missing or is of another machine. A damaged file is an
+// error, and the next pass that succeeds replaces it.
 func ReadApplied(r Reader) (*Applied, error) {
 	a := new(Applied)
 	if err := readState(r, appliedFile, a); err != nil || a.Digest == "" || host.IsOtherMachine(r, a.Machine) {
@@ -29,7 +29,7 @@ func ReadApplied(r Reader) (*Applied, error) {
 	return a, nil
 }
 
-// SaveApplied replaces it, durably.
+// SaveApplied replaces the file durably.
 func SaveApplied(ctx context.Context, w Host, a *Applied) error {
 	a.Machine = host.MachineID(w)
 	return saveState(ctx, w, appliedFile, a)

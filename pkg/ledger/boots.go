@@ -14,37 +14,38 @@ import (
 
 const bootsFile = Dir + "/boots.json"
 
-// maxBoots is how many boots are kept besides those that keys are held back for.
+// maxBoots is how many boots are kept, besides those whose keys must not be changed again.
 const maxBoots = 10
 
-// Boot is what the first boot with changed files has shown. Outcome is that of package checkpoint.
+// Boot is the result of the first boot with changed files. Outcome is one of package firstboot.
 type Boot struct {
 	ID         string    `json:"id"`
 	Time       time.Time `json:"time"`
 	Generation int64     `json:"generation,omitempty"`
 	Digest     string    `json:"digest,omitempty"`
-	Names      []string  `json:"names,omitempty"` // files and units that had awaited it
+	Names      []string  `json:"names,omitempty"` // files and units that awaited the boot
 	Outcome    string    `json:"outcome"`
 	Why        string    `json:"why,omitempty"`
-	// Keys were brought back, and are not changed to the same again as long as all of them are
-	// wanted: for good after a bad boot, for a while where that is not known. Tries is how often
-	// that was so.
+	// Keys are the keys that were restored. They are not changed again in the same way while all of
+	// them are wanted: never after a bad boot, and only after a while if the cause is not known.
+	// Tries counts how often that happened.
 	Keys  []BootKey `json:"keys,omitempty"`
 	Tries int       `json:"tries,omitempty"`
-	// Machine is the one that it is of; "": an earlier release did not say.
+	// Machine is the machine-id of the machine that booted; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
-// BootKey is a key that was brought back, and what it was to be; nil: it was to be absent.
+// BootKey is a key that was restored, with the task that was undone; a nil Task means that the key
+// was to be removed.
 type BootKey struct {
 	Key  graph.Key       `json:"key"`
 	Task *tasks.Recorded `json:"task,omitempty"`
 }
 
-// Same says that two are of one boot.
+// Same reports whether two are of the same boot.
 func (b Boot) Same(o Boot) bool { return b.ID == o.ID }
 
-// same says that two keys were to be the same.
+// same reports whether two keys were to be changed in the same way.
 func (k BootKey) same(o BootKey) bool {
 	if k.Task == nil || o.Task == nil {
 		return k.Key == o.Key && k.Task == o.Task
@@ -52,8 +53,8 @@ func (k BootKey) same(o BootKey) bool {
 	return k.Key == o.Key && k.Task.Same(*o.Task)
 }
 
-// ReadBoots reads what boots of this machine have shown, oldest first. Without a memory of it there
-// is none, and no error.
+// ReadBoots returns the results of boots of this machine, oldest first. It returns none and no
+// error if there is no file.
 func ReadBoots(r Reader) ([]Boot, error) {
 	var out []Boot
 	err := readJSON(r, bootsFile, &out)
@@ -67,8 +68,9 @@ func ReadBoots(r Reader) ([]Boot, error) {
 	return slices.DeleteFunc(out, func(b Boot) bool { return host.IsOtherMachine(r, b.Machine) }), nil
 }
 
-// NoteBoot saves a boot, durably, in the place of what was said of the same one. What earlier
-// boots failed with is of no use once one of it has met another boot.
+// NoteBoot saves the result of a boot durably, in place of an earlier result of the same boot. If
+// the files or units of an earlier failed boot have now had another boot, it forgets the keys of
+// the earlier one.
 func NoteBoot(ctx context.Context, w Host, b Boot) error {
 	list, err := ReadBoots(w)
 	if err := setAside(w, bootsFile, err); err != nil {

@@ -8,19 +8,20 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Cached is a ledger that stays in memory from one run to the next, with how its files were when it
-// was as they are. Whoever takes it again has the lock of a run.
+// Cached is a ledger that stays in memory between runs, with the stat of its files when it was
+// cached. A caller that uses it again must hold the lock of a run.
 type Cached struct {
 	*Ledger
 	files [2]hostfs.FileInfo
 }
 
-// Stater says what files are like; [hostfs.Files] is one.
+// Stater returns the stat of files. [hostfs.Files] implements it.
 type Stater interface {
 	Lstat(path string) (hostfs.FileInfo, error)
 }
 
-// Cache caches a ledger that is as its files are. The caller has had the lock since it was read.
+// Cache caches a ledger. The caller must have held the lock since it read the ledger. It returns an
+// error if the ledger is damaged.
 func Cache(r Stater, l *Ledger) (*Cached, error) {
 	files, err := filesOf(r)
 	if err == nil && len(l.damage) > 0 {
@@ -29,16 +30,16 @@ func Cache(r Stater, l *Ledger) (*Cached, error) {
 	return &Cached{l, files}, err
 }
 
-// Stale says that somebody wrote the ledger since it was cached: it is to be read anew. A journal
-// only grows, or is replaced while the old one has its inode: neither goes unseen, whatever its
-// time.
+// Stale reports whether another process wrote the ledger since it was cached. Then it must be read
+// again. A journal only grows, or is replaced by a file with another inode while the old one still
+// exists. So Stale sees each change, whatever the times of the files are.
 func (k *Cached) Stale(r Stater) bool {
 	now, err := filesOf(r)
 	return err != nil || now != k.files
 }
 
-// filesOf says how the files are that a ledger is read from. Stamps are none: those that are gone
-// cost time, and those that others wrote say nothing else of a file.
+// filesOf returns the stat of the files of the ledger. It leaves out the stamps: without them files
+// are read again, and other processes write the same stamps for a file.
 func filesOf(r Stater) (files [2]hostfs.FileInfo, err error) {
 	for i, name := range [...]string{JournalFile, effectsFile} {
 		if files[i], err = r.Lstat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

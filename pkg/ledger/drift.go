@@ -6,24 +6,25 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Drift is what became of a key that was right and that others changed. It is part of the key's
-// entry, so that to save a repair costs no write beyond those that every change makes.
+// Drift records that other programs changed a key that was right. It is part of the key's entry, so
+// that a repair needs no write besides those of every change.
 type Drift struct {
-	// Repairs counts those of the key for as long as the same is wanted of it.
+	// Repairs counts the repairs of the key since its task last changed.
 	Repairs int       `json:"repairs"`
 	First   time.Time `json:"first"`
-	// Recent are the repairs of the flapping that goes on, the newest last; none when it is over.
+	// Recent are the repairs of the present flapping, the newest last; none after the flapping has
+	// ended.
 	Recent []time.Time `json:"recent,omitempty"`
-	// Trials are repairs that were made after the key was given up, to see whether the other still
-	// writes it.
+	// Trials counts the repairs after the key was contested, which test whether the other program
+	// still writes it.
 	Trials int `json:"trials,omitempty"`
-	// Writer is who else writes the key, as far as that could be known.
+	// Writer names the other program that writes the key, as far as it is known.
 	Writer string `json:"writer,omitempty"`
-	// By is the process that Writer names, where it names one.
+	// By is the process that Writer names, if it names one.
 	By host.WriterID `json:"by,omitzero"`
 }
 
-// Last is when the key was repaired last; zero if that is long ago.
+// Last returns the time of the last repair; zero if the flapping has ended.
 func (d *Drift) Last() time.Time {
 	if d == nil || len(d.Recent) == 0 {
 		return time.Time{}

@@ -9,24 +9,24 @@ import (
 	"sync"
 )
 
-// PendingEffects are those that were asked for and are not known to have been done, each with who
-// asked for it. Safe for several goroutines.
+// PendingEffects are the effects that were requested and are not known to have run, each with the
+// keys that requested it. It is safe for concurrent use.
 type PendingEffects struct {
 	mu     sync.Mutex
 	queue  map[string]pendingEffect
-	saved  string // queue as it is on disk
+	saved  string // the queue as it is on disk
 	saving sync.Mutex
 }
 
 type pendingEffect struct {
-	By []string `json:"by"` // the keys that asked for it
-	// Attempted is what systemd showed just before the last attempt, with every change that asked
-	// for it in place: once systemd shows something else, it was done. Nil: none since the last
-	// change.
+	By []string `json:"by"` // keys that requested it
+	// Attempted is what systemd showed just before the last attempt, after every change that
+	// requested the effect. If systemd shows something else later, the effect has run. Nil means no
+	// attempt since the last change.
 	Attempted *string `json:"tried,omitempty"`
 }
 
-// load reads what an earlier run left. After an error there is none.
+// load reads the effects of an earlier run. After an error there are none.
 func (p *PendingEffects) load(r Reader) error {
 	data, err := r.ReadFile(effectsFile)
 	if isMissing(err) {
@@ -44,7 +44,7 @@ func (p *PendingEffects) load(r Reader) error {
 	return err
 }
 
-// List returns them, with who asked for each.
+// List returns the effects, with the keys that requested each.
 func (p *PendingEffects) List() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *PendingEffects) List() map[string][]string {
 	return out
 }
 
-// Enqueue notes, before a change is made, that it asks for an effect.
+// Enqueue records that a change requests an effect. The caller calls it before the change.
 func (p *PendingEffects) Enqueue(effect, by string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,9 +68,9 @@ func (p *PendingEffects) Enqueue(effect, by string) {
 	p.queue[effect] = e
 }
 
-// Attempt notes, when all changes that ask for an effect are in place, that it is about to be done,
-// and what systemd shows before. [PendingEffects.Save] must follow before it is done: so a run that
-// is killed right after it does not do it twice.
+// Attempt records that an effect is about to run, after all changes that requested it, and what
+// systemd shows before it. The caller must call [PendingEffects.Save] before it runs the effect, so
+// that a run that is killed after the effect does not run it twice.
 func (p *PendingEffects) Attempt(effect, mark string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,8 +80,8 @@ func (p *PendingEffects) Attempt(effect, mark string) {
 	}
 }
 
-// Attempted returns the effects that were about to be done when a run ended, with what systemd
-// showed before.
+// Attempted returns the effects that were about to run when a run ended, with what systemd showed
+// before.
 func (p *PendingEffects) Attempted() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,14 +94,14 @@ func (p *PendingEffects) Attempted() map[string]string {
 	return out
 }
 
-// Ack notes that an effect was done.
+// Ack records that an effect has run.
 func (p *PendingEffects) Ack(effect string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.queue, effect)
 }
 
-// Cancel takes back that by asked for an effect: its change was not made.
+// Cancel removes the request of a key for an effect, because its change was not made.
 func (p *PendingEffects) Cancel(effect, by string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,10 +112,10 @@ func (p *PendingEffects) Cancel(effect, by string) {
 	}
 }
 
-// Save writes them, durably, if they differ from what is on disk. The agent calls it before the
-// first change of a pass, before each effect, and at its end.
+// Save writes the effects durably if they differ from those on disk. The agent calls it before the
+// first change of a pass, before each effect, and at the end.
 func (p *PendingEffects) Save(ctx context.Context, w Writer) error {
-	p.saving.Lock() // the newest is written last
+	p.saving.Lock() // so that the newest is written last
 	defer p.saving.Unlock()
 	p.mu.Lock()
 	data, err := json.MarshalIndent(p.queue, "", "  ")

@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Dir is where the ledger lives.
+// Dir is the directory of the ledger.
 const Dir = hostfs.StateDir
 
-// LockFile is held for the length of a pass that may write.
+// LockFile is locked during a pass that may write.
 const LockFile = "/run/netwright/lock"
 
 const (
@@ -24,20 +24,20 @@ const (
 	stampsFile  = Dir + "/stamps"
 )
 
-// Reader is what the ledger reads through; [hostfs.Files] is one.
+// Reader reads the files of the ledger. [hostfs.Files] implements it.
 type Reader interface {
 	ReadFile(path string) ([]byte, error)
 	ReadDir(path string) ([]string, error)
 }
 
-// Writer is what the ledger writes through; *hostfs.Writer is one. WriteFile
-// replaces the whole file durably, Mkdir makes a directory that is private.
+// Writer writes the files of the ledger. *hostfs.Writer implements it. WriteFile replaces a file
+// durably. Mkdir creates a directory.
 type Writer interface {
 	Mkdir(path string, mode fs.FileMode, uid, gid int) error
 	WriteFile(ctx context.Context, path string, content []byte, spec hostfs.FileSpec) error
 }
 
-// Host is what the journal, with what is kept beside it, is written through; *hostfs.Writer is one.
+// Host writes the journal and the files that belong to it. *hostfs.Writer implements it.
 type Host interface {
 	Reader
 	Writer
@@ -47,8 +47,8 @@ type Host interface {
 	SetAside(path, to string, why error) error
 }
 
-// write makes the ledger's directory first: a task owns it, but pending effects are written before
-// any task runs.
+// write creates the ledger's directory first. A task owns this directory, but pending effects are
+// written before any task runs.
 func write(ctx context.Context, w Writer, path string, data []byte) error {
 	return writeAs(ctx, w, path, data, hostfs.FileSpec{Mode: 0o600})
 }
@@ -60,8 +60,8 @@ func writeAs(ctx context.Context, w Writer, path string, data []byte, spec hostf
 	return w.WriteFile(ctx, path, data, spec)
 }
 
-// setAside keeps a list under another name that could not be read for the reason why, if there is
-// one. The list counts as empty: what is to be added must be, such as that a change was undone.
+// setAside renames a list that could not be read, if why is not nil. The list then counts as empty,
+// because a new entry must be saved in any case, for example that a change was undone.
 func setAside(w Host, file string, why error) error {
 	if why == nil {
 		return nil
@@ -69,13 +69,13 @@ func setAside(w Host, file string, why error) error {
 	return w.SetAside(file, path.Base(file)+damagedSuffix, why)
 }
 
-// damagedSuffix is added to the name of a list that cannot be read.
+// damagedSuffix is added to the name of a list that could not be read.
 const damagedSuffix = ".damaged"
 
 func unwritten(err error) error { return fmt.Errorf("write the ledger: %w", err) }
 
-// readState reads a file of the agent's into to, which stays as it is where there is none, or none
-// that may be read.
+// readState reads a JSON file of the agent into to. It does not change to if the file does not
+// exist or this user may not read it.
 func readState(r Reader, file string, to any) error {
 	err := readJSON(r, file, to)
 	if err != nil && !host.Unread(err) {
@@ -84,13 +84,14 @@ func readState(r Reader, file string, to any) error {
 	return err
 }
 
-// isMissing says that a file is not there, or not for this user. What root may not read is there.
+// isMissing reports whether a file does not exist or another user owns it. For root, a file that
+// cannot be read exists.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) || isClosed(err) }
 
-// isClosed says that a file is for another user: root's, to whom nothing is.
+// isClosed reports whether this user may not read a file. For root it is always false.
 func isClosed(err error) bool { return errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 }
 
-// readJSON is readState for who says of an error what it means.
+// readJSON does what readState does, for callers that explain the error themselves.
 func readJSON(r Reader, file string, to any) error {
 	data, err := r.ReadFile(file)
 	if isMissing(err) {
@@ -102,7 +103,7 @@ func readJSON(r Reader, file string, to any) error {
 	return err
 }
 
-// writeJSON replaces a file, durably. name is what is in it, for people.
+// writeJSON replaces a file durably. name describes its content, for people.
 func writeJSON(ctx context.Context, w Writer, file, name string, what any) error {
 	data, err := json.Marshal(what)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Format is what this agent knows of the form of everything below [Dir]. It is raised by a change
-// that an agent of the format before would read wrongly, and not by a field more. Who writes
-// another than 1 says so in [FormatFile] before anything else; where there is no such file it is 1,
-// so that a node of format 1 has none.
+// Format is the version of everything below [Dir] that this agent reads and writes. A change raises
+// it only if an agent of the version before would read the result wrongly, and not for an
+// additional field. An agent that writes a version other than 1 writes [FormatFile] before anything
+// else. Without that file the version is 1.
 const Format = 1
 
-// FormatFile has a line: the format, and the version of the agent that wrote it.
+// FormatFile has one line: the format and the version of the agent that wrote it.
 const FormatFile = Dir + "/format"
 
-// NewerError says that the agent's memory was written by a later version. Nothing may be changed by
-// what one does not understand: the node stays as it is.
+// NewerError is the error for a ledger that a later version wrote. The agent changes nothing then,
+// because it does not understand the ledger.
 type NewerError struct {
-	Format string // as it stands there
-	By     string // the version that wrote it; "": it does not say
+	Format string // as the file has it
+	By     string // version that wrote it; "" if the file does not say
 }
 
 func (e *NewerError) Error() string {
@@ -33,12 +33,12 @@ func (e *NewerError) Error() string {
 		install)
 }
 
-// CheckFormat is a [NewerError] if the state is of a later format, or says of itself what cannot be
-// read.
+// CheckFormat returns a [NewerError] if the ledger has a later format, or a format that cannot be
+// decoded.
 func CheckFormat(r Reader) error {
 	data, err := r.ReadFile(FormatFile)
 	switch {
-	case isMissing(err): // to whom this is closed, so is the journal
+	case isMissing(err): // a user who may not read it may not read the journal either
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the format of the agent's memory: %w", err)

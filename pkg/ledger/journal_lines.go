@@ -12,24 +12,24 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The journal is lines, each "CRC LETTER JSON": the crc32c of all behind it in
-// eight hex digits, what the line is, and its value. A batch is lines that end with
-// a head; what no head follows was never committed. It is only appended to, or
-// replaced as a whole.
+// The journal has lines of the form "CRC LETTER JSON": the crc32c of the rest of the line in eight
+// hex digits, the kind of the line, and its value. A batch is several lines of which the last one
+// is a head. Lines without a following head were never committed. Writers only append to the
+// journal, or replace the whole of it.
 const (
 	linePut  = 'p' // an Entry
-	lineDrop = 'x' // a key that is no longer in the ledger
+	lineDrop = 'x' // key that is no longer in the ledger
 	lineDir  = 'd' // a dirTime
 	lineHead = 'h' // a Head, the end of a batch
 )
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged says that the journal is not as it was written: not cut short,
-// but changed.
+// errDamaged is the error for a journal that was changed after it was written. A journal that is
+// only cut short is not damaged.
 var errDamaged = errors.New("the journal is damaged")
 
-// line is one line of the journal, checked and not yet decoded.
+// line is one line of the journal with a valid checksum. Its value is not decoded yet.
 type line struct {
 	kind  byte
 	value []byte
@@ -44,9 +44,9 @@ func appendLine(b []byte, kind byte, value any) ([]byte, error) {
 	return fmt.Appendf(b, "%08x %s\n", crc32.Checksum(body, crcTable), body), nil
 }
 
-// readLines checks the journal and returns the lines of its committed
-// batches. torn says that an uncommitted batch was cut off at the end: the next write must
-// replace the file. Damage before a committed batch is [errDamaged].
+// readLines checks the journal and returns the lines of its committed batches. torn reports whether
+// an uncommitted batch at the end was cut off. Then the next write must replace the file. Damage
+// before a committed batch is [errDamaged].
 func readLines(data []byte) (lines []line, torn bool, err error) {
 	committed, bad := 0, false
 	for rest := data; len(rest) > 0; {
@@ -58,7 +58,7 @@ func readLines(data []byte) (lines []line, torn bool, err error) {
 			continue
 		}
 		if bad {
-			return nil, false, errDamaged // a crash cuts the end off, and leaves nothing good behind it
+			return nil, false, errDamaged // a crash cuts the end off and leaves no valid line behind it
 		}
 		lines = append(lines, l)
 		if l.kind == lineHead {
@@ -66,7 +66,7 @@ func readLines(data []byte) (lines []line, torn bool, err error) {
 		}
 	}
 	if committed == 0 && len(data) > 0 {
-		return nil, false, errDamaged // the first batch comes by rename, whole
+		return nil, false, errDamaged // the first batch is written by a rename, so it is never cut off
 	}
 	return lines[:committed], bad || committed < len(lines), nil
 }
@@ -84,13 +84,13 @@ func checkLine(text []byte) (line, bool) {
 	return line{kind: text[9], value: text[11:]}, true
 }
 
-// dirTime is a directory's time of change before the agent put something into it.
+// dirTime is the mtime of a directory before the agent created a file in it.
 type dirTime struct {
 	Path  string `json:"path"`
 	Mtime int64  `json:"mtime"`
 }
 
-// replay decodes lines into what they leave.
+// replay decodes the lines and returns the resulting entries and directory times.
 func replay(lines []line) (entries map[graph.Key]Entry, dirs map[string]int64, err error) {
 	entries, dirs = map[graph.Key]Entry{}, map[string]int64{}
 	for _, l := range lines {

@@ -15,22 +15,22 @@ import (
 
 const lastGoodFile = Dir + "/last-good.json"
 
-// LastGood is the newest configuration of a store that was verified and could be read, for when the
-// store cannot be had; and the memory of what was taken from it last, behind which it must not go
-// back. It is replaced by one rename, after what it names is there.
+// LastGood is the newest configuration of a store that was verified and could be read. The node
+// uses it while the store is not reachable. It also records what the node took last, so that the
+// node refuses an older generation. A rename replaces it after the blobs that it names are written.
 type LastGood struct {
-	Store      string      `json:"store"` // as the store names itself, with the cluster
+	Store      string      `json:"store"` // name of the store, with the cluster
 	Cluster    string      `json:"cluster"`
-	Generation int64       `json:"generation"` // 0 of a plain directory
+	Generation int64       `json:"generation"` // 0 from a plain directory
 	Digest     string      `json:"digest"`     // of the manifest's JSON
 	Taken      time.Time   `json:"taken"`
-	Manifest   blob.Digest `json:"manifest"` // a blob: as it was in the store, with its signatures
-	Objects    blob.Digest `json:"objects"`  // a blob: the objects that the node has read of it, keys among them
-	Names      int         `json:"names"`    // how many
+	Manifest   blob.Digest `json:"manifest"` // blob with the manifest as it was in the store, with its signatures
+	Objects    blob.Digest `json:"objects"`  // blob with the objects that the node has read, including keys
+	Names      int         `json:"names"`    // number of objects
 }
 
-// ReadLastGood returns nil where there is none, and to a user from whom it is kept. Of one that may
-// be there, whole, the error is as of [host.Unread].
+// ReadLastGood returns nil if there is none, or if this user may not read it. If an intact file may
+// exist, the error is that of [host.Unread].
 func ReadLastGood(r Reader) (*LastGood, error) {
 	data, err := r.ReadFile(lastGoodFile)
 	if isMissing(err) {
@@ -53,15 +53,15 @@ func ReadLastGood(r Reader) (*LastGood, error) {
 	return g, nil
 }
 
-// Intact says that what it names is there, whole.
+// Intact reports whether both blobs exist and are undamaged.
 func (g *LastGood) Intact(r Reader) bool {
 	_, err := Blob(r, g.Manifest)
 	_, err2 := Blob(r, g.Objects)
 	return errors.Join(err, err2) == nil
 }
 
-// SaveLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one
-// or the new one is there, whole.
+// SaveLastGood replaces the last good configuration. If it is killed, the old or the new one is
+// there, whole.
 func (l *Ledger) SaveLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
 	blobs := []blob.Content{blob.Of(manifest), blob.Of(objects)}
 	g.Manifest, g.Objects = blobs[0].Sum, blobs[1].Sum
@@ -72,7 +72,7 @@ func (l *Ledger) SaveLastGood(ctx context.Context, w Host, g LastGood, manifest,
 	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return fmt.Errorf("keep the last good configuration: %w", err)
 	}
-	for _, b := range blobs { // one that was damaged would stay
+	for _, b := range blobs { // saveContents would not replace a damaged blob
 		if _, err := Blob(w, b.Sum); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			if err := w.Remove(blobDir + "/" + b.Sum.String()); err != nil {
 				return fmt.Errorf("keep the last good configuration: %w", err)

@@ -9,35 +9,35 @@ import (
 
 const operatorActionsFile = Dir + "/deeds.json"
 
-// maxOperatorActions is how many of them are kept.
+// maxOperatorActions is how many actions are kept.
 const maxOperatorActions = 50
 
-// OperatorAction is what somebody did to which configuration a node follows. It makes no revision:
-// no task is new by it.
+// OperatorAction is an action of a person on the configuration that a node follows. It creates no
+// revision, because no task is new.
 type OperatorAction struct {
 	Time       time.Time `json:"time"`
 	By         string    `json:"by"`
 	Act        Act       `json:"act"`
-	Revision   int       `json:"revision,omitempty"`   // that it led to, or away from
-	Generation int64     `json:"generation,omitempty"` // of that
+	Revision   int       `json:"revision,omitempty"`   // revision to which, or away from which, the action led
+	Generation int64     `json:"generation,omitempty"` // generation of that revision
 	Text       string    `json:"text,omitempty"`
-	// Machine is the one that it was done to; "": an earlier release did not say.
+	// Machine is the machine-id of the machine of the action; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
-// Act is the kind of such an action.
+// Act is the kind of an action.
 type Act string
 
-// The acts.
+// The kinds of actions.
 const (
-	RolledBack Act = "rollback" // to a revision, which holds the node
+	RolledBack Act = "rollback" // to a revision, to which the node is pinned
 	WasPaused  Act = "pause"
-	Resumed    Act = "resume"       // of a pause, or of a node that was held
-	Forward    Act = "roll-forward" // to a generation that wants what a kept revision has
+	Resumed    Act = "resume"       // from a pause, or from a pin
+	Forward    Act = "roll-forward" // to a generation that wants the same as an earlier revision
 )
 
-// ReadOperatorActions reads what was done to this machine, oldest first. A damaged file is said,
-// and is none.
+// ReadOperatorActions returns the actions on this machine, oldest first. A damaged file is an
+// error, and counts as empty.
 func ReadOperatorActions(r Reader) (list []OperatorAction, err error) {
 	var all []OperatorAction
 	err = readState(r, operatorActionsFile, &all)
@@ -49,8 +49,8 @@ func ReadOperatorActions(r Reader) (list []OperatorAction, err error) {
 	return list, err
 }
 
-// NoteOperatorAction saves an action, durably. One that was done last already leads to nothing new,
-// and is not saved again: a command that was killed is run again.
+// NoteOperatorAction saves an action durably. It does not save the same action twice in a row,
+// because a user may repeat a command that was killed.
 func NoteOperatorAction(ctx context.Context, w Host, d OperatorAction) error {
 	list, err := ReadOperatorActions(w)
 	if err := setAside(w, operatorActionsFile, err); err != nil {

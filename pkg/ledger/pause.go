@@ -10,41 +10,41 @@ import (
 
 const pauseFile = Dir + "/pause.json"
 
-// Pause is a time in which nothing is changed on the node, because a person said so.
+// Pause is a time during which the agent changes nothing on the node, because a person said so.
 type Pause struct {
 	Since  time.Time     `json:"since"`
 	For    time.Duration `json:"for"` // nanoseconds
 	Reason string        `json:"reason"`
 	By     string        `json:"by"`
-	// Boot and Up are the boot in which it began, and how long that had been up: a second clock,
-	// which nobody sets.
+	// Boot and Up are the boot in which the pause began and its uptime then: a second clock, which
+	// nobody sets.
 	Boot string        `json:"boot,omitempty"`
 	Up   time.Duration `json:"up,omitempty"`
-	// Machine is the one that it is of; "": an earlier release did not say.
+	// Machine is the machine-id of the machine that is paused; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
-// Clock is what two clocks say: that of the wall, and the time since the boot.
+// Clock has the time of two clocks: the wall clock and the uptime.
 type Clock struct {
 	Now  time.Time
 	Boot string
-	Up   time.Duration // zero: not known
+	Up   time.Duration // zero if unknown
 }
 
-// ClockOf reads the time since the boot.
-// https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime), suspension included.
+// ClockOf reads the uptime, which includes suspension.
+// https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime)
 func ClockOf(r Reader, now time.Time) Clock {
 	data, _ := r.ReadFile("/proc/uptime")
 	seconds, _, _ := strings.Cut(string(data), " ")
-	up, _ := time.ParseDuration(seconds + "s") // without the file it is not known
+	up, _ := time.ParseDuration(seconds + "s") // unknown without the file
 	return Clock{now, host.BootID(r), up}
 }
 
-// Ends is when the pause is over, at the latest: by the clock on the wall, and by the time that has
-// passed for certain since it began. So a clock that is set back does not make it longer than it
-// was meant to be; one that is set ahead ends it early, which a person can mend.
+// Ends returns when the pause ends, at the latest. It uses the wall clock, and the time that has
+// certainly passed since the beginning. So a clock that is set back does not make the pause longer.
+// A clock that is set forward ends it early, and a person can pause again.
 func (p *Pause) Ends(c Clock) time.Time {
-	passed := c.Up // of another boot all of this one
+	passed := c.Up // in another boot, all of that boot's uptime
 	if c.Boot == p.Boot {
 		passed = max(c.Up-p.Up, 0)
 	}
@@ -55,8 +55,9 @@ func (p *Pause) Ends(c Clock) time.Time {
 	return sure
 }
 
-// ReadPause returns nil where there is none, or one of another machine, from whose disk this one
-// boots. A damaged file is said, and is none: a node is not left alone for ever by accident.
+// ReadPause returns nil if there is no pause, or one of another machine from whose disk this one
+// boots. A damaged file is an error, and counts as no pause, so that a node is not paused for ever
+// by accident.
 func ReadPause(r Reader) (*Pause, error) {
 	p := new(Pause)
 	if err := readState(r, pauseFile, p); err != nil || p.Since.IsZero() || host.IsOtherMachine(r, p.Machine) {
@@ -65,8 +66,8 @@ func ReadPause(r Reader) (*Pause, error) {
 	return p, nil
 }
 
-// SavePause replaces it, durably.
+// SavePause replaces the pause durably.
 func SavePause(ctx context.Context, w Writer, p *Pause) error { return saveState(ctx, w, pauseFile, p) }
 
-// DropPause ends it. Where there is none that is no error.
+// DropPause ends the pause. It succeeds if there is none.
 func DropPause(h Host) error { return dropState(h, pauseFile) }

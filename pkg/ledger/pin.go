@@ -2,9 +2,9 @@ package ledger
 
 import "context"
 
-// SetPin pins the node to a revision, or lets go of it where pin is nil, for this process. On the
-// disk the node is held as before, whatever is committed, until [Ledger.SavePin]: a pass that does
-// not come to its end, killed or for want of room, holds nothing.
+// SetPin pins the node to a revision for this process, or removes the pin if pin is nil. The disk
+// keeps the former pin, whatever is committed, until [Ledger.SavePin]. So a pass that does not
+// complete, because it is killed or the disk is full, changes no pin.
 func (l *Ledger) SetPin(pin *Pin) {
 	if !l.pinUnsaved {
 		l.savedPin, l.pinUnsaved = l.head.Pin, true
@@ -12,7 +12,7 @@ func (l *Ledger) SetPin(pin *Pin) {
 	l.head.Pin = pin
 }
 
-// SavePin writes down what [Ledger.SetPin] said. Without it there is nothing to do.
+// SavePin writes the pin that [Ledger.SetPin] set. Without such a call it does nothing.
 func (l *Ledger) SavePin(ctx context.Context, w Host) error {
 	if !l.pinUnsaved {
 		return nil
@@ -21,7 +21,7 @@ func (l *Ledger) SavePin(ctx context.Context, w Host) error {
 	return l.Commit(ctx, w, Batch{Head: l.head})
 }
 
-// durable is the head as it is written.
+// durable returns the head as it is written to the disk.
 func (l *Ledger) durable(head Head) Head {
 	if l.pinUnsaved {
 		head.Pin = l.savedPin

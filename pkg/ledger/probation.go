@@ -13,44 +13,45 @@ import (
 
 const trialsFile = Dir + "/trials.json"
 
-// ProbationState says where a trial stands.
+// ProbationState is the state of a probation.
 type ProbationState string
 
-// The states of a trial.
+// The states of a probation.
 const (
-	// the change is made or about to be; the unit is not known to run from it
+	// the change is made or about to be made; whether the unit runs with it is not known
 	ProbationOpen       ProbationState = "open"
-	ProbationUndoing    ProbationState = "undoing" // the unit did not come up: what was there is being brought back
-	ProbationUndone     ProbationState = "undone"  // it is back, and the unit is not known to run again
-	ProbationSuppressed ProbationState = "held"    // the change is not made again before something changes
+	ProbationUndoing    ProbationState = "undoing" // the unit did not start; its former files are being restored
+	ProbationUndone     ProbationState = "undone"  // the files are restored; whether the unit runs again is not known
+	ProbationSuppressed ProbationState = "held"    // the change is not made again until something else changes
 )
 
-// Probation is a change of what a running unit runs from. It is written before the change, with
-// what was there, and is over when the unit runs from it.
+// Probation is a change of files from which a unit runs. It is written before the change, with the
+// former files, and ends when the unit runs with the change.
 type Probation struct {
 	Unit  string         `json:"unit"`
 	State ProbationState `json:"state"`
-	// Want names what all tasks together wanted that ask for the unit's restart: another
-	// configuration has another name.
+	// Want identifies what all tasks want that request the restart of the unit. Another
+	// configuration has another value.
 	Want string `json:"want"`
-	// the run of the unit before the change, or before it was brought up again
+	// the invocation of the unit before the change, or before its last start
 	Invocation string          `json:"invocation"`
 	Files      []ProbationFile `json:"files,omitempty"`
-	// Before is what systemd showed just before each effect of the undo, with the files back: once
-	// it shows something else, the effect was done.
+	// Before is what systemd showed just before each effect of the undo, after the files were
+	// restored. If systemd shows something else later, the effect has run.
 	Before map[graph.Key]string `json:"tried,omitempty"`
 	Since  time.Time            `json:"since"`
-	Made   Undone               `json:"made"` // for the history: by whom, of which generation
+	Made   Undone               `json:"made"` // for the history: who made it, and of which generation
 	Why    string               `json:"why,omitempty"`
-	// the unit ran again after the undo: it was the change. Else that is not known
+	// the unit ran again after the undo, so the change was the cause; otherwise the cause is not
+	// known
 	Bad       bool   `json:"bad,omitempty"`
 	Tries     int    `json:"tries,omitempty"`
-	Unchanged string `json:"unchanged,omitempty"` // names the unit's own files and program, as they were when it failed
-	// Machine is the one that it is of; "": an earlier release did not say.
+	Unchanged string `json:"unchanged,omitempty"` // identifies the unit's own files and program when it failed
+	// Machine is the machine-id of the machine of the unit; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
-// ProbationFile is a file that asked for the restart, as it was before.
+// ProbationFile is the former state of a file whose change requested the restart.
 type ProbationFile struct {
 	Path    string         `json:"path"`
 	Was     tasks.Baseline `json:"was"`
@@ -59,8 +60,8 @@ type ProbationFile struct {
 	Tasks   []graph.Key    `json:"tasks"` // first keys of the tasks that changed it
 }
 
-// Trials reads the trials of this machine. Without a file there are none. A damaged one is said,
-// and is none: the change is made again, on trial.
+// Trials returns the probations of this machine. It returns none if there is no file. A damaged
+// file is an error, and counts as none: the change is made again, with a new probation.
 func Trials(r Reader) ([]Probation, error) {
 	var out []Probation
 	err := readJSON(r, trialsFile, &out)
@@ -73,7 +74,7 @@ func Trials(r Reader) ([]Probation, error) {
 	return slices.DeleteFunc(out, func(p Probation) bool { return host.IsOtherMachine(r, p.Machine) }), nil
 }
 
-// SaveTrials replaces them, durably. None remove the file.
+// SaveTrials replaces the file durably. It removes the file if list is empty.
 func SaveTrials(ctx context.Context, w Host, list []Probation) error {
 	if len(list) == 0 {
 		return w.Remove(trialsFile)

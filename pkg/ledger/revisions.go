@@ -26,10 +26,10 @@ const (
 	blobDir     = Dir + "/blobs"
 )
 
-// MaxRevisions is how many revisions are kept, besides one that the node is held at.
+// MaxRevisions is how many revisions are kept, besides one to which the node is pinned.
 const MaxRevisions = 10
 
-// Revision is a whole set of tasks that was applied, so that it can be again.
+// Revision is a whole set of tasks that was applied, and that a rollback can apply again.
 type Revision struct {
 	Number    int       `json:"number"`
 	Time      time.Time `json:"time"`
@@ -37,7 +37,8 @@ type Revision struct {
 	Cluster   string    `json:"cluster"`
 	NodeGroup string    `json:"nodeGroup,omitempty"`
 	Node      string    `json:"node"`
-	// Machine is the one that it is of; "": an image's, or an earlier release did not say.
+	// Machine is the machine-id of the machine that applied it; "" in an image, or from an earlier
+	// release.
 	Machine     string           `json:"machine,omitempty"`
 	Network     string           `json:"network"`
 	Declared    string           `json:"declared,omitempty"` // see Network.Declared
@@ -46,13 +47,13 @@ type Revision struct {
 	Digest      string           `json:"digest"`
 	Fingerprint string           `json:"print"` // see Head.Fingerprint
 	Tasks       []tasks.Recorded `json:"tasks"`
-	// probes that passed after the change that first brought it
+	// probes that passed after the change that first applied it
 	Proofs        []string `json:"proofs,omitempty"`
 	MissingProofs []string `json:"unproved,omitempty"` // kinds of proofs that this change does not have
 }
 
-// Revisions reads those of this machine that are kept, oldest first. Damaged ones are left out; the
-// error names them.
+// Revisions returns the revisions of this machine, oldest first. It leaves out damaged ones, and
+// returns an error that names them.
 func Revisions(r Reader) ([]Revision, error) {
 	numbers, err := revisionNumbers(r)
 	if err != nil {
@@ -74,8 +75,8 @@ func Revisions(r Reader) ([]Revision, error) {
 	return out, errors.Join(failed...)
 }
 
-// ReadRevision reads one revision of this machine. What another one had, whose disk this one has,
-// is no state to keep or to go back to: it has the other's addresses.
+// ReadRevision reads one revision of this machine. It refuses one of another machine, whose disk
+// this one has, because that revision has the addresses of the other machine.
 func ReadRevision(r Reader, number int) (*Revision, error) {
 	rev, err := readRevision(r, number)
 	if err == nil && host.IsOtherMachine(r, rev.Machine) {
@@ -102,7 +103,7 @@ func readRevision(r Reader, number int) (*Revision, error) {
 	return &rev, nil
 }
 
-// ReadRevisionHead reads of one revision what comes before its tasks: whose it is.
+// ReadRevisionHead reads only the fields of a revision before its tasks.
 func ReadRevisionHead(r head.Reader, number int) (*Revision, error) {
 	var rev Revision
 	if err := head.Read(r, revisionFile(number), "tasks", "}", &rev); err != nil {
@@ -111,7 +112,7 @@ func ReadRevisionHead(r head.Reader, number int) (*Revision, error) {
 	return &rev, nil
 }
 
-// DropRevision forgets a revision that the node is not at. That it is gone already is no error.
+// DropRevision removes a revision that is not the current one. It succeeds if there is none.
 func DropRevision(w Host, number int) error {
 	if err := w.Remove(revisionFile(number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove revision %d: %w", number, err)
@@ -119,8 +120,8 @@ func DropRevision(w Host, number int) error {
 	return nil
 }
 
-// Directories are those that a ledger is written to, where a run that was killed may have left
-// something.
+// Directories returns the directories of the ledger, in which a run that was killed may have left
+// files.
 func Directories() []string { return []string{Dir, blobDir, revisionDir} }
 
 func revisionFile(number int) string { return revisionDir + "/" + strconv.Itoa(number) + ".json" }
@@ -144,7 +145,7 @@ func revisionNumbers(r Reader) ([]int, error) {
 	return out, nil
 }
 
-// NextRevision is the number that the next revision gets.
+// NextRevision returns the number of the next revision.
 func (l *Ledger) NextRevision(r Reader) (int, error) {
 	numbers, err := revisionNumbers(r)
 	if err != nil {
@@ -157,7 +158,7 @@ func (l *Ledger) NextRevision(r Reader) (int, error) {
 	return last + 1, nil
 }
 
-// Blob reads a content by its digest.
+// Blob reads a content by its digest, and verifies it.
 func Blob(r Reader, sum blob.Digest) ([]byte, error) {
 	data, err := r.ReadFile(blobDir + "/" + sum.String())
 	if err != nil {
@@ -169,8 +170,8 @@ func Blob(r Reader, sum blob.Digest) ([]byte, error) {
 	return data, nil
 }
 
-// saveContents writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
-// none is for others to read.
+// saveContents writes the blobs and the revision of a batch, as one batch of files. Only root can
+// read them, because contents may be secrets.
 func saveContents(ctx context.Context, w Host, b Batch) error {
 	files := map[string]blob.Content{}
 	for _, content := range b.Blobs {
@@ -219,7 +220,7 @@ func saveContents(ctx context.Context, w Host, b Batch) error {
 }
 
 // Tidy removes the oldest revisions, those of another machine, and the contents that no entry and
-// no revision names. Called when a revision was added.
+// no revision names. It is called after a revision was added.
 func (l *Ledger) Tidy(w Host) error {
 	numbers, err := revisionNumbers(w)
 	if err != nil {
@@ -237,7 +238,7 @@ func (l *Ledger) Tidy(w Host) error {
 			continue
 		}
 		if err != nil {
-			return nil // what a damaged one needs is not known: nothing is removed
+			return nil // a damaged revision may need any content, so remove none
 		}
 		for _, t := range rev.Tasks {
 			name(named, t.Blobs...)
@@ -253,7 +254,7 @@ func (l *Ledger) Tidy(w Host) error {
 	}
 	switch good, err := ReadLastGood(w); {
 	case err != nil:
-		return nil // as above
+		return nil // its contents are not known, so remove none
 	case good != nil:
 		name(named, good.Manifest, good.Objects)
 	}

@@ -19,23 +19,23 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Stamps cache digests of files by what stat said of them when they were read. Safe for several
-// goroutines.
+// Stamps caches digests of files by the stat of the file when it was read. It is safe for
+// concurrent use.
 //
-// On disk they are a line that names their boot and checksum, and then records of one length,
-// sorted, so that a run of ten thousand files looks them up where they lie: to decode as many lines
-// of text costs more than to stat the files.
+// The file has a line with the boot and a checksum, followed by sorted records of fixed length. So
+// a run with ten thousand files can look them up without decoding. To decode as many lines of text
+// takes longer than the stat of the files.
 type Stamps struct {
 	boot   string
 	damage string
-	onDisk []byte // records, as they are on disk
+	onDisk []byte // records as they are on disk
 
 	mu    sync.Mutex
-	used  []bool                      // by record on disk: asked for since it was read
+	used  []bool                      // by record on disk: whether it was looked up since it was read
 	fresh map[fingerprint]blob.Digest // not on disk yet
 }
 
-// fingerprint stands for a path and all that stat said of it.
+// fingerprint is a hash of a path and its stat.
 type fingerprint [16]byte
 
 const (
@@ -45,12 +45,13 @@ const (
 
 var _ hostfs.Stamps = (*Stamps)(nil)
 
-// LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a
-// file may have its times and not its bytes. Without any, files are read.
+// LoadStamps reads the stamps of this boot. It ignores those of another boot, because after a power
+// cut a file may have the same times and other bytes. Without stamps, files are read again.
 func LoadStamps(r Reader) *Stamps {
 	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]blob.Digest{}}
 	data, err := r.ReadFile(stampsFile)
-	// A power cut may leave nothing in it, or zeros: they were not synced, and are of no use now.
+	// A power cut may leave the file empty or full of zeros, because it is not synced. That is no
+	// damage.
 	if err == nil && len(bytes.Trim(data, "\x00")) > 0 {
 		s.onDisk, err = parseStamps(data, s.boot)
 	}
@@ -61,10 +62,10 @@ func LoadStamps(r Reader) *Stamps {
 	return s
 }
 
-// Boot names the boot that goes on; "" where nothing does, as below an image's root.
+// Boot returns the present boot; "" if there is none, as below the root of an image.
 func (s *Stamps) Boot() string { return s.boot }
 
-// parseStamps returns the records; none with an error, or of another boot.
+// parseStamps returns the records; none for another boot or with an error.
 func parseStamps(data []byte, boot string) ([]byte, error) {
 	head, _, ok := strings.Cut(string(data[:min(len(data), 200)]), "\n")
 	if !ok || !strings.HasPrefix(head, "netwright-stamps ") {
@@ -72,7 +73,7 @@ func parseStamps(data []byte, boot string) ([]byte, error) {
 	}
 	of, sum, _ := strings.Cut(strings.TrimPrefix(head, stampsHeader), " ")
 	if boot == "" || of != boot {
-		return nil, nil // also where another version wrote it
+		return nil, nil // also for the file of another version
 	}
 	body := data[len(head)+1:]
 	if len(body)%stampSize != 0 || sum != checksum(body) {
@@ -102,7 +103,7 @@ func fingerprintOf(path string, info hostfs.FileInfo) (p fingerprint) {
 	return fingerprint(sum[:len(p)])
 }
 
-// find is the number of a record on disk, or where it would be.
+// find returns the index of a record on disk, or the index at which it would be.
 func (s *Stamps) find(p fingerprint) (int, bool) {
 	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.onDisk[i*stampSize:][:len(p)]) })
 }
@@ -140,7 +141,8 @@ func (s *Stamps) Record(path string, info hostfs.FileInfo, sum blob.Digest) {
 	s.fresh[p] = sum
 }
 
-// ours says that a path is the ledger's own: it reads what it wrote, and compares it with nothing.
+// ours reports whether a path belongs to the ledger itself, which compares its own files with
+// nothing.
 func ours(path string) bool {
 	switch path {
 	case stampsFile, effectsFile, trialsFile, lastGoodFile, apiCacheFile, JournalFile:
@@ -149,14 +151,14 @@ func ours(path string) bool {
 	return strings.HasPrefix(path, blobDir+"/") || strings.HasPrefix(path, revisionDir+"/")
 }
 
-// SaveStamps writes the stamps if there are new ones. Those on disk that nobody asked for since
-// they were read are forgotten: their files are gone, changed, or nobody's concern any more.
+// SaveStamps writes the stamps if there are new ones. It drops those on disk that were not looked
+// up since they were read: their files were removed or changed, or no task owns them any more.
 func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	records := s.merged()
 	if records == nil {
 		return nil
 	}
-	spec := hostfs.FileSpec{Mode: 0o600, Fleeting: true} // after a power cut they are of another boot
+	spec := hostfs.FileSpec{Mode: 0o600, Fleeting: true} // no sync: after a power cut they are of another boot
 	if err := writeAs(ctx, w, stampsFile, formatStamps(records, s.boot), spec); err != nil {
 		return fmt.Errorf("write the ledger's stamps: %w", err)
 	}
@@ -169,7 +171,7 @@ func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	return nil
 }
 
-// merged are the records that are to be on disk, or nil when they are.
+// merged returns the records to write, or nil if none is new.
 func (s *Stamps) merged() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,29 +15,29 @@ import (
 
 const undoneFile = Dir + "/undone.json"
 
-// maxUndone is how many generations that were undone are kept.
+// maxUndone is how many undone generations are kept.
 const maxUndone = 10
 
-// Undone is a generation whose change was taken back: it has no revision, for the node never was at
-// it.
+// Undone is a generation whose change was undone. It has no revision, because the node never
+// completed it.
 type Undone struct {
 	Time       time.Time `json:"time"`
-	By         string    `json:"by"` // who made the pass
+	By         string    `json:"by"` // who started the pass
 	Network    string    `json:"network"`
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest"`
 	Tasks      int       `json:"tasks"`
-	Bad        bool      `json:"bad"` // it was the change; else that is not known
+	Bad        bool      `json:"bad"` // the change was the cause; false if that is not known
 	Why        string    `json:"why"`
 	Tries      int       `json:"tries"`
-	// Unconfirmed says that it is bad only in that nobody confirmed it.
+	// Unconfirmed means that no probe failed and nobody confirmed the change. Bad is true then.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
-	// Machine is the one that it is of; "": an earlier release did not say.
+	// Machine is the machine-id of the machine of the change; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
 }
 
-// ReadUndone reads what was undone on this machine, oldest first. Without a file there is none, and
-// no error.
+// ReadUndone returns the undone generations of this machine, oldest first. It returns none and no
+// error if there is no file.
 func ReadUndone(r Reader) ([]Undone, error) {
 	data, err := r.ReadFile(undoneFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,8 +54,8 @@ func ReadUndone(r Reader) ([]Undone, error) {
 	return slices.DeleteFunc(out, func(u Undone) bool { return host.IsOtherMachine(r, u.Machine) }), nil
 }
 
-// NoteUndone saves that a generation was undone, durably. Of one generation the last time is
-// kept, so that noting the same again changes nothing.
+// NoteUndone saves durably that a generation was undone. It replaces an earlier record of the same
+// generation, so that it may be repeated.
 func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, err := ReadUndone(w)
 	if err := setAside(w, undoneFile, err); err != nil {
