@@ -1,7 +1,7 @@
-// Command keeper puts one thing right whenever somebody changes it: the least that a daemon has to
-// do. It knows how the thing is when it begins; it has no ledger, no plan and no journal. It is the
-// floor that the agent's reactions stand beside, and no part of bench/limit, which netlink would
-// make slower to start.
+// Command keeper repairs one file, sysctl, link or route whenever somebody changes it: the least
+// that a daemon has to do. It reads the wanted state at its start, and has no ledger, no plan and
+// no journal. Its reaction time is the lower limit for that of the agent. It is not part of
+// bench/limit, because netlink would make that slower to start.
 //
 //	keeper file|sysctl PATH
 //	keeper link NAME
@@ -24,7 +24,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// rest is how long the agent waits for the rest of one change.
+// rest is how long it waits for further events of one change, as the agent does.
 const rest = 300 * time.Microsecond
 
 func main() {
@@ -38,13 +38,13 @@ func main() {
 	}
 }
 
-// keep goes on until it is ended.
+// keep runs until the process is ended.
 func keep(kind, what string) error {
 	events := make(chan struct{}, 1)
 	hear := func() {
 		select {
 		case events <- struct{}{}:
-		default: // one is waiting
+		default: // an event is in the channel already
 		}
 	}
 	keeper := map[string]func(what string, hear func()) (repair func() error, err error){
@@ -73,7 +73,7 @@ func keepFile(path string, hear func()) (func() error, error) {
 		if err != nil {
 			return err
 		}
-		defer f.Close() // it is on the disk, or an error is given
+		defer f.Close() // Sync has reported the errors of writing
 		if _, err := f.Write(want); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func keepSysctl(path string, hear func()) (func() error, error) {
 		func(want []byte) error { return os.WriteFile(path, want, 0) })
 }
 
-// keepContent hears of a file by inotify on at.
+// keepContent watches a file with inotify on the path at.
 func keepContent(path, at string, events uint32, hear func(), write func(want []byte) error) (func() error, error) {
 	want, err := os.ReadFile(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func keepLink(name string, hear func()) (func() error, error) {
 	}, nil
 }
 
-// keepRoute keeps one that the agent made: "PREFIX via GATEWAY".
+// keepRoute keeps a route of the agent: "PREFIX via GATEWAY".
 func keepRoute(what string, hear func()) (func() error, error) {
 	dst, gateway, _ := strings.Cut(what, " via ")
 	_, to, err := net.ParseCIDR(dst)

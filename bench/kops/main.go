@@ -1,8 +1,8 @@
 //go:build ignore
 
 // Command nodejob does the node job with kOps' own tasks and executor, as its nodeup runs them. It
-// is built within a checkout of kOps, which the person brings: ../README.md says how. It sets no
-// sysctl that is wrong while its file is right, as kOps does not.
+// is built within a checkout of kOps, which the user provides: see ../README.md. Like kOps it does
+// not repair a sysctl with a wrong value if its file is right.
 package main
 
 import (
@@ -18,14 +18,14 @@ import (
 	"k8s.io/kops/upup/pkg/fi/nodeup/nodetasks"
 )
 
-// job is what job.json says.
+// job is the content of job.json.
 type job struct {
 	Archive struct {
 		URL, SHA256, Dir string
 		Members          []struct{ Name string }
 	}
 	Files []struct{ Path, Mode, Content string }
-	// Service is to be enabled and to run; its unit is one of the files.
+	// Service is the unit to enable and start. Its file is one of Files.
 	Service string
 }
 
@@ -67,7 +67,7 @@ func run(ctx context.Context, file string) error {
 		case path.Base(f.Path) == j.Service:
 			unit, yes := f.Content, true
 			tasks["Service/"+j.Service] = (&nodetasks.Service{Name: j.Service, Definition: &unit, Running: &yes}).InitDefaults()
-			add(f.Path, f.Mode, content) // kOps has it below /lib, and the job wants it in /etc
+			add(f.Path, f.Mode, content) // kOps writes the unit below /lib, and the job also wants it in /etc
 		case path.Dir(f.Path) == "/etc/sysctl.d":
 			add(f.Path, f.Mode, content, []string{"sysctl", "-q", "-p", f.Path})
 		default:

@@ -1,10 +1,10 @@
-// Command launch runs a program and prints what it cost: wall, user and system nanoseconds, peak
-// resident KiB of its largest process, exit status, and the nanoseconds of processor time that all
-// else on the machine took meanwhile (in ticks of 10 ms, as the kernel counts).
+// Command launch runs a program and prints its cost: wall, user and system time in nanoseconds,
+// peak resident memory of its largest process in KiB, exit status, and the processor time of all
+// other processes meanwhile (in nanoseconds, from the kernel's ticks of 10 ms).
 //
-// It is tiny and imports next to nothing on purpose: the kernel lets a child's peak memory start at
-// that of the process that forked it, so a launcher as big as a test binary would hide whatever is
-// smaller.
+// It is small and imports almost nothing on purpose. The kernel counts the peak memory of a child
+// from that of the process that forked it, so a launcher as big as a test binary would hide every
+// smaller value.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// settle lets the service manager that started us finish what it does about that.
+// settle is a pause in which the service manager finishes the start of this process.
 const settle = 50 * time.Millisecond
 
 func main() {
@@ -59,8 +59,8 @@ func main() {
 		`,"code":` + strconv.Itoa(code) + "}\n")
 }
 
-// busy is the time that all processors together have worked since boot, in nanoseconds: all of the
-// first line of /proc/stat but idle and iowait (and guest, which is in user already).
+// busy returns how long all processors have worked since the boot, in nanoseconds: the first line
+// of /proc/stat without idle, iowait and guest, which is part of user.
 func busy() int64 {
 	var buf [512]byte
 	fd, err := syscall.Open("/proc/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
@@ -71,7 +71,7 @@ func busy() int64 {
 	n, _ := syscall.Read(fd, buf[:])
 	var ticks, value int64
 	field := 0
-	for _, c := range buf[5:max(n, 5)] { // after "cpu  "
+	for _, c := range buf[5:max(n, 5)] { // behind "cpu  "
 		if c >= '0' && c <= '9' {
 			value = value*10 + int64(c-'0')
 			continue

@@ -22,9 +22,9 @@ import (
 
 const staged = ".limit-"
 
-// apply makes the node so from nothing. The archive is fetched and hashed on one goroutine,
-// inflated and written on another, while a third writes files and sysctls and talks to systemd.
-// Everything is staged beside its place; one syncfs; then the renames.
+// apply applies the manifest on an empty node. One goroutine downloads and hashes the archive.
+// Another one decompresses and writes it. A third one writes files and sysctls and calls systemd.
+// All members are written next to their final path. Then follow one syncfs and the renames.
 func apply(manifest, url, sum, dir string) error {
 	entries, err := load(manifest)
 	if err != nil {
@@ -38,8 +38,8 @@ func apply(manifest, url, sum, dir string) error {
 	if err := errors.Join(writeFiles(entries), writeSysctls(entries)); err != nil {
 		return err
 	}
-	// The units are small and in place at once, so that systemd reads them while the archive is
-	// still on its way.
+	// The units are small, and are renamed at once, so that systemd reads them while the archive is
+	// downloaded.
 	if err := start(entries); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func start(entries []entry) error {
 	return nil
 }
 
-// publish makes what is staged durable and then visible.
+// publish syncs the members and renames them to their final paths.
 func publish(entries []entry, dir string) error {
 	root, err := os.Open(dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func publish(entries []entry, dir string) error {
 	return root.Sync()
 }
 
-// unpacking is how an archive is unpacked: who inflates it, and who copies a member to its file.
+// unpacking says how to decompress an archive, and how to copy a member to its file.
 type unpacking struct {
 	gunzip func(io.Reader) (io.Reader, error)
 	copy   func(to io.Writer, from io.Reader, buf []byte) (int64, error)
@@ -189,7 +189,7 @@ func unpack(url, want, dir string, how unpacking) error {
 	return nil
 }
 
-// decompress reads gzip or zstd, by its first bytes.
+// decompress reads gzip or zstd, which it recognizes by the first bytes.
 func decompress(from *bufio.Reader, gunzip func(io.Reader) (io.Reader, error)) (io.Reader, error) {
 	if head, err := from.Peek(4); err == nil && string(head) == "\x28\xb5\x2f\xfd" {
 		return zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
@@ -197,7 +197,7 @@ func decompress(from *bufio.Reader, gunzip func(io.Reader) (io.Reader, error)) (
 	return gunzip(from)
 }
 
-// fetch hashes what it reads and hands it on, a few blocks ahead of whoever inflates.
+// fetch hashes what it reads and passes it on, a few blocks ahead of the reader.
 func fetch(body io.Reader, to *io.PipeWriter) string {
 	free, full := make(chan []byte, 8), make(chan []byte, 8)
 	for range cap(free) {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// check compares everything but the members' bytes on one processor while D-Bus answers, and with
-// verify those on all of them.
+// check compares everything except the bytes of the members on one processor, while D-Bus answers.
+// With verify it also compares the bytes of the members, on all processors.
 func check(manifest string, verify bool) error {
 	entries, err := load(manifest)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command limit does the node job with the least work that a Go program can do it with: no
-// documents, no plan, no report, no lock, no memory of earlier runs. It is the floor that the
-// agent's figures stand beside, and the judge of whether a run has converged.
+// Command limit does the node job with the least work that a Go program needs: no documents, no
+// plan, no report, no lock, no ledger. Its times are the lower limit for those of the agent. It
+// also checks whether a run has converged.
 //
-//	limit check [-verify] MANIFEST       exit 0: the node is as the manifest says; what is not, is on stderr
-//	limit apply MANIFEST URL SHA256 DIR  make it so from nothing, durably: nothing is visible before the archive's hash is right
-//	limit apply MANIFEST URL SHA256 DIR PROGRAM  the same, and systemd could undo it by a copy of PROGRAM
+//	limit check [-verify] MANIFEST       exit 0 if the node matches the manifest; differences go to stderr
+//	limit apply MANIFEST URL SHA256 DIR  apply it on an empty node, durably; no member is visible before the archive's hash is verified
+//	limit apply MANIFEST URL SHA256 DIR PROGRAM  the same, and systemd could undo it with a copy of PROGRAM
 //	limit nothing                        start and end
 package main
 

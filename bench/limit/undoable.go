@@ -21,11 +21,10 @@ const (
 	undoName = "limit-undo"
 )
 
-// applyUndoable makes the node so as apply does, and has a sysctl changed only when the change
-// could be taken back without this process: the least that this takes, beside the archive. And it
-// hashes each member, as who is to say later whether every byte is still right. It inflates as the
-// agent does. So it is the floor of the agent's cold rows. It asks nobody whether the node is still
-// reached, and does not look at how anything was.
+// applyUndoable does what apply does, with the least that makes a change of sysctls undoable
+// without this process. It also hashes each member, because a later run must be able to check every
+// byte. It decompresses with the agent's code. So it is the lower limit of the agent's cold rows in
+// the tables. It does not probe the network, and does not capture the state before.
 func applyUndoable(manifest, url, sum, dir, program string) error {
 	entries, err := load(manifest)
 	if err != nil {
@@ -55,8 +54,8 @@ func applyUndoable(manifest, url, sum, dir, program string) error {
 	return disarm(ctx, bus)
 }
 
-// arm copies the program that would undo, writes a journal, has systemd run the copy once, as it
-// would run it to undo, and has it run by a timer and when a file is closed.
+// arm copies the program that would undo, and writes a journal. It makes systemd run the copy once,
+// as for an undo. Then it starts a timer, and a path unit that acts when a file is closed.
 func arm(ctx context.Context, bus *dbus.Conn, program string) error {
 	if err := os.MkdirAll(undoDir, 0o700); err != nil {
 		return err
@@ -93,7 +92,7 @@ func arm(ctx context.Context, bus *dbus.Conn, program string) error {
 	return err
 }
 
-// disarm takes the journal away durably, and then what would have undone.
+// disarm removes the journal durably, and then the units that would have run the undo.
 func disarm(ctx context.Context, bus *dbus.Conn) error {
 	if err := errors.Join(os.Remove(filepath.Join(undoDir, "journal")), syncFile(undoDir)); err != nil {
 		return err
@@ -115,8 +114,8 @@ func disarm(ctx context.Context, bus *dbus.Conn) error {
 
 func asTheAgent(r io.Reader) (io.Reader, error) { return inflate.NewReader(r) }
 
-// copyHashing copies and hashes, on two goroutines: a block is hashed while it is written and the
-// next one is read.
+// copyHashing copies and hashes in two goroutines: it hashes a block while it writes that block and
+// reads the next one.
 func copyHashing(to io.Writer, from io.Reader, buf []byte) (int64, error) {
 	blocks, hashed := make(chan []byte), make(chan struct{})
 	go func() {
