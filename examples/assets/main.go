@@ -1,16 +1,16 @@
-// Command assets builds the CNI plugins from the module proxy, at the version that go.mod pins,
-// into the archive that a release of containernetworking/plugins would be, for machines without a
-// way to the release's own site. The same Go gives the same bytes.
+// Command assets builds the CNI plugins from the module proxy, at the version that go.mod pins. It
+// packs them into an archive like that of a release of containernetworking/plugins, for machines
+// that cannot reach the release's site. The same version of Go gives the same bytes.
 //
 //	go run -C examples/assets . -o ../../.cache/assets
 //
-// yields in that directory
+// creates in that directory
 //
 //	cni-plugins-linux-amd64-v1.9.1.tgz          all 18 plugins, as ./bridge, ./host-local, …
 //	cni-plugins-linux-amd64-v1.9.1.tgz.sha256   its hash, as sha256sum writes it
 //	linux-amd64/                                the plugins and cnitool, unpacked
 //
-// and prints the archive's path and hash. It takes 20 s with an empty build cache, and half of one
+// and prints the archive's path and hash. It takes 20 s with an empty build cache, and half a second
 // when nothing changed.
 package main
 
@@ -65,14 +65,14 @@ func build(ctx context.Context, out, arch string) (path, sum string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	stamp := filepath.Join(bin, ".recipe") // written last: what it says is there
+	stamp := filepath.Join(bin, ".recipe") // written last, so that it proves that the archive is complete
 	if sum, ok := upToDate(path, stamp, recipe); ok {
 		return path, sum, nil
 	}
 	if err := os.RemoveAll(bin); err != nil {
 		return "", "", fmt.Errorf("removing the old plugins: %w", err)
 	}
-	// As the release is built: static, stripped, `bridge --version` says which it is.
+	// The flags of the release: static, stripped, and `bridge --version` prints the version.
 	flags := "-s -w -X " + module + "/pkg/utils/buildversion.BuildVersion=" + version
 	_, err = command(ctx, []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + arch},
 		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", bin+"/", "tool")
@@ -89,7 +89,7 @@ func build(ctx context.Context, out, arch string) (path, sum string, err error) 
 	return path, sum, nil
 }
 
-// recipe is the hash of all that decides what is built.
+// recipe returns a hash of everything that determines the archive.
 func recipe() (string, error) {
 	sum := sha256.New()
 	io.WriteString(sum, runtime.Version())
@@ -103,7 +103,7 @@ func recipe() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// upToDate returns the hash of an archive that is there and of this recipe.
+// upToDate returns the sha256 of an existing archive that was built with this recipe.
 func upToDate(path, stamp, recipe string) (string, bool) {
 	built, err := os.ReadFile(stamp)
 	if err != nil || string(built) != recipe {
@@ -132,7 +132,8 @@ func plugins(bin string) ([]string, error) {
 	return names, nil
 }
 
-// pack writes the archive beside its place and renames it: nobody sees half of it.
+// pack writes the archive to a temporary file and renames it, so that no reader sees an incomplete
+// one.
 func pack(path, bin string) (string, error) {
 	names, err := plugins(bin)
 	if err != nil {
@@ -147,7 +148,7 @@ func pack(path, bin string) (string, error) {
 	sum := sha256.New()
 	zip := gzip.NewWriter(io.MultiWriter(file, sum))
 	archive := tar.NewWriter(zip)
-	// Nothing of this machine goes in: no owner, no time but the epoch, sorted.
+	// The archive contains nothing of this machine: no owner, only the time zero, and sorted names.
 	header := tar.Header{Typeflag: tar.TypeDir, Name: "./", Mode: 0o755, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
 	if err := archive.WriteHeader(&header); err != nil {
 		return "", fmt.Errorf("writing the archive: %w", err)
@@ -175,7 +176,7 @@ func pack(path, bin string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// command runs in the current directory, that of go.mod, and returns what it prints.
+// command runs a program in the directory of go.mod, and returns its output.
 func command(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)

@@ -1,6 +1,5 @@
-// Command run is `make run`: it builds the CNI plugins into an asset, puts it
-// with its sha256 into a copy of an example's store, and lets the agent
-// converge a node of it in a sandbox.
+// Command run is `make run`. It builds the CNI plugins as an asset, adds the asset with its sha256
+// to a copy of an example's store, and runs the agent for one node of it in a sandbox.
 package main
 
 import (
@@ -31,11 +30,11 @@ func main() {
 	var exited *exec.ExitError
 	if errors.As(err, &exited) && os.Geteuid() != 0 {
 		fmt.Println("\nTo see it done, run it as root: sudo make run")
-		return // what a user may see was shown
+		return // an ordinary user has seen all that is possible
 	}
 	if errors.As(err, &exited) {
 		stop()
-		os.Exit(exited.ExitCode()) // stopped above
+		os.Exit(exited.ExitCode()) // stop was called before
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
@@ -64,8 +63,8 @@ func run(ctx context.Context, agent, example, cluster, node, cache string) error
 	return err
 }
 
-// plugins builds the CNI plugins from the module proxy, once, and returns the
-// archive with its sha256.
+// plugins builds the CNI plugins from the module proxy once, and returns the archive with its
+// sha256.
 func plugins(ctx context.Context, dir string) (archive, sum string, err error) {
 	find := func() []string {
 		found, _ := filepath.Glob(filepath.Join(dir, "cni-plugins-linux-"+runtime.GOARCH+"-*.tgz.sha256"))
@@ -97,7 +96,7 @@ func stream(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// copyStore copies an example and names the asset in its cluster document.
+// copyStore copies an example, and adds the asset to its cluster document.
 func copyStore(example, store, cluster, archive, sum string) error {
 	if err := os.RemoveAll(store); err != nil {
 		return err
