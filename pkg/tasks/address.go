@@ -62,13 +62,14 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 	}
 	if overlaps(ctx, v, t.Link, t.Prefix) {
-		change.Disruption = MayCutOff // its subnet takes packets from another link's
+		change.Disruption = MayCutOff // packets of another link's subnet may take this link
 	}
 	return change, nil
 }
 
-// Apply implements [Task]. The kernel cannot change the length of an address's network: such an
-// address is taken off and put on again. Others of its network stay ([rtnl.Writer.DelAddress]).
+// Apply implements [Task]. The kernel cannot change the prefix length of an address, so Apply
+// removes the address and adds it again. Other addresses of the same subnet stay: see
+// [rtnl.Writer.DelAddress].
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Live.Net.Addresses(ctx, t.Link)
 	if err != nil {
@@ -84,7 +85,8 @@ func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return Passing(h.Net.AddAddress(ctx, t.Link, t.Prefix))
 }
 
-// Live implements [StateReader]: the prefix under which the link has the address.
+// Live implements [StateReader]. It returns "set", or the prefix with which the link has the
+// address.
 func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Link)
 	if errors.Is(err, host.ErrNotExist) {
@@ -105,23 +107,23 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
-// Unmanaged implements [Claimer]: with another length of its network it is another address.
+// Unmanaged implements [Claimer]: the address with another prefix length is not the agent's.
 func (t Address) Unmanaged(live string) bool { return live != "" && live != "set" }
 
-// Remove implements [Remover]. Others of its network, which the kernel takes along, stay
-// ([rtnl.Writer.DelAddress]).
+// Remove implements [Remover]. Other addresses of the same subnet stay, although the kernel would
+// remove them too: see [rtnl.Writer.DelAddress].
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
 	return Passing(h.Net.DelAddress(ctx, t.Link, t.Prefix))
 }
 
-// Baseline implements [Restorer]: the address may have been there with another length of its
-// network.
+// Baseline implements [Restorer]: before, the link may have had the address with another prefix
+// length.
 func (t Address) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	live, err := t.Live(ctx, v)
 	return Baseline{Live: live}, err
 }
 
-// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back.
+// Restored implements [Restorer]. Where the link is gone there is nothing to restore.
 func (t Address) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	live, err := t.Live(ctx, v)
 	return live == b.Live || live == "", err
@@ -136,8 +138,8 @@ func (t Address) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	return Address{Meta: t.Meta, Link: t.Link, Prefix: was}.Apply(ctx, h, nil)
 }
 
-// overlaps says that a range overlaps the subnet of a link other than but. What
-// cannot be read is taken for an overlap.
+// overlaps reports whether a prefix overlaps the subnet of a link other than but. It returns true
+// where the addresses cannot be read.
 func overlaps(ctx context.Context, v host.View, but string, p netip.Prefix) bool {
 	have, err := v.Net.Addresses(ctx, "")
 	for _, a := range have {

@@ -20,11 +20,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// KindArchive is what the ledger calls an [Archive].
+// KindArchive is the kind of an [Archive] in the ledger.
 const KindArchive = "archive"
 
-// Fetcher opens assets. The agent gives one to the model, which hands it on
-// to the archives unread. It is called only by Apply.
+// Fetcher opens assets. The agent gives one to the model, which passes it to the archives and does
+// not use it. Only Apply calls it.
 type Fetcher interface {
 	// Open returns the bytes of a URL: relative to the store's cluster
 	// directory ("assets/x.tgz"), file://, http:// or https://. Size is -1 when
@@ -32,20 +32,20 @@ type Fetcher interface {
 	Open(ctx context.Context, url string) (body io.ReadCloser, size int64, err error)
 }
 
-// Archive is the named members of a tar archive (gzip, xz, zstd or plain) in
-// a directory. Nothing of it is visible before the archive's hash is known
-// to be right; all members then appear by rename.
+// Archive installs named members of a tar archive (gzip, xz, zstd or uncompressed) into a
+// directory. No file is visible before the hash of the archive is verified; then all members appear
+// by rename.
 //
-// What the members are is kept in a receipt, so that a later plan can check them
-// without the archive. Without a receipt, or with a member lost, the archive is
-// fetched again. A plan never fetches.
+// A receipt records the hashes of the members, so that a later plan can check them without the
+// archive. Without a receipt, or where a member is missing or changed and no copy of it is cached,
+// Apply fetches the archive again. A plan never fetches.
 type Archive struct {
 	Meta
 	Name    string           // for messages: "cni-plugins v1.9.1"
 	URLs    []string         // tried in order
-	Sum     archive.Checksum `json:"SHA256"` // as ledgers have it since there was no other
-	Dir     string           // where the members go
-	Members []string         // base names in Dir; a member is found by its path's last element
+	Sum     archive.Checksum `json:"SHA256"` // the JSON name of ledgers from before there were other algorithms
+	Dir     string           // the members' directory
+	Members []string         // base names in Dir; the last element of a member's path is compared
 	Mode    fs.FileMode
 	Owner   string
 	Fetch   Fetcher
@@ -59,13 +59,13 @@ var (
 // Owns implements [Task].
 func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
 
-// needs implements [needer]: the ledger's directory, which a receipt must not make with a mode of
-// its own.
+// needs implements [needer]: the ledger's directory comes first, because the receipt would
+// otherwise make it with another mode.
 func (t Archive) needs() []graph.Key {
 	return append([]graph.Key{FileKey(path.Dir(receiptDir))}, t.Requires...)
 }
 
-// Plan implements [Task]. It lists each member that is absent or differs.
+// Plan implements [Task]. It lists each member that is missing or differs.
 func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 	have, err := t.look(v)
 	if err != nil {
@@ -92,7 +92,7 @@ func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 	return t.change(append(parents, items...), reason, facts...), nil
 }
 
-// Apply implements [Task]. Members that are right stay as they are.
+// Apply implements [Task]. It does not touch members that are right.
 func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return t.apply(ctx, h, nil)
 }
@@ -118,9 +118,9 @@ func (t Archive) apply(ctx context.Context, h *host.Host, prefetched *ArchivePre
 	})
 }
 
-// Available proves that what is missing of the archive can be had: it is kept, or it is fetched,
-// unpacked and held against its hash, and nothing of that stays. For a rollback, which asks before
-// it changes anything.
+// Available checks that the missing members can be obtained: they are cached, or the archive can be
+// fetched and unpacked and has the right hash. It discards what it unpacks. A rollback calls it
+// before it changes anything.
 func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	have, err := t.look(h.Live.View())
 	if err != nil {
@@ -141,24 +141,24 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	})
 }
 
-// memberState is what is to be done for one member.
+// memberState is the state of one member, and what Apply must do with it.
 type memberState struct {
 	name    string
 	path    string
 	item    Item
 	reason  string // "": it is right
-	install bool   // its content is not right, or it has names that may be others'
+	install bool   // the content is wrong, or the file has other hard links, which may not be the agent's
 	is      hostfs.FileInfo
 }
 
-// archiveState is what there is of an archive.
+// archiveState is the state of an archive's members on the host.
 type archiveState struct {
 	want    access
-	receipt map[string]hostfs.Member // the members that are known
+	receipt map[string]hostfs.Member // the members that the receipt has
 	members []memberState
 }
 
-// missing are the members that are to be installed.
+// missing returns the members that must be installed.
 func (s archiveState) missing() (names []string) {
 	for _, m := range s.members {
 		if m.install {
@@ -168,7 +168,7 @@ func (s archiveState) missing() (names []string) {
 	return names
 }
 
-// look compares all members with the receipt. Those that must be read are read on all processors.
+// look compares all members with the receipt. It hashes them on all processors.
 func (t Archive) look(v host.View) (have archiveState, err error) {
 	if have.want, err = resolveAccess(v, t.Mode, t.Owner); err != nil {
 		return have, err
@@ -188,7 +188,8 @@ func (t Archive) look(v host.View) (have archiveState, err error) {
 	return have, each.Wait()
 }
 
-// largestFirst is an order of the members in which no processor is left with a big one at the end.
+// largestFirst returns the indexes of the members, largest file first, so that no processor starts
+// a large file last.
 func (t Archive) largestFirst(v host.View) []int {
 	order, sizes := make([]int, len(t.Members)), make([]int64, len(t.Members))
 	for i, name := range t.Members {
@@ -244,7 +245,7 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 	return s, nil
 }
 
-// Unpacked are the paths of what a recorded archive brings, and none of any other kind.
+// Unpacked returns the paths of the members of a recorded archive; none for other kinds.
 func (r Recorded) Unpacked() (paths []string) {
 	var t struct {
 		Dir     string
@@ -259,5 +260,5 @@ func (r Recorded) Unpacked() (paths []string) {
 	return paths
 }
 
-// withoutFetcher leaves out what is no parameter.
+// withoutFetcher removes the field that is no parameter of the task.
 func withoutFetcher(t *Archive) { t.Fetch = nil }

@@ -13,22 +13,22 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// What an archive installed is kept a second time, each member by its sha256: what somebody deletes
-// or overwrites is right again without the archive's URLs. It is a copy, and no second name of the
-// file: what is written into an installed file in place would be written into both. What is kept is
-// believed as little as a mirror is.
+// The agent caches a second copy of each installed member, named by its sha256. From it a deleted
+// or overwritten member is restored without the archive's URLs. It is a copy and no hard link,
+// because a write into the installed file would change both. The agent verifies a cached copy as it
+// verifies a download.
 
-// memberCacheDir is where members are kept.
+// memberCacheDir is the directory of the cached members.
 const memberCacheDir = receiptDir + "/members"
 
 func memberCachePath(of hostfs.Member) string { return memberCacheDir + "/" + of.SHA256.String() }
 
-// memberCacheSpec is what kept members have: nobody runs them where they lie.
+// memberCacheSpec has the mode of cached members: nobody runs them from there.
 var memberCacheSpec = hostfs.FileSpec{Mode: 0o600}
 
-// Cache keeps the members that are in place and are not kept yet. It is for the end of a pass that
-// found the archive right, and may be done again. Its error is one of the disk; what was kept
-// before it stays.
+// Cache copies the members that are not cached yet. A pass calls it at its end where it found the
+// archive right. It may be called again. Its error is one of the disk; members that were cached
+// before stay.
 func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 	known, err := t.readReceipt(h.Live.View())
 	if err != nil {
@@ -43,8 +43,8 @@ func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 			return fmt.Errorf("keep %s: %w", t.Name, err)
 		}
 	}
-	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
-	// from such a node.
+	// Cache does not fill a disk that is nearly full with a second copy, because kubelet evicts
+	// pods from such a node.
 	if room, err := hostfs.Room(h.Live.Files, memberCacheDir); err == nil && room/2 < size {
 		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space",
 			t.Name, (size+1<<20-1)>>20, memberCacheDir)
@@ -55,7 +55,7 @@ func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 		err := b.Copy(path.Join(t.Dir, name), memberCachePath(known[name]), memberCacheSpec, known[name])
 		var other *hostfs.CopyError
 		if errors.As(err, &other) || errors.Is(err, fs.ErrNotExist) {
-			continue // changed since it was found right: the next pass sees to it
+			continue // changed since the pass found it right: the next pass repairs it
 		}
 		if err != nil {
 			return fmt.Errorf("keep %s of %s: %w", name, t.Name, err)
@@ -64,7 +64,7 @@ func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 	return b.Commit(ctx)
 }
 
-// uncached are the members that are not kept, and their size together.
+// uncached returns the members that are not cached, and their total size.
 func (t Archive) uncached(v host.View, known map[string]hostfs.Member) (missing []string, size int64, err error) {
 	for _, name := range t.Members {
 		is, recorded := known[name]
@@ -82,8 +82,8 @@ func (t Archive) uncached(v host.View, known map[string]hostfs.Member) (missing 
 	return missing, size, nil
 }
 
-// Had is nil where nothing of the archive has to be fetched, or have says so of one of its URLs;
-// else why not, a [graph.WaitError] while it is on its way.
+// Had returns nil where nothing of the archive must be fetched, or where have returns nil for one
+// of its URLs. Otherwise it returns why not: a [graph.WaitError] while a download runs.
 func (t Archive) Had(ctx context.Context, v host.View, have func(url string) error) error {
 	if !t.lacks(v) {
 		return nil
@@ -96,11 +96,11 @@ func (t Archive) Had(ctx context.Context, v host.View, have func(url string) err
 	})
 }
 
-// lacks says that something of the archive has to be fetched.
+// lacks reports whether a member must be fetched.
 func (t Archive) lacks(v host.View) bool {
 	have, err := t.look(v)
 	if err != nil {
-		return false // the plan says it
+		return false // the plan reports the error
 	}
 	return slices.ContainsFunc(have.missing(), func(name string) bool {
 		is, recorded := have.receipt[name]
@@ -109,8 +109,8 @@ func (t Archive) lacks(v host.View) bool {
 	})
 }
 
-// restore puts those of the missing members in place that are kept, as one batch. It returns the
-// others, and what was kept and is damaged, which is thrown away.
+// restore installs the missing members that are cached, as one batch. It returns the members that
+// are not, and the errors of damaged copies, which it deletes.
 func (t Archive) restore(ctx context.Context, h *host.Host, have archiveState) (rest, damaged []string, err error) {
 	b := h.Files.Batch()
 	defer b.Discard()
@@ -121,7 +121,7 @@ func (t Archive) restore(ctx context.Context, h *host.Host, have archiveState) (
 	return rest, damaged, b.Commit(ctx)
 }
 
-// fromCache stages those of the missing members that are kept.
+// fromCache stages the missing members that are cached.
 func (t Archive) fromCache(
 	h *host.Host, b *hostfs.Batch, have archiveState, dir string, spec hostfs.FileSpec,
 ) (rest, damaged []string, err error) {
@@ -150,8 +150,8 @@ func (t Archive) fromCache(
 	return rest, damaged, nil
 }
 
-// ForgetArchives removes what is known and kept of archives other than these. It is for who knows
-// all that may be wanted again.
+// ForgetArchives removes the receipts and cached members of all archives except wanted. The caller
+// must pass all archives that may be wanted again.
 func ForgetArchives(h *host.Host, wanted []Archive) error {
 	names, err := h.Live.Files.ReadDir(receiptDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +182,7 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 		names = append(names, path.Join(memberCacheDir, name))
 	}
 	for _, name := range names {
-		// what is staged is cleared by who stages
+		// staged files are removed by the process that staged them
 		if name == memberCacheDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}

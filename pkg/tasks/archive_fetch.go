@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// fromAnywhere tries one URL after the other for the members. damaged is what was kept of them and
-// is of no use.
+// fromAnywhere tries one URL after the other for the members. damaged has the errors of damaged
+// cached copies.
 func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, try func(from string) error) error {
 	if len(members) == 0 {
 		return nil
@@ -37,10 +37,10 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		if err == nil {
 			return nil
 		}
-		if graph.IsWait(err) { // it is on its way
+		if graph.IsWait(err) { // it is being fetched
 			return err
 		}
-		if shown := Shown(from); !strings.Contains(err.Error(), shown) { // of a request that failed its error has it
+		if shown := Shown(from); !strings.Contains(err.Error(), shown) { // the error of a request has the URL already
 			err = fmt.Errorf("from %s: %w", shown, err)
 		}
 		if !t.elsewhere(err) || ctx.Err() != nil {
@@ -53,8 +53,8 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		t.Name, errors.Join(failed...), t.Sum.Algorithm(), t.Sum)
 }
 
-// install fetches the archive from one URL, where it is not prefetched. It puts the members and the
-// receipt in place, as one batch.
+// install fetches the archive from one URL, or uses the prefetched one. It installs the members and
+// the receipt as one batch.
 func (t Archive) install(
 	ctx context.Context, h *host.Host, from string, members []string, want access, prefetched *ArchivePrefetch,
 ) error {
@@ -96,13 +96,13 @@ func (t Archive) unpack(
 	return got, err
 }
 
-// unfetchedError is one of opening a URL.
+// unfetchedError is an error of opening a URL.
 type unfetchedError struct{ error }
 
 func (e *unfetchedError) Unwrap() error { return e.error }
 
-// elsewhere says whether another URL may do better: not where the archive itself is wrong, or the
-// disk is full.
+// elsewhere reports whether another URL may help: not where the right archive has an error, or
+// where the disk is full.
 func (t Archive) elsewhere(err error) bool {
 	var (
 		unfetched *unfetchedError
@@ -112,7 +112,8 @@ func (t Archive) elsewhere(err error) bool {
 	return errors.As(err, &unfetched) || errors.As(err, &source) || errors.As(err, &archive) && !archive.Right
 }
 
-// Shown is a URL as it may be shown: user, password and query can be credentials.
+// Shown returns a URL that may be printed: without user, password and query, which can be
+// credentials.
 func Shown(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// ArchivePrefetch is an [Archive] that is fetched and unpacked before it may be put in place.
-// Nothing of it is to be seen, and a kill leaves nothing of it: see [hostfs.Batch.Unnamed].
+// ArchivePrefetch is an [Archive] that is fetched and unpacked before it may be installed. Until
+// then no file of it is visible, and a kill leaves none: see [hostfs.Batch.Unnamed].
 type ArchivePrefetch struct {
 	archive Archive
 	from    string
@@ -25,18 +25,18 @@ type ArchivePrefetch struct {
 	err     error
 }
 
-// Prefetch begins to fetch an archive of which nothing is known, from its first URL, and returns
-// at once; nil: there is nothing to begin. It is for who has to write down first what is to change:
-// then [ArchivePrefetch.Apply] applies the task in the place of Apply. The caller ends it with
+// Prefetch starts to fetch an archive without a receipt from its first URL, and returns at once;
+// nil: there is nothing to fetch. It is for a pass that must first write the ledger: meanwhile the
+// download runs. The caller then calls [ArchivePrefetch.Apply] instead of Apply, and ends it with
 // [ArchivePrefetch.Discard].
 func (t Archive) Prefetch(ctx context.Context, h *host.Host) *ArchivePrefetch {
 	have, err := t.look(h.Live.View())
 	if err != nil || len(t.URLs) == 0 || t.Fetch == nil {
-		return nil // Apply says it
+		return nil // Apply reports the error
 	}
 	members := have.missing()
 	if len(members) == 0 || len(have.receipt) > 0 {
-		return nil // it may be kept: see [Archive.Cache]
+		return nil // its members may be cached: see [Archive.Cache]
 	}
 	f := &ArchivePrefetch{archive: t, from: t.URLs[0], of: t.unpacking(members, have.want), batch: h.Files.Batch(),
 		done: make(chan struct{})}
@@ -49,18 +49,18 @@ func (t Archive) Prefetch(ctx context.Context, h *host.Host) *ArchivePrefetch {
 	return f
 }
 
-// Apply is [Archive.Apply] with what was fetched. A second call fetches anew. Where what was
-// fetched cannot be used, the first does, too.
+// Apply does what [Archive.Apply] does, with the prefetched members. Where these cannot be used, or
+// in a second call, it fetches the archive again.
 func (f *ArchivePrefetch) Apply(ctx context.Context, h *host.Host) error {
 	err := f.archive.apply(ctx, h, f)
-	if errors.Is(err, syscall.EXDEV) { // something was mounted in its place meanwhile
+	if errors.Is(err, syscall.EXDEV) { // a file system was mounted on the directory meanwhile
 		return f.archive.apply(ctx, h, nil)
 	}
 	return err
 }
 
-// take waits for what was fetched and hands it over, once. It is nil, without an error, where
-// nothing of the kind was: the caller fetches. The error is one of the URL.
+// take waits for the prefetched batch and returns it, once. It returns nil without an error where
+// there is no usable one: the caller then fetches the archive. The error is one of the URL.
 func (f *ArchivePrefetch) take(
 	ctx context.Context, from string, of hostfs.Unpacking,
 ) (*hostfs.Batch, map[string]hostfs.Member, error) {
@@ -85,10 +85,10 @@ func (f *ArchivePrefetch) take(
 	if f.archive.elsewhere(f.err) || errors.As(f.err, &wrong) || graph.IsWait(f.err) {
 		return nil, nil, f.err
 	}
-	return nil, nil, nil // the disk has no files without names, or no room for them
+	return nil, nil, nil // the file system has no unnamed files, or too little space for them
 }
 
-// Discard ends what was begun. What was applied stays.
+// Discard stops the download and removes its files. Installed files stay.
 func (f *ArchivePrefetch) Discard() {
 	f.stop(errors.New("the pass needs it no more"))
 	<-f.done

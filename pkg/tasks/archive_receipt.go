@@ -10,11 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// receiptDir keeps a receipt for each archive that was installed, named by the archive's checksum.
+// receiptDir has a receipt for each archive that was installed, named by the archive's checksum.
 const receiptDir = "/var/lib/netwright/assets"
 
-// receipt says what an archive has, as far as it was unpacked. It is a fact about the archive, not
-// about the host: it stays true whatever becomes of the members.
+// receipt has the members of an archive, as far as they were unpacked. It is a fact about the
+// archive and not about the host: it stays true if the installed members change.
 type receipt struct {
 	Name    string                   `json:"name"`
 	Members map[string]hostfs.Member `json:"members"`
@@ -22,8 +22,8 @@ type receipt struct {
 
 func (t Archive) receiptPath() string { return fmt.Sprintf("%s/%s.json", receiptDir, t.Sum) }
 
-// readReceipt returns the members that are known. A receipt that is absent or damaged knows none:
-// the archive is fetched again.
+// readReceipt returns the members that the receipt has. It returns none for a missing or damaged
+// receipt: the archive is then fetched again.
 func (t Archive) readReceipt(v host.View) (map[string]hostfs.Member, error) {
 	text, err := v.Files.ReadFile(t.receiptPath())
 	if errors.Is(err, host.ErrNotExist) {
@@ -39,7 +39,7 @@ func (t Archive) readReceipt(v host.View) (map[string]hostfs.Member, error) {
 	return r.Members, nil
 }
 
-// writeReceipt stages the receipt, with what an earlier one knew of other members.
+// writeReceipt stages the receipt. It keeps the members of an earlier receipt.
 func (t Archive) writeReceipt(v host.View, b *hostfs.Batch, got map[string]hostfs.Member) error {
 	known, err := t.readReceipt(v)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// KindAwait is the kind of what only time brings: await:pod-cidr.
+// KindAwait is the kind of what only time can bring: await:pod-cidr.
 const KindAwait = "await"
 
-// Await stands for tasks that cannot be made yet because something that only time brings is missing
-// (the node's pod CIDRs). It always waits; when what it waits for is known, the model makes the
-// tasks in its place.
+// Await is in the place of tasks that cannot be made yet, because a value is missing that only time
+// can bring (the node's pod CIDRs). It always waits. When the value is known, the model makes the
+// tasks instead.
 type Await struct {
 	Meta
 	Name    string      `json:"What"` // "pod-cidr"
-	Reason  string      // "waiting for " stands before it
-	Retains []graph.Key `json:"Keeps"` // what was made when it was known: it stays, as it is
+	Reason  string      // messages put "waiting for " before it
+	Retains []graph.Key `json:"Keeps"` // keys of tasks that were made with an earlier value: they stay as they are
 }
 
 var _ Task = Await{}
@@ -30,5 +30,5 @@ func (t Await) Owns() []graph.Key {
 // Plan implements [Task]: a [graph.Wait], always.
 func (t Await) Plan(context.Context, host.View) (*Change, error) { return nil, graph.Wait(t.Reason) }
 
-// Apply implements [Task]. There is nothing to apply.
+// Apply implements [Task]. It does nothing.
 func (t Await) Apply(context.Context, *host.Host, *Change) error { return nil }

@@ -6,15 +6,16 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// AwaitsBoot is what of a key that a task changes is read again when the node boots: files that
-// outlive a boot, and the links that enable and mask units. The agent asks it of changes that
-// nobody proved harmless.
+// AwaitsBoot returns what the boot reads again of a key that a task changes: files that stay over a
+// boot, and units whose links enable or mask them. The agent asks this for changes that are not
+// proved harmless.
 //
-// It goes by two columns of the table of kinds: what an undo needs of a key, and what outlives a
-// boot. Who reads a file is not asked, nor whether a reader was told to look now: a link manager
-// that failed once acts at the next boot only. Two things are left out: our own lists of sysctls
-// and modules, each of whose lines is a task that does the same now, and certificates, for an old
-// one may have ended by the boot, and a key lies nowhere but where it is used.
+// It uses two columns of the table of kinds: what an undo needs of a key, and whether a key stays
+// over a boot. It does not matter which program reads a file, or whether that program was told to
+// read it now: a link manager that failed to reload reads the file only at the next boot. Two kinds
+// of files are left out. The agent's own lists of sysctls and modules have a task for each line,
+// which does the same now. Certificates are left out because an old one may have expired by the
+// boot, and because a private key must be only where it is used.
 func AwaitsBoot(t Task, key graph.Key) (files, units []string) {
 	owner := ownerOf(t)
 	if owner != nil && owner.row() == rowCertificateSet {

@@ -14,32 +14,32 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// KindCertificates is what the ledger calls a [CertificateSet].
+// KindCertificates is the kind of a [CertificateSet] in the ledger.
 const KindCertificates = "certificates"
 
-// CertificateSet is the files of one client identity: they appear together
-// or not at all, and only if the key fits the certificate and the certificate
-// the CA. A plan shows whose the certificates are and how long they last, and nothing of the key.
+// CertificateSet is the files of one client identity. They are installed together or not at all,
+// and only if the key belongs to the certificate and the CA signed it. A plan shows the subject of
+// the certificates and how long they are valid, and nothing of the key.
 //
-// A set that is on the node as wanted is right, also when it has expired: to take it away helps
-// nobody.
+// A set that is on the node as wanted is right, even if it has expired: to remove it would not
+// help.
 type CertificateSet struct {
 	Meta
-	Dir             string // of the three files; "" where only Kubeconfig is wanted
+	Dir             string // directory of the three files; "" where only Kubeconfig is wanted
 	CA, Cert, Key   CertFile
-	Kubeconfig      *Kubeconfig `json:",omitempty"` // one file more, with all three in it
+	Kubeconfig      *Kubeconfig `json:",omitempty"` // one more file, which contains all three
 	Owner           string
-	CommonName      string // expected in the certificate; "" is any
-	RetainOnRelease bool   // stays when the configuration no longer names it
+	CommonName      string // expected in the certificate; "": any
+	RetainOnRelease bool   // the set stays when the configuration no longer names it
 
 	Name    string `json:",omitempty"` // of the certificate in the documents
-	Source  string `json:",omitempty"` // where it comes from, in the documents' word; "" is the store
-	OtherCA bool   `json:",omitempty"` // the CA is that of the servers, and need not be the one that signed
-	Server  bool   `json:",omitempty"` // the certificate is a server's; else it must be good for a client
-	// Issue says that there is no certificate yet, or a new one is due, and who would issue it: the
-	// plan of a dry run, which asks nobody.
+	Source  string `json:",omitempty"` // as the documents name it; "": the store
+	OtherCA bool   `json:",omitempty"` // the CA is the one of the servers, and need not be the issuer
+	Server  bool   `json:",omitempty"` // it is a server certificate; otherwise it must be valid for a client
+	// Issue says that there is no certificate yet, or that it must be renewed, and who would issue
+	// it. Only the plan of a dry run has it, which asks no issuer.
 	Issue string `json:"-"`
-	// Failure is why it cannot be had.
+	// Failure is why the certificate cannot be obtained.
 	Failure error `json:"-"`
 }
 
@@ -64,8 +64,8 @@ func (t CertificateSet) Owns() []graph.Key {
 	return keys
 }
 
-// Plan implements [Task]. A set that does not fit together, or is expired, is an error that says
-// which file and what to do; one that is not valid yet waits for the clock.
+// Plan implements [Task]. For a set whose parts do not belong together, or that has expired, it
+// returns an error that names the file and what to do. For one that is not valid yet it waits.
 func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	if t.Failure != nil {
 		return nil, t.Failure
@@ -108,7 +108,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	return t.change(append(parents, items...), reason, facts...), nil
 }
 
-// planIssue is the plan while nobody may be asked for the certificate.
+// planIssue returns the plan where no issuer may be asked for the certificate.
 func (t CertificateSet) planIssue(v host.View) (*Change, error) {
 	items, err := t.parents(v)
 	var facts []host.Fact
@@ -129,7 +129,7 @@ func (t CertificateSet) planIssue(v host.View) (*Change, error) {
 	return c, nil
 }
 
-// parents are the directories that would have to be made.
+// parents returns items for the missing parent directories.
 func (t CertificateSet) parents(v host.View) ([]Item, error) {
 	var all []Item
 	for _, key := range []graph.Key{t.Owns()[0], t.Owns()[len(t.Owns())-1]} {
@@ -146,7 +146,7 @@ func (t CertificateSet) parents(v host.View) ([]Item, error) {
 	return all, nil
 }
 
-// location is where the set is, for a person.
+// location returns where the set is, for messages.
 func (t CertificateSet) location() string {
 	if t.Dir == "" {
 		return t.Kubeconfig.Path
@@ -154,7 +154,7 @@ func (t CertificateSet) location() string {
 	return t.Dir
 }
 
-// Apply implements [Task]. What differs is replaced as one batch.
+// Apply implements [Task]. It replaces the files that differ as one batch.
 func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err := t.usable(h.Live.View()); err != nil {
 		return fmt.Errorf("install certificates in %s: %w", t.location(), err)
@@ -165,7 +165,7 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 	for _, f := range t.files() {
 		item, want, err := f.look(h.Live.View())
 		if err == nil && item != nil {
-			// an owner or a mode too: it belongs to the set as the content does
+			// also where only owner or mode differ: they belong to the set, too
 			err = b.Put(f.Path, f.Content, want.spec())
 		}
 		if err != nil {
@@ -178,8 +178,8 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 	return nil
 }
 
-// files are the set as files. Their contents are not shown: of a certificate, its description says
-// more.
+// files returns the set as files. Plans do not show their contents, because the description of a
+// certificate says more.
 func (t CertificateSet) files() []File {
 	m := t.Meta
 	m.Secret = true
@@ -196,7 +196,7 @@ func (t CertificateSet) files() []File {
 	return all
 }
 
-// describe says in an item which certificate goes and which comes.
+// describe adds to an item which certificate is replaced, and by which one.
 func (t CertificateSet) describe(v host.View, f File, item *Item) error {
 	text := f.Content
 	switch {
@@ -221,7 +221,7 @@ func (t CertificateSet) describe(v host.View, f File, item *Item) error {
 	return nil
 }
 
-// Label names the set for a person: by its certificate's name, or by its place.
+// Label names the set for a person: by its certificate's name, or by its path.
 func (t CertificateSet) Label() string {
 	if t.Name != "" {
 		return t.Name
@@ -229,8 +229,8 @@ func (t CertificateSet) Label() string {
 	return "in " + t.location()
 }
 
-// withoutIssued leaves out what was issued to this node: renewed, it is the same set, and its key
-// is in one place less.
+// withoutIssued removes issued certificates and keys from what the ledger records: a renewed set
+// stays the same set, and the key is stored in one place less.
 func withoutIssued(t *CertificateSet) {
 	if t.Source != "" {
 		t.CA.PEM, t.Cert.PEM, t.Key.PEM = nil, nil, nil

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// usable says what is wrong with the set. Of one that is on the node as wanted, its dates are not.
+// usable returns what is wrong with the set. It ignores the dates of a set that is on the node as
+// wanted.
 func (t CertificateSet) usable(v host.View) error {
 	err := t.check(time.Now())
 	if _, ok := errors.AsType[*dateError](err); !ok {
@@ -28,12 +29,13 @@ func (t CertificateSet) usable(v host.View) error {
 	return nil
 }
 
-// dateError is that a certificate is not valid now.
+// dateError says that a certificate is not valid at this time.
 type dateError struct{ error }
 
 func (e *dateError) Unwrap() error { return e.error }
 
-// check says whether the set fits together at a time.
+// check returns what is wrong with the set at a time: whether its parts belong together and are
+// valid.
 func (t CertificateSet) check(now time.Time) error {
 	roots, err := certs.Parse(t.CA.PEM)
 	if err != nil {
@@ -81,7 +83,7 @@ func (t CertificateSet) checkDates(leaf *x509.Certificate, now time.Time) error 
 	return nil
 }
 
-// checkChain asks whether a peer that trusts the CA would take the certificate.
+// checkChain checks that a peer that trusts the CA would accept the certificate.
 func (t CertificateSet) checkChain(leaf *x509.Certificate, between, roots []*x509.Certificate, now time.Time) error {
 	usage := x509.ExtKeyUsageClientAuth
 	if t.Server {
@@ -112,7 +114,7 @@ func (t CertificateSet) checkChain(leaf *x509.Certificate, between, roots []*x50
 		t.Cert.Name, certs.Subject(leaf), leaf.Issuer, t.CA.Name, certs.Subject(roots[0]), err)
 }
 
-// describePEM says which certificate a file has: whose, and until when.
+// describePEM returns the subject and the validity of the certificate in a file.
 func describePEM(text []byte) string {
 	all, err := certs.Parse(text)
 	if err != nil {

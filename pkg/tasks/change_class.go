@@ -7,29 +7,29 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Class says what a change costs the node that takes it, in rising order. A plan's class is the
-// highest of its steps'.
+// Class says what a change costs the node, in rising order. A plan's class is the highest class of
+// its steps.
 type Class int
 
 // The classes.
 const (
-	ClassLive    Class = iota // nothing that runs notices
-	ClassReload               // something that runs reads its configuration again, or a change is not proved harmless
-	ClassRestart              // a unit is stopped or started anew: kubelet, the runtime, networkd; pods go on
-	ClassDrain                // pods that run lose their network, or go: they are better moved away first
-	ClassReplace              // a running node does not become this: it is booted again, or made anew
+	ClassLive    Class = iota // no running program notices
+	ClassReload               // a running program reads its configuration again, or the change is not proved harmless
+	ClassRestart              // a unit is stopped or restarted: kubelet, the runtime, networkd; pods continue
+	ClassDrain                // running pods lose their network, or are removed: it is better to move them away first
+	ClassReplace              // a running node cannot change to this: it must boot again, or be replaced
 )
 
 var classNames = [...]string{"live", "reload", "restart", "drain", "replace the node"}
 
-// String is the class's name, as documents and plans have it.
+// String returns the class's name, as documents and plans write it.
 func (c Class) String() string { return classNames[c] }
 
-// ParseClass is the class of a name; of an unknown one the lowest.
+// ParseClass returns the class with this name; ClassLive for an unknown name.
 func ParseClass(name string) Class { return Class(max(slices.Index(classNames[:], name), 0)) }
 
-// classes is what makes a change more than [ClassLive]. Every row that matches counts, and the
-// highest is the change's class.
+// classes are the conditions that make a change more than [ClassLive]. The highest class of all
+// conditions that match counts.
 var classes = []struct {
 	class Class
 	why   string
@@ -50,8 +50,9 @@ var classes = []struct {
 	{ClassReplace, "it is read when the node boots", bootOnly},
 }
 
-// ClassOf is the class of what a task would do, and why in a clause; "" of a live one. The effects
-// that it asks for are tasks of their own: a restart of what does not run is none.
+// ClassOf returns the class of a change and the reason in a clause; "" for a live one. The effects
+// that the change asks for are tasks of their own: the restart of a unit that does not run is no
+// restart.
 func ClassOf(task graph.Key, c *Change) (class Class, why string) {
 	if c == nil || c.NotApplicable != "" {
 		return ClassLive, ""
@@ -64,7 +65,7 @@ func ClassOf(task graph.Key, c *Change) (class Class, why string) {
 	return class, why
 }
 
-// does says that the task is an effect with that action.
+// does returns a condition: the task is an effect with that action.
 func does(action EffectAction) func(graph.Key, *Change) bool {
 	return func(task graph.Key, _ *Change) bool {
 		return task.Kind() == KindEffect && EffectOf(task).Action == action
@@ -75,14 +76,14 @@ func kind(name string) func(graph.Key, *Change) bool {
 	return func(task graph.Key, _ *Change) bool { return task.Kind() == name }
 }
 
-// goes says that a key is removed whose row says that pods are better moved away first.
+// goes reports whether the change removes a key whose row says to move pods away first.
 func goes(_ graph.Key, c *Change) bool {
 	return slices.ContainsFunc(c.Items,
 		func(it Item) bool { return it.Op == Remove && rowOf(it.Key).costs.gone >= ClassDrain })
 }
 
-// bootFiles are read by the boot loader, or by the kernel as it starts. Those of modules, sysctls
-// and mounts are not among them: their tasks do now what the file does at the next boot.
+// bootFiles are read by the boot loader, or by the kernel at its start. Files of modules, sysctls
+// and mounts are not in the list: their tasks do now what the files do at the next boot.
 var bootFiles = []string{"/boot/", "/etc/default/grub", "/etc/kernel/", "/etc/grub.d/", "/etc/initramfs-tools/",
 	"/etc/dracut.conf"}
 

@@ -10,42 +10,42 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Cleanup takes away what a network left on the node. It belongs to a switch
-// of networks, or to a change of mode within one, and to nobody's ledger: what
-// it removes was never ours. It may cut the node off, so that it is made under
-// a checkpoint.
+// Cleanup removes what a network left on the node. It belongs to a switch of networks, or to a
+// change of mode within one network. No ledger has it, because what it removes was never the
+// agent's. It may cut the node off, so it is made under a checkpoint.
 type Cleanup struct {
 	Meta
 	Network string
-	Part    string // of what it left, where several tasks share it: "files"; "" is all
+	Part    string // of the network's residue, where several tasks share it: "files"; "": all
 	Residue FindRemover
-	// Successor is what comes in the place of what is taken away, where it must be there first: a
-	// network's other mode. Nil: nothing is waited for.
+	// Successor is what replaces the removed things, where it must be in use before: a network's
+	// other mode. Nil: Plan waits for nothing.
 	Successor Successor
 }
 
-// Successor says whether what takes the place of something is in use on this node. It is of package
-// cleanup.
+// Successor reports whether the replacement of something is in use on this node. Package cleanup
+// implements it.
 type Successor interface {
-	// Active is nil where it is, and else a [graph.Wait] that says what would show it. It writes
-	// nothing. Called where there is something to take away.
+	// Active returns nil where the replacement is in use, and otherwise a [graph.Wait] that says
+	// what would show it. It writes nothing. Plan calls it only where there is something to remove.
 	Active(ctx context.Context, v host.View) error
 }
 
-// FindRemover finds what a network left on a node, and takes it away. It is the Selection of
-// package cleanup.
+// FindRemover finds what a network left on a node, and removes it. The Selection of package cleanup
+// implements it.
 type FindRemover interface {
-	// Find lists what is there, in the order in which it goes. It writes nothing.
+	// Find lists what there is, in the order of its removal. It writes nothing.
 	Find(ctx context.Context, v host.View) ([]Found, error)
-	// Remove takes it away. One thing that does not go does not keep the rest. It may be retried.
+	// Remove removes it. One thing that cannot be removed does not stop the removal of the others.
+	// Remove may be retried.
 	Remove(ctx context.Context, h *host.Host) error
 }
 
 // Found is one thing that a network left on this host.
 type Found struct {
 	Key graph.Key
-	// Detail says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24
-	// proto 80".
+	// Detail describes it in the words of the tool that shows it: "vxlan, up", "blackhole
+	// 10.2.0.0/24 proto 80".
 	Detail string
 }
 
@@ -54,7 +54,7 @@ var _ Task = Cleanup{}
 // KindCleanup is the kind of a cleanup's key: cleanup:calico.
 const KindCleanup = "cleanup"
 
-// KindChain is the kind of a key of an iptables chain, or of rules in one, which share it:
+// KindChain is the kind of the key of an iptables chain, or of rules in one, which share the key:
 // "iptables:ip/nft/nat/cali-POSTROUTING".
 const KindChain = "iptables"
 
@@ -66,7 +66,7 @@ func (t Cleanup) Owns() []graph.Key {
 	return []graph.Key{CleanupKey(strings.TrimSpace(t.Network + " " + t.Part))}
 }
 
-// Plan implements [Task]: a line for each thing that is there.
+// Plan implements [Task]. It returns one item for each thing that is there.
 func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	found, err := t.Residue.Find(ctx, v)
 	if errors.Is(err, host.ErrNoLiveState) {
@@ -86,7 +86,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	change := &Change{Reason: "left by " + t.Network, Disruption: MayCutOff}
 	for _, f := range found {
 		if f.Key.Kind() == KindFile {
-			if err := v.Files.Removable(f.Key.Name()); err != nil { // said before pods are disturbed
+			if err := v.Files.Removable(f.Key.Name()); err != nil { // report it before pods are disturbed
 				return nil, &UnremovableError{f.Key, err}
 			}
 		}

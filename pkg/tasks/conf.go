@@ -15,26 +15,26 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// KindConf is the kind of a CNI conf that is in force: conf:/etc/cni/net.d/10-flannel.conflist.
+// KindConf is the kind of a CNI conf in force: conf:/etc/cni/net.d/10-flannel.conflist.
 const KindConf = "conf"
 
-// WaitConf is that a CNI conf is in force: it is in the directory, it is valid, the plugins that it
-// names are installed, and no other file comes before it. It only looks: who writes the conf is
-// somebody else (a DaemonSet, the runtime, a [File] of ours).
+// WaitConf waits until a CNI conf is in force: the file is in the directory and valid, the plugins
+// that it names are installed, and no other file comes before it. WaitConf only reads: another
+// program writes the conf (a DaemonSet or the runtime), or a [File] task does.
 //
-// A conf that is not there or not whole yet is a [graph.Wait]. One that nobody has mended for a
-// minute is an error, and so is another one in force: it names the file, for only people can say
-// which of the two is wanted.
+// While the conf is missing or incomplete, Plan returns a [graph.Wait]. A conf that has been broken
+// for a minute is an error. Another conf in force is an error too, which names the file, because
+// only a person can say which of the two is wanted.
 type WaitConf struct {
 	Meta
 	Network string   // for messages: "flannel"
 	Writer  string   // for messages: "its DaemonSet writes it"
 	Dir     string   // the runtime's conf directory
-	File    string   // base name; "" is any conf
-	Or      string   // another base name that will do, where its writer chooses between the two
+	File    string   // base name; "": any conf
+	Or      string   // a second accepted base name, where the writer chooses between the two
 	BinDirs []string // where the runtime looks for plugins
-	// FirstOnly says that the consumer stops at the first file although it is broken, as containerd
-	// does; kubelet and CRI-O try the next.
+	// FirstOnly says that the consumer stops at the first file even if it is broken, as containerd
+	// does; kubelet and CRI-O try the next file.
 	FirstOnly bool
 	Consumer  Consumer
 }
@@ -46,16 +46,16 @@ func (t WaitConf) Owns() []graph.Key {
 	return []graph.Key{graph.MakeKey(KindConf, path.Join(t.Dir, t.File))}
 }
 
-// Apply implements [Task]. There is nothing to apply: Plan never returns a change.
+// Apply implements [Task]. It does nothing, because Plan never returns a change.
 func (t WaitConf) Apply(context.Context, *host.Host, *Change) error { return nil }
 
-// Plan implements [Task]. It returns no change ever: nil, a wait or an error.
+// Plan implements [Task]. It never returns a change, only nil, a wait or an error.
 func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 	confs, err := t.Effective(v)
 	if err != nil {
 		return nil, err
 	}
-	for _, conf := range confs { // a meta-plugin calls the others
+	for _, conf := range confs { // a meta-plugin's conf calls another one
 		if err := t.missingPlugins(v, conf); err != nil {
 			return nil, err
 		}
@@ -63,9 +63,10 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 	return nil, nil
 }
 
-// Effective reads the conf that the consumer uses, last, and before it the confs of meta-plugins
-// that call it. It is [graph.Wait] or an error, as of Plan, where that is not the one wanted;
-// whether its plugins are there is not looked at. A conf that is about to be written is empty.
+// Effective returns the conf that the consumer uses, as the last one, after the confs of
+// meta-plugins that call it. Where the consumer uses another conf than the wanted one, it returns a
+// [graph.Wait] or an error, as Plan does. It does not check the plugins. A conf that another task
+// is about to write is empty.
 func (t WaitConf) Effective(v host.View) ([]CNIConf, error) {
 	names, err := v.Files.ReadDir(t.Dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
@@ -96,7 +97,7 @@ func (t WaitConf) Effective(v host.View) ([]CNIConf, error) {
 	return append(first.before, first.conf), nil
 }
 
-// notRead names directories that are called as confs are: no runtime looks into them.
+// notRead returns a text about directories with names of confs, which no runtime reads.
 func notRead(v host.View, dir string, names []string) (text string) {
 	for _, name := range names {
 		if info, err := v.Files.Lstat(path.Join(dir, name)); isConf(name) && err == nil &&
@@ -107,7 +108,8 @@ func notRead(v host.View, dir string, names []string) (text string) {
 	return text
 }
 
-// SameNetwork are the files beside a conf in force that are of the same network: nobody reads them.
+// SameNetwork returns other files that have the same network name as the conf in force. No runtime
+// reads them.
 func (t WaitConf) SameNetwork(v host.View, conf CNIConf) (files []string) {
 	names, err := v.Files.ReadDir(t.Dir)
 	if err != nil {
@@ -123,19 +125,19 @@ func (t WaitConf) SameNetwork(v host.View, conf CNIConf) (files []string) {
 	return files
 }
 
-// candidate is the conf that the consumer would use, or the file that stops it.
+// candidate is the conf that the consumer would use, or the file at which it stops.
 type candidate struct {
 	name string
 	conf CNIConf
-	err  error // why no pod is added by the file
+	err  error // why this file adds no pod
 
-	before []CNIConf // of meta-plugins
-	behind string    // where the file is broken: the first good one after it
-	loaded bool      // it is broken, and loaded with one in force
+	before []CNIConf // the confs of meta-plugins before it
+	behind string    // if the file is broken: the first valid one after it
+	loaded bool      // the file is broken, and the consumer loads it beside the one in force
 }
 
-// effective finds what the consumer would use. A conf that upstream tasks are about to write is
-// good.
+// effective returns the conf that the consumer would use. It takes a conf that another task is
+// about to write for valid.
 func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate, bool) {
 	var broken candidate
 	var before []CNIConf
@@ -149,10 +151,10 @@ func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate
 			err = t.passedOver(v, conf)
 		}
 		switch {
-		case err == nil && refused != nil: // it is loaded, so none after it is
+		case err == nil && refused != nil: // the consumer loads this file, and so none after it
 			return candidate{name: name, err: refused}, false
 		case err == nil && conf.delegates() && t.File != "" && t.File != name:
-			before = append(before, conf) // a meta-plugin calls the next one by itself: it is meant to be first
+			before = append(before, conf) // a meta-plugin calls the next conf itself and is meant to be first
 		case err == nil:
 			if also := t.brokenToo(v, confs[:i], confs[i+1:]); also.err != nil {
 				return also, false
@@ -167,8 +169,8 @@ func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate
 	return broken, false
 }
 
-// brokenToo is the first broken file that a consumer loads beside the one in force, as a further
-// network: it then has none at all, or adds no pod to any.
+// brokenToo returns the first broken file that a consumer loads as a further network, beside the
+// one in force. The consumer then has no network at all, or adds no pod to any.
 // https://github.com/containerd/go-cni/blob/v1.1.13/opts.go (loadFromConfDir)
 func (t WaitConf) brokenToo(v host.View, before, after []string) candidate {
 	for i, name := range after {
@@ -180,7 +182,7 @@ func (t WaitConf) brokenToo(v host.View, before, after []string) candidate {
 	return candidate{}
 }
 
-// firstGood is the first of these files by which pods could be added.
+// firstGood returns the first of these files that can add pods.
 func (t WaitConf) firstGood(v host.View, confs []string) string {
 	for _, name := range confs {
 		if conf, err := t.readConf(v, path.Join(t.Dir, name)); err == nil && t.refused(conf) == nil {
@@ -190,12 +192,11 @@ func (t WaitConf) firstGood(v host.View, confs []string) string {
 	return ""
 }
 
-// unmended is how long a conf may be broken before it is a failure: whoever writes it is done by
-// then.
+// unmended is how long a conf may be broken before it is an error: by then its writer has finished.
 const unmended = time.Minute
 
-// beingWritten says that a file changed so lately that its writer may still be at it, and until
-// when that is so.
+// beingWritten reports whether a file changed so recently that its writer may not have finished,
+// and until when that may be so.
 func beingWritten(v host.View, file string) (until time.Time, is bool) {
 	info, err := v.Files.Lstat(file)
 	changed := time.Unix(0, info.Mtime)
@@ -203,7 +204,8 @@ func beingWritten(v host.View, file string) (until time.Time, is bool) {
 	return changed.Add(unmended), err == nil && age >= 0 && age < unmended
 }
 
-// waitForConf is the wait for a conf that is not there, with what the runtime uses meanwhile.
+// waitForConf returns the wait for a missing conf. Its text names the conf that the runtime uses
+// meanwhile.
 func (t WaitConf) waitForConf(meanwhile candidate, found bool) error {
 	reason := fmt.Sprintf("%s: no %s in %s yet (%s)", t.Network, t.File, t.Dir, t.Writer)
 	switch {
@@ -215,7 +217,7 @@ func (t WaitConf) waitForConf(meanwhile candidate, found bool) error {
 	return graph.Wait(reason)
 }
 
-// judge says what is wrong with the file in force.
+// judge returns what is wrong with the file in force.
 func (t WaitConf) judge(v host.View, first candidate) error {
 	at := path.Join(t.Dir, first.name)
 	own := first.name == t.File || t.File == ""
@@ -247,7 +249,7 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	return nil
 }
 
-// passedOver says why the consumer tries the next file although it could read this one.
+// passedOver returns why the consumer skips this conf although it is valid.
 // https://github.com/cri-o/ocicni/blob/v0.4.3/pkg/ocicni/ocicni.go (loadNetworks)
 func (t WaitConf) passedOver(v host.View, conf CNIConf) error {
 	c := t.Consumer
@@ -255,7 +257,7 @@ func (t WaitConf) passedOver(v host.View, conf CNIConf) error {
 		return fmt.Errorf("its network is %q, and %s gives pods no other than %q: take cni_default_network out of its "+
 			"configuration", conf.Name, c.Name, c.Network)
 	}
-	if !c.Validates || conf.File == path.Join(t.Dir, t.File) { // ours is awaited until its plugins are there
+	if !c.Validates || conf.File == path.Join(t.Dir, t.File) { // of its own conf, WaitConf waits for the plugins
 		return nil
 	}
 	if err := c.refuses(conf.version()); err != nil {
@@ -269,7 +271,8 @@ func (t WaitConf) passedOver(v host.View, conf CNIConf) error {
 	return nil
 }
 
-// missing are programs that are not there, and what stands in their place.
+// missing returns the programs that are not installed, and descriptions of what is in the place of
+// a program.
 func (t WaitConf) missing(v host.View, programs []Program) (missing, wrong []string) {
 	for _, p := range programs {
 		if slices.ContainsFunc(t.BinDirs,
@@ -292,8 +295,8 @@ func (t WaitConf) missing(v host.View, programs []Program) (missing, wrong []str
 	return missing, wrong
 }
 
-// missingPlugins waits for the programs that a conf calls. By a conf that is older than a minute
-// they are missed: pods are asked for already.
+// missingPlugins waits for the programs that a conf calls. For a conf older than a minute a missing
+// program is an error, because the runtime asks for pods by then.
 func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	missing, wrong := t.missing(v, conf.Programs())
 	until, written := beingWritten(v, conf.File)

@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// maxConf is the size above which containerd (go-cni) refuses a conf.
+// maxConf is the largest conf that containerd (go-cni) accepts, in bytes.
 const maxConf = 2 << 20
 
-// isConf tells that libcni takes a file of this name for a conf.
+// isConf reports whether libcni takes a file with this name for a conf.
 func isConf(name string) bool {
 	switch path.Ext(name) {
 	case ".conf", ".conflist", ".json":
@@ -25,9 +25,8 @@ func isConf(name string) bool {
 	return false
 }
 
-// confFiles picks the names that libcni takes for confs and puts them in its order: bytewise.
-// Directories are none. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
-// (ConfFiles)
+// confFiles returns the names that libcni takes for confs, in libcni's order: bytewise. Directories
+// are left out. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (ConfFiles)
 func confFiles(v host.View, dir string, names []string) ([]string, error) {
 	var confs []string
 	for _, name := range names {
@@ -37,7 +36,7 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 		info, err := v.Files.Lstat(path.Join(dir, name))
 		switch {
 		case errors.Is(err, host.ErrNotExist) && !v.Upcoming.WillExist(string(FileKey(path.Join(dir, name)))):
-			continue // just gone, or about to go
+			continue // removed just now, or about to be removed
 		case errors.Is(err, host.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("look at the CNI conf %s: %w", path.Join(dir, name), err)
@@ -50,32 +49,32 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 	return confs, nil
 }
 
-// CNIConf is what we read of a conf: a list, or a single plugin made into a list of one.
+// CNIConf is the part of a conf that the agent reads: a list, or a single plugin as a list of one.
 type CNIConf struct {
 	File    string // its path
 	Name    string
-	Version string // of the spec, by which its plugins are called
+	Version string // of the CNI spec; plugins are called with it
 	Plugins []CNIPlugin
 }
 
-// CNIPlugin is one plugin of a conf, and whom it calls by itself.
+// CNIPlugin is one plugin of a conf, with the configuration of plugins that it calls itself.
 type CNIPlugin struct {
 	Type         string          `json:"type"`
 	Capabilities map[string]bool `json:"capabilities"`
 	IPAM         json.RawMessage `json:"ipam"`
-	Delegate     json.RawMessage `json:"delegate"`  // flannel's
-	Delegates    json.RawMessage `json:"delegates"` // Multus': whole confs
+	Delegate     json.RawMessage `json:"delegate"`  // flannel's configuration of the plugin that it calls
+	Delegates    json.RawMessage `json:"delegates"` // Multus' whole confs
 }
 
-// addresses is the type of the IPAM plugin, which a plugin calls; "" is none.
+// addresses returns the type of the IPAM plugin that a plugin calls; "": none.
 func (p CNIPlugin) addresses() string {
 	var ipam struct{ Type string }
-	_ = json.Unmarshal(p.IPAM, &ipam) // libcni has read it: there is none
+	_ = json.Unmarshal(p.IPAM, &ipam) // libcni has parsed it: an error means that there is none
 	return ipam.Type
 }
 
 // readConf reads a conf as the consumer does: a .conflist is a list with a name and plugins, any
-// other is one plugin with a type.
+// other file is one plugin with a type.
 func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
 	data, err := readSmall(v, file)
 	if err != nil {
@@ -95,7 +94,7 @@ func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
 	if len(list.Plugins) == 0 {
 		return CNIConf{}, fmt.Errorf("it has no `plugins`%s", t.noPluginDir(path.Join(path.Dir(file), list.Name)))
 	}
-	if t.Consumer.Spec != "" && t.Consumer.Spec < "1.1.0" { // before spec 1.1.0 nobody chooses among cniVersions
+	if t.Consumer.Spec != "" && t.Consumer.Spec < "1.1.0" { // consumers before spec 1.1.0 do not read cniVersions
 		if list.CNIVersion, err = firstVersion(data); err != nil {
 			return CNIConf{}, err
 		}
@@ -105,7 +104,7 @@ func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
 	return conf, err
 }
 
-// noPluginDir says where the consumer would have found plugins besides.
+// noPluginDir returns a text about the directory in which the consumer looks for more plugins.
 func (t WaitConf) noPluginDir(dir string) string {
 	if t.Consumer.LoadsPluginDir {
 		return ", and there is no *.conf in " + dir
@@ -124,8 +123,8 @@ func readSmall(v host.View, file string) ([]byte, error) {
 	return data, nil
 }
 
-// pluginsInDir reads the plugins of a list in a directory of the network's name, as spec 1.1
-// allows. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
+// pluginsInDir reads the plugins of a list from the directory with the network's name, which spec
+// 1.1 allows. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
 // (NetworkPluginConfsFromFiles)
 func pluginsInDir(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	names, err := v.Files.ReadDir(dir)
@@ -152,7 +151,7 @@ func pluginsInDir(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	return out, nil
 }
 
-// confOf takes from what libcni has read what we look at.
+// confOf returns the part that the agent needs of a list that libcni has parsed.
 func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
 	conf := CNIConf{Name: list.Name, Version: list.CNIVersion}
 	for _, p := range list.Plugins {
@@ -165,8 +164,8 @@ func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
 	return conf, nil
 }
 
-// delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the
-// conf after it.
+// delegates reports whether the conf is of a meta-plugin. Such a conf comes first on purpose and
+// calls the conf after it.
 func (c CNIConf) delegates() bool {
 	return slices.ContainsFunc(c.Plugins, func(p CNIPlugin) bool {
 		return p.Type == "multus" || p.Type == "multus-shim" || p.Type == "genie"

@@ -13,11 +13,11 @@ import (
 
 const hostLocal = "host-local"
 
-// handOn are the reference plugins, which give the IPAM plugin their own conf as it is. Calico and
-// others put the node's range into it first.
+// handOn are the reference plugins that pass their own `ipam` unchanged to the IPAM plugin. Calico
+// and others first add the node's range to it.
 var handOn = []string{"bridge", "host-device", "ipvlan", "macvlan", "ptp", "vlan"}
 
-// hostLocalConf is what host-local reads of `ipam`.
+// hostLocalConf is the part of `ipam` that host-local reads.
 // https://github.com/containernetworking/plugins/blob/v1.9.1/plugins/ipam/host-local/backend/allocator/config.go
 type hostLocalConf struct {
 	hostLocalRange
@@ -31,20 +31,20 @@ type hostLocalRange struct {
 	Gateway net.IP      `json:"gateway"`
 }
 
-// noAddress says why host-local gives no pod an address by a plugin's conf.
+// noAddress returns why host-local cannot give a pod an address with this plugin's conf.
 func (p CNIPlugin) noAddress() error {
 	if p.addresses() != hostLocal || !slices.Contains(handOn, p.Type) {
 		return nil
 	}
 	var conf hostLocalConf
 	if err := json.Unmarshal(p.IPAM, &conf); err != nil {
-		return err // refused says whose it is
+		return err // refused adds the plugin's name
 	}
 	sets := conf.Ranges
 	if conf.Subnet.IP != nil {
 		sets = append([][]hostLocalRange{{conf.hostLocalRange}}, sets...)
 	}
-	if len(sets) == 0 && !p.Capabilities["ipRanges"] { // kubelet's capability: it brings the node's range
+	if len(sets) == 0 && !p.Capabilities["ipRanges"] { // with this capability kubelet passes the node's range
 		return errors.New("it has no range: give it a `subnet`, or `ranges`")
 	}
 	var all []addressRange
@@ -70,14 +70,14 @@ func (p CNIPlugin) noAddress() error {
 	return nil
 }
 
-// addressRange is from its first to its last address.
+// addressRange is the addresses from the first to the last one.
 type addressRange struct{ from, to netip.Addr }
 
 func (r addressRange) overlaps(o addressRange) bool {
 	return r.from.Is4() == o.from.Is4() && r.from.Compare(o.to) <= 0 && o.from.Compare(r.to) <= 0
 }
 
-// bounds is what addresses are taken from.
+// bounds returns the range from which host-local takes addresses.
 func (r hostLocalRange) bounds() (addressRange, error) {
 	addr, ok := netip.AddrFromSlice(r.Subnet.IP)
 	ones, _ := r.Subnet.Mask.Size()
@@ -113,7 +113,8 @@ func (r hostLocalRange) bounds() (addressRange, error) {
 	return out, nil
 }
 
-// lastOf is the last address of a subnet that a pod can have: without IPv4's broadcast.
+// lastOf returns the last address of a subnet that a pod can have: without IPv4's broadcast
+// address.
 func lastOf(subnet netip.Prefix) netip.Addr {
 	bytes := subnet.Addr().AsSlice()
 	for i := subnet.Bits(); i < len(bytes)*8; i++ {

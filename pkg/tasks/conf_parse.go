@@ -10,8 +10,7 @@ import (
 	"github.com/containernetworking/cni/libcni"
 )
 
-// parseConf has libcni read a conf. What people get wrong most often is said in our words, with the
-// way out.
+// parseConf parses a conf with libcni. It reports the most common mistakes itself, with what to do.
 func parseConf(data []byte, isList bool) (*libcni.NetworkConfigList, error) {
 	if err := slip(data, isList); err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func parsePlugin(data []byte) (*libcni.PluginConfig, error) {
 	return one, refusal(err)
 }
 
-// refusal is what libcni says of a conf that is JSON.
+// refusal wraps an error that libcni returns for a conf that is valid JSON.
 func refusal(err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +44,7 @@ func refusal(err error) error {
 	return fmt.Errorf("libcni refuses it: %w", err)
 }
 
-// slip says what is wrong with a text that is no conf at all, or the other kind of conf.
+// slip returns what is wrong with a text that is no conf, or that is the other kind of conf.
 func slip(data []byte, isList bool) error {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
@@ -95,7 +94,7 @@ func slipOfPlugins(list json.RawMessage) error {
 	return nil
 }
 
-// position says where in a text JSON stops being JSON.
+// position returns the line and column of a JSON syntax error.
 func position(data []byte, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -106,7 +105,7 @@ func position(data []byte, err error) string {
 		len(before)-strings.LastIndex(before, "\n"))
 }
 
-// firstVersion is the version that a consumer before spec 1.1.0 reads.
+// firstVersion returns the version that a consumer before spec 1.1.0 reads.
 func firstVersion(data []byte) (string, error) {
 	var conf struct {
 		CNIVersion string `json:"cniVersion"`

@@ -12,32 +12,33 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Program is a plugin that is called when a pod is added, and the version of the spec that it is
-// called with.
+// Program is a plugin that runs when a pod is added, and the version of the spec with which it is
+// called.
 type Program struct {
 	Name     string
-	CalledBy string // the plugin that does; "": the runtime
+	CalledBy string // the plugin that calls it; "": the runtime
 	Version  string
 }
 
-// notPrograms are IPAM types that only mark who gives the addresses: no program has such a name.
+// notPrograms are IPAM types that only name who gives the addresses. There is no program with such
+// a name.
 // https://github.com/noironetworks/aci-containers/blob/master/cmd/opflex-agent-cni/main.go
 // https://github.com/romana/core/blob/master/cni/cni.go
 var notPrograms = []string{"opflex-agent-cni-ipam", "romana-ipam"}
 
-// flannelCalls are what plugin flannel calls where its delegate says no other type.
+// flannelCalls and flannelIPAM are the plugins that the plugin flannel calls by default.
 // https://github.com/flannel-io/cni-plugin/blob/main/flannel_linux.go (doCmdAdd)
 const (
 	flannelCalls = "bridge"
 	flannelIPAM  = "host-local"
 )
 
-// Programs are the plugins that the conf calls, in the order of calling, with those that these call
-// by themselves; each once.
+// Programs returns the plugins that the conf calls, in order, with the plugins that these call
+// themselves; each one once.
 func (c CNIConf) Programs() []Program {
 	var out []Program
 	for _, p := range c.programs() {
-		leadsOut := strings.ContainsRune(p.Name, '/') // what libcni refuses is no program
+		leadsOut := strings.ContainsRune(p.Name, '/') // libcni refuses a type with a path
 		if !leadsOut &&
 			!slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && o.Version == p.Version }) {
 			out = append(out, p)
@@ -46,8 +47,8 @@ func (c CNIConf) Programs() []Program {
 	return out
 }
 
-// FindPlugin is the program of a plugin as libcni finds it: the first regular file of the name.
-// Where there is none it is the first thing of the name; "" is nothing.
+// FindPlugin returns the file of a plugin as libcni finds it: the first regular file with the name.
+// Where there is none, it returns the first other file with the name; "": there is none.
 // https://github.com/containernetworking/cni/blob/v1.3.0/pkg/invoke/find.go
 func FindPlugin(v host.View, dirs []string, name string) (file string, info hostfs.FileInfo) {
 	for _, dir := range dirs {
@@ -69,7 +70,7 @@ func FindPlugin(v host.View, dirs []string, name string) (file string, info host
 	return file, info
 }
 
-// target is what a link leads to.
+// target returns what a symlink points to.
 func target(v host.View, link string) (hostfs.FileInfo, error) {
 	to, err := v.Files.Readlink(link)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c CNIConf) programs() []Program {
 	return out
 }
 
-// called are the programs of a conf that has no others inside.
+// called returns the programs of a conf, without those of confs inside it.
 func (c CNIConf) called() []Program {
 	out := c.named()
 	for _, p := range c.Plugins {
@@ -102,7 +103,7 @@ func (c CNIConf) called() []Program {
 	return out
 }
 
-// named are the programs that a conf itself names.
+// named returns the programs that a conf itself names.
 func (c CNIConf) named() []Program {
 	var out []Program
 	for _, p := range c.Plugins {
@@ -112,7 +113,7 @@ func (c CNIConf) named() []Program {
 	return out
 }
 
-// call adds a program, if it is one.
+// call adds a program, unless name is none.
 func (c CNIConf) call(to []Program, name, by string) []Program {
 	if name == "" || slices.Contains(notPrograms, name) {
 		return to
@@ -122,24 +123,24 @@ func (c CNIConf) call(to []Program, name, by string) []Program {
 
 func (c CNIConf) flannels(p CNIPlugin) []Program {
 	var delegate CNIPlugin
-	_ = json.Unmarshal(p.Delegate, &delegate) // none, or one that flannel itself refuses: then its defaults
+	_ = json.Unmarshal(p.Delegate, &delegate) // without a delegate, or with an invalid one, flannel uses its defaults
 	calls := cmp.Or(delegate.Type, flannelCalls)
 	return c.call(c.call(nil, calls, p.Type), cmp.Or(delegate.addresses(), flannelIPAM), calls)
 }
 
-// delegated are the programs of the confs that Multus has inside its own.
+// delegated returns the programs of the confs inside a Multus conf.
 func delegated(p CNIPlugin) []Program {
 	var confs []json.RawMessage
 	if json.Unmarshal(p.Delegates, &confs) != nil {
-		return nil // none: it finds the next conf by itself
+		return nil // none: Multus itself finds the next conf
 	}
 	var out []Program
 	for _, raw := range confs {
 		var shape struct{ Plugins []json.RawMessage }
-		_ = json.Unmarshal(raw, &shape) // what is no conf at all is refused below
+		_ = json.Unmarshal(raw, &shape) // parseConf below reports an invalid conf
 		list, err := parseConf(raw, len(shape.Plugins) > 0)
 		if err != nil {
-			continue // Multus itself says so at the first pod
+			continue // Multus reports it at the first pod
 		}
 		inner, err := confOf(list)
 		if err != nil {

@@ -11,27 +11,27 @@ import (
 	"github.com/containernetworking/cni/pkg/version"
 )
 
-// Consumer is the libcni of who reads the confs: the runtime, or kubelet.
+// Consumer is the program that reads the confs with its libcni: the runtime, or kubelet.
 type Consumer struct {
-	Name           string // for messages: "containerd 1.6.20"; "" is not known
-	Spec           string // the newest version of the spec that it knows; "" is not known
-	LoadsPluginDir bool   // it reads plugins of a list in a directory beside it (libcni 1.3)
-	// Validates says that it passes over a conf whose plugins are not there.
+	Name           string // for messages: "containerd 1.6.20"; "": unknown
+	Spec           string // the newest version of the CNI spec that it knows; "": unknown
+	LoadsPluginDir bool   // it also loads plugins of a list from a directory (libcni 1.3)
+	// Validates says that it skips a conf whose plugins are not installed.
 	Validates bool
-	Loads     int    // how many files it loads, each as a network; 0: the first that it takes
-	Network   string // the only one that it gives pods, by the name in its conf; "": the first conf's
+	Loads     int    // how many files it loads, each as one network; 0: only the first valid one
+	Network   string // the name of the only network that it gives pods; "": the first conf's
 }
 
-// version is the spec's version of a conf.
+// version returns the CNI spec version of a conf.
 // https://github.com/containernetworking/cni/blob/v1.3.0/pkg/version/conf.go
 func (c CNIConf) version() string { return cmp.Or(c.Version, "0.1.0") }
 
-// refused says why no pod is added by a conf that could be loaded. libcni looks at names when a pod
-// comes, and host-local at its ranges.
+// refused returns why a valid conf can add no pod. libcni checks names only when a pod is added,
+// and host-local checks its ranges then.
 // https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (addNetwork)
 func (t WaitConf) refused(c CNIConf) error {
 	if len(c.Plugins) == 0 {
-		return nil // no conf, or one that is about to be written
+		return nil // no conf, or one that another task is about to write
 	}
 	if c.Name == "" {
 		return errors.New("it has no `name`, and libcni refuses that: give it one")
@@ -57,8 +57,8 @@ func (t WaitConf) refused(c CNIConf) error {
 	return nil
 }
 
-// refuses says why a conf of this version of the spec adds no pod. What is newer than we know may
-// be right where nobody says what the consumer knows.
+// refuses returns why the consumer refuses a conf of this spec version. Where the consumer's
+// version is unknown, a version newer than the agent knows is accepted.
 func (c Consumer) refuses(asked string) error {
 	known := version.All.SupportedVersions()
 	at, newest := slices.Index(known, asked), slices.Index(known, c.Spec)

@@ -11,14 +11,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// Directory is a directory with its mode and owner. Missing parents are made
-// with mode 0755; what is in it is nobody's business. A symlink to a directory
-// counts as the directory where it may be followed: see [hostpath.LinkError].
+// Directory is a directory with its mode and owner. Missing parents are made with mode 0755. The
+// contents of the directory do not matter. A symlink to a directory counts as the directory where
+// it may be followed: see [hostpath.LinkError].
 type Directory struct {
 	Meta
 	Path  string
 	Mode  fs.FileMode
-	Owner string // "user:group"; "" is root:root
+	Owner string // "user:group"; "": root:root
 }
 
 var _ Task = Directory{}
@@ -66,5 +66,5 @@ func (t Directory) Apply(_ context.Context, h *host.Host, _ *Change) error {
 	return h.Files.Mkdir(t.Path, want.mode, want.uid, want.gid)
 }
 
-// maxLinks is how many symlinks in a row are followed, as in the kernel.
+// maxLinks is the largest number of symlinks that are followed in a row, as in the kernel.
 const maxLinks = 40

@@ -13,14 +13,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Effect is something done at most once a run, after all that ask for it and
-// before all that need it; skipped when nobody asked.
+// Effect is an action that runs at most once in a run: after all tasks that ask for it, and before
+// all tasks that need it. It does not run where no task asked.
 type Effect struct {
 	Meta
 	Action EffectAction
 	Unit   string // of a restart or reload
-	// Wait for the job's end, and fail with it. Never for a unit that is
-	// ordered after the agent: it would wait for us.
+	// Wait waits for the end of systemd's job, and fails with it. It must not be set for a unit
+	// that is ordered after the agent, because that unit waits for the agent.
 	Wait bool
 }
 
@@ -30,8 +30,8 @@ type EffectAction string
 // The effects.
 const (
 	ActionDaemonReload EffectAction = "daemon-reload"
-	ActionRestart      EffectAction = "restart" // only what runs is restarted
-	ActionReload       EffectAction = "reload"  // likewise; what cannot reload is restarted
+	ActionRestart      EffectAction = "restart" // restarts only a running unit
+	ActionReload       EffectAction = "reload"  // reloads only a running unit; restarts one that cannot reload
 )
 
 var (
@@ -60,7 +60,7 @@ func (t Effect) Owns() []graph.Key {
 	return []graph.Key{DaemonReload}
 }
 
-// needs implements [needer]: systemd reads the files before it runs from them.
+// needs implements [needer]: systemd must read the unit files before it restarts units.
 func (t Effect) needs() []graph.Key {
 	if t.Action == ActionDaemonReload {
 		return t.Requires
@@ -79,7 +79,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 		Items:  []Item{{Key: key, Op: Run}},
 		Reason: "asked for by " + strings.Join(by, ", "),
 	}
-	unit := cmp.Or(t.Unit, "-.mount") // of every systemd
+	unit := cmp.Or(t.Unit, "-.mount") // every systemd has this unit
 	have, err := v.Units.Unit(ctx, unit)
 	switch {
 	case errors.Is(err, host.ErrNoLiveState):
@@ -87,7 +87,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case err != nil:
 		return nil, err
 	case t.Unit != "" && have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Unit))):
-		return nil, nil // it went since it was asked for: nothing runs that could be restarted
+		return nil, nil // the unit was removed after the request: nothing runs
 	}
 	if t.Action == ActionRestart && Runs(have) {
 		change.Disruption = RestartsUnit
@@ -109,12 +109,11 @@ func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return fmt.Errorf("effect %q: no such action", t.Action)
 }
 
-// Mark is what systemd shows of the last time that the effect was done. Another mark afterwards
-// says that it was done since, by whomever: a restart makes a new invocation of the unit, a reload
-// changes its state and back. "" says nothing.
+// Mark returns what systemd shows of the last time the effect ran. A different mark later means
+// that the effect ran again, whoever started it: a restart makes a new invocation of the unit, and
+// a reload changes its state. "" means that nothing is known.
 //
-// That a reload was done is a little less sure than the others: any change of the unit's state
-// counts as one.
+// The mark of a reload is less certain: each change of the unit's state counts as a reload.
 func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
 	if t.Action == ActionDaemonReload {
 		at, err := v.Units.UnitsLoadedUS(ctx)
@@ -130,8 +129,8 @@ func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
 	return fmt.Sprintf("%s %d", have.Invocation, have.ChangedUS), nil
 }
 
-// DoneSince says that the effect was done since mark was taken, or that systemd is about to: a job
-// of that kind is queued. A reload that failed was not done: the unit has the settings that it had.
+// DoneSince reports whether the effect ran after mark was taken, or has a queued job in systemd. A
+// failed reload does not count: the unit still has its old settings.
 func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, error) {
 	now, err := t.Mark(ctx, v)
 	if err != nil || now != mark || t.Action == ActionDaemonReload {
@@ -148,20 +147,20 @@ func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, 
 	return false, err
 }
 
-// IsState says that a key is state, and not an action.
+// IsState reports whether a key is state, and not an action.
 func IsState(key graph.Key) bool { return key.Kind() != KindEffect }
 
-// EffectOf is the effect that a key names, for sets of tasks that are made from the ledger.
+// EffectOf returns the effect that a key names, for sets of tasks that are made from the ledger.
 func EffectOf(key graph.Key) Effect {
 	action, unit, _ := strings.Cut(key.Name(), " ")
 	return Effect{Meta: Meta{From: "ledger"}, Action: EffectAction(action), Unit: unit}
 }
 
-// Runs says that a unit runs or is about to.
+// Runs reports whether a unit runs or is about to run.
 func Runs(u systemd.UnitState) bool {
 	switch u.Active {
 	case "active", "activating", "reloading", "refreshing":
 		return true
 	}
-	return u.Job && u.JobType != "stop" // "": the job ended while it was looked at
+	return u.Job && u.JobType != "stop" // "": the job ended between two reads
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// File is a regular file with its whole content.
+// File is a regular file with its complete content.
 type File struct {
 	Meta
 	Path    string
 	Content secret.Bytes `json:",omitempty"`
-	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to
-	// be written.
+	// Stored, if set, is used instead of Content. The bytes stay in the store until Apply or the
+	// plan needs them.
 	Stored *blob.Content `json:"-"`
 	Mode   fs.FileMode
 	Owner  string
@@ -30,7 +30,7 @@ type File struct {
 
 var _ Task = File{}
 
-// content is what the file shall have.
+// content returns the wanted content.
 func (t File) content() blob.Content {
 	if t.Stored != nil {
 		return *t.Stored
@@ -38,8 +38,8 @@ func (t File) content() blob.Content {
 	return blob.Of(t.Content)
 }
 
-// bytes are the content itself. That it cannot be had now, since the store changes or went away,
-// may be otherwise the next time.
+// bytes returns the bytes of the content. The error is transient: the store may have changed or may
+// be away for now.
 func (t File) bytes() ([]byte, error) {
 	if t.Stored == nil {
 		return t.Content, nil
@@ -76,9 +76,9 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// Apply implements [Task]. Where only the owner or the mode differs the file keeps its inode:
-// whoever watches it need not read it again. One that has other names is replaced: they may be
-// others'.
+// Apply implements [Task]. Where only the owner or the mode differs the file keeps its inode, so
+// that programs that watch it need not read it again. A file with other hard links is replaced,
+// because the other names may not be the agent's.
 func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	want, err := resolveAccess(h.Live.View(), t.Mode, t.Owner)
 	if err != nil {
@@ -101,7 +101,7 @@ func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.Files.WriteFile(ctx, t.Path, content, want.spec())
 }
 
-// look says what differs between the file and the path, or nil.
+// look returns the difference between the wanted file and the path; nil: there is none.
 func (t File) look(v host.View) (*Item, access, error) {
 	want, err := resolveAccess(v, t.Mode, t.Owner)
 	if err != nil {
@@ -137,7 +137,7 @@ func (t File) look(v host.View) (*Item, access, error) {
 	return item, want, nil
 }
 
-// hasContent says whether the path, which info describes, has the wanted content.
+// hasContent reports whether the file at the path, which info describes, has the wanted content.
 func (t File) hasContent(v host.View, info hostfs.FileInfo) (bool, error) {
 	content := t.content()
 	if info.Size != content.Size {
@@ -147,16 +147,16 @@ func (t File) hasContent(v host.View, info hostfs.FileInfo) (bool, error) {
 	return sum == content.Sum, err
 }
 
-// hides says that a mode keeps others from reading.
+// hides reports whether a mode keeps other users from reading.
 func hides(mode fs.FileMode) bool { return mode&0o004 == 0 }
 
-// showOld puts the difference to the content that is there into the item. One that is hidden may be
-// a secret, of whoever wrote it: nothing of it is shown.
+// showOld adds the difference to the present content to the item. A hidden content may be a secret
+// of the program that wrote it, so nothing of it is shown.
 func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo, hidden bool) error {
 	var old []byte
 	if info.Size <= maxShown {
 		var err error
-		var names *hostpath.NamesError // what it holds may be another's: it is not shown
+		var names *hostpath.NamesError // a file with other hard links may not be the agent's: it is not shown
 		if old, err = v.Files.Strict().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
 			return err
 		}
@@ -183,7 +183,7 @@ func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo, hidden bool
 	return nil
 }
 
-// show puts the contents into the item, if a person can read them and may.
+// show adds the contents to the item, if they are text and not secret.
 func (t File) show(item *Item, old []byte) error {
 	if t.Secret || t.content().Size > maxShown {
 		return nil
@@ -198,20 +198,20 @@ func (t File) show(item *Item, old []byte) error {
 	return nil
 }
 
-// maxShown is the size of the largest content that a plan shows, in bytes.
+// maxShown is the largest content that a plan shows, in bytes.
 const maxShown = 256 << 10
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
-// contentName stands for a content in a plan: enough of its digest to tell it from another.
+// contentName names a content in a plan: by the begin of its digest and its size.
 func contentName(sum blob.Digest, size int64) string {
 	return fmt.Sprintf("sha256 %.12s, %d bytes", sum, size)
 }
 
-// fileForm is that of a file whose content may be elsewhere.
+// fileForm is the form of a file in the ledger: its content may be elsewhere.
 var fileForm = form{recordFile, recorded[File](nil, nil).rebuild}
 
-// recordFile is record of a file whose content may be elsewhere.
+// recordFile records a file whose content may be elsewhere.
 func recordFile(kind string, task Task) (Recorded, []blob.Content, error) {
 	t := value[File](task)
 	content := t.content()

@@ -10,16 +10,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
-// KindForward is the kind of what lets a link's packets be forwarded: forward:cbr0.
+// KindForward is the kind of the rules that let a link's packets be forwarded: forward:cbr0.
 const KindForward = "forward"
 
-// ForwardAccept lets packets of a link be forwarded where a chain of others
-// drops by policy, as Docker's does. Where none drops there is nothing to do.
-// It puts two marked rules at the end of each such chain: docs/adr/0002.
+// ForwardAccept lets packets of a link be forwarded where a chain of another program drops by
+// policy, as Docker's does. It adds two marked rules at the end of each such chain: see
+// docs/adr/0002. Where no chain drops it does nothing.
 type ForwardAccept struct {
 	Meta
 	Link     string
-	Families []int // 4, 6: those that the link's pods use
+	Families []int // 4, 6: the families that the link's pods use
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 	_ Remover = ForwardAccept{}
 )
 
-// ForwardKey is the key of what lets a link's packets be forwarded.
+// ForwardKey is the key of the rules that let a link's packets be forwarded.
 func ForwardKey(link string) graph.Key { return graph.MakeKey(KindForward, link) }
 
 // Owns implements [Task].
@@ -65,14 +65,15 @@ func (t ForwardAccept) Apply(ctx context.Context, h *host.Host, _ *Change) error
 	return Passing(errors.Join(failed...))
 }
 
-// dropping keeps the chains in which the rules are wanted and missing.
+// dropping returns the chains that need the rules and do not have them.
 func (t ForwardAccept) dropping(chains []firewall.ForwardChain) []firewall.ForwardChain {
 	return slices.DeleteFunc(slices.Clone(chains), func(c firewall.ForwardChain) bool {
 		return c.Policy != "drop" || c.Accepts(t.Link) || !slices.ContainsFunc(t.Families, c.Concerns)
 	})
 }
 
-// Live implements [StateReader]. Which chains there are is Docker's business, and changes.
+// Live implements [StateReader]. It ignores in which chains the rules are, because Docker adds and
+// removes chains.
 func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 	chains, err := v.Firewall.ForwardChains(ctx)
 	if err != nil {

@@ -13,33 +13,34 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// The proofs.
+// The values of Proof.
 const (
 	ProofNone     Proof = iota
-	ProofHarmless       // its kind proves that it costs the node nothing
-	ProofBefore         // it brings back what was right on this node before
+	ProofHarmless       // the kind proves that the change cannot harm the node
+	ProofBefore         // it restores what was right on this node before
 )
 
-// Ground is what a proof goes by.
+// Ground has the facts that a proof uses.
 type Ground struct {
 	View host.View          // the host before the change
-	Pods []netip.Prefix     // the ranges of the pods, as the documents state them
-	Read map[graph.Key]bool // the files that units of the documents read, wherever they are
+	Pods []netip.Prefix     // the pod ranges in the documents
+	Read map[graph.Key]bool // the files that units of the documents read
 }
 
-// proof proves that a change of a kind cannot cost the node anything. What it cannot prove, or
-// cannot read, is false: the change is then made under a checkpoint. It writes nothing.
+// proof proves that a change of a kind cannot harm the node. It returns false where it cannot prove
+// that, or cannot read what it needs: the change is then made under a checkpoint. It writes nothing.
 type proof func(ctx context.Context, t Task, c *Change, on Ground) bool
 
-// Harmless says that the kind of a task proves a change of it harmless: nothing that the node's own
-// network, its boot, its units or its accounts go by changes. What pods lose is no question of it.
+// Harmless reports whether the kind of a task proves a change of it harmless: the change does not
+// affect the node's own network, its boot, its units or its accounts. It does not consider what
+// pods lose.
 func Harmless(ctx context.Context, t Task, c *Change, on Ground) bool {
 	read := slices.ContainsFunc(t.Owns(), func(key graph.Key) bool { return on.Read[key] })
 	return !read && kinds[t.row()].proof(ctx, t, c, on)
 }
 
-// ReadByUnits are the files, by their keys, that units of the documents read: what such a unit does
-// with one, at its next start, nobody can say.
+// ReadByUnits returns the keys of files that units of the documents read. The agent cannot know
+// what such a unit does with a file at its next start.
 func ReadByUnits(list []Task) map[graph.Key]bool {
 	out := map[graph.Key]bool{}
 	for _, t := range list {
@@ -55,42 +56,43 @@ func ReadByUnits(list []Task) map[graph.Key]bool {
 	return out
 }
 
-// never is of kinds of which no change can be proved: what a program does that is started, or what
-// a network leaves.
+// never is for kinds whose changes cannot be proved: they start a program, or remove what a network
+// left.
 func never(context.Context, Task, *Change, Ground) bool { return false }
 
-// always is of kinds that touch nothing of the node's own.
+// always is for kinds that change nothing that the node itself needs.
 func always(context.Context, Task, *Change, Ground) bool { return true }
 
-// proves is for kinds that look at their task.
+// proves makes a proof from a function for one kind of task.
 func proves[T Task](is func(ctx context.Context, t T, c *Change, on Ground) bool) proof {
 	return func(ctx context.Context, t Task, c *Change, on Ground) bool { return is(ctx, value[T](t), c, on) }
 }
 
-// Anew says that a repair of the task runs programs again. That they worked before does not prove
-// that they will: such a task is never [ProofBefore].
+// Anew reports whether a repair of the task starts programs again. That they worked before does not
+// prove that they will work now: such a task never has [ProofBefore].
 func Anew(t Task) bool { return t.row() == rowUnit || t.row() == rowUnitState }
 
-// harmlessDirs are below which files are of no account to the node's own network, boot, units and
-// accounts. Kubernetes and its runtime read them, and the runtime goes on with what it has read.
+// harmlessDirs are directories whose files do not affect the node's own network, boot, units and
+// accounts. Kubernetes and the container runtime read them, and the runtime goes on with what it
+// has read.
 var harmlessDirs = []string{
-	"/etc/cni/",                // read by the container runtime when a pod comes or goes (CNI specification)
-	"/opt/cni/",                // run by it
-	"/var/lib/cni/",            // what plugins keep of pods
-	"/etc/kubernetes/",         // kubelet's and the API server's files (kubeadm); without static pods, see below
-	"/srv/kubernetes/",         // the same of kOps
-	"/var/lib/kubelet/",        // kubelet's own
-	"/etc/containerd/certs.d/", // read by containerd when it pulls an image (containerd's hosts.md)
-	"/var/lib/netwright/",      // ours
+	"/etc/cni/",                // the container runtime reads it when a pod is added or removed (CNI specification)
+	"/opt/cni/",                // the container runtime runs its programs
+	"/var/lib/cni/",            // state of plugins about pods
+	"/etc/kubernetes/",         // files of kubelet and the API server (kubeadm), except static pods: see below
+	"/srv/kubernetes/",         // the same files on kOps
+	"/var/lib/kubelet/",        // kubelet's own files
+	"/etc/containerd/certs.d/", // containerd reads it when it pulls an image (containerd's hosts.md)
+	"/var/lib/netwright/",      // the agent's own files
 	"/run/netwright/",
-	"/etc/motd", "/etc/motd.d/", // shown to who logs in
+	"/etc/motd", "/etc/motd.d/", // shown at login
 }
 
-// staticPods is a part of a path below which kubelet runs what it finds, with all rights of the
-// host if it says so: https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
+// staticPods is the name of directories from which kubelet starts pods, with all rights of the host
+// where a pod asks for them: https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
 const staticPods = "/manifests"
 
-// HarmlessPath says that a file may change without a checkpoint.
+// HarmlessPath reports whether a file may change without a checkpoint.
 func HarmlessPath(file string, facts *host.Facts) bool {
 	if strings.Contains(file+"/", staticPods+"/") {
 		return false
@@ -100,23 +102,23 @@ func HarmlessPath(file string, facts *host.Facts) bool {
 	})
 }
 
-// harmlessDirsOf are the harmless ones with those where this node's runtime has its confs and
-// plugins.
+// harmlessDirsOf returns harmlessDirs and the directories of confs and plugins of this node's
+// runtime.
 func harmlessDirsOf(facts *host.Facts) []string {
 	out := slices.Clone(harmlessDirs)
 	if facts == nil {
 		return out
 	}
 	for _, dir := range append(slices.Clone(facts.Runtime.BinDirs), facts.Runtime.ConfDir) {
-		if strings.Contains(dir+"/", "/cni/") { // a runtime that runs plugins from /usr/bin shares it
+		if strings.Contains(dir+"/", "/cni/") { // a directory such as /usr/bin has other programs, too
 			out = append(out, dir)
 		}
 	}
 	return out
 }
 
-// harmlessPaths is the proof of what owns paths: all that changes is in a harmless place, or is a
-// directory that is made on the way to one.
+// harmlessPaths is the proof of tasks that own paths: each item is below a harmless directory, or
+// is a new parent directory of one.
 func harmlessPaths(_ context.Context, _ Task, c *Change, on Ground) bool {
 	facts := on.View.Facts
 	return !slices.ContainsFunc(c.Items, func(it Item) bool {
@@ -130,7 +132,8 @@ func harmlessPaths(_ context.Context, _ Task, c *Change, on Ground) bool {
 	})
 }
 
-// pathOf is FileOf of keys that are paths. A row of the table cannot ask the table.
+// pathOf is FileOf for keys of paths. FileOf would be an initialization cycle, because it reads the
+// table of kinds.
 func pathOf(key graph.Key) string {
 	if key.Kind() != KindFile {
 		return ""
@@ -138,8 +141,8 @@ func pathOf(key graph.Key) string {
 	return key.Name()
 }
 
-// fileHarmless is the proof of a file: by its place, or since each line of it that is new is
-// proved.
+// fileHarmless is the proof of a file: its directory is harmless, or each new line of the agent's
+// own list of sysctls or modules is.
 func fileHarmless(ctx context.Context, t File, c *Change, on Ground) bool {
 	switch t.Path {
 	case ownSysctls:
@@ -153,14 +156,16 @@ func fileHarmless(ctx context.Context, t File, c *Change, on Ground) bool {
 	return harmlessPaths(ctx, t, c, on)
 }
 
-// Our own files that are read at boot, a line for each task that does the same now.
+// The agent's own files that are read at boot. For each line there is a task that does the same
+// now.
 const (
 	ownSysctls = "/etc/sysctl.d/" + facts.OwnSysctlFile
 	ownModules = "/etc/modules-load.d/netwright.conf"
 )
 
-// linesHarmless says that each new line of a file is harmless, and that each line that goes has a
-// new one of the same key. Where the content is not shown it is false.
+// linesHarmless reports whether each new line of a file is harmless, and each removed line is
+// replaced by a new one with the same key. It returns false where the plan does not show the
+// content.
 func linesHarmless(c *Change, file string, harmless func(line string) bool) bool {
 	at := slices.IndexFunc(c.Items, func(it Item) bool { return it.Key == FileKey(file) })
 	if at < 0 || c.Items[at].After == nil {
@@ -181,7 +186,7 @@ func linesHarmless(c *Change, file string, harmless func(line string) bool) bool
 	})
 }
 
-// bareLines are those of a file without comments and empty ones.
+// bareLines returns the lines of a file without comments and empty lines.
 func bareLines(content []byte) (out []string) {
 	for line := range strings.Lines(string(content)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != ';' {
@@ -191,35 +196,36 @@ func bareLines(content []byte) (out []string) {
 	return out
 }
 
-// dirHarmless is the proof of a directory: by its place, or since it is the one of our settings and
-// new. Elsewhere a name alone may say something, as those of /etc/nologin and
-// /etc/netwright/disabled do.
+// dirHarmless is the proof of a directory: its place is harmless, or it is the new directory of the
+// agent's settings. In other places the name alone may have a meaning, as with /etc/nologin and
+// /etc/netwright/disabled.
 func dirHarmless(ctx context.Context, t Directory, c *Change, on Ground) bool {
 	made := !slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op != Create })
 	return made && t.Path == ownSettings || harmlessPaths(ctx, t, c, on)
 }
 
-// ownSettings is where the agent's own settings are, which no document writes.
+// ownSettings is the directory of the agent's own settings. No document may write there.
 const ownSettings = "/etc/netwright"
 
-// dropInHarmless is the proof of a drop-in. Those of kubelet and the runtimes are ours to the last
-// byte; of a unit that the documents name nothing is known.
+// dropInHarmless is the proof of a drop-in. The agent makes the whole content of drop-ins for
+// kubelet and the runtimes. Of other units, which the documents name, nothing is known.
 func dropInHarmless(_ context.Context, t DropIn, _ *Change, _ Ground) bool {
 	return runtimeUnits[t.Unit]
 }
 
-// effectHarmless is the proof of an effect. A daemon-reload starts nothing.
+// effectHarmless is the proof of an effect. A daemon-reload starts no program.
 func effectHarmless(_ context.Context, t Effect, _ *Change, _ Ground) bool {
 	return t.Action == ActionDaemonReload || runtimeUnits[t.Unit]
 }
 
-// tomlHarmless is the proof of a key in a TOML file: those of the container runtime.
+// tomlHarmless is the proof of a key in a TOML file: only files of the container runtime are
+// harmless.
 func tomlHarmless(_ context.Context, t TOMLKey, _ *Change, _ Ground) bool {
 	return strings.HasPrefix(t.Path, "/etc/containerd/") || strings.HasPrefix(t.Path, "/etc/crio/")
 }
 
-// mountHarmless is the proof of a mount: file systems of the kernel's own objects, in a place where
-// nothing is mounted yet. Neither hides anything, nor reads a disk.
+// mountHarmless is the proof of a mount: a bpf or cgroup2 file system where nothing is mounted yet,
+// below /sys/fs or /run. Such a mount hides no files and reads no disk.
 func mountHarmless(_ context.Context, t Mount, c *Change, _ Ground) bool {
 	fresh := !slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op != Create })
 	return fresh && (t.Type == "bpf" || t.Type == "cgroup2") &&
@@ -231,9 +237,10 @@ func moduleKindHarmless(ctx context.Context, t Module, _ *Change, on Ground) boo
 	return moduleHarmless(ctx, t.Name, on)
 }
 
-// harmlessModules only offer what somebody must ask for: a file system, a kind of link, a match or
-// a target of a rule. They are those that networks name, and their kin; a name that ends in _
-// stands for all that begin so. No driver, and nothing that takes packets as soon as it is there.
+// harmlessModules only offer what a program must ask for: a file system, a kind of link, a match or
+// a target of a rule. They are the modules that networks name, and similar ones. A name that ends
+// in _ stands for all names that begin with it. The list has no driver, and no module that takes
+// packets as soon as it is loaded.
 var harmlessModules = []string{
 	// kinds of links
 	"overlay", "bridge", "veth", "dummy", "ifb", "macvlan", "ipvlan", "8021q", "tun", "openvswitch", "vport_",
@@ -244,12 +251,13 @@ var harmlessModules = []string{
 	"nf_conntrack", "nf_tables", "nfnetlink_", "nft_", "ip_tables", "ip6_tables", "iptable_", "ip6table_", "ipt_",
 	"ip6t_", "ebtable_", "xt_", "ip_set", "ip_set_",
 	"ip_vs", "ip_vs_", "sch_", "cls_", "act_", // services, queues
-	"vfio_pci", "uio_pci_generic", // devices are handed to them by name
+	"vfio_pci", "uio_pci_generic", // devices must be bound to them by name
 }
 
-// moduleHarmless says that to load a module costs nothing. br_netfilter is one of a kind: it hands
-// what bridges pass on to the firewall at once. Where the node itself is behind a bridge, those are
-// its own packets. https://docs.kernel.org/networking/ip-sysctl.html (bridge-nf-call-iptables)
+// moduleHarmless reports whether loading a module is harmless. br_netfilter is an exception: as
+// soon as it is loaded, packets that bridges forward pass the firewall. Where the node itself is
+// behind a bridge, these are its own packets. https://docs.kernel.org/networking/ip-sysctl.html
+// (bridge-nf-call-iptables)
 func moduleHarmless(ctx context.Context, name string, on Ground) bool {
 	name = ModuleKey(name).Name()
 	if name == "br_netfilter" {
@@ -260,8 +268,8 @@ func moduleHarmless(ctx context.Context, name string, on Ground) bool {
 	})
 }
 
-// behindBridge says that the node may be reached over a bridge. What cannot be read is taken for
-// one.
+// behindBridge reports whether the node may be reached over a bridge. It returns true where the
+// links cannot be read.
 func behindBridge(ctx context.Context, on Ground) bool {
 	links, err := on.View.Net.Links(ctx)
 	if err != nil {
@@ -277,15 +285,15 @@ func behindBridge(ctx context.Context, on Ground) bool {
 	return slices.ContainsFunc(links, func(l rtnl.Link) bool { return l.Physical && bridges[l.Master] })
 }
 
-// removalHarmless is the proof of a removal: a file in a harmless place. What a node is reached by
-// may go with anything else.
+// removalHarmless is the proof of a removal: only a file below a harmless directory is harmless.
+// Any other removed thing may be what the node is reached by.
 func removalHarmless(ctx context.Context, t Removal, c *Change, on Ground) bool {
 	return t.Key.Kind() == KindFile && harmlessPaths(ctx, t, c, on)
 }
 
-// NotLive says that a task which documents ask for was class live before changes had to be proved
-// harmless, and is reload since: a sysctl, a file, the unit of a hook. It goes by the task and the
-// facts alone, and not by what a host has. read is [ReadByUnits] of all tasks.
+// NotLive reports whether a task of the documents had the class live before changes had to be
+// proved harmless, and has reload since: a sysctl, a file, the unit of a hook. It uses only the
+// task and the facts, not the state of the host. read is [ReadByUnits] of all tasks.
 func NotLive(t Task, facts *host.Facts, read map[graph.Key]bool) bool {
 	switch t := t.(type) {
 	case Sysctl:

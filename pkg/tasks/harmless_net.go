@@ -12,22 +12,23 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// linkHarmless is the proof of a link: one that was not there leads nobody anywhere.
+// linkHarmless is the proof of a link: a new link takes no packets.
 func linkHarmless(ctx context.Context, t Link, c *Change, on Ground) bool {
 	_, err := on.View.Net.Link(ctx, t.Name)
 	return errors.Is(err, host.ErrNotExist) && len(c.Items) == 1 && c.Items[0].Op == Create
 }
 
-// addressHarmless is the proof of an address: on a link that is not there yet, with a network
-// inside the stated ranges that only a default route covered.
+// addressHarmless is the proof of an address: its link does not exist yet, and its subnet is inside
+// the pod ranges and was covered only by a default route.
 func addressHarmless(ctx context.Context, t Address, c *Change, on Ground) bool {
 	_, err := on.View.Net.Link(ctx, t.Link)
 	return errors.Is(err, host.ErrNotExist) && c.Items[0].Op == Create && onlyDefault(ctx, t.Prefix.Masked(), on)
 }
 
-// routeHarmless is the proof of a route: a new one of the main table, to pods' addresses that only
-// a default route covered. So no lookup ends elsewhere that succeeded before, but those of pods
-// that were not reached. A longer prefix, or another next hop of a known one, is no such route.
+// routeHarmless is the proof of a route: a new one in the main table, to pods' addresses that only
+// a default route covered. So no route lookup that succeeded before changes, except lookups of pods
+// that were not reachable. A longer prefix, or another next hop of an existing route, is not
+// harmless.
 func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 	want := t.Canonical()
 	return len(c.Items) == 1 && c.Items[0].Op == Create && want.Table == rtnl.MainTable && want.Type == "unicast" &&
@@ -35,10 +36,10 @@ func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 		!want.Dst.Contains(want.Gateway) && onlyDefault(ctx, want.Dst, on)
 }
 
-// onlyDefault says that a range is inside the stated ranges of pods, and that only default routes
-// of the host lead there: no other route, no network of a link and no next hop overlaps with it.
-// Where that cannot be read it is false. Tables besides the main one count: a policy rule may ask
-// one of them after it (ip-rule(8), suppress_prefixlength).
+// onlyDefault reports whether a prefix is inside the pod ranges and only default routes of the host
+// cover it: no other route, no subnet of a link and no next hop overlaps it. It returns false where
+// the routes cannot be read. Tables besides main count too, because a policy rule may look into one
+// of them after main (ip-rule(8), suppress_prefixlength).
 func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 	if !rtnl.Within(on.Pods, p) {
 		return false
@@ -52,8 +53,9 @@ func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 	})
 }
 
-// tableHarmless is the proof of our table: what it has and had rewrites the sender of packets that
-// pods send, as they leave. A packet of the node is none of those.
+// tableHarmless is the proof of the agent's nft table: its old and new rules only change the source
+// address of packets that pods send, as they leave the node. A packet of the node itself matches
+// none.
 func tableHarmless(ctx context.Context, t Table, _ *Change, on Ground) bool {
 	have, err := on.View.Firewall.Table(ctx, t.Family, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {

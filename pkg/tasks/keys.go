@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// KindFile is the kind of the keys of paths: directories, symlinks and members too. One path has
-// one owner.
+// KindFile is the kind of the keys of paths, also of directories, symlinks and members. One path
+// has one owner.
 const KindFile = "file"
 
 // FileKey is the key of a path.
@@ -29,19 +29,19 @@ func AddressKey(link string, prefix netip.Prefix) graph.Key {
 	return graph.MakeKey(KindAddr, link+"/"+prefix.String())
 }
 
-// unitDir is where the administrator's units are: they win over the packages'.
+// unitDir is the directory of the administrator's units. They override the units of packages.
 const unitDir = "/etc/systemd/system"
 
 // UnitFileKey is the key of a unit's file, as [Unit] writes it.
 func UnitFileKey(name string) graph.Key { return FileKey(unitDir + "/" + name) }
 
-// KindUnit is the kind of the state of a unit; its files are file: keys.
+// KindUnit is the kind of a unit's state; the unit's files have keys of kind file.
 const KindUnit = "unit"
 
 // KindModule is the kind of a kernel module: module:br_netfilter.
 const KindModule = "module"
 
-// ModuleKey is the key of a module, whether written with hyphens or underscores.
+// ModuleKey is the key of a module. Its name may be written with hyphens or underscores.
 func ModuleKey(name string) graph.Key {
 	return graph.MakeKey(KindModule, strings.ReplaceAll(name, "-", "_"))
 }
@@ -49,7 +49,7 @@ func ModuleKey(name string) graph.Key {
 // KindSysctl is the kind of a sysctl: sysctl:net.ipv4.ip_forward.
 const KindSysctl = "sysctl"
 
-// SysctlKey is the key of a sysctl, whichever form it is written in.
+// SysctlKey is the key of a sysctl. It may be written in any form that sysctl(8) accepts.
 func SysctlKey(key string) graph.Key {
 	if canonical, err := kernel.CanonicalSysctl(key); err == nil {
 		key = canonical
@@ -57,7 +57,7 @@ func SysctlKey(key string) graph.Key {
 	return graph.MakeKey(KindSysctl, key)
 }
 
-// KindRule is the kind of a policy rule, in the words of ip rule.
+// KindRule is the kind of a policy rule; the name is written as in ip rule.
 const KindRule = "rule"
 
 // KindEffect is the kind of an effect: effect:restart containerd.service.

@@ -2,7 +2,7 @@ package tasks
 
 import "github.com/netwright/netwright/pkg/host/watch"
 
-// Each kind has a constant, a row in [kinds] and a method row, below.
+// Each kind has a constant here, a row in [kinds], and a method row below.
 const (
 	rowDirectory row = iota
 	rowFile
@@ -34,37 +34,37 @@ const (
 	rowRemoval
 	rowRestoration
 
-	rows // how many there are
+	rows // the number of rows
 )
 
-// Kind is a row of the table: what others than the kind's own file know of it.
+// Kind is a row of the table: what other code than the kind's own file knows of it.
 //
-// Rows are written without field names, so that a column that is left out does not compile.
+// Rows are written without field names, so that a row with a missing column does not compile.
 type Kind struct {
 	row  row
-	name string // in ledgers and revisions, whose bytes do not change; of a kind that is recorded
-	form form   // how the ledger keeps it
-	undo onUndo // what becomes of its change when a checkpoint is undone
-	// proof proves a change harmless; what it cannot prove is made under a checkpoint.
+	name string // of a recorded kind, in ledgers and revisions, whose bytes must not change
+	form form   // how the ledger records it
+	undo onUndo // what an undo of the checkpoint does with its change
+	// proof proves a change harmless. A change that it cannot prove is made under a checkpoint.
 	proof proof
-	keys  *KeyKind // of the keys that it owns; nil: it works on the keys of other tasks
+	keys  *KeyKind // of the keys that it owns; nil: it works on keys of other tasks
 }
 
-// KeyKind is what a row says of a kind of keys. Several kinds of task may own one kind of keys:
-// all that own paths share [paths].
+// KeyKind is the row of a kind of keys. Several kinds of task may own one kind of keys: all tasks
+// that own paths share [paths].
 type KeyKind struct {
-	name    string                                    // stands before the colon of a key
-	disk    disk                                      // where on disk it is
-	lasts   lasts                                     // whether it outlives a boot
-	watch   watchSource                               // who tells that it changed
-	removal removal                                   // in which order it goes
-	costs   costs                                     // what it may interrupt to take it away or back
-	undo    func(t Task, name string, before *Before) // what an undo needs to bring it back
-	drift   drift                                     // whether documents say what becomes of drift
-	command func(name string) string                  // as a command line would name it
+	name    string                                    // the part of a key before the colon
+	disk    disk                                      // where the key is on disk
+	lasts   lasts                                     // whether it stays over a boot
+	watch   watchSource                               // which source reports its changes
+	removal removal                                   // the order of its removal
+	costs   costs                                     // what its removal or restoration may interrupt
+	undo    func(t Task, name string, before *Before) // adds what an undo needs to restore it
+	drift   drift                                     // whether spec.drift may name it
+	command func(name string) string                  // the key as a command line names it
 }
 
-// kinds is the table of kinds. A kind is its file, its test and its row: docs/development.md.
+// kinds is the table of kinds. A kind is its file, its test and its row: see docs/development.md.
 //
 //	row, name, form, undo, proof, keys: name,
 //		disk, lasts, watch, removal,
@@ -73,7 +73,7 @@ var kinds = [...]Kind{
 	{rowDirectory, "directory", recorded[Directory](nil, nil), undoKeys, proves(dirHarmless), &paths},
 	{rowFile, "file", fileForm, undoKeys, proves(fileHarmless), &paths},
 	{rowSymbolicLink, "symlink", recorded[SymbolicLink](nil, nil), undoKeys, harmlessPaths, &paths},
-	// Programs cut nobody off, and pods that came meanwhile may run them.
+	// New programs cut no node off, and pods that started meanwhile may use them.
 	{rowArchive, KindArchive, recorded[Archive](withoutFetcher, nil), staysAfterUndo, harmlessPaths, &paths},
 	{rowCertificateSet, KindCertificates, recorded[CertificateSet](withoutIssued, nil), undoKeys, harmlessPaths,
 		&paths},
@@ -116,7 +116,7 @@ var kinds = [...]Kind{
 		notOnDisk, goneAfterBoot, unwatched, anyOrder,
 		costless, undoEffect, noModes, byName}},
 
-	// These are not recorded: they only wait, or their work ends with the pass.
+	// These kinds are not recorded: they only wait, or their work ends with the pass.
 	{rowAwait, "await", unrecorded, undoKeys, always, only(KindAwait, unwatched, anyOrder)},
 	{rowWaitConf, "conf", unrecorded, undoKeys, always, only(KindConf, watched(watch.Files, of(watchConf)), afterPods)},
 	{rowSourceDestCheck, "source-dest-check", unrecorded, undoKeys, always, only(KindSourceDest, unwatched, anyOrder)},
@@ -128,10 +128,10 @@ var kinds = [...]Kind{
 	{rowRestoration, "restoration", unrecorded, undoKeys, never, nil},
 }
 
-// Without its row a kind does not compile, and neither does a row without its kind's constant.
+// This does not compile if a kind has no row, or a row no constant.
 var _ *[rows]Kind = &kinds
 
-// paths is the row of the keys of files, directories, links and members: one path, one owner.
+// paths is the row of the keys of files, directories, symlinks and members: one path has one owner.
 var paths = KeyKind{KindFile,
 	onPath, pathLasts, watched(watch.Files, watchPath), belowFirst, costs{pathBack, ClassLive}, undoPath, allModes,
 	byName}

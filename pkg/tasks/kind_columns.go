@@ -12,11 +12,11 @@ import (
 
 // The values of the table's columns.
 
-// onUndo says what becomes of a kind's change when a checkpoint is undone.
+// onUndo says what an undo of the checkpoint does with a kind's change.
 type onUndo int
 
 const (
-	undoKeys       onUndo = iota + 1 // each key comes back as its own row says
+	undoKeys       onUndo = iota + 1 // the undo restores each key as its own row says
 	staysAfterUndo                   // the change stays
 )
 
@@ -25,20 +25,20 @@ type drift int
 
 const (
 	allModes drift = iota + 1 // repair, report and ignore
-	noModes                   // an action, or a wait: nothing that could drift
+	noModes                   // for actions and waits, which cannot drift
 )
 
-// disk says where on disk keys of a kind are.
+// disk says where keys of a kind are on disk.
 type disk struct {
-	file func(name string) string   // the file that a key is or is in; "" if none
-	dirs func(v host.View) []string // directories besides the file's whose time changes with a key
+	file func(name string) string   // the file of a key, or the file that contains it; "": none
+	dirs func(v host.View) []string // other directories whose mtime changes with a key
 }
 
 var (
 	notOnDisk = disk{noFile, noDirs}
 	onPath    = disk{itself, noDirs}
 	tomlFile  = disk{beforeHash, noDirs}
-	unitLinks = disk{noFile, UnitDirs} // systemd makes links
+	unitLinks = disk{noFile, UnitDirs} // systemd makes symlinks
 )
 
 func noFile(string) string      { return "" }
@@ -49,7 +49,7 @@ func beforeHash(name string) string {
 	return file
 }
 
-// lasts says whether a key outlives a boot.
+// lasts says whether a key stays over a boot.
 type lasts func(t Task, name string) bool
 
 var (
@@ -61,45 +61,45 @@ func pathLasts(_ Task, name string) bool {
 	return !strings.HasPrefix(name, "/run/") && !strings.HasPrefix(name, "/tmp/") && !strings.HasPrefix(name, "/sys/")
 }
 
-// unitLasts says so of what is enabled or masked: links on disk.
+// unitLasts is true for the enabled or masked state of a unit, which is symlinks on disk.
 func unitLasts(t Task, _ string) bool {
 	state, ok := t.(UnitState)
 	return !ok || state.Active == nil
 }
 
-// watchSource says who tells that a key changed.
+// watchSource says which source reports changes of a key.
 type watchSource struct {
-	// watch adds what a watcher has to watch for a key of a task.
+	// watch adds to a watcher's interest what it must watch for a key of a task.
 	watch func(t Task, name string, i *watch.Interest)
-	// notifies says that each change of the key comes as an event, while some sources cannot be
-	// watched. If not, the key is polled every few seconds.
+	// notifies reports whether each change of the key comes as an event, although the sources in
+	// lost cannot be watched. If not, the daemon polls the key every few seconds.
 	notifies func(name string, lost map[watch.Source]error) bool
 }
 
-// unwatched is what only a pass looks at: actions, and what only waits.
+// unwatched is for keys that only a pass checks: actions and waits.
 var unwatched = watchSource{watchNothing, func(string, map[watch.Source]error) bool { return true }}
 
-// watched is what a source notifies of, if it can be watched.
+// watched is for keys whose changes a source reports, where it can be watched.
 func watched(source watch.Source, add func(t Task, name string, i *watch.Interest)) watchSource {
 	return watchSource{add, func(_ string, lost map[watch.Source]error) bool { return lost[source] == nil }}
 }
 
-// polled is what no source notifies of for sure.
+// polled is for keys whose changes no source reports reliably.
 func polled(add func(t Task, name string, i *watch.Interest)) watchSource {
 	return watchSource{add, func(string, map[watch.Source]error) bool { return false }}
 }
 
 func sysctlNotifies(name string, lost map[watch.Source]error) bool {
-	// One socket watches all of rtnetlink, and is unwatched under one name.
+	// One socket watches all of rtnetlink. Where it is lost, lost has the name Links.
 	return watch.SysctlNotifies(name) && lost[watch.Links] == nil
 }
 
-// forwardNotifies says so where all chains at the forward hook are those of nf_tables.
+// forwardNotifies is true where all chains at the forward hook are chains of nf_tables.
 func forwardNotifies(_ string, lost map[watch.Source]error) bool {
 	return watch.ForwardNotifies() && lost[watch.NFT] == nil
 }
 
-// of is for kinds whose keys do not say all that a watcher needs.
+// of is for kinds whose keys do not contain all that a watcher needs.
 func of[T Task](add func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
 	return func(t Task, _ string, i *watch.Interest) {
 		if own, ok := t.(T); ok {
@@ -129,16 +129,17 @@ func watchTable(t Table, i *watch.Interest) {
 }
 func watchConf(t WaitConf, i *watch.Interest) { i.Lists = append(append(i.Lists, t.Dir), t.BinDirs...) }
 
-// removal says in which order keys of a kind go.
+// removal says in which order keys of a kind are removed.
 type removal struct {
-	// above lists the keys that go after a key: a directory after what is in it.
+	// above returns the keys that are removed after a key: a directory after its contents.
 	above func(name string) []graph.Key
-	// rest says that the other keys of the task go after it, too.
+	// rest says that the other keys of the task are removed after it, too.
 	rest bool
-	// pods says that packets of pods need it: it stays while they use a link of ours, and a switch
-	// of networks makes it when the old network is gone.
+	// pods says that packets of pods need it: it stays while pods use a link of the agent, and a
+	// switch of networks makes it after the old network is removed.
 	pods bool
-	// missing says that what was absent before is ours although a prune does not take it away.
+	// missing says that a key without a baseline value is the agent's, although a prune does not
+	// remove it.
 	missing bool
 }
 
@@ -147,7 +148,7 @@ var (
 	belowFirst = removal{directories, false, false, false}
 	afterPods  = removal{none, false, true, false}
 	untilBoot  = removal{none, false, false, true}
-	// unmounted goes before its unit's file, and the directory that it is mounted on.
+	// unmounted is removed before its unit's file and before the directory that it is mounted on.
 	unmounted = removal{itsDirectory, true, false, true}
 )
 
@@ -162,19 +163,19 @@ func directories(name string) (out []graph.Key) {
 
 func itsDirectory(name string) []graph.Key { return []graph.Key{FileKey(name)} }
 
-// costs says what it may interrupt that a key of a kind goes or comes back.
+// costs says what the removal or restoration of a key may interrupt.
 type costs struct {
-	// back is what it means for the node's own packets that a key goes (to is "") or has again what
-	// it had: whatever was there meanwhile, the node may be reached by it.
+	// back returns what it means for the node's own packets that a key is removed (to is "") or
+	// gets its earlier value to back. The node may be reached by the value that it has now.
 	back func(name, to string) Disruption
-	gone Class // what it costs pods that a key goes
+	gone Class // what the removal of a key costs pods
 }
 
 var costless = costs{func(string, string) Disruption { return NoDisruption }, ClassLive}
 
 func cutsOff(string, string) Disruption { return MayCutOff }
 
-// linkBack: a link that goes has no address any more.
+// linkBack is for links: a link that is removed has no address any more.
 func linkBack(_, to string) Disruption {
 	if to != "" {
 		return MayCutOff
@@ -194,21 +195,21 @@ func pathBack(name, _ string) Disruption {
 	return NoDisruption
 }
 
-// Before is what a checkpoint takes down of keys before they change, so that an undo brings them
-// back. Addresses, routes and rules as a whole it has anyway.
+// Before is what a checkpoint records of keys before they change, so that an undo can restore them.
+// It records all addresses, routes and rules in any case.
 type Before struct {
 	Files     []string
 	Sysctls   []string
-	Links     []string // that go if they were not there
-	Addresses []string // LINK/PREFIX; likewise
+	Links     []string // removed if they did not exist
+	Addresses []string // LINK/PREFIX; removed if they did not exist
 	Tables    []string // FAMILY/NAME
-	Forward   []string // links for which rules go again
+	Forward   []string // links whose forward rules are removed
 	Units     []string
-	Effects   []string // that are done again
-	Own       []OwnKey // of kinds that bring their keys back themselves
+	Effects   []string // that run again
+	Own       []OwnKey // of kinds that restore their keys themselves
 }
 
-// OwnKey is a key with the task that looks after it.
+// OwnKey is a key with the task that restores it.
 type OwnKey struct {
 	Key  graph.Key
 	Task Task
@@ -225,20 +226,20 @@ func undoMount(_ Task, name string, b *Before)   { b.Units = append(b.Units, Mou
 func undoAddress(_ Task, name string, b *Before) { b.Addresses = append(b.Addresses, name) }
 func undoEffect(_ Task, name string, b *Before)  { b.Effects = append(b.Effects, name) }
 
-// undoNetwork is for what the state of the network as a whole brings back.
+// undoNetwork is for keys that the undo restores with the recorded state of the whole network.
 func undoNetwork(Task, string, *Before) {}
 
-// undoNone is for what stays as the change made it, or was never changed.
+// undoNone is for keys that an undo leaves as they are.
 func undoNone(Task, string, *Before) {}
 
-// restorable is a task that brings its keys back itself.
+// restorable is a task that restores its keys itself.
 type restorable interface {
 	Task
 	Restorer
 }
 
-// undoItself is for kinds that bring their keys back themselves, with what the ledger asks of them
-// too: [Restorer]. A key that was absent goes again.
+// undoItself is for kinds that restore their keys themselves, with the methods that the ledger uses
+// too: [Restorer]. A key that did not exist is removed.
 func undoItself[T restorable](t Task, name string, b *Before) {
 	own, ok := t.(T)
 	if !ok {
@@ -254,10 +255,10 @@ func undoItself[T restorable](t Task, name string, b *Before) {
 func byName(name string) string      { return name }
 func linkCommand(name string) string { return "link " + name }
 
-// addressCommand is of LINK/PREFIX.
+// addressCommand takes a name LINK/PREFIX.
 func addressCommand(name string) string { return strings.Replace(name, "/", " ", 1) }
 
-// routeCommand is of TABLE/PREFIX.
+// routeCommand takes a name TABLE/PREFIX.
 func routeCommand(name string) string {
 	_, prefix, _ := strings.Cut(name, "/")
 	return "route " + prefix
@@ -265,7 +266,7 @@ func routeCommand(name string) string {
 
 func tableCommand(name string) string { return "nft " + path.Base(name) }
 
-// only is the row of keys of tasks that are not recorded.
+// only returns the row for the keys of tasks that are not recorded.
 func only(name string, w watchSource, r removal) *KeyKind {
 	return &KeyKind{name, notOnDisk, goneAfterBoot, w, r, costless, undoNone, noModes, byName}
 }
