@@ -9,15 +9,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/watch"
 )
 
-// What others ask of the table of kinds.
+// The functions by which other code reads the table of kinds.
 
-// unknown is what counts for keys of no kind: what a cleanup finds, and what the ledger of a newer
-// agent has.
+// unknown is the row of keys without a kind: keys that a cleanup finds, and keys in the ledger of a
+// newer agent.
 var unknown = KeyKind{"",
 	notOnDisk, goneAfterBoot, polled(watchNothing), anyOrder,
 	costs{cutsOff, ClassLive}, undoItself[restorable], noModes, byName}
 
-// rowOf is the row of a key's kind.
+// rowOf returns the row of a key's kind.
 func rowOf(key graph.Key) *KeyKind {
 	name := key.Kind()
 	for i := range kinds {
@@ -28,9 +28,10 @@ func rowOf(key graph.Key) *KeyKind {
 	return &unknown
 }
 
-// InterestOf is what a watcher has to hear of for a list of tasks: what they own, and what they
-// look at besides. Who is woken plans them; nothing here says what anything should be like. An
-// event that no task hears of is found by the next pass that looks at everything.
+// InterestOf returns what a watcher must watch for a list of tasks: what they own, and what else
+// they look at. The result says nothing about wanted values: after an event the daemon plans the
+// tasks again. An event that names no task's key is handled by the next pass that looks at
+// everything.
 func InterestOf(list []Task) watch.Interest {
 	var i watch.Interest
 	for _, t := range list {
@@ -41,20 +42,20 @@ func InterestOf(list []Task) watch.Interest {
 	return i
 }
 
-// NeedsPolling says that a task's keys may change without an event, so that they are polled: most
-// sysctls, since a write in a container is no event here; the tables of ip_tables, if there are
-// any; and whatever has a source that cannot be watched now. Watched routes and addresses never
-// need it.
+// NeedsPolling reports whether a task's keys may change without an event, so that the daemon polls
+// them: most sysctls, because a write in a container makes no event here; the tables of ip_tables,
+// if there are any; and all keys whose source is in lost. Watched routes and addresses never need
+// it.
 func NeedsPolling(t Task, lost map[watch.Source]error) bool {
 	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool {
 		return !rowOf(key).watch.notifies(key.Name(), lost)
 	})
 }
 
-// FileOf is the file that a key is, or is in; "" if none.
+// FileOf returns the file of a key, or the file that contains it; "": none.
 func FileOf(key graph.Key) string { return rowOf(key).disk.file(key.Name()) }
 
-// DirsOf are the directories whose time of change a change of the key moves.
+// DirsOf returns the directories whose mtime changes with a change of the key.
 func DirsOf(v host.View, key graph.Key) []string {
 	dirs := rowOf(key).disk.dirs(v)
 	if file := FileOf(key); file != "" {
@@ -63,36 +64,37 @@ func DirsOf(v host.View, key graph.Key) []string {
 	return dirs
 }
 
-// GoneAfterBoot says that a key of a task is gone after a boot, whoever boots.
+// GoneAfterBoot reports whether a key of a task does not stay over a boot.
 func GoneAfterBoot(t Task, key graph.Key) bool { return !rowOf(key).lasts(t, key.Name()) }
 
-// LostWithNeeds says that what a task owns may be lost with what the task needs, as an address is
-// with its link. What is on disk is not, and what only waits owns nothing.
+// LostWithNeeds reports whether the task's key may be lost together with something that the task
+// needs, as an address is lost with its link. Keys on disk are not lost so, and tasks that only
+// wait have no state.
 func LostWithNeeds(t Task) bool {
 	key := t.Owns()[0]
 	return MayDrift(key) && GoneAfterBoot(t, key)
 }
 
-// MayDrift says that a key is state of the host. Actions, and what waits for others, are none.
+// MayDrift reports whether a key is state of the host. Actions and waits are not.
 func MayDrift(key graph.Key) bool { return rowOf(key).drift == allModes }
 
-// GoAfter lists the keys that are removed only after a key; rest says that the other keys of its
-// task are, too.
+// GoAfter returns the keys that are removed only after a key. rest reports that the other keys of
+// its task are removed after it, too.
 func GoAfter(key graph.Key) (above []graph.Key, rest bool) {
 	r := rowOf(key).removal
 	return r.above(key.Name()), r.rest
 }
 
-// UsedByPods says that packets of pods need what a key stands for. It stays while pods use a link
-// of ours, and is made when a former network is gone.
+// UsedByPods reports whether packets of pods need a key. Such a key stays while pods use a link of
+// the agent, and a switch makes it after the old network is removed.
 func UsedByPods(key graph.Key) bool { return rowOf(key).removal.pods }
 
-// MayBeMissing says that what is absent at a key before its task comes is the task's own from then
-// on, also where no [Remover] takes it away.
+// MayBeMissing reports whether a key that did not exist before its task belongs to the task from
+// then on, also where no [Remover] removes it.
 func MayBeMissing(key graph.Key) bool { return rowOf(key).removal.missing }
 
-// DriftKinds are the kinds of keys that are state: what spec.drift may name. Effects are actions,
-// and have none.
+// DriftKinds returns the kinds of keys that spec.drift may name: those that are state. Effects are
+// actions and not in it.
 func DriftKinds() []string {
 	var out []string
 	for i := range kinds {
@@ -104,21 +106,21 @@ func DriftKinds() []string {
 	return slices.Compact(out)
 }
 
-// CommandName is a key as a command line would name it.
+// CommandName returns a key as a command line names it.
 func CommandName(key graph.Key) string { return rowOf(key).command(key.Name()) }
 
-// StaysAfterUndo says that the undo of a checkpoint leaves what a task changed.
+// StaysAfterUndo reports whether the undo of a checkpoint leaves the changes of a task.
 func StaysAfterUndo(t Task) bool { return kinds[t.row()].undo == staysAfterUndo }
 
-// BeforeOf is what an undo needs of a key that a task changes. t may be a removal; nil where nobody
-// knows the task.
+// BeforeOf returns what an undo needs of a key that a task changes. t may be a removal, or nil
+// where the task is unknown.
 func BeforeOf(t Task, key graph.Key) (b Before) {
 	rowOf(key).undo(ownerOf(t), key.Name(), &b)
 	return b
 }
 
-// RunsPrograms says that a change at a key of a task starts or stops programs of which nobody knows
-// what they do: units that the documents bring or name. t may be nil.
+// RunsPrograms reports whether a change of a task's key starts or stops programs whose work the
+// agent does not know: units that the documents define or name. t may be nil.
 func RunsPrograms(t Task, key graph.Key) bool {
 	if key.Kind() == KindEffect {
 		e := EffectOf(key)
@@ -128,7 +130,7 @@ func RunsPrograms(t Task, key graph.Key) bool {
 	return owner != nil && Anew(owner)
 }
 
-// ownerOf is the task that looks after what a removal or a restoration takes away or back.
+// ownerOf returns the task whose key a removal or restoration works on.
 func ownerOf(t Task) Task {
 	var k StateReader
 	switch t := t.(type) {
@@ -143,8 +145,8 @@ func ownerOf(t Task) Task {
 	return owner
 }
 
-// StateReaderOf finds who looks after a key of a task; nil if nobody can. Keys of
-// paths need no task.
+// StateReaderOf returns the reader for a key of a task; nil: there is none. Keys of paths need no
+// task.
 func StateReaderOf(t Task, key graph.Key) StateReader {
 	if key.Kind() == KindFile {
 		return anyPath(key.Name())

@@ -10,15 +10,15 @@ import (
 	"github.com/netwright/netwright/pkg/blob"
 )
 
-// Record turns a task into what the ledger keeps, and its contents, in the
-// order of [Recorded.Blobs]. What only waits is not recorded: its Kind is "".
+// Record returns the record of a task for the ledger, and the task's contents in the order of
+// [Recorded.Blobs]. For a task that only waits the Kind is "": the ledger does not record it.
 func Record(t Task) (Recorded, []blob.Content, error) {
 	k := &kinds[t.row()]
 	return k.form.record(k.name, t)
 }
 
-// Rebuild makes the task again. read returns a content by its digest. Archives
-// come back without a fetcher: see [Archive.Fetch].
+// Rebuild makes a task from its record. read returns a content by its digest. Archives have no
+// fetcher afterwards: see [Archive.Fetch].
 func Rebuild(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) {
 	if r.Version != recordVersion {
 		return nil, fmt.Errorf("rebuild a %s of version %d: this agent knows version %d: run the agent that wrote it",
@@ -33,13 +33,12 @@ func Rebuild(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) {
 		fmt.Errorf("rebuild a task of kind %q: this agent does not know it: run the agent that wrote it", r.Kind)
 }
 
-// State is what a record wants of the host, for comparison: its task without what comes first,
-// before what it must be right, and how long it may take. Of these one release says more than
-// another.
+// State returns what a record wants of the host, for comparison: its parameters without
+// dependencies, gate and time limit, which differ between releases.
 func (r Recorded) State() string {
 	var params map[string]json.RawMessage
 	if json.Unmarshal(r.Params, &params) != nil {
-		return fmt.Sprint(r.Kind, r.Version, string(r.Params), r.Blobs) // as it is
+		return fmt.Sprint(r.Kind, r.Version, string(r.Params), r.Blobs) // not JSON: compared as it is
 	}
 	for _, course := range []string{"After", "At", "Within"} {
 		delete(params, course)

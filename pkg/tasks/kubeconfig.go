@@ -6,15 +6,16 @@ import (
 	"io/fs"
 )
 
-// Kubeconfig is a client identity as one file, for a component that talks to the Kubernetes API:
-// certificate, key and CA are in it, so that they change together by themselves.
+// Kubeconfig is a client identity in one file, for a component that talks to the Kubernetes API.
+// The file contains certificate, key and CA, so they always change together.
 type Kubeconfig struct {
 	Path   string
 	Server string // https://api.internal.example.com
 	Mode   fs.FileMode
 }
 
-// text is the file. https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
+// text returns the content of the file.
+// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
 func (k *Kubeconfig) text(t CertificateSet) []byte {
 	b64 := base64.StdEncoding.EncodeToString
 	return fmt.Appendf(nil, `apiVersion: v1

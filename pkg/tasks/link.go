@@ -13,14 +13,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Link is a virtual network interface of ours.
+// Link is a virtual network interface of the agent.
 type Link struct {
 	Meta
 	Name string
 	Kind string // bridge, dummy
-	MTU  int    // 0: leave it
-	Up   bool   // false: leave it
-	MAC  string // "": leave it
+	MTU  int    // 0: unchanged
+	Up   bool   // false: unchanged
+	MAC  string // "": unchanged
 }
 
 var (
@@ -119,7 +119,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Passing marks an error of the network that another attempt may not meet.
+// Passing marks a transient error of netlink, which another attempt may not meet.
 func Passing(err error) error {
 	if rtnl.Passing(err) {
 		return graph.Transient(err)
@@ -127,14 +127,14 @@ func Passing(err error) error {
 	return err
 }
 
-// notApplicable is the change of a task that needs a running kernel, in an image without one.
+// notApplicable returns the change of a task that needs a running kernel, for an image without one.
 func notApplicable(key graph.Key, op Op) *Change {
 	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel",
 		NotApplicable: "no running kernel under this root"}
 }
 
-// UsedBy implements [UseReader]: an address that somebody put on the link. Those that the kernel
-// makes by itself do not count.
+// UsedBy implements [UseReader]. It returns an address on the link that the agent did not add.
+// Addresses that the kernel adds itself do not count.
 func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) {
@@ -154,8 +154,8 @@ func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool
 	return "", nil
 }
 
-// Live implements [StateReader]: of a link, what the task sets. The kernel may choose the rest anew
-// at any time.
+// Live implements [StateReader]. It returns only the settings that the task sets, because the
+// kernel may change the others at any time.
 func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Net.Link(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) {
@@ -177,8 +177,8 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
-// Remove implements [Remover]. The host refuses a device of the machine and the default route's
-// link.
+// Remove implements [Remover]. The host refuses to remove a physical device and the link of the
+// default route.
 func (t Link) Remove(ctx context.Context, h *host.Host) error {
 	return Passing(h.Net.DelLink(ctx, t.Name))
 }
@@ -197,8 +197,8 @@ func (t Link) Restored(ctx context.Context, v host.View, b Baseline) (bool, erro
 	return alive(ctx, v, t, b)
 }
 
-// Restore implements [Restorer]. A link that was down waits for its ports to go before it goes
-// down.
+// Restore implements [Restorer]. A link that was down before is only set down when it has no ports
+// any more: until then Restore waits.
 func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	var was rtnl.Link
 	if err := json.Unmarshal(b.Data, &was); err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// Module is a kernel module, loaded now. The file that loads it at boot is a
-// [File] of its own. A built-in one is right.
+// Module loads a kernel module now. The file that loads it at boot is a [File] task of its own. A
+// built-in module is right.
 type Module struct {
 	Meta
 	Name     string
-	Optional bool // its absence is a warning in the plan, not an error
+	Optional bool // a missing module is a warning in the plan, not an error
 }
 
 var (
@@ -47,7 +47,7 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 	case err != nil:
 		return nil, err
 	case !known.Kernel.Modules && known.Contain == "":
-		// What was built in without a list of it (modules.builtin) cannot be told.
+		// A built-in module that modules.builtin does not list cannot be detected.
 		change.NotApplicable, change.Pending = "this kernel loads no modules", nil
 	case !known.Kernel.Modules:
 		change.NotApplicable, change.Pending = "modules are the host's, not loaded here", nil

@@ -14,12 +14,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// KindMount is the kind of what is mounted at a path: mount:/sys/fs/bpf.
+// KindMount is the kind of a mounted file system: mount:/sys/fs/bpf.
 const KindMount = "mount"
 
-// Mount is a file system mounted by a .mount unit of ours: systemd mounts it,
-// now and at boot, so that the agent needs no CAP_SYS_ADMIN. One of the same
-// type that somebody else mounted is right as it is.
+// Mount is a file system that a .mount unit of the agent mounts, now and at boot: systemd mounts
+// it, so the agent does not need CAP_SYS_ADMIN. A file system of the same type that another program
+// mounted is right.
 type Mount struct {
 	Meta
 	What, Where, Type, Options string
@@ -33,10 +33,10 @@ var (
 	_ Remover     = unmounter{}
 )
 
-// unitName is the only name that systemd accepts for a mount at Where.
+// unitName returns the only name that systemd accepts for a mount at Where.
 func (t Mount) unitName() string { return MountUnit(t.Where) }
 
-// MountUnit is the unit that mounts something at a path.
+// MountUnit returns the name of the unit that mounts a file system at a path.
 func MountUnit(where string) string { return unit.UnitNamePathEscape(where) + ".mount" }
 
 // Owns implements [Task].
@@ -62,7 +62,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	if have == t.Type {
 		if _, err := v.Files.Lstat(file.Path); errors.Is(err, host.ErrNotExist) {
-			return nil, nil // somebody else's
+			return nil, nil // another program mounted it
 		}
 	}
 	change, err := file.Plan(ctx, v)
@@ -71,7 +71,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	change = cmp.Or(change, &Change{})
 	if have != t.Type && !notHere {
-		dirs, err := missingParents(v, t.Where+"/.") // systemd makes them
+		dirs, err := missingParents(v, t.Where+"/.") // systemd makes these directories
 		if err != nil {
 			return nil, err
 		}
@@ -95,19 +95,19 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if len(change.Items) == 0 {
 		return nil, nil
 	}
-	// The unit is loaded anew by Apply: nobody else need be asked.
+	// Apply itself reloads systemd: no effect is needed.
 	change.Effects = append([]graph.Key(nil), t.Effects...)
 	return change, nil
 }
 
-// upcoming is the view with the unit's file in place.
+// upcoming returns the view as it is after the unit's file is written.
 func (t Mount) upcoming(v host.View, file File) host.View {
 	p := host.NewPending(map[string][]string{string(DaemonReload): {t.Where}})
 	p.Add(host.Fact{Key: string(FileKey(file.Path)), File: &hostfs.FileInfo{Type: hostfs.Regular, Mode: file.Mode}})
 	return p.Over(v)
 }
 
-// state is the mount unit enabled and started.
+// state returns the wanted state of the mount unit: enabled and started.
 func (t Mount) state() UnitState {
 	yes := true
 	return UnitState{Meta: t.Meta, Name: t.unitName(), Enabled: &yes, Active: &yes}
@@ -144,7 +144,7 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return nil
 }
 
-// before is the unit's file that is there; nil: there is none.
+// before returns the present file of the unit; nil: there is none.
 func (t Mount) before(h *host.Host, path string) (*File, error) {
 	info, err := h.Live.Files.Lstat(path)
 	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Regular {
@@ -160,7 +160,7 @@ func (t Mount) before(h *host.Host, path string) (*File, error) {
 	return &File{Path: path, Content: content, Mode: info.Mode, Owner: fmt.Sprintf("%d:%d", info.UID, info.GID)}, nil
 }
 
-// takeBack removes the unit's file that systemd does not take, and puts back what was there.
+// takeBack removes the unit's file that systemd does not accept, and restores the earlier one.
 func (t Mount) takeBack(ctx context.Context, h *host.Host, path string, before *File) error {
 	if before == nil {
 		return h.Files.Remove(path)
@@ -168,9 +168,9 @@ func (t Mount) takeBack(ctx context.Context, h *host.Host, path string, before *
 	return before.Apply(ctx, h, nil)
 }
 
-// accepted sees to it that systemd takes the unit. For the file systems of the
-// kernel's own interfaces (/sys/fs/bpf since systemd 238) it takes none, because it
-// mounts them itself at boot.
+// accepted checks that systemd accepts the unit, and reloads systemd if needed. systemd accepts no
+// unit for file systems of kernel interfaces (/sys/fs/bpf since systemd 238), because it mounts
+// these itself at boot.
 func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 	have, err := h.Live.Units.Unit(ctx, t.unitName())
 	if err == nil && have.NeedReload {
@@ -191,7 +191,7 @@ func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 		have.Load, t.Type, t.What, t.Where)
 }
 
-// file is the unit's file.
+// file returns the unit's file.
 func (t Mount) file() (File, error) {
 	for _, v := range []string{t.What, t.Where, t.Type, t.Options, t.Description} {
 		if strings.ContainsAny(v, "\n\r") {
@@ -217,8 +217,8 @@ func (t Mount) file() (File, error) {
 	return File{Meta: t.Meta, Path: unitDir + "/" + t.unitName(), Content: []byte(b.String()), Mode: 0o644}, nil
 }
 
-// UsedBy implements [UseReader]: what would be lost with the file system. That of the control
-// groups holds nothing but the kernel's own.
+// UsedBy implements [UseReader]. It returns what would be lost with the file system. A cgroup file
+// system contains only objects of the kernel.
 func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
 	kind, err := v.Kernel.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) || kind == "cgroup2" {
@@ -234,7 +234,7 @@ func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (s
 	return fmt.Sprintf("it holds %s, which would be lost: unmount it by hand", names[0]), nil
 }
 
-// Live implements [StateReader]: of a mount, what is mounted there.
+// Live implements [StateReader]. It returns the type of the mounted file system.
 func (t Mount) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Kernel.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) {
@@ -243,11 +243,12 @@ func (t Mount) Live(_ context.Context, v host.View) (string, error) {
 	return have, err
 }
 
-// Unmounter takes the mount off, for a reset: a prune leaves it until the next boot, as who used it
-// may still do so. One that is in use is an error. What it holds is lost: the caller looks.
+// Unmounter returns a Remover that unmounts, for a reset. A prune leaves the mount until the next
+// boot, because programs may still use it. A mount in use is an error. The contents are lost: the
+// caller must check them before.
 func (t Mount) Unmounter() Remover { return unmounter{t} }
 
-// unmounter takes a mount of ours off. See [Mount.Unmounter].
+// unmounter unmounts a mount of the agent: see [Mount.Unmounter].
 type unmounter struct{ Mount }
 
 // Remove implements [Remover].

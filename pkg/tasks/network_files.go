@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// networkDirs are where those look who set the node's own network up. What is in them is known to
-// reach the node's own packets, and a plan says so; whether there is a checkpoint is not decided
-// here.
+// networkDirs are the files and directories of programs that set up the node's own network. A plan
+// shows that a change there may affect the node's own packets. This list does not decide whether a
+// change needs a checkpoint.
 var networkDirs = []string{
 	"/etc/systemd/network/", "/usr/lib/systemd/network/", "/run/systemd/network/", "/etc/systemd/networkd.conf",
 	"/etc/systemd/resolved.conf",
@@ -19,13 +19,13 @@ var networkDirs = []string{
 	"/etc/sysctl.conf", "/etc/udev/rules.d/",
 }
 
-// NetworkFile says that a file has to do with the node's own network: to
-// change it may cut the node off, now or at the next boot.
+// NetworkFile reports whether a file belongs to the node's own network: a change of it may cut the
+// node off, now or at the next boot.
 func NetworkFile(path string) bool {
 	return slices.ContainsFunc(networkDirs, func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
-// networkUnits set the node's own network up. Likewise, a plan says so of them.
+// networkUnits set up the node's own network. A plan shows that, too.
 var networkUnits = map[string]bool{
 	"systemd-networkd.service": true, "systemd-resolved.service": true, "NetworkManager.service": true,
 	"networking.service": true, "network.service": true,
@@ -33,10 +33,10 @@ var networkUnits = map[string]bool{
 	"netfilter-persistent.service": true, "ufw.service": true,
 }
 
-// NetworkUnit says that a unit sets the node's own network up.
+// NetworkUnit reports whether a unit sets up the node's own network.
 func NetworkUnit(name string) bool { return networkUnits[name] }
 
-// disturbs is what it means to start, stop, restart or reload a unit.
+// disturbs returns the disruption of a start, stop, restart or reload of a unit.
 func disturbs(unit string, otherwise Disruption) Disruption {
 	if networkUnits[unit] {
 		return MayCutOff
@@ -44,12 +44,12 @@ func disturbs(unit string, otherwise Disruption) Disruption {
 	return otherwise
 }
 
-// runtimeUnits run pods, and are not what the node is reached by. Pods go on while they restart.
+// runtimeUnits run pods; the node is not reached by them. Pods continue while these units restart.
 var runtimeUnits = map[string]bool{"kubelet.service": true, "containerd.service": true, "crio.service": true}
 
-// Netdev is the link that systemd-networkd makes by the file, "" if it is none of its .netdev
-// files. That one stays when the file goes (systemd.netdev(5)). An error may be otherwise the next
-// time.
+// Netdev returns the link that systemd-networkd makes from the file; "" where the file is no
+// .netdev file of networkd. The link stays when the file is removed (systemd.netdev(5)). An error
+// may be transient.
 func (t File) Netdev() (string, error) {
 	if path.Ext(t.Path) != ".netdev" || !NetworkFile(t.Path) {
 		return "", nil

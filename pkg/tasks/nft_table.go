@@ -16,8 +16,8 @@ import (
 // KindTable is the kind of an nft table: nft:inet/netwright.
 const KindTable = "nft"
 
-// Table is an nft table of ours, replaced as a whole. Links that its rules
-// name need not exist.
+// Table is an nft table of the agent. Apply replaces it as a whole. The links that its rules name
+// need not exist.
 type Table struct {
 	Meta
 	firewall.Table
@@ -35,7 +35,7 @@ func TableKey(family, name string) graph.Key { return graph.MakeKey(KindTable, f
 // Owns implements [Task].
 func (t Table) Owns() []graph.Key { return []graph.Key{TableKey(t.Family, t.Name)} }
 
-// Plan implements [Task]. The difference is shown in nft's own words.
+// Plan implements [Task]. It shows the difference in nft's syntax.
 func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if err := t.Check(); err != nil {
 		return nil, fmt.Errorf("plan %w", err)
@@ -57,11 +57,11 @@ func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return &Change{Items: []Item{item}, Reason: "rules differ", Disruption: t.disruption()}, nil
 }
 
-// disruption says whether a chain may drop what the node itself sends or gets.
+// disruption returns MayCutOff where a chain may drop packets of the node itself.
 func (t Table) disruption() Disruption {
 	for _, c := range t.Chains {
 		if c.Hook == "postrouting" {
-			continue // what goes out is rewritten, not dropped
+			continue // chains there only rewrite packets
 		}
 		if c.Policy == "drop" ||
 			slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool { return r.Verdict == "drop" }) {
@@ -111,7 +111,7 @@ func (t Table) Restored(ctx context.Context, v host.View, b Baseline) (bool, err
 	return alive(ctx, v, t, b)
 }
 
-// Restore implements [Restorer]. Rules that we could not have written are an error.
+// Restore implements [Restorer]. Rules that the agent cannot write are an error.
 func (t Table) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	var was firewall.Table
 	if err := json.Unmarshal(b.Data, &was); err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// What the kinds that own paths have in common: how they look at a path, and how its owner and mode
-// read in a plan.
+// What the kinds that own paths have in common: how they read a path, and how a plan shows its
+// owner and mode.
 
-// access is who may do what with a path.
+// access is the mode and owner of a path.
 type access struct {
 	mode  fs.FileMode
-	owner string // as configured, "" is root:root
+	owner string // as configured; "": root:root
 	uid   int
 	gid   int
 }
@@ -30,7 +30,7 @@ func resolveAccess(v host.View, mode fs.FileMode, owner string) (access, error) 
 	if err != nil {
 		return access{}, err
 	}
-	if mode&0o7000 != 0 { // 0o1777 means what chmod means by it
+	if mode&0o7000 != 0 { // 0o1777 means the same as for chmod
 		for bit, flag := range specialBits {
 			if mode&fs.FileMode(bit) != 0 {
 				mode = mode&^fs.FileMode(bit) | flag
@@ -40,7 +40,7 @@ func resolveAccess(v host.View, mode fs.FileMode, owner string) (access, error) 
 	return access{mode: mode, owner: owner, uid: uid, gid: gid}, nil
 }
 
-// specialBits are setuid, setgid and sticky as chmod and as Go have them.
+// specialBits maps chmod's setuid, setgid and sticky bits to Go's.
 var specialBits = map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky}
 
 func (a access) spec() hostfs.FileSpec { return hostfs.FileSpec{Mode: a.mode, UID: a.uid, GID: a.gid} }
@@ -49,17 +49,17 @@ func (a access) is(info hostfs.FileInfo) bool {
 	return info.Mode == a.mode && info.UID == a.uid && info.GID == a.gid
 }
 
-// info is the path as it will be, for downstream tasks.
+// info returns the file information that the path will have, for the tasks after this one.
 func (a access) info(t hostfs.FileType, size int64) *hostfs.FileInfo {
 	return &hostfs.FileInfo{Type: t, Mode: a.mode, UID: a.uid, GID: a.gid, Size: size, Links: 1}
 }
 
-// created lists owner and mode of a path that is not there yet.
+// created returns the owner and mode of a path that does not exist yet.
 func (a access) created() []Field {
 	return []Field{{Name: "mode", After: octal(a.mode)}, {Name: "owner", After: a.ownerName()}}
 }
 
-// changed lists which of owner and mode differ.
+// changed returns the fields for an owner or mode that differs.
 func (a access) changed(info hostfs.FileInfo) (fields []Field) {
 	if info.Mode != a.mode {
 		fields = append(fields, Field{Name: "mode", Before: octal(info.Mode), After: octal(a.mode)})
@@ -85,7 +85,7 @@ func ownerIDs(uid, gid int) string {
 	return fmt.Sprintf("%d:%d", uid, gid)
 }
 
-// octal is a mode as chmod takes it.
+// octal returns a mode as chmod takes it.
 func octal(mode fs.FileMode) string {
 	bits := uint32(mode.Perm())
 	for bit, flag := range specialBits {
@@ -96,7 +96,7 @@ func octal(mode fs.FileMode) string {
 	return fmt.Sprintf("%04o", bits)
 }
 
-// lstat is View.Lstat, with absence as an answer and not as an error.
+// lstat is View.Lstat; a missing path is no error.
 func lstat(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
 	info, err = v.Files.Lstat(name)
 	if errors.Is(err, host.ErrNotExist) {
@@ -105,9 +105,9 @@ func lstat(v host.View, name string) (info hostfs.FileInfo, there bool, err erro
 	return info, err == nil, err
 }
 
-// missingParents lists the directories that are made on the way to a path, since nobody configured
-// them. Every task lists those that it misses, so that its plan does not depend on which of several
-// comes first.
+// missingParents returns the missing directories above a path that no task configures; they are
+// made on the way. Each task lists them itself, so that its plan does not depend on the order of
+// the tasks.
 func missingParents(v host.View, name string) (items []Item, err error) {
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		info, there, err := behindLinks(v, dir)
@@ -128,8 +128,7 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 	return items, nil
 }
 
-// change is a Change of the items, or nil when there are none. The last of the items is the task's
-// own.
+// change returns a Change with these items; nil: there are none. The last item is the task's own.
 func (m Meta) change(items []Item, reason string, facts ...host.Fact) *Change {
 	if len(items) == 0 {
 		return nil
@@ -141,7 +140,7 @@ func fileFact(name string, info *hostfs.FileInfo) host.Fact {
 	return host.Fact{Key: string(FileKey(name)), File: info}
 }
 
-// differs says in one clause which fields of a change differ: "mode and owner differ".
+// differs returns a clause that names the fields that differ: "mode and owner differ".
 func differs(fields []Field) string {
 	var names []string
 	for _, f := range fields {
@@ -161,7 +160,7 @@ func fileKeys(dir string, names ...string) []graph.Key {
 	return keys
 }
 
-// behindLinks describes what a path leads to. A dangling symlink is described as itself.
+// behindLinks returns what a path points to. A dangling symlink is described as itself.
 func behindLinks(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
 	link, there, err := lstat(v, name)
 	for info = link; err == nil && there && info.Type == hostfs.Symlink; {

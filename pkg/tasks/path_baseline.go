@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// anyPath looks after a path, whichever kind of task put something there.
+// anyPath reads, removes and restores a path, for all kinds of tasks.
 type anyPath string
 
 var (
@@ -28,7 +28,8 @@ var (
 	_ Restorer = anyPath("")
 )
 
-// Live implements [StateReader]. A directory is its owner and mode: what is in it is other keys'.
+// Live implements [StateReader]. For a directory it returns owner and mode: the contents have keys
+// of their own.
 func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
 	info, there, err := lstat(v, string(p))
 	if err != nil || !there {
@@ -53,18 +54,18 @@ func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
 	return fmt.Sprintf("%s %s %d:%d", info.Type, octal(info.Mode), info.UID, info.GID), nil
 }
 
-// covered is a directory that something is mounted on: owner and mode are then the other file
-// system's.
+// covered describes a directory under a mount point, where owner and mode are those of the mounted
+// file system.
 const covered = "directory under a mount"
 
-// as says that a path is as it was left. What a mount covered can be told from nothing but that it
-// is a directory.
+// as reports whether a path is as the agent left it. Of a directory that was under a mount only the
+// type is known.
 func as(live, last string) bool {
 	return live == last || last == covered && strings.HasPrefix(live, "directory ")
 }
 
-// Remove implements [Remover]. A directory that is not empty stays. A unit is
-// disabled before its file goes, so that no link of systemd's dangles.
+// Remove implements [Remover]. A directory that is not empty stays. A unit is disabled before its
+// file is removed, so that no link of systemd is left without a target.
 func (p anyPath) Remove(ctx context.Context, h *host.Host) error {
 	if name := p.unit(); name != "" {
 		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNoLiveState) &&
@@ -75,12 +76,12 @@ func (p anyPath) Remove(ctx context.Context, h *host.Host) error {
 	return h.Files.Remove(string(p))
 }
 
-// unitTypes are the kinds of units that files are for.
+// unitTypes are the suffixes of unit files.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
 var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path",
 	".timer", ".slice", ".scope"}
 
-// unit is the unit whose file the path is, or "".
+// unit returns the name of the unit whose file the path is; "": it is none.
 func (p anyPath) unit() string {
 	if path.Dir(string(p)) != unitDir || !slices.Contains(unitTypes, path.Ext(string(p))) {
 		return ""
@@ -88,7 +89,7 @@ func (p anyPath) unit() string {
 	return path.Base(string(p))
 }
 
-// pathBaseline is a path's metadata, besides its content.
+// pathBaseline is the metadata of a path.
 type pathBaseline struct {
 	Type   hostfs.FileType `json:"type"`
 	Mode   fs.FileMode     `json:"mode"`
@@ -96,7 +97,7 @@ type pathBaseline struct {
 	GID    int             `json:"gid"`
 	Mtime  int64           `json:"mtime"` // nanoseconds since the epoch
 	Target string          `json:"target,omitempty"`
-	// RawTarget is the target where it is no UTF-8, which is all that JSON has.
+	// RawTarget is the target where it is not valid UTF-8, which JSON cannot contain.
 	RawTarget []byte     `json:"rawTarget,omitempty"`
 	Attrs     attributes `json:"attrs,omitempty"`
 }
@@ -109,7 +110,7 @@ func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err err
 	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
 		return b, err
 	}
-	at := v.Files.Strict() // what is behind a link, or another's by another name, is not taken down
+	at := v.Files.Strict() // not a file behind a symlink, or with other hard links
 	info, err := at.Lstat(string(p))
 	if err != nil {
 		return b, err
@@ -141,8 +142,8 @@ func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err err
 	return b, err
 }
 
-// Restored implements [Restorer]. A directory's time is that of what was last put into it:
-// [hostfs.Writer.SetMtime] has the last word.
+// Restored implements [Restorer]. The mtime of a directory is not compared, because each change in
+// it changes the mtime: [hostfs.Writer.SetMtime] sets it last.
 func (p anyPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	if same, err := alive(ctx, v, p, b); err != nil || !same || b.Live == "" {
 		return same, err
@@ -150,7 +151,7 @@ func (p anyPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 	return p.untouched(v, b)
 }
 
-// untouched says that time of change and attributes are those of the baseline.
+// untouched reports whether mtime and extended attributes are those of the baseline.
 func (p anyPath) untouched(v host.View, b Baseline) (bool, error) {
 	var was pathBaseline
 	if err := json.Unmarshal(b.Data, &was); err != nil {
@@ -162,7 +163,8 @@ func (p anyPath) untouched(v host.View, b Baseline) (bool, error) {
 	}
 	have, err := v.Files.Attributes(string(p))
 	for name, value := range was.Attrs {
-		// a label is the policy's, and not always ours to set; trusted ones earlier releases noted
+		// SELinux sets labels by its policy, and the agent may not; only earlier releases recorded
+		// trusted ones
 		if name != "security.selinux" && !strings.HasPrefix(name, "trusted.") && !bytes.Equal(have[name], value) {
 			return false, err
 		}
@@ -170,8 +172,8 @@ func (p anyPath) untouched(v host.View, b Baseline) (bool, error) {
 	return err == nil, err
 }
 
-// Restore implements [Restorer]: content, owner, mode, extended attributes and time of change. A
-// file's come back in one step: whoever were killed between them would leave a part of it.
+// Restore implements [Restorer]: content, owner, mode, extended attributes and mtime. For a file it
+// is one step, so that a kill leaves no part of it.
 func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if b.Live == "" {
 		return p.Remove(ctx, h)

@@ -10,39 +10,38 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Recorded is a task as the ledger keeps it: enough to make the task again
-// without the configuration that it came from. Contents are named by their
-// digest and kept elsewhere.
+// Recorded is a task as the ledger records it. It is enough to make the task again without its
+// configuration. Contents are recorded by their digest and stored elsewhere.
 type Recorded struct {
 	Kind    string          `json:"kind"`
 	Version int             `json:"version"` // of the kind's parameters
 	Params  json.RawMessage `json:"params"`
-	Blobs   []blob.Digest   `json:"blobs,omitempty"` // the task's contents, in the kind's order
+	Blobs   []blob.Digest   `json:"blobs,omitempty"` // digests of the task's contents, in the kind's order
 	From    string          `json:"from,omitempty"`  // see Meta.From
 	Why     string          `json:"why,omitempty"`
 }
 
-// Same says that two records make the same task, whoever asked for it.
+// Same reports whether two records make the same task, whoever asked for it.
 func (r Recorded) Same(o Recorded) bool {
 	return r.Kind == o.Kind && r.Version == o.Version && bytes.Equal(r.Params, o.Params) &&
 		fmt.Sprint(r.Blobs) == fmt.Sprint(o.Blobs)
 }
 
-// recordVersion is the version of all kinds' parameters so far. A kind whose
-// parameters change their meaning gets one of its own.
+// recordVersion is the version of the parameters of all kinds. A kind whose parameters change their
+// meaning gets its own version.
 const recordVersion = 1
 
-// form is how the ledger keeps the tasks of a kind.
+// form is how the ledger records the tasks of a kind.
 type form struct {
 	record  func(kind string, t Task) (Recorded, []blob.Content, error)
-	rebuild func(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) // nil: they are not recorded
+	rebuild func(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) // nil: the kind is not recorded
 }
 
-// unrecorded tasks leave nothing behind.
+// unrecorded is for kinds that the ledger does not record.
 var unrecorded = form{func(string, Task) (Recorded, []blob.Content, error) { return Recorded{}, nil, nil }, nil}
 
-// recorded is a kind whose parameters are its fields. before changes the copy that is recorded,
-// after the task that was rebuilt; nil: neither.
+// recorded is for kinds whose parameters are their fields. before changes the copy that is
+// recorded, and after changes the rebuilt task; nil: no change.
 func recorded[T Task, P recordable[T]](before, after func(*T)) form {
 	return form{
 		func(kind string, t Task) (Recorded, []blob.Content, error) {
@@ -65,7 +64,7 @@ func recorded[T Task, P recordable[T]](before, after func(*T)) form {
 	}
 }
 
-// value is a task of a kind; a pointer to one is a task as well.
+// value returns a task as a value of its kind; t may be a pointer to it.
 func value[T Task](t Task) T {
 	if p, ok := any(t).(*T); ok {
 		return *p
@@ -73,17 +72,17 @@ func value[T Task](t Task) T {
 	return t.(T)
 }
 
-// recordable is a pointer to a kind: its parameters are its fields, but for
-// what parts names.
+// recordable is a pointer to a kind. Its parameters are its fields, except those that parts
+// returns.
 type recordable[T any] interface {
 	*T
 	parts() (*Meta, []*secret.Bytes)
 }
 
-// parts are the Meta of a task and its contents. Kinds with contents have their own.
+// parts returns the Meta of a task and its contents. Kinds with contents have their own method.
 func (m *Meta) parts() (*Meta, []*secret.Bytes) { return m, nil }
 
-// record empties its copy of a task of what is kept beside the parameters, and encodes the rest.
+// record clears the fields of its copy that are stored beside the parameters, and encodes the rest.
 func record[T any, P recordable[T]](kind string, t P) (Recorded, []blob.Content, error) {
 	meta, contents := t.parts()
 	r := Recorded{Kind: kind, Version: recordVersion, From: meta.From, Why: meta.Why}

@@ -17,34 +17,34 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Removal takes a key of ours that nobody wants any more off the host. It is
-// planned and applied like any task: absent is right.
+// Removal removes a key of the agent that no document wants any more. It is planned and applied
+// like other tasks: a missing key is right.
 type Removal struct {
 	Meta
 	Key     graph.Key
 	Remover Remover
-	Last    string // as it was seen when it was decided that it goes; what differs is a person's and stays
-	// Reason says why it goes; "" is that no document wants it any more.
+	Last    string // the state when the removal was decided; a key that differs from it stays
+	// Reason says why the key is removed; "": no document wants it any more.
 	Reason string
-	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody
+	// Changed says why the key is removed although another program or person changed it; "": nobody
 	// did.
 	Changed string
-	// Disruption is what it may interrupt, by [RevertCosts].
+	// Disruption is what the removal may interrupt, by [RevertCosts].
 	Disruption Disruption
-	// Links are those of ours that go in the same run: while one of them has
-	// ports, pods use it, and nothing of the network goes.
+	// Links are the links of the agent that are removed in the same run. While one of them has
+	// ports, pods use it, and nothing of the network is removed.
 	Links []string
-	// Confs, set for a CNI conf, says what must not be broken by its going.
+	// Confs is set for a CNI conf, and checks that its removal breaks no pod.
 	Confs *ConfRemoval
-	// Pods says that it stays while pods live: see [awaitPods].
+	// Pods says that the key stays while there are pods: see [awaitPods].
 	Pods bool
 }
 
-// ConfRemoval keeps a CNI directory from being left without a conf while pods live.
+// ConfRemoval makes sure that a CNI directory is not left without a conf while there are pods.
 type ConfRemoval struct {
 	Dir   string
-	Going []string // base names that go in this run
-	// Replaced says that another conf of ours will be there.
+	Going []string // base names that are removed in this run
+	// Replaced says that the agent writes another conf.
 	Replaced bool
 }
 
@@ -56,8 +56,8 @@ var (
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// effects implements [effector]: systemd forgets the files that go. A unit whose own file goes is
-// not run anew.
+// effects implements [effector]. systemd must forget removed unit files. A unit whose own file is
+// removed is not restarted.
 func (t Removal) effects() []graph.Key {
 	if t.Key.Kind() != KindFile || !strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
 		return t.Effects
@@ -113,14 +113,14 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}, nil
 }
 
-// hasOthers says that a directory of ours has something in it that stays.
+// hasOthers reports whether a directory of the agent contains something that stays.
 func (t Removal) hasOthers(v host.View) (bool, error) {
 	dir := t.Key.Name()
 	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != hostfs.Directory {
 		return false, err
 	} else if info.Mounted {
 		if _, err := v.Kernel.Mounted(dir); !errors.Is(err, host.ErrNotExist) {
-			return true, nil // whatever it is: it does not go in this run
+			return true, nil // a mount does not go in this run, whatever it is
 		}
 	}
 	names, err := v.Files.ReadDir(dir)
@@ -135,7 +135,7 @@ func (t Removal) hasOthers(v host.View) (bool, error) {
 	return false, nil
 }
 
-// inUse waits while pods use what would go.
+// inUse waits while pods use the key.
 func (t Removal) inUse(ctx context.Context, v host.View) error {
 	if t.Pods {
 		return awaitPods(v)
@@ -159,7 +159,7 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 	return nil
 }
 
-// check waits for another conf while pods live.
+// check waits for another conf while there are pods.
 func (g ConfRemoval) check(v host.View) error {
 	names, err := v.Files.ReadDir(g.Dir)
 	if err != nil {
@@ -181,8 +181,8 @@ func (g ConfRemoval) check(v host.View) error {
 		"not even remove them", g.Dir, pod))
 }
 
-// awaitPods waits while pods live: what goes, or is as it was again, they need to send, or their
-// runtime to find the plugins that remove them.
+// awaitPods waits while there are pods: they send packets by what is removed or restored, or the
+// runtime needs it to find the plugins that remove pods.
 func awaitPods(v host.View) error {
 	pod, err := livingPod(v)
 	if err != nil || pod == "" {
@@ -192,14 +192,14 @@ func awaitPods(v host.View) error {
 		"drain the node or delete its pods", pod))
 }
 
-// livingPod is a trace of a pod that lives; "": none does. kubelet with docker, and cri-dockerd,
-// have a cache of their own (--cni-cache-dir).
+// livingPod returns a path that shows a running pod; "": there is none. kubelet with docker, and
+// cri-dockerd, have their own cache directory (--cni-cache-dir).
 func livingPod(v host.View) (string, error) {
 	return podSign(v, "/var/lib/cni/results", "/var/lib/cni/cache/results", netnsDir)
 }
 
-// podSign is a trace of a living pod in one of the directories, or "": what a runtime keeps of the
-// pods that it attached, or their namespaces.
+// podSign returns a path in one of the directories that shows a running pod, or "": a runtime's
+// cache entry of a pod, or a pod's network namespace.
 // https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
 func podSign(v host.View, dirs ...string) (string, error) {
 	for _, dir := range dirs {
@@ -229,8 +229,9 @@ func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return err
 }
 
-// UnremovableError is a path that waits for a person: it is of no use any more, so that nothing has
-// failed. It stays in the ledger as ours, with what goes after it, and each pass tries it again.
+// UnremovableError is a path that cannot be removed until a person acts. The path is not needed any
+// more, so nothing has failed. It stays in the ledger, together with the keys that are removed
+// after it, and each pass tries again.
 type UnremovableError struct {
 	Key graph.Key
 	Err error
@@ -240,18 +241,18 @@ func (e *UnremovableError) Error() string {
 	return fmt.Sprintf("somebody to have %s removable, which is no longer wanted: %v", e.Key, e.Err)
 }
 
-// Unwrap marks it as a wait.
+// Unwrap makes it a wait.
 func (e *UnremovableError) Unwrap() error { return graph.Wait(e.Error()) }
 
-// Restoration brings back what was at a key before the agent came.
+// Restoration restores the baseline of a key.
 type Restoration struct {
 	Meta
 	Key      graph.Key
 	Restorer Restorer
 	To       Baseline
-	// Disruption is what it may interrupt, by [RevertCosts].
+	// Disruption is what the restoration may interrupt, by [RevertCosts].
 	Disruption Disruption
-	// Pods says that it stays while pods live: see [awaitPods].
+	// Pods says that the key stays while there are pods: see [awaitPods].
 	Pods bool
 }
 
@@ -292,7 +293,7 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 		Disruption: t.Disruption}, nil
 }
 
-// restores lists what becomes of a key that is brought back, from what keepers say of it.
+// restores returns the fields that a restoration changes, from two results of [StateReader.Live].
 func restores(key graph.Key, live, was string) []Field {
 	if key.Kind() != KindFile {
 		value := func(s string) string { return cmp.Or(strings.TrimPrefix(s, "="), "none") }
@@ -319,7 +320,7 @@ func restores(key graph.Key, live, was string) []Field {
 	return out
 }
 
-// shortSum joins words, and cuts digests to what tells them apart.
+// shortSum joins words and shortens digests.
 func shortSum(words []string) string {
 	short := slices.Clone(words)
 	for i, w := range short {

@@ -17,8 +17,8 @@ import (
 // KindRoute is the kind of a route: route:254/10.2.0.0/24.
 const KindRoute = "route"
 
-// Route is a route; it is ours by its protocol number. Where its next hop or
-// source is an address that another task sets, [Meta.Requires] names that task's key.
+// Route is a route with the agent's protocol number. Where another task sets the next hop or the
+// source address, [Meta.Requires] names that task's key.
 type Route struct {
 	Meta
 	rtnl.Route
@@ -32,8 +32,8 @@ var (
 	_ Claimer  = Route{}
 )
 
-// RouteKey is the key of a route: its table, destination and metric, of which
-// the kernel holds one.
+// RouteKey is the key of a route: its table, destination and metric, for which the kernel has one
+// route.
 func RouteKey(r rtnl.Route) graph.Key {
 	c := r.Canonical()
 	name := fmt.Sprintf("%d/%s", c.Table, c.Dst)
@@ -54,8 +54,8 @@ func (t Route) needs() []graph.Key {
 	return append([]graph.Key{LinkKey(t.Link)}, t.Requires...)
 }
 
-// Plan implements [Task]. A route that others made is right when it leads the
-// same way; when it leads another way it is an error, for two cannot be.
+// Plan implements [Task]. A route of another program is right where it leads the same way. Where it
+// leads another way it is an error, because the kernel has only one.
 func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	want := t.Canonical()
 	routes, err := v.Net.Routes(ctx, want.Table)
@@ -101,9 +101,9 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// reachable is an error when the kernel would refuse the next hop: it must be in a network that the
-// link is in, by a route without a next hop of its own (fib_check_nh and ip6_route_check_nh). What
-// upstream tasks bring about counts. routes are those of the route's own table; the main one counts
+// reachable returns an error where the kernel would refuse the next hop. The next hop must be in a
+// subnet that a route without a next hop covers (fib_check_nh and ip6_route_check_nh). Pending
+// changes of earlier tasks count. routes are those of the route's own table; the main table counts
 // too.
 func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, routes []rtnl.Route) error {
 	if !want.Gateway.IsValid() || want.OnLink || want.Gateway.IsLinkLocalUnicast() {
@@ -128,7 +128,7 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, rout
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return Passing(err)
 	}
-	for _, a := range addresses { // the network of one that is to come, or of a link that will be up
+	for _, a := range addresses { // the subnet of a pending address, or of an address of a pending link
 		if a.Prefix.Contains(want.Gateway) &&
 			(v.Upcoming.WillExist(string(AddressKey(a.Link, a.Prefix))) ||
 				v.Upcoming.WillExist(string(LinkKey(a.Link)))) {
@@ -140,8 +140,8 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, rout
 		want.Dst, want.Gateway)
 }
 
-// takesOver says that packets which another route leads would go this way: it
-// overlaps the subnet of a link, a next hop, or a route that is not ours.
+// takesOver reports whether packets of another route would take this one: it overlaps the subnet of
+// a link, a next hop, or a route that is not the agent's.
 func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) bool {
 	for _, r := range routes {
 		if r.Protocol != rtnl.RouteProtocol && r.Dst.Bits() > 0 && !r.Dst.Addr().IsLinkLocalUnicast() &&
@@ -159,7 +159,7 @@ func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return Passing(h.Net.ReplaceRoute(ctx, t.Route))
 }
 
-// at finds the route in the task's place.
+// at returns the present route with the task's key.
 func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	want := t.Canonical()
 	routes, err := v.Net.Routes(ctx, want.Table)
@@ -174,7 +174,7 @@ func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	return rtnl.Route{}, false, nil
 }
 
-// Live implements [StateReader]: where the route leads, and whose it is.
+// Live implements [StateReader]. It returns where the route leads, and its protocol.
 func (t Route) Live(ctx context.Context, v host.View) (string, error) {
 	r, there, err := t.at(ctx, v)
 	if err != nil || !there {
@@ -188,7 +188,7 @@ func (t Route) Unmanaged(live string) bool {
 	return live != "" && !strings.HasSuffix(live, fmt.Sprintf(" proto %d", rtnl.RouteProtocol))
 }
 
-// Remove implements [Remover]. The host leaves routes of another protocol alone.
+// Remove implements [Remover]. The host does not remove routes with another protocol.
 func (t Route) Remove(ctx context.Context, h *host.Host) error {
 	return Passing(h.Net.DelRoute(ctx, t.Route))
 }
@@ -216,8 +216,8 @@ func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	return Passing(h.Net.ReplaceRoute(ctx, was))
 }
 
-// sameWay says that have leads where want does. A link that is not asked for is the kernel's to
-// find.
+// sameWay reports whether two routes lead the same way. Where the task names no link, the kernel
+// chooses it.
 func sameWay(have, want rtnl.Route) bool {
 	if want.Link == "" && want.Type == "unicast" {
 		have.Link = ""
@@ -234,7 +234,7 @@ func wayFields(have, want rtnl.Route) []Field {
 		}
 	}
 	if have.Type == "" && want.Type == "unicast" {
-		have.Type = want.Type // nobody says so of the usual
+		have.Type = want.Type // unicast is the default and not shown
 	}
 	add("type", have.Type, want.Type)
 	add("via", address(have.Gateway), address(want.Gateway))
@@ -249,7 +249,7 @@ func wayFields(have, want rtnl.Route) []Field {
 	return out
 }
 
-// way says in ip's words where a route leads.
+// way returns where a route leads, in the syntax of ip.
 func way(r rtnl.Route) string {
 	switch {
 	case r.Type != "unicast":

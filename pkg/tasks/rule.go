@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Rule is a policy rule. All of it is its identity: another selector or table
-// is another rule.
+// Rule is a policy rule. Its key has all of it: a rule with another selector or table is another
+// rule.
 type Rule struct {
 	Meta
 	rtnl.Rule
@@ -24,7 +24,7 @@ var (
 	_ Claimer = Rule{}
 )
 
-// RuleKey is the key of a policy rule, in the words of ip rule.
+// RuleKey is the key of a policy rule, in the syntax of ip rule.
 func RuleKey(r rtnl.Rule) graph.Key {
 	r = r.Canonical()
 	var words []string
@@ -52,7 +52,7 @@ func RuleKey(r rtnl.Rule) graph.Key {
 // Owns implements [Task].
 func (t Rule) Owns() []graph.Key { return []graph.Key{RuleKey(t.Rule)} }
 
-// Plan implements [Task]. The same rule made by others is right.
+// Plan implements [Task]. The same rule is right also where another program made it.
 func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 	rules, err := v.Net.Rules(ctx)
 	if errors.Is(err, host.ErrNoLiveState) {
@@ -68,7 +68,7 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	change := &Change{Items: []Item{{Key: t.Owns()[0], Op: Create}}, Reason: "absent"}
 	if !t.Src.IsValid() && !t.Dst.IsValid() && t.Mark == 0 && t.Mask == 0 && t.IIF == "" {
-		change.Disruption = MayCutOff // it sends the node's own packets elsewhere
+		change.Disruption = MayCutOff // the rule applies to the node's own packets
 	}
 	return change, nil
 }
@@ -78,7 +78,7 @@ func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return Passing(h.Net.AddRule(ctx, t.Rule))
 }
 
-// Live implements [StateReader]: whose the rule is.
+// Live implements [StateReader]. It returns the rule's protocol.
 func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 	rules, err := v.Net.Rules(ctx)
 	if err != nil {
@@ -97,8 +97,8 @@ func (t Rule) Unmanaged(live string) bool {
 	return live != "" && live != fmt.Sprintf("proto %d", rtnl.RouteProtocol)
 }
 
-// Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of
-// others alone.
+// Remove implements [Remover]. The host refuses to remove the rule for local addresses, and does
+// not remove rules with another protocol.
 func (t Rule) Remove(ctx context.Context, h *host.Host) error {
 	return Passing(h.Net.DelRule(ctx, t.Rule))
 }

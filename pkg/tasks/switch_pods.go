@@ -13,33 +13,34 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 )
 
-// Evict takes the pods off the node that have an address of a network which goes. The runtime does
-// it, and calls the plugins of the conf that it has: so it comes while the old conf and plugins are
-// there. Kubelet is to be stopped by then, and makes the pods again when it starts. Pods on the
-// node's own network stay.
+// Evict removes the node's pods that have an address of a network that is being replaced. The
+// container runtime removes them and calls the plugins of its present conf, so Evict runs while the
+// old conf and plugins are installed. Kubelet must be stopped before; it makes the pods again when
+// it starts. Pods on the node's own network stay.
 type Evict struct {
 	Meta
 	Network string
-	// Agents are the names of containers that put back what is taken away: while one runs nothing
-	// is done.
+	// Agents are the names of containers that would restore what is removed: while one runs, Evict
+	// does nothing.
 	Agents []string
 }
 
 var _ Task = Evict{}
 
-// The kinds of keys of a switch's pods: evict:flannel is the task, pod:default/web-1 one that goes.
+// The kinds of keys of an eviction: evict:flannel is the task, pod:default/web-1 is one pod that it
+// removes.
 const (
 	KindEvict = "evict"
 	KindPod   = "pod"
 )
 
-// EvictKey is the key of what takes a network's pods off the node.
+// EvictKey is the key of the task that removes a network's pods from the node.
 func EvictKey(network string) graph.Key { return graph.MakeKey(KindEvict, network) }
 
 // Owns implements [Task].
 func (t Evict) Owns() []graph.Key { return []graph.Key{EvictKey(t.Network)} }
 
-// Plan implements [Task]: a line for each pod.
+// Plan implements [Task]. It returns one item for each pod.
 func (t Evict) Plan(ctx context.Context, v host.View) (*Change, error) {
 	pods, err := PodsWithAddress(ctx, v)
 	if err != nil {
@@ -59,8 +60,8 @@ func (t Evict) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// abreast is how many pods are removed at a time: a plugin's DEL takes a second or so, and a node
-// has a hundred.
+// abreast is how many pods are removed at the same time: a plugin's DEL takes about a second, and a
+// node may have a hundred pods.
 const abreast = 8
 
 // Apply implements [Task].
@@ -83,8 +84,8 @@ func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return errors.Join(append(errs, all.Wait())...)
 }
 
-// PodsWithAddress are the pods that are not on the node's own network, those included whose
-// processes have ended. A runtime that cannot be asked is an error only where a pod lives.
+// PodsWithAddress returns the pods that are not on the node's own network, including those whose
+// processes have ended. Where the runtime cannot be asked, that is an error only if there are pods.
 func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	pods, err := v.Runtime.Pods(ctx)
 	if err == nil {
@@ -101,10 +102,10 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	return nil, graph.Transient(fmt.Errorf("pods live here (%s): %w: start the runtime", sign, err))
 }
 
-// netnsDir has the network namespaces of pods: they are gone after a boot, when no pod lives.
+// netnsDir has the network namespaces of pods. After a boot it is empty, and no pod runs.
 const netnsDir = "/run/netns"
 
-// AgentRunsError is a network's own agent that still runs on the node.
+// AgentRunsError says that a network's own agent still runs on the node.
 type AgentRunsError struct {
 	Network, Container string
 	Pod                cri.Pod
@@ -116,12 +117,12 @@ func (e *AgentRunsError) Error() string {
 		e.Network, e.Container, e.Pod, e.Pod.Namespace)
 }
 
-// Running is an [AgentRunsError] while one of the agents runs here, nil if none does or no runtime
-// can be asked.
+// Running returns an [AgentRunsError] while one of the agents runs. It returns nil where none runs
+// or the runtime cannot be asked.
 func (t Evict) Running(ctx context.Context, v host.View) error {
 	pods, err := v.Runtime.Pods(ctx)
 	if err != nil {
-		return nil // whoever needs to know whether pods live has asked before
+		return nil // the caller has asked PodsWithAddress before, which reports the error
 	}
 	for _, p := range pods {
 		for _, name := range p.Running {

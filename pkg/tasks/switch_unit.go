@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Pause stops a unit for the length of a switch of networks, and [Resume] lets it go on. They stand
-// for no state that anybody wants to last, and are in nobody's ledger: a run that ends between them
-// is undone by its checkpoint, which starts the unit.
+// Pause stops a unit during a switch of networks, and [Resume] starts it again. They are no lasting
+// state, and the ledger does not record them. Where a run ends between them, the undo of its
+// checkpoint starts the unit.
 type Pause struct {
 	Meta
 	Unit string // "kubelet.service"
@@ -39,7 +39,8 @@ func (t Pause) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindPause, 
 // Owns implements [Task].
 func (t Resume) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindResume, t.Unit)} }
 
-// Plan implements [Task]. It arms the checkpoint: from here on the node is between two networks.
+// Plan implements [Task]. The change needs a checkpoint: from here on the node is between two
+// networks.
 func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {
 	key := graph.MakeKey(KindUnit, t.Unit)
 	have, err := v.Units.Unit(ctx, t.Unit)
@@ -80,8 +81,8 @@ func (t Resume) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return &Change{Items: []Item{{Key: t.Owns()[0], Op: Run}}, Reason: "it was stopped for the switch"}, nil
 }
 
-// Apply implements [Task]. Nobody waits for it: it may be ordered after the agent, and what it does
-// comes up with its pods.
+// Apply implements [Task]. It does not wait for the start: the unit may be ordered after the agent,
+// and its work starts together with its pods.
 func (t Resume) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.Units.StartUnit(ctx, t.Unit, false)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// SymbolicLink is a symbolic link with its target as written. A link with
-// another target is replaced in one step; anything else in its place is an error.
+// SymbolicLink is a symbolic link with its target as written. A link with another target is
+// replaced in one step. Any other file at the path is an error.
 type SymbolicLink struct {
 	Meta
 	Path   string

@@ -14,13 +14,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// Sysctl is one key of the running kernel, written and read back. The file
-// that keeps it over a reboot is a [File] of its own.
+// Sysctl is one key of the running kernel. Apply writes it and reads it back. The file that sets it
+// at boot is a [File] task of its own.
 type Sysctl struct {
 	Meta
-	Key   string // dotted, a slash for a dot inside a name
+	Key   string // with dots; a slash stands for a dot inside a name
 	Value string
-	// Optional says that a kernel without this key is fine.
+	// Optional says that a kernel without this key is no error.
 	Optional bool
 }
 
@@ -30,15 +30,15 @@ var (
 	_ Restorer = Sysctl{}
 )
 
-// ipForward turns IPv4 forwarding on and off. Writing it changes other keys
-// of net.ipv4.conf (accept_redirects), so it goes first.
+// ipForward turns IPv4 forwarding on and off. A write changes other keys of net.ipv4.conf
+// (accept_redirects), so it comes first.
 const ipForward = "net.ipv4.ip_forward"
 
 // Owns implements [Task].
 func (t Sysctl) Owns() []graph.Key { return []graph.Key{SysctlKey(t.Key)} }
 
-// needs implements [needer]: the module or link that brings the key, and the
-// keys that would change this one when written later.
+// needs implements [needer]: the module or link that has the key, and the keys whose later write
+// would change this one.
 func (t Sysctl) needs() []graph.Key {
 	needs := append([]graph.Key(nil), t.Requires...)
 	key := SysctlKey(t.Key).Name()
@@ -110,16 +110,16 @@ func (t Sysctl) planMissing(v host.View, key string, change *Change) (*Change, e
 		t.Key, v.Facts.Kernel.Release, host.ErrNotExist)
 }
 
-// hasModule says that the kernel has a module, and so all keys that it brings. A container does not
-// see all of them.
+// hasModule reports whether the kernel has a module, and so all keys of it. It is false in a
+// container, which does not see all keys.
 func hasModule(v host.View, name string) bool {
 	state, err := v.Kernel.Module(name)
 	return err == nil && v.Facts.Contain == "" && (state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin)
 }
 
-// sysctlDisruption says what writing a key is known to do to the node's own packets, for plans and
-// for a reset. Whether there is a checkpoint is not decided here: see harmless_sysctl.go.
-// Turning IPv4 forwarding on does nothing to them, nor does what is only for one of our links.
+// sysctlDisruption returns what a write of a key does to the node's own packets, for plans and for
+// a reset. It does not decide whether the change needs a checkpoint: see harmless_sysctl.go.
+// Turning IPv4 forwarding on does not affect them, nor does a key of the agent's own link.
 func sysctlDisruption(key, value string) Disruption {
 	link, leaf := kernel.SysctlLink(key), key[strings.LastIndexByte(key, '.')+1:]
 	switch {
@@ -142,9 +142,9 @@ func onlyOff(value string) Disruption {
 	return NoDisruption
 }
 
-// cutting are the keys by which a host may lose its routes, its addresses or the answers to it
-// (https://docs.kernel.org/networking/ip-sysctl.html): the last part of those that each link has,
-// others whole.
+// cutting are keys with which a host may lose its routes, its addresses or the answers to its
+// packets (https://docs.kernel.org/networking/ip-sysctl.html). Of keys that each link has, it has
+// the last part, of the others the whole key.
 var cutting = map[string]bool{
 	"forwarding": true, "mc_forwarding": true, "accept_ra": true, "accept_ra_defrtr": true, "accept_ra_pinfo": true,
 	"accept_ra_min_hop_limit": true,
@@ -163,8 +163,8 @@ func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.Kernel.SetSysctl(ctx, t.Key, t.Value)
 }
 
-// Live implements [StateReader]. A key that is empty is not absent: "=" stands before its value.
-// One that has no value yet is: nothing takes a value away again.
+// Live implements [StateReader]. An empty value is not a missing key: "=" stands before each value.
+// A key that has no value yet counts as missing, because no write removes a value again.
 func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Kernel.Sysctl(SysctlKey(t.Key).Name())
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, kernel.ErrNoValue) {
@@ -173,7 +173,8 @@ func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
 	return "=" + have, err
 }
 
-// Baseline implements [Restorer]: the value, and those that the kernel may write along with it.
+// Baseline implements [Restorer]: the value, and the values of keys that the kernel may change with
+// it.
 func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	live, err := t.Live(ctx, v)
 	if err != nil || live == "" {
@@ -186,15 +187,14 @@ func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	return b, err
 }
 
-// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back, nor of a
-// key that was absent.
+// Restored implements [Restorer]. Where the link is gone, or the key did not exist before, there is
+// nothing to restore.
 func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	live, err := t.Live(ctx, v)
 	return live == b.Live || live == "" || b.Live == "", err
 }
 
-// Restore implements [Restorer]. What the kernel writes along becomes what it was, where this write
-// has changed it.
+// Restore implements [Restorer]. It also restores the keys that the kernel changed with this write.
 func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	key := SysctlKey(t.Key).Name()
 	before := sysctlsResetBy(h.Live.View(), key)

@@ -6,13 +6,12 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// sysctlsBefore lists the keys that must be written before a key of
-// net.ipv4.conf or net.ipv6.conf, as the kernel copies values around
-// (Documentation/networking/ip-sysctl.rst): ip_forward resets others;
-// "all" may reach "default" and the links, "default" the links; IPv6
-// forwarding stops router advertisements unless accept_ra is 2 by then; a
-// stable_secret changes addr_gen_mode, that of "default" on each link
-// (net/ipv6/addrconf.c, addrconf_sysctl_stable_secret).
+// sysctlsBefore returns the keys that must be written before a key of net.ipv4.conf or
+// net.ipv6.conf, because the kernel copies values (Documentation/networking/ip-sysctl.rst).
+// ip_forward resets others. "all" may change "default" and the links, and "default" the links. IPv6
+// forwarding stops router advertisements unless accept_ra is 2 before. A stable_secret changes
+// addr_gen_mode, and the one of "default" changes it on each link (net/ipv6/addrconf.c,
+// addrconf_sysctl_stable_secret).
 func sysctlsBefore(key string) []string {
 	parts := strings.Split(key, ".")
 	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" {
@@ -45,9 +44,9 @@ func sysctlsBefore(key string) []string {
 	return before
 }
 
-// sysctlsResetBy reads the keys that the kernel may write along with one: "all" and "default" reach
-// the links, ip_forward every link and the redirects (net/ipv4/devinet.c, inet_forward_change and
-// devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
+// sysctlsResetBy reads the keys that the kernel may change with a write of key: "all" and "default"
+// change the links, ip_forward changes every link and the redirects (net/ipv4/devinet.c,
+// inet_forward_change and devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
 func sysctlsResetBy(v host.View, key string) map[string]string {
 	if key == ipForward {
 		key = "net.ipv4.conf.all.forwarding"
@@ -58,7 +57,7 @@ func sysctlsResetBy(v host.View, key string) map[string]string {
 	}
 	links, err := v.Files.ReadDir("/proc/sys/net/" + parts[1] + "/conf")
 	if err != nil {
-		return nil // a kernel without this family
+		return nil // the kernel does not have this family
 	}
 	out := map[string]string{}
 	read := func(key string) {

@@ -7,12 +7,12 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// sharedSysctls are keys of links by which packets of pods, services and other programs go, whoever
+// sharedSysctls are keys of links that packets of pods, services and other programs need, whoever
 // set them. https://docs.kernel.org/networking/ip-sysctl.html
 var sharedSysctls = []string{"forwarding", "mc_forwarding", "force_forwarding", "rp_filter"}
 
-// Shared says of a sysctl that others than who set it rely on it once it is set: forwarding, the
-// reverse path filter, the bridge's way into the firewall. A rollback leaves it.
+// Shared reports whether other programs may rely on a sysctl once it is set: forwarding, the
+// reverse path filter, the firewall for bridged packets. A rollback leaves it.
 func Shared(key graph.Key) bool {
 	if key.Kind() != KindSysctl {
 		return false

@@ -1,10 +1,10 @@
-// Package tasks has the task kinds: each is one piece of desired host state,
-// in a file of its own. What others need to know of a kind is its row in the
-// table of kinds, kind.go.
+// Package tasks has the kinds of task. Each task is one piece of desired host state, and each kind
+// has a file of its own. What other code needs to know of a kind is its row in the table of kinds,
+// kind.go.
 //
-// A task knows what it owns, what comes first, how to see what would change
-// and how to make it so. It knows nothing of the others: package graph orders
-// them by their keys, package execute runs them.
+// A task knows what it owns, what must come first, how to plan its change and how to apply it. It
+// knows nothing of other tasks: package graph orders tasks by their keys, and package execute runs
+// them.
 package tasks
 
 import (
@@ -16,51 +16,53 @@ import (
 
 // Task is one piece of desired host state.
 type Task interface {
-	// row is the kind's place in the table of kinds.
+	// row is the index of the kind in the table of kinds.
 	row() row
-	// Owns lists the keys that this task alone may change. Two tasks with one
-	// key are an error that names both origins.
+	// Owns returns the keys that only this task may change. Two tasks with the same key are an
+	// error that names both origins.
 	Owns() []graph.Key
-	// Base is what it carries besides its kind: [Meta] answers it for each kind that embeds one.
-	// Keys that the kind itself knows are not in it: [NeedsOf] and [EffectsOf] have those too.
+	// Base returns what each task has besides its kind; kinds that embed [Meta] have it. It does
+	// not contain the keys that the kind itself knows: use [NeedsOf] and [EffectsOf].
 	Base() Meta
-	// Plan says what would change on the view, or nil when all is right. It
-	// writes nothing, may be called any number of times and from any goroutine.
-	// A [graph.Wait] error says that only time brings what is missing.
+	// Plan returns what would change on the view; nil: all is right. It writes nothing, and may be
+	// called any number of times and from any goroutine. A [graph.Wait] error says that only time
+	// can bring what is missing.
 	Plan(ctx context.Context, v host.View) (*Change, error)
-	// Apply makes a change that Plan returned. It is idempotent, may be
-	// cancelled, and may be called again after an error. On error the host is
-	// as before or as wanted, never between.
+	// Apply makes a change that Plan returned. It is idempotent, may be cancelled, and may be
+	// called again after an error. After an error the host is as before or as wanted, and never
+	// between.
 	Apply(ctx context.Context, h *host.Host, c *Change) error
 }
 
-// Meta is what every task carries besides its kind.
+// Meta is what every task has besides its kind.
 type Meta struct {
 	From     string      `json:",omitempty"`      // who asked for it: "cluster.yaml:12:3", "node default"
 	Why      string      `json:",omitempty"`      // one clause for the plan: "required by calico"
-	At       graph.Gate  `json:",omitempty"`      // before what it must be right
-	Requires []graph.Key `json:"After,omitempty"` // needs beyond those that the kind knows: NeedsOf has all
-	Effects  []graph.Key `json:"Then,omitempty"`  // effects asked for when this task changes anything: see EffectsOf
-	Secret   bool        `json:",omitempty"`      // values and contents are never shown
-	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
+	At       graph.Gate  `json:",omitempty"`      // the gate in which it must be right
+	Requires []graph.Key `json:"After,omitempty"` // needs that the kind itself does not know: see NeedsOf
+	Effects  []graph.Key `json:"Then,omitempty"`  // effects that any change of this task asks for: see EffectsOf
+	Secret   bool        `json:",omitempty"`      // plans show neither values nor contents
+	// Overrides says which value this one overrides, for the plan: "1 from cluster.yaml:7:5".
 	Overrides string `json:",omitempty"`
-	// Refused says why the task fails wherever it is planned: a document wants what no document
-	// may. Its key stays wanted, so that nothing takes it away. It is not recorded: what is
-	// refused, the release says that makes the task again.
+	// Refused says why the task always fails: a document wants something that no document may have.
+	// Its key stays wanted, so nothing removes it. It is not recorded, because the release that
+	// makes the task again decides what it refuses.
 	Refused string `json:"-"`
 }
 
 // Base implements [Task].
 func (m Meta) Base() Meta { return m }
 
-// needer is a kind that knows keys which come before its own. needs lists them with Meta.Requires.
+// needer is a kind that knows keys which must come first. needs returns them together with
+// Meta.Requires.
 type needer interface{ needs() []graph.Key }
 
-// effector is a kind that knows which effects its changes ask for. asks makes them of Meta.Effects.
+// effector is a kind that knows which effects its changes ask for. effects returns them together
+// with Meta.Effects.
 type effector interface{ effects() []graph.Key }
 
-// NeedsOf lists the keys that come before a task, if anybody owns them. A file's parent directories
-// need not be listed.
+// NeedsOf returns the keys that come before a task where a task owns them. The parent directories
+// of a file need not be in it.
 func NeedsOf(t Task) []graph.Key {
 	if k, ok := t.(needer); ok {
 		return k.needs()
@@ -68,7 +70,7 @@ func NeedsOf(t Task) []graph.Key {
 	return t.Base().Requires
 }
 
-// EffectsOf lists the effects that a change of a task may ask for.
+// EffectsOf returns the effects that a change of a task may ask for.
 func EffectsOf(t Task) []graph.Key {
 	if k, ok := t.(effector); ok {
 		return k.effects()
@@ -76,14 +78,14 @@ func EffectsOf(t Task) []graph.Key {
 	return t.Base().Effects
 }
 
-// Graph is tasks in order, Report what became of them in a run, and Result what became of one.
+// Graph is the tasks in order, Report the results of a run, and Result the result of one task.
 type (
 	Graph  = graph.Graph[Task]
 	Report = graph.Report[Task]
 	Result = graph.Result[Task]
 )
 
-// AsNodes is what [graph.New] has to know of tasks.
+// AsNodes tells [graph.New] about tasks.
 type AsNodes struct{}
 
 var _ graph.Dependencies[Task] = AsNodes{}
@@ -100,5 +102,5 @@ func (AsNodes) Needs(t Task) []graph.Key { return NeedsOf(t) }
 // Effects implements [graph.Dependencies].
 func (AsNodes) Effects(t Task) []graph.Key { return EffectsOf(t) }
 
-// row is the place of a kind in the table, [kinds].
+// row is the index of a kind in [kinds].
 type row int

@@ -15,16 +15,16 @@ import (
 // KindTOML is the kind of a key in a TOML file: toml:/etc/containerd/config.toml#plugins.x.y.
 const KindTOML = "toml"
 
-// TOMLKey is one key in a TOML file that is somebody else's: every other byte
-// stays, comments, order and line ends included. What cannot be changed so is an
-// error that says which line to rewrite.
+// TOMLKey is one key in a TOML file of another program. All other bytes of the file stay, also
+// comments, order and line ends. Where the key cannot be changed so, the error says which line to
+// rewrite.
 type TOMLKey struct {
 	Meta
 	Path  string
 	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	Key   string
 	Value any // string, bool, int64 or []string
-	// Make is the command that makes the file where there is none: for the error, we never run it.
+	// Make is the command that creates a missing file. The error names it; the agent never runs it.
 	Make string `json:"-"`
 }
 
@@ -40,7 +40,7 @@ func (t TOMLKey) Owns() []graph.Key {
 	return []graph.Key{graph.MakeKey(KindTOML, t.Path+"#"+t.name())}
 }
 
-// needs implements [needer]: where we write the file itself, that comes first.
+// needs implements [needer]: where the agent writes the whole file, that comes first.
 func (t TOMLKey) needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)}, t.Requires...) }
 
 // Plan implements [Task].
@@ -82,7 +82,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	return t.change([]Item{item}, reason), nil
 }
 
-// Apply implements [Task]. Several keys of one file are set one after the other.
+// Apply implements [Task]. Several keys of one file are written one after the other.
 func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	err := h.Files.EditFile(ctx, t.Path, func(old []byte) ([]byte, error) {
 		edit, err := t.setting().Set(old)
@@ -98,7 +98,7 @@ func (t TOMLKey) setting() tomledit.Setting {
 	return tomledit.Setting{Table: t.Table, Key: t.Key, Value: t.Value}
 }
 
-// name is the key with its table, as TOML writes it.
+// name returns the key with its table, in TOML syntax.
 func (t TOMLKey) name() string { return t.setting().String() }
 
 func (t TOMLKey) field(before, after string) Field {
@@ -111,7 +111,7 @@ func (t TOMLKey) field(before, after string) Field {
 	return Field{Name: "value", Before: before, After: after}
 }
 
-// Live implements [StateReader]: the key's value as it is written.
+// Live implements [StateReader]. It returns the value as it is written in the file.
 func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	text, err := v.Files.ReadFile(t.Path)
 	if errors.Is(err, host.ErrNotExist) {
@@ -124,7 +124,7 @@ func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	return value, err
 }
 
-// Remove implements [Remover]: the key's line goes, every other byte stays.
+// Remove implements [Remover]. It removes the key's line; all other bytes stay.
 func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
 	if _, err := h.Live.Files.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
 		return nil
@@ -132,8 +132,8 @@ func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
 	return h.Files.EditFile(ctx, t.Path, t.setting().Unset)
 }
 
-// Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where
-// nobody else wrote to it.
+// Baseline implements [Restorer]: the whole file, so that it can be restored byte for byte where no
+// other program wrote to it.
 func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	b, err := anyPath(t.Path).Baseline(ctx, v)
 	if err != nil {
@@ -143,9 +143,9 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	return b, err
 }
 
-// Restore implements [Restorer]. Where the file is the old one with our key in
-// it, the old one comes back; where somebody else wrote to it too, only the key does. Who took the
-// file away took the key, too.
+// Restore implements [Restorer]. Where the file is the old one with only this key changed, it
+// restores the old file. Where another program wrote to the file too, it restores only the key.
+// Where the file is gone, there is nothing to restore.
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if _, there, err := lstat(h.Live.View(), t.Path); err != nil || !there {
 		return err
@@ -168,8 +168,8 @@ func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	return h.Files.SetMtime(t.Path, was.Mtime)
 }
 
-// Restored implements [Restorer]. The file's time and attributes come back with the last of its
-// keys. In a file that is gone nothing is to be brought back.
+// Restored implements [Restorer]. The file's mtime and attributes are restored with the last of its
+// keys. Where the file is gone, there is nothing to restore.
 func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	if _, there, err := lstat(v, t.Path); err != nil || !there {
 		return err == nil, err
@@ -186,7 +186,7 @@ func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 	return anyPath(t.Path).untouched(v, b)
 }
 
-// back is the file with the key as it was.
+// back returns the file with the key's baseline.
 func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
 	if e, err := t.setting().Set(b.Content); err == nil && bytes.Equal(e.Text, now) {
 		return b.Content, nil
@@ -197,7 +197,7 @@ func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
 	return t.setting().Put(now, b.Live)
 }
 
-// normalizeValue undoes what JSON makes of the value.
+// normalizeValue converts the value from JSON's types back to the task's.
 func normalizeValue(t *TOMLKey) { t.Value = normalizeTOML(t.Value) }
 
 func normalizeTOML(v any) any {

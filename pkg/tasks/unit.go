@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Unit is a unit file in /etc/systemd/system. It asks for a daemon-reload.
+// Unit is a unit file in /etc/systemd/system. A change asks for a daemon-reload.
 type Unit struct {
 	Meta
 	Name    string // node-setup.service
@@ -28,8 +28,8 @@ func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 // effects implements [effector].
 func (t Unit) effects() []graph.Key { return askReload(t.Effects) }
 
-// Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another
-// file, or from one that somebody removed.
+// Plan implements [Task]. A unit with a new file needs no restart, unless the unit runs: from
+// another file, or from a file that was removed.
 func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	c, err := t.file().Plan(ctx, v)
 	if err != nil || c == nil {
@@ -53,7 +53,7 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return c, nil
 }
 
-// RunsFromElsewhere says that a unit runs from another file than the task's.
+// RunsFromElsewhere reports whether a unit runs from another file than the task's.
 func (t Unit) RunsFromElsewhere(ctx context.Context, v host.View) bool {
 	have, err := v.Units.Unit(ctx, t.Name)
 	return err == nil && Runs(have) && have.FragmentPath != "" && have.FragmentPath != unitDir+"/"+t.Name
@@ -66,14 +66,14 @@ func (t Unit) Apply(ctx context.Context, h *host.Host, c *Change) error {
 
 func (t Unit) file() File { return systemdFile(t.Meta, unitDir+"/"+t.Name, t.Content) }
 
-// systemdFile is a file that systemd reads at its next daemon-reload.
+// systemdFile returns a file that systemd reads at its next daemon-reload.
 func systemdFile(m Meta, path string, content []byte) File {
 	m.Effects = askReload(m.Effects)
 	return File{Meta: m, Path: path, Content: content, Mode: 0o644}
 }
 
-// askReload adds the daemon-reload to what is asked for. It comes first: the
-// restarts among the others are to use the new files.
+// askReload adds a daemon-reload before the other effects: the restarts among them must use the new
+// files.
 func askReload(then []graph.Key) []graph.Key {
 	return append([]graph.Key{DaemonReload}, then...)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// unitBaseline is a unit with the links by which it is enabled, wanted, masked or named. Without
-// names it is of an earlier release, or the task leaves links alone: others may have come since.
+// unitBaseline is the state of a unit and the links that enable, want, mask or name it. It has no
+// names where an earlier release wrote it, or where the task does not change links: other programs
+// may have made links since.
 type unitBaseline struct {
 	systemd.UnitState
 	UnitLinks
@@ -63,8 +64,8 @@ func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool,
 	return true, nil
 }
 
-// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed
-// it. The links come back as they were, which a person may have made some of.
+// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changes
+// it. It restores the links exactly as they were, because a person may have made some of them.
 func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	var was unitBaseline
 	if err := json.Unmarshal(b.Data, &was); err != nil {
@@ -80,7 +81,7 @@ func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error 
 	back.Active = set(t.Active, t.isActive(was.UnitState))
 	if was.Names == nil {
 		back.Masked = set(t.Masked, was.File == "masked")
-		if was.File != "indirect" { // of what its Also= names it says nothing
+		if was.File != "indirect" { // an indirect unit does not say whether the units in its Also= were enabled
 			back.Enabled = set(t.Enabled, was.File == "enabled" || was.File == "alias")
 		}
 		if err := back.Apply(ctx, h, nil); err != nil {
@@ -97,7 +98,7 @@ func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error 
 		func() error { _, err := was.UnitLinks.Restore(ctx, h); return err },
 		func() error { return back.Apply(ctx, h, nil) },
 	}
-	if back.Active != nil && !*back.Active { // it stops by the file that it started by
+	if back.Active != nil && !*back.Active { // a unit must stop with the file with which it started
 		slices.Reverse(steps)
 	}
 	return errors.Join(steps[0](), steps[1]())

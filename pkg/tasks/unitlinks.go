@@ -15,13 +15,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// UnitLinks are the links below /etc that name some units or lead to them: what systemd's verbs
-// enable, disable and mask change. No verb is the inverse of another one: disable removes links
-// that people made, too, and both act on what Also= names.
+// UnitLinks are the links below /etc that have the name of some units or point to them. systemctl
+// enable, disable and mask change them. No command undoes another one: disable also removes links
+// that people made, and both enable and disable act on the units in Also=.
 type UnitLinks struct {
-	Names []string   `json:"names,omitempty"` // the unit's, an alias' own, and what its Also= reaches
+	Names []string   `json:"names,omitempty"` // of the unit, its alias, and the units that its Also= reaches
 	Links []unitLink `json:"links,omitempty"`
-	Dirs  []string   `json:"dirs,omitempty"` // that there were for links
+	Dirs  []string   `json:"dirs,omitempty"` // the directories of links that existed
 }
 
 type unitLink struct {
@@ -30,7 +30,7 @@ type unitLink struct {
 	Mtime  int64  `json:"mtime"`
 }
 
-// LinksOfUnit are those of a unit, with what its Also= reaches.
+// LinksOfUnit returns the links of a unit and of the units that its Also= reaches.
 func LinksOfUnit(v host.View, have systemd.UnitState) (UnitLinks, error) {
 	var err error
 	u := UnitLinks{Names: []string{have.Name}, Dirs: UnitDirs(v)}
@@ -48,14 +48,14 @@ func LinksOfUnit(v host.View, have systemd.UnitState) (UnitLinks, error) {
 	return u, err
 }
 
-// LinksOfUnits are those of all units, without names.
+// LinksOfUnits returns the links of all units, without names.
 func LinksOfUnits(v host.View) (UnitLinks, error) {
 	links, err := linksTo(v)
 	return UnitLinks{Links: links}, err
 }
 
-// RestoreMissing makes the links again that are gone, of units whose file is still there, and has
-// systemd read its units again. A mask is none of them, and what came stays.
+// RestoreMissing makes missing links again, where the unit's file still exists, and then reloads
+// systemd. It makes no mask again, and leaves new links.
 func (u UnitLinks) RestoreMissing(ctx context.Context, h *host.Host) error {
 	made, err := u.remake(h)
 	if made {
@@ -64,7 +64,7 @@ func (u UnitLinks) RestoreMissing(ctx context.Context, h *host.Host) error {
 	return err
 }
 
-// remake makes the links that are gone.
+// remake makes the missing links.
 func (u UnitLinks) remake(h *host.Host) (made bool, err error) {
 	for _, link := range u.Links {
 		_, there, bad := lstat(h.Live.View(), link.Path)
@@ -80,7 +80,8 @@ func (u UnitLinks) remake(h *host.Host) (made bool, err error) {
 	return made, err
 }
 
-// alsoOf is what the Also= of a unit names, of a masked one by the file that the mask hides.
+// alsoOf returns the units in the Also= of a unit. For a masked unit it reads the file that the
+// mask hides.
 func alsoOf(f hostfs.Files, name string) (also []string) {
 	file, err := facts.ReadUnitFile(f, name)
 	for _, dir := range facts.UnitDirs {
@@ -94,14 +95,14 @@ func alsoOf(f hostfs.Files, name string) (also []string) {
 	return also
 }
 
-// Restored says that the links are there as they were, and no others.
+// Restored reports whether exactly these links exist.
 func (u UnitLinks) Restored(v host.View) (bool, error) {
 	now, err := linksTo(v, u.Names...)
 	return err == nil && slices.Equal(now, u.Links), err
 }
 
-// Restore brings back exactly these links, and has systemd read its units again where it changed
-// any. What somebody put into the place of one, or on the way to it, is an [hostpath.InTheWayError]
+// Restore restores exactly these links, and reloads systemd where it changed any. A file that
+// somebody put in the place of a link, or a link on the path to it, is an [hostpath.InTheWayError]
 // or a [hostpath.LinkError].
 func (u UnitLinks) Restore(ctx context.Context, h *host.Host) (changed bool, err error) {
 	if changed, err = u.relink(h); changed {
@@ -110,7 +111,7 @@ func (u UnitLinks) Restore(ctx context.Context, h *host.Host) (changed bool, err
 	return changed, err
 }
 
-// relink makes the links that are missing and removes those that came, with their directories.
+// relink makes the missing links and removes new ones, with their directories.
 func (u UnitLinks) relink(h *host.Host) (changed bool, err error) {
 	now, err := linksTo(h.Live.View(), u.Names...)
 	if err != nil {
@@ -149,13 +150,13 @@ func (l unitLink) restore(h *host.Host) error {
 	return h.Files.SetMtime(l.Path, l.Mtime)
 }
 
-// linksTo finds the symlinks below /etc/systemd/system that are named like one of some units or
-// lead to it; without names all.
+// linksTo returns the symlinks below /etc/systemd/system that have the name of one of the units or
+// point to it; without names, all.
 func linksTo(v host.View, names ...string) (out []unitLink, err error) {
 	for _, dir := range UnitDirs(v) {
 		found, err := v.Files.ReadDir(dir)
 		if hostpath.IsMissing(err) {
-			continue // its last link went meanwhile
+			continue // its last link was removed just now
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look for the links of units %s: %w", strings.Join(names, ", "), err)

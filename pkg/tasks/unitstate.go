@@ -13,19 +13,20 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// UnitState is whether a unit is enabled, masked and running. Below an image's
-// root only links are made. A oneshot that ran and ended well counts as running,
-// and so does a unit that a condition of its own keeps from it.
+// UnitState is whether a unit is enabled, masked and running. Below an image's root it only makes
+// links. A oneshot that ended without an error counts as running, and so does a unit that does not
+// start because of a condition in its file.
 type UnitState struct {
 	Meta
 	Name    string
-	Enabled *bool // nil: leave it
+	Enabled *bool // nil: unchanged
 	Active  *bool
 	Masked  *bool
-	// NoBlock queues the job and does not wait for it: for units ordered after the agent.
+	// NoBlock queues systemd's job and does not wait for it: for units that are ordered after the
+	// agent.
 	NoBlock bool
-	// Within is how long its start may take until it counts as failed; what is coming up is waited
-	// for and is not right yet. 0: a start that was asked for is right.
+	// Within is how long the start may take before it counts as failed. Meanwhile the unit is not
+	// right, and Plan waits for it. 0: a unit that is asked to start is right.
 	Within time.Duration `json:",omitempty"`
 }
 
@@ -93,12 +94,12 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// wantsIt says that the unit has to exist for this state.
+// wantsIt reports whether the unit must exist for this state.
 func (t UnitState) wantsIt() bool {
 	return t.Enabled != nil && *t.Enabled || t.Active != nil && *t.Active
 }
 
-// differs lists what is not as wanted.
+// differs returns the fields that are not as wanted.
 func (t UnitState) differs(have systemd.UnitState) []Field {
 	var out []Field
 	if t.Masked != nil && *t.Masked != (have.File == "masked") {
@@ -113,16 +114,17 @@ func (t UnitState) differs(have systemd.UnitState) []Field {
 	return out
 }
 
-// isEnabled says that a unit starts at each boot, or may: "enabled-runtime" does not outlive one. A
-// generated unit is enabled by somebody else's hand, which systemd does not stay: it is as wanted.
+// isEnabled reports whether a unit starts at each boot, or may. "enabled-runtime" does not stay
+// over a boot. A generated unit is enabled by its generator, which systemctl cannot disable: it
+// counts as what is wanted.
 func (t UnitState) isEnabled(have systemd.UnitState) bool {
 	return have.File == "enabled" || have.File == "indirect" ||
 		have.File == "generated" && t.Enabled != nil && *t.Enabled
 }
 
-// look is the unit as systemd has it. An indirect one says by its file only which others it is
-// enabled by: it is enabled if they are, and is not if no link leads to it that `systemctl disable`
-// can take away.
+// look returns the unit's state in systemd. For an indirect unit, the file state only says that its
+// Also= names others. So look reports it as enabled if those are enabled, and as disabled if there
+// is no link that `systemctl disable` could remove.
 func (t UnitState) look(ctx context.Context, v host.View) (systemd.UnitState, error) {
 	have, err := v.Units.Unit(ctx, t.Name)
 	if err != nil || have.File != "indirect" || t.Enabled == nil {
@@ -150,8 +152,8 @@ func (t UnitState) look(ctx context.Context, v host.View) (systemd.UnitState, er
 	return have, IgnoreMissing(err)
 }
 
-// isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about
-// to. One that is about to stop, and is to, does not.
+// isActive reports whether a unit runs, has nothing to do, or, with NoBlock, is about to run. With
+// NoBlock, a unit that is about to stop and should stop does not count as running.
 func (t UnitState) isActive(have systemd.UnitState) bool {
 	wanted := t.Active != nil && *t.Active
 	switch have.Active {
@@ -163,7 +165,8 @@ func (t UnitState) isActive(have systemd.UnitState) bool {
 	return wanted && (have.Ran || t.NoBlock && have.Job)
 }
 
-// starting says that a unit which is to run is coming up: whether it does, only time tells.
+// starting returns a wait while a unit that should run is starting: only time shows whether it
+// does.
 func (t UnitState) starting(have systemd.UnitState) error {
 	if t.Within == 0 || t.Active == nil || !*t.Active {
 		return nil
@@ -177,7 +180,7 @@ func (t UnitState) starting(have systemd.UnitState) error {
 	return nil
 }
 
-// planned is the unit as it will be.
+// planned returns the state that the unit will have.
 func (t UnitState) planned(have systemd.UnitState) systemd.UnitState {
 	have.Name, have.NeedReload = t.Name, false
 	if t.Masked != nil {
@@ -202,8 +205,8 @@ func word(yes bool, a, b string) string {
 	return b
 }
 
-// Apply implements [Task]. A unit is unmasked and enabled before it starts, and
-// stopped before it is disabled and masked.
+// Apply implements [Task]. It unmasks and enables a unit before it starts it, and stops it before
+// it disables and masks it.
 func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := t.look(ctx, h.Live.View())
 	if errors.Is(err, host.ErrNoLiveState) {
@@ -228,7 +231,8 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		{wrong["active"] && !*t.Active, func() error { return h.Units.StopUnit(ctx, t.Name, !t.NoBlock) }},
 		{wrong["masked"] && !*t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, false) }},
 		{wrong["enabled"] && *t.Enabled, func() error { return h.Units.EnableUnit(ctx, have.ID) }},
-		// Until systemd knows who wants it, it forgets a unit that ran to its end, and that it ran.
+		// Before the reload systemd does not know that a unit wants this one. It would forget a
+		// oneshot that has ended, and that it ran.
 		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active,
 			func() error { return h.Units.DaemonReload(ctx) }},
 		{wrong["enabled"] && !*t.Enabled, func() error { return h.Units.DisableUnit(ctx, have.ID) }},
@@ -246,13 +250,13 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return nil
 }
 
-// Live implements [StateReader]: of a unit, what the task sets.
+// Live implements [StateReader]. It returns only the state that the task sets.
 func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := t.look(ctx, v)
 	if err != nil || have.Load == "not-found" && !Runs(have) {
 		return "", err
 	}
-	// its file is away: nothing says that it is not as it was left
+	// its file is missing, and nothing shows another state than the wanted one
 	if have.File == "" && Runs(have) && t.Enabled != nil {
 		have.File = word(*t.Enabled, "enabled", "disabled")
 	}
@@ -272,23 +276,23 @@ func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
-// Present implements [Presenter]: a unit that is off is somebody's nevertheless.
+// Present implements [Presenter]: a unit that is off exists nevertheless.
 func (t UnitState) Present(ctx context.Context, v host.View) (bool, error) {
 	have, err := v.Units.Unit(ctx, t.Name)
 	return err == nil && have.Load != "not-found", err
 }
 
-// gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as
-// active for the plan does not matter here.
+// gone reports whether the unit is as Remove leaves it. A oneshot that ran is inactive here,
+// although the plan counts it as active.
 func (t UnitState) gone(have systemd.UnitState) bool {
 	return t.Masked == nil && (t.Enabled == nil || !t.isEnabled(have)) &&
 		(have.Active == "inactive" || have.Active == "failed")
 }
 
-// Remove implements [Remover]: a unit that came with us stops and is disabled, a mask of ours goes.
-// Its file is another key, and goes after it. It is waited for, also where starting it would not
-// be: systemd stops before it starts, whatever the units' order (systemd.unit(5), Before=), and one
-// that is still stopping looks like one that somebody changed.
+// Remove implements [Remover]. It stops and disables a unit of the agent, or removes the agent's
+// mask. The unit's file is another key and is removed after it. Remove waits for the stop even with
+// NoBlock: systemd stops units before it starts others, whatever their order (systemd.unit(5),
+// Before=), and a unit that is still stopping would look like one that somebody changed.
 func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if t.Masked != nil && *t.Masked {
 		return h.Units.MaskUnit(ctx, t.Name, false)
@@ -300,7 +304,7 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if err := h.Units.StopUnit(ctx, t.Name, true); err != nil {
 		return err
 	}
-	// a killed run took its file, and systemd does not know yet
+	// a killed run removed its file, and systemd was not reloaded
 	if err := h.Units.DisableUnit(ctx, have.ID); !errors.Is(err, host.ErrNotExist) {
 		return err
 	}

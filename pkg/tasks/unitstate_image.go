@@ -12,13 +12,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// planLinks plans the state of a unit of an image: the links that systemd
-// follows when the image boots. Nothing runs there, so nothing is started.
+// planLinks plans the state of a unit in an image: the links that systemd reads when the image
+// boots. Nothing runs in an image, so nothing is started.
 func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
 	file, err := facts.ReadUnitFile(v.Files, t.Name)
 	stale := err == nil && !file.Installs()
 	if (errors.Is(err, host.ErrNotExist) || stale) && v.Upcoming.WillExist(string(UnitFileKey(t.Name))) {
-		// The content is only known when it is written.
+		// The content is known only after the file is written.
 		fields := t.differs(systemd.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
 		if len(fields) == 0 {
 			return nil, nil
@@ -52,8 +52,8 @@ func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) 
 	return change, nil
 }
 
-// linksOf are the links that a unit of an image needs to be enabled or masked.
-// To disable a unit of an image is not offered: its own links are unknown.
+// linksOf returns the links with which a unit of an image is enabled or masked. It does not disable
+// units, because the links of such a unit are unknown.
 func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 	link := func(path, target string) SymbolicLink {
 		return SymbolicLink{Meta: t.Meta, Path: unitDir + "/" + path, Target: target}
@@ -95,7 +95,7 @@ func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 	return out, nil
 }
 
-// applyLinks makes the links of an image's unit.
+// applyLinks makes the links of a unit in an image.
 func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
 	file, err := facts.ReadUnitFile(h.Live.Files, t.Name)
 	if err != nil {
@@ -120,13 +120,13 @@ func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// UnitDirs are /etc/systemd/system and the directories in it that hold links to units: what changes
-// when a unit is enabled or disabled.
+// UnitDirs returns /etc/systemd/system and the directories in it that contain links to units. They
+// change when a unit is enabled or disabled.
 func UnitDirs(v host.View) []string {
 	dirs := []string{unitDir}
 	names, err := v.Files.ReadDir(unitDir)
 	if err != nil {
-		return nil // no systemd was ever here
+		return nil // this host never had systemd
 	}
 	for _, name := range names {
 		switch path.Ext(name) {
@@ -137,7 +137,7 @@ func UnitDirs(v host.View) []string {
 	return dirs
 }
 
-// IgnoreMissing passes over what is not there.
+// IgnoreMissing returns nil for the error of a missing file, and other errors as they are.
 func IgnoreMissing(err error) error {
 	if errors.Is(err, host.ErrNotExist) {
 		return nil
