@@ -8,21 +8,21 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Console writes to the console of a node that has not joined yet: no metric and no API tells of
-// such a node. It writes one line when the node is prepared, and one for each reason why it is not.
-// After the first it says nothing more. The unit's standard output goes to the console as well as
-// to the journal (StandardOutput=journal+console), which is journald's doing: no device need be
-// open to the agent. A daemon that is started again on a node that was prepared since the boot
-// writes nothing.
+// Console writes to the console of a node that has not joined the cluster yet: neither metrics nor
+// the API show such a node. It writes one line for each reason why the node is not prepared, and
+// one when it is prepared, and then nothing more. The unit sends its standard output to the console
+// and to the journal (StandardOutput=journal+console). journald does that, so the agent need not
+// open a device. A daemon that starts again on a node that was prepared since the boot writes
+// nothing.
 type Console struct {
 	Latest
 	Out io.Writer
 
-	printed int    // reasons
-	last    string // of them, without what is another each time
+	printed int    // number of reasons
+	last    string // the last reason, without its changing parts
 }
 
-// maxReasons is how many reasons are written of a node that is not prepared.
+// maxReasons is how many reasons Console writes for a node that is not prepared.
 const maxReasons = 5
 
 // Run writes until the node is prepared.
@@ -41,7 +41,7 @@ func (c *Console) Run(ctx context.Context) {
 	}
 }
 
-// line is what is to be written of a status, "" if it was written already.
+// line returns the line for a status; "": it was written before.
 func (c *Console) line(s *report.Status) string {
 	reason := report.Stable(s.Reason)
 	switch {

@@ -17,30 +17,30 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Where the status of a daemon is found, below the root that it works on.
+// Paths of a daemon's status, below the root that it works on.
 const (
 	Dir        = "/run/netwright"
 	FeedSocket = Dir + "/status.sock"
 	StatusFile = Dir + "/status.json"
 )
 
-// FeedProtocol names the form of what is said on [FeedSocket]. Fields and events may be added to
-// it; a reader leaves out what it does not know.
+// FeedProtocol names the form of the messages on [FeedSocket]. New fields and events may be added;
+// a reader ignores those that it does not know.
 const FeedProtocol = "netwright.dev/feed/v1"
 
-// Bounds of what readers may cost.
+// Limits for readers.
 const (
 	maxReaders = 16
-	// stalled is how long a reader may take no line. Meanwhile it costs a goroutine and one status:
-	// nobody waits for it.
+	// stalled is how long a reader may fail to take a line. Meanwhile it costs a goroutine and one
+	// status; the daemon does not wait for it.
 	stalled = time.Minute
-	// parting is how long the last line may take, so that the daemon can end.
+	// parting is the time limit for the last line, so that the daemon can end.
 	parting = time.Second
 )
 
-// line is what the daemon says to a reader, as one line of JSON: a hello, then the status as it is
-// and again whenever something but times changed, and an end if the daemon lives long enough to say
-// so. The reader says nothing.
+// line is one line of JSON from the daemon to a reader. The daemon sends a hello, then the present
+// status, then the status again whenever more than times changed, and an end when it stops. A
+// daemon that is killed sends no end. The reader sends nothing.
 //
 //	{"event":"hello","protocol":"netwright.dev/feed/v1","version":"v1.2.3","pid":7}
 //	{"event":"status","status":{…},"events":[…]}
@@ -56,8 +56,8 @@ type line struct {
 	Missed   int            `json:"missed,omitempty"`
 }
 
-// Feed is the status socket: whoever its mode lets in reads how the node is. Nothing can be asked
-// for there; that is what package control is for.
+// Feed is the status socket: each user that its mode allows can read the node's status. Commands go
+// through the socket of package control.
 type Feed struct {
 	socket  *ipc.Socket
 	version string
@@ -68,8 +68,8 @@ type Feed struct {
 	readers map[*Latest]bool
 }
 
-// ListenFeed opens the status socket for root and the members of a group; gid below 0: for root
-// alone. The caller holds the daemon's lock: a socket that is there is a dead daemon's.
+// ListenFeed opens the status socket for root and the members of a group; with a gid below 0, only
+// for root. The caller holds the daemon's lock: so a socket that exists belongs to a dead daemon.
 func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Feed, error) {
 	socket, err := ipc.ListenFor(opt.Files(), FeedSocket, gid)
 	if err != nil {
@@ -78,7 +78,7 @@ func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Fe
 	return &Feed{socket: socket, version: version, log: log, readers: map[*Latest]bool{}}, nil
 }
 
-// Observe notifies all readers, each through a place of its own.
+// Observe gives the status to all readers. It does not wait for them.
 func (f *Feed) Observe(now *report.Status, happened []report.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *Feed) Observe(now *report.Status, happened []report.Event) {
 	}
 }
 
-// Serve answers until ctx ends, then says so to those who read, and takes the socket away.
+// Serve serves readers until ctx ends, then sends them an end, and removes the socket.
 func (f *Feed) Serve(ctx context.Context) error {
 	return f.socket.Serve(ctx, ipc.Clients{
 		Places: maxReaders,
@@ -103,14 +103,14 @@ func (f *Feed) Serve(ctx context.Context) error {
 	})
 }
 
-// reader writes to one reader until it goes, stands still for too long, or the daemon ends.
+// reader writes to one reader until the reader goes, hangs for too long, or the daemon ends.
 func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
 	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(parting)) })()
-	go func() { // ends with the connection
-		_, err := conn.Read(make([]byte, 1)) // nothing is to be said here, so whatever comes is the end
+	go func() { // it ends with the connection
+		_, err := conn.Read(make([]byte, 1)) // a reader sends nothing: Read returns when it goes
 		gone(errors.Join(errors.New("the reader went"), err))
 	}()
 	if send(ctx, conn, stalled,
@@ -122,7 +122,7 @@ func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 	for {
 		news, ok := place.Next(ctx)
 		if !ok {
-			// where the reader ended, nobody reads it
+			// nobody reads this where the reader has gone
 			_ = send(ctx, conn, parting, line{Event: "end", Text: "the daemon stops"})
 			return
 		}
@@ -133,7 +133,7 @@ func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 	}
 }
 
-// enter gives a reader its place, with the status as it is.
+// enter adds a reader, with the present status.
 func (f *Feed) enter() *Latest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func send(ctx context.Context, conn *net.UnixConn, limit time.Duration, l line) 
 		return fmt.Errorf("encode a status: %w", err)
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(limit))
-	if ctx.Err() != nil { // the deadline of the end may just have been put off
+	if ctx.Err() != nil { // ctx may have ended after AfterFunc set its deadline
 		_ = conn.SetWriteDeadline(time.Now().Add(parting))
 	}
 	if _, err := conn.Write(append(data, '\n')); err != nil {

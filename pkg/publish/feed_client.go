@@ -15,20 +15,20 @@ import (
 )
 
 var (
-	// ErrNoDaemon says that nobody publishes a status: no daemon runs, or one that was killed left
-	// its socket.
+	// ErrNoDaemon says that no daemon publishes a status: none runs, or a killed daemon left its
+	// socket.
 	ErrNoDaemon = errors.New("no daemon runs here")
-	// ErrNotYours says that there may be a status, and that it is not for this user.
+	// ErrNotYours says that this user may not read the status.
 	ErrNotYours = errors.New("the status is not for this user")
 	// ErrEnded says that the daemon stopped or died.
 	ErrEnded = errors.New("the daemon ended")
 )
 
-// helloLimit is how long a daemon may take to say who it is and how the node is. It does so
-// whatever it is at, so one that does not stands still.
+// helloLimit is how long a daemon may take to send its hello and the first status. It sends them at
+// once, whatever work it does, so a daemon that needs longer hangs.
 const helloLimit = 10 * time.Second
 
-// Reading is a reader's end of the status socket.
+// Reading is the reader's end of the status socket.
 type Reading struct {
 	conn    *net.UnixConn
 	in      *json.Decoder
@@ -37,7 +37,7 @@ type Reading struct {
 	Version string // of the daemon
 }
 
-// ReadFeed finds the daemon that works on a root.
+// ReadFeed connects to the daemon that works on a root.
 func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
 	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), FeedSocket)
 	switch {
@@ -60,7 +60,7 @@ func (r *Reading) greet(version string) error {
 	hello, err := r.read()
 	switch {
 	case errors.Is(err, ErrEnded) && hello.Text == "":
-		return ErrNoDaemon // it ended as we came
+		return ErrNoDaemon // the daemon ended just now
 	case err != nil:
 		return err
 	case hello.Event != "hello" || hello.Protocol != FeedProtocol:
@@ -72,7 +72,7 @@ func (r *Reading) greet(version string) error {
 	return nil
 }
 
-// read takes in a line; one of an end is [ErrEnded] with its words.
+// read reads one line. For an end it returns [ErrEnded] with the daemon's text.
 func (r *Reading) read() (l line, err error) {
 	err = r.in.Decode(&l)
 	var network net.Error
@@ -90,8 +90,8 @@ func (r *Reading) read() (l line, err error) {
 	return l, nil
 }
 
-// Next waits for the next status: the first time for the status as it is. [ErrEnded]: the
-// daemon stopped or died.
+// Next waits for the next status; the first call returns the present one. It returns [ErrEnded]
+// where the daemon stopped or died.
 func (r *Reading) Next(ctx context.Context) (News, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.conn.Close() })
 	defer stop()
@@ -103,7 +103,7 @@ func (r *Reading) Next(ctx context.Context) (News, error) {
 		case err != nil:
 			return News{}, err
 		case l.Event != "status" || l.Status == nil:
-			continue // of a later version
+			continue // a line of a later version
 		}
 		if r.first {
 			r.first = false
@@ -113,5 +113,5 @@ func (r *Reading) Next(ctx context.Context) (News, error) {
 	}
 }
 
-// Close leaves the daemon.
+// Close closes the connection.
 func (r *Reading) Close() error { return r.conn.Close() }

@@ -14,22 +14,22 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// fileEvery is the least time between two writings of [StatusFile]. What comes between them is
-// written once, with what came last.
+// fileEvery is the shortest time between two writes of [StatusFile]. Of the statuses between them
+// only the last is written.
 const fileEvery = 2 * time.Second
 
-// File keeps the status in [StatusFile], for who comes when no daemon answers: it is there from the
-// first second of the daemon's life, and after it. It is written where something but times changed,
-// and lies on a tmpfs: a node on which nothing happens writes nothing.
+// File writes the status to [StatusFile], for readers when no daemon answers. The file exists from
+// the daemon's start, and stays after its end. File writes only where more than times changed, and
+// the file is on a tmpfs: on a node without events nothing is written.
 type File struct {
 	Latest
 	Host host.Options
-	GID  int // of those who may read it; below 0: root alone
+	GID  int // the group that may read it; below 0: only root
 	Log  *zap.Logger
 }
 
-// Run writes until ctx ends, and then the last status once more. A file that cannot be written is
-// said once, and tried again.
+// Run writes until ctx ends, and then the last status once more. An error of a write is logged
+// once, and the write is tried again.
 func (f *File) Run(ctx context.Context) {
 	said := ""
 	write := func(s *report.Status) bool {
@@ -69,7 +69,7 @@ func (f *File) write(s *report.Status) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close() // every write was checked where it was made
+	defer w.Close() // WriteFile has checked the data
 	mode, data := fs.FileMode(0o600), append(data, '\n')
 	if f.GID >= 0 {
 		return w.WriteFileFor(context.Background(), StatusFile, data, 0o640, f.GID)
@@ -77,14 +77,14 @@ func (f *File) write(s *report.Status) error {
 	return w.WriteFile(context.Background(), StatusFile, data, mode)
 }
 
-// ReadStatusFile is the status that a daemon left. [host.ErrNotExist]: none has published any since
-// the boot; [fs.ErrPermission]: it is not for this user.
+// ReadStatusFile reads the status that a daemon left. [host.ErrNotExist]: no daemon published a
+// status since the boot; [fs.ErrPermission]: this user may not read it.
 func ReadStatusFile(opt host.Options) (*report.Status, error) {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
 		return nil, err
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it is only read
 	data, err := files.ReadFile(StatusFile)
 	if err != nil {
 		return nil, err

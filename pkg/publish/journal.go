@@ -19,42 +19,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journalSocket is where journald takes entries with fields:
+// journalSocket is the socket on which journald takes entries with fields:
 // https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
 const journalSocket = "/run/systemd/journal/socket"
 
-// Identifier is the log's name in the journal: `journalctl -t netwright`.
+// Identifier is the log's identifier in the journal: `journalctl -t netwright`.
 const Identifier = "netwright"
 
-// Journal gives journald the log's entries with their fields, so that `journalctl
-// NETWRIGHT_KEY=sysctl:net.ipv4.ip_forward` selects. It never waits: what journald does not take at
-// once is dropped and counted, and the next entry that it takes says how many. Where it cannot be
-// had, entries go to Rest.
+// Journal sends the log's entries with their fields to journald, so that `journalctl
+// NETWRIGHT_KEY=sysctl:net.ipv4.ip_forward` can select them. It never waits: entries that journald
+// does not take at once are dropped and counted, and the next entry contains the count. Where
+// journald cannot be reached, entries go to rest.
 type Journal struct {
 	zapcore.LevelEnabler
-	rest   zapcore.Core    // where entries go that cannot be given to journald
-	text   zapcore.Encoder // of the entry's one line
+	rest   zapcore.Core    // for entries that journald cannot take
+	text   zapcore.Encoder // encodes the entry's line
 	fields []zapcore.Field
 	socket *net.UnixConn
 	to     *unix.SockaddrUnix
 	lost   *atomic.Int64
 }
 
-// ToJournal says that a stream is connected to the journal, by what systemd passes to a service of
-// its own (systemd.exec(5), JOURNAL_STREAM).
+// ToJournal reports whether a stream is connected to the journal. said is the value of
+// JOURNAL_STREAM, which systemd sets for a service (systemd.exec(5)).
 func ToJournal(stream *os.File, said string) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(stream.Fd()), &st) == nil && said == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// NewJournal is a core for journald. text encodes an entry's MESSAGE, without time and level; rest
-// writes what journald cannot be given.
+// NewJournal returns a zap core for journald. text encodes an entry's MESSAGE, without time and
+// level. rest writes the entries that journald cannot take.
 func NewJournal(level zapcore.LevelEnabler, text zapcore.Encoder, rest zapcore.Core) (*Journal, error) {
 	return newJournal(journalSocket, level, text, rest)
 }
 
 func newJournal(to string, level zapcore.LevelEnabler, text zapcore.Encoder, rest zapcore.Core) (*Journal, error) {
-	// of no name; unconnected: journald may come and go
+	// an unnamed socket, not connected, because journald may restart
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
 	if err != nil {
 		return nil, fmt.Errorf("open a socket to the journal: %w", err)
@@ -78,7 +78,7 @@ func (j *Journal) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.Check
 	return c
 }
 
-// Write implements [zapcore.Core]. Safe for several goroutines.
+// Write implements [zapcore.Core]. Several goroutines may call it.
 func (j *Journal) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	all := slices.Concat(j.fields, fields)
 	line, err := j.text.EncodeEntry(e, all)
@@ -113,11 +113,11 @@ func (j *Journal) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return j.rest.Write(e, fields)
 }
 
-// Sync implements [zapcore.Core]: nothing is kept back.
+// Sync implements [zapcore.Core]. No entry is buffered.
 func (j *Journal) Sync() error { return nil }
 
-// send gives journald one entry, without waiting. What is too large for a datagram goes as a file
-// in memory.
+// send sends one entry to journald, without waiting. An entry that is too large for a datagram is
+// sent as a memory file.
 func (j *Journal) send(entry []byte) error {
 	err := j.sendmsg(entry, nil)
 	if !errors.Is(err, unix.EMSGSIZE) {
@@ -128,7 +128,7 @@ func (j *Journal) send(entry []byte) error {
 		return err
 	}
 	file := os.NewFile(uintptr(fd), "memfd")
-	defer file.Close() // in memory
+	defer file.Close() // a memory file: no error matters
 	if _, err := file.Write(entry); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (j *Journal) sendmsg(entry, rights []byte) error {
 	return errors.Join(err, sent)
 }
 
-// put writes a field: a text of several lines has its length before it.
+// put writes a field. A value with several lines has its length before it.
 func put(b *bytes.Buffer, name, value string) {
 	b.WriteString(name)
 	if !strings.Contains(value, "\n") {
@@ -168,7 +168,7 @@ func put(b *bytes.Buffer, name, value string) {
 	b.WriteString(value + "\n")
 }
 
-// fieldName is a field of the log as the journal has names: upper case, ours by their beginning.
+// fieldName returns the journal's name of a log field: in upper case, with the prefix NETWRIGHT_.
 func fieldName(name string) string {
 	upper := strings.Map(func(r rune) rune {
 		switch {
@@ -182,7 +182,8 @@ func fieldName(name string) string {
 	return "NETWRIGHT_" + upper[:min(len(upper), 50)]
 }
 
-// fieldText is a value as text: a string as it is, a length of time in seconds, all else as JSON.
+// fieldText returns a value as text: a string unchanged, a duration in seconds, other values as
+// JSON.
 func fieldText(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -199,7 +200,7 @@ func fieldText(value any) string {
 	return string(text)
 }
 
-// priority is a level as syslog(3) has it.
+// priority returns the syslog(3) priority of a level.
 func priority(level zapcore.Level) int {
 	switch {
 	case level <= zapcore.DebugLevel:

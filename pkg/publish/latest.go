@@ -7,29 +7,29 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// maxEvents is how many events are kept for who has not taken them yet.
+// maxEvents is how many events Latest stores until they are taken.
 const maxEvents = 256
 
-// Latest stands between the daemon's loop, which must not wait, and somebody who takes his time:
-// the newest status, and what happened since it was taken. A status that differs in nothing
-// but times is no news ([report.Status.Same]). Safe for several goroutines.
+// Latest passes statuses from the daemon's loop, which must not wait, to a slow consumer: the
+// newest status, and the events since the last one that was taken. A status in which only times
+// changed is not new ([report.Status.Same]). Several goroutines may use it.
 type Latest struct {
 	mu        sync.Mutex
 	now       *report.Status
-	published *report.Status // as it was taken last
+	published *report.Status // the last one that was taken
 	events    []report.Event
 	missed    int
 	notify    chan struct{}
 }
 
-// News is what there is to publish.
+// News is a new status and the events since the one before.
 type News struct {
 	Status *report.Status
 	Events []report.Event
-	Missed int // older events that found no room
+	Missed int // number of older events that were dropped
 }
 
-// Observe takes note, and never waits.
+// Observe stores the status and its events. It never waits.
 func (l *Latest) Observe(now *report.Status, happened []report.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,11 +40,11 @@ func (l *Latest) Observe(now *report.Status, happened []report.Event) {
 	}
 	select {
 	case l.waker() <- struct{}{}:
-	default: // who takes it was woken already
+	default: // a wake-up is pending
 	}
 }
 
-// waker is made when it is first asked for, so that the zero value works.
+// waker creates the channel when it is first needed, so that the zero value works.
 func (l *Latest) waker() chan struct{} {
 	if l.notify == nil {
 		l.notify = make(chan struct{}, 1)
@@ -52,14 +52,14 @@ func (l *Latest) waker() chan struct{} {
 	return l.notify
 }
 
-// Now is the newest status, nil before the first.
+// Now returns the newest status; nil before the first.
 func (l *Latest) Now() *report.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// Next waits until there is something new to publish. It is for one goroutine. False: ctx ended.
+// Next waits until there is news. Only one goroutine may call it. It returns false where ctx ended.
 func (l *Latest) Next(ctx context.Context) (News, bool) {
 	l.mu.Lock()
 	wake := l.waker()
@@ -76,7 +76,7 @@ func (l *Latest) Next(ctx context.Context) (News, bool) {
 	}
 }
 
-// take is what is new, if anything is.
+// take returns the news, if there are any.
 func (l *Latest) take() (News, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

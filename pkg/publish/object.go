@@ -12,19 +12,19 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Times of an [Object]: the least between two writings, and the longest between two attempts where
-// the place cannot be had.
+// Times of an [Object]: the shortest between two writes, and the longest between two attempts while
+// a write fails.
 const (
 	objectEvery = 30 * time.Second
 	objectMax   = 10 * time.Minute
-	objectLimit = time.Minute // for one attempt
+	objectLimit = time.Minute // of one attempt
 )
 
 var errSlow = errors.New("the place of the status object took more than a minute")
 
-// Object puts the status where people look who cannot reach the node: one small JSON beside the
-// documents of its store, from the first second. It is written where something but times changed. A
-// place that cannot be had is tried again, ever more seldom, and nobody waits for it.
+// Object writes the status as a small JSON object beside the documents of the store, for people who
+// cannot reach the node. It writes from the daemon's start, and where more than times changed. A
+// write that fails is tried again after growing pauses; nothing waits for it.
 type Object struct {
 	Latest
 	Put func(ctx context.Context, data []byte) error
@@ -53,7 +53,7 @@ func (o *Object) Run(ctx context.Context) {
 				o.Log.Warn("the status object is not written; it is tried again", zap.Error(failed))
 			}
 			host.Sleep(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
-			if newer, some := o.take(); some { // taken, so that what is written is what counts as published
+			if newer, some := o.take(); some { // take it, so that it counts as published
 				data, err = json.Marshal(newer.Status)
 			}
 		}

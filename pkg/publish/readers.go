@@ -9,17 +9,16 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Readers gives the directory of socket and file to those who may read them: the members of a
-// group, by name or number, or with "" root alone. The group gets no more than to pass through: the
-// control socket and the locks beside them are 0600. A group that is not there is a warning, and
-// nobody's.
+// Readers opens the directory of the status socket and file to a group, by name or number; with ""
+// only to root. The group may only enter the directory: the control socket and the locks in it are
+// 0600. For an unknown group it logs a warning, and only root may read.
 func Readers(opt host.Options, group string, log *zap.Logger) (gid int) {
 	w, err := host.OpenFileWriter(opt)
 	if err != nil {
 		log.Warn("the status is for root alone", zap.Error(err))
 		return -1
 	}
-	defer w.Close() // what was written was checked where it was made
+	defer w.Close() // MakeDirFor has checked its work
 	gid = -1
 	if group != "" {
 		if gid, err = w.Group(group); err != nil {
@@ -34,14 +33,14 @@ func Readers(opt host.Options, group string, log *zap.Logger) (gid int) {
 	return gid
 }
 
-// ReadBy is the group that may read a node's status, by name; "": root alone may, or it cannot be
-// seen.
+// ReadBy returns the name of the group that may read a node's status; "": only root may, or the
+// group cannot be read.
 func ReadBy(opt host.Options) string {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
 		return ""
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it is only read
 	info, err := files.Lstat(Dir)
 	if err != nil || info.Mode&0o010 == 0 {
 		return ""

@@ -1,4 +1,5 @@
-// Package publish puts a status where others look for it. Now: systemd.
+// Package publish publishes the daemon's status: to systemd, the journal, the console, a file, a
+// socket, and an object in a store.
 package publish
 
 import (
@@ -11,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Systemd notifies the service manager of the state of the daemon. Without NOTIFY_SOCKET
-// in the environment it does nothing.
+// Systemd sends the state of the daemon to the service manager. Without NOTIFY_SOCKET in the
+// environment it does nothing.
 type Systemd struct{}
 
-// Ready says that the node is prepared: kubelet may start. Status is one line for `systemctl
+// Ready says that the node is prepared and kubelet may start. status is one line for `systemctl
 // status`.
 func (Systemd) Ready(status string) error {
 	return notify(daemon.SdNotifyReady + "\nSTATUS=" + oneLine(status))
 }
 
-// Status is one line for `systemctl status`.
+// Status sends one line for `systemctl status`.
 func (Systemd) Status(status string) error { return notify("STATUS=" + oneLine(status)) }
 
-// Stopping says that the daemon is on its way out.
+// Stopping says that the daemon stops.
 func (Systemd) Stopping() error { return notify(daemon.SdNotifyStopping) }
 
-// Reloading says that a changed configuration is taken; Ready ends it. The time is for
-// Type=notify-reload, and no harm to others.
+// Reloading says that a changed configuration is being applied; Ready says that this has ended.
+// Type=notify-reload needs the time, and other types ignore it.
 func (Systemd) Reloading() error {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -37,12 +38,12 @@ func (Systemd) Reloading() error {
 	return notify(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, now.Nano()/int64(time.Microsecond)))
 }
 
-// Extend asks for so much more time to start or to stop, from now.
+// Extend asks for more time to start or to stop, counted from now.
 func (Systemd) Extend(by time.Duration) error {
 	return notify(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", by.Microseconds()))
 }
 
-// oneLine keeps a status from being more than one: a line of its own is another message to systemd.
+// oneLine puts a status on one line: systemd takes a second line for another message.
 func oneLine(status string) string { return strings.Join(strings.Fields(status), " ") }
 
 func notify(state string) error {
@@ -52,8 +53,8 @@ func notify(state string) error {
 	return nil
 }
 
-// Watchdog pets systemd's watchdog, if the unit has one, as long as alive says
-// so. It returns when ctx ends.
+// Watchdog notifies systemd's watchdog, if the unit has one, while alive returns true. It returns
+// when ctx ends.
 func (Systemd) Watchdog(ctx context.Context, alive func() bool) error {
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 const prefix = "netwright_"
 
-// kind is a metric's type, as Prometheus calls it.
+// kind is a metric's type in Prometheus.
 type kind string
 
 const (
@@ -18,8 +18,8 @@ const (
 	histogram kind = "histogram"
 )
 
-// families are the metrics that a scrape shows. Times are absolute, so that what reads them counts
-// how old something is, also when no scrape succeeds.
+// families are the metrics of a scrape. Times are absolute, so that a query can compute the age of
+// something also while no scrape succeeds.
 type families []*family
 
 func (all *families) add(name, help string, kind kind, labels ...string) *family {
@@ -36,7 +36,7 @@ func (all *families) counter(name, help string, labels ...string) *family {
 	return all.add(name, help, counter, labels...)
 }
 
-// ofTasks shows the tasks, and what became of changes.
+// ofTasks adds the metrics of tasks and changes.
 func (all *families) ofTasks(s *report.Status) {
 	all.gauge("node_info", "Always 1: whose node this is, and its network.", "node", "cluster", "node_group",
 		"network").
@@ -97,7 +97,7 @@ func (all *families) ofTasks(s *report.Status) {
 	}
 }
 
-// ofKinds shows how the tasks of each kind stand.
+// ofKinds adds the counts of tasks by kind.
 func (all *families) ofKinds(s *report.Status) {
 	tasks := all.gauge("tasks", "Tasks by kind of key and by how they stand.", "kind", "state")
 	repairs := all.counter("repairs_total", "Keys that were brought back, by kind.", "kind")
@@ -113,7 +113,7 @@ func (all *families) ofKinds(s *report.Status) {
 	}
 }
 
-// ofConfiguration shows the documents, and what keeps the node from them.
+// ofConfiguration adds the metrics of the documents, and of what keeps the node from applying them.
 func (all *families) ofConfiguration(s *report.Status) {
 	c := &s.Configuration
 	all.gauge("configuration_generation", "The generation that is applied: 0 until one is.").put(float64(c.Generation))
@@ -138,7 +138,7 @@ func (all *families) ofConfiguration(s *report.Status) {
 		is(c.Pinned)
 	all.gauge("configuration_expiry_timestamp_seconds", "When the configuration in force expires, if it says so.").
 		at(c.Expires)
-	// one that comes and goes looks like a scrape that failed
+	// all classes are always there, because a series that comes and goes looks like a failed scrape
 	waiting := all.gauge("configuration_waiting", "1 for the class of a newer configuration that is not applied yet.",
 		"class")
 	for _, class := range []string{"live", "reload", "restart", "drain", "replace"} {
@@ -155,7 +155,7 @@ func (all *families) ofConfiguration(s *report.Status) {
 	}
 }
 
-// ofCertificates shows those on the node.
+// ofCertificates adds the metrics of the node's certificates.
 func (all *families) ofCertificates(s *report.Status) {
 	expiry := all.gauge("certificate_expiry_timestamp_seconds", "When a certificate on the node expires.", "name", "ca")
 	renewal := all.gauge("certificate_renewal_timestamp_seconds", "When a certificate is to be renewed.", "name", "ca")
@@ -168,7 +168,7 @@ func (all *families) ofCertificates(s *report.Status) {
 	}
 }
 
-// is puts 1 where it is so, and else 0.
+// is adds 1 for true and 0 for false.
 func (f *family) is(so bool, labels ...string) {
 	value := 0.0
 	if so {
@@ -177,14 +177,14 @@ func (f *family) is(so bool, labels ...string) {
 	f.put(value, labels...)
 }
 
-// at puts a time, and nothing if there is none.
+// at adds a time; for the zero time it adds nothing.
 func (f *family) at(t time.Time, labels ...string) {
 	if !t.IsZero() {
 		f.put(float64(t.UnixNano())/float64(time.Second), labels...)
 	}
 }
 
-// generation puts one that is known.
+// generation adds the number of a generation; for nil it adds nothing.
 func (f *family) generation(g *report.Generation) {
 	if g != nil {
 		f.put(float64(g.Number))

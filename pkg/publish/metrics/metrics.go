@@ -1,10 +1,10 @@
-// Package metrics shows a daemon's status to Prometheus. A scrape reads the last status that the
-// daemon published, and never asks or holds up the daemon.
+// Package metrics serves a daemon's status to Prometheus. A scrape reads the last status that the
+// daemon published, and never waits for the daemon or delays it.
 //
-// No metric has a label that others can write: no key, path or text. A node has some hundred keys
-// and a fleet thousands of nodes, and which of them fail is another set each time; by kind and
-// state it is a bounded number of series. Which key it is say `agent status` on the node that an
-// alert names, and its Events.
+// No label has a value that others can write: no key, path or text. A node has about a hundred keys
+// and a fleet has thousands of nodes, and different keys fail each time. By kind and state the
+// number of series is bounded. `agent status` on the node that an alert names, and its Events, show
+// the key.
 package metrics
 
 import (
@@ -20,36 +20,37 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Requests counts what a store was asked since the daemon began: requests by how they ended, and
-// the bytes of objects that came.
+// Requests returns what a store was asked since the daemon began: the number of requests by
+// outcome, and the received bytes of objects.
 type Requests func() (byOutcome map[string]int64, received int64)
 
-// Metrics is what a daemon is watched by. [Metrics.Observe] feeds it, [Metrics.Handler] shows it.
+// Metrics are the metrics of a daemon. [Metrics.Observe] updates them, and [Metrics.Handler] serves
+// them.
 type Metrics struct {
 	version  string
 	now      atomic.Pointer[report.Status]
 	requests Requests
-	seen     time.Time     // when the pass began that was counted last; only Observe uses it
-	scrapes  chan struct{} // those under way
+	seen     time.Time     // when the last counted pass began; only Observe uses it
+	scrapes  chan struct{} // one element for each scrape under way
 
-	pass, phases, events, drift *metrics.Set // what is counted since the daemon began, a family each
+	pass, phases, events, drift *metrics.Set // what is counted since the daemon began, one family each
 }
 
-// Bounds in seconds: a pass that changes nothing takes milliseconds, one that waits for a runtime
-// minutes.
+// Bounds of the histograms in seconds: a pass without changes takes milliseconds, and one that
+// waits for the container runtime takes minutes.
 var bounds = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
 
-// maxPhases bounds the series, whatever passes come to consist of.
+// maxPhases limits the number of series, whatever phases passes have.
 const maxPhases = 16
 
-// New returns metrics that say only which agent it is, until they are given a status. requests may
-// be nil: then nothing is said of the store's.
+// New returns metrics that only show the agent's version until Observe is called. requests may be
+// nil: then there are no metrics of the store.
 func New(version string, requests Requests) *Metrics {
 	m := &Metrics{version: version, requests: requests, scrapes: make(chan struct{}, maxScrapes),
 		pass: metrics.NewSet(), phases: metrics.NewSet(), events: metrics.NewSet(), drift: metrics.NewSet()}
 	m.pass.NewPrometheusHistogramExt(passName, bounds)
 	for _, kind := range countedEvents {
-		m.event(kind) // a counter that is there from the start has a rate from the first event on
+		m.event(kind) // a counter that exists from the start has a rate from the first event on
 	}
 	return m
 }
@@ -61,17 +62,18 @@ func (m *Metrics) event(kind report.EventKind) *metrics.Counter {
 	return m.events.GetOrCreateCounter(series(prefix+"events_total", []string{"event"}, label))
 }
 
-// driftOf counts keys of a kind, of which a bounded number is known.
+// driftOf returns the counter of drifted keys of a kind. The number of kinds is bounded.
 func (m *Metrics) driftOf(kind string) *metrics.Counter {
 	return m.drift.GetOrCreateCounter(series(prefix+"drift_total", []string{"kind"}, kind))
 }
 
-// countedEvents are those that are counted.
+// countedEvents are the kinds of events that are counted.
 var countedEvents = []report.EventKind{report.EventChanged, report.EventRepaired, report.EventFailed, report.EventWaiting,
 	report.EventContested, report.EventDrifted, report.EventRight, report.EventRolledBack, report.EventPaused,
 	report.EventResumed, report.EventConfigured, report.EventUntrusted}
 
-// Observe takes a status, and what happened. It does not block. One goroutine calls it.
+// Observe updates the metrics from a status and its events. It does not block. Only one goroutine
+// may call it.
 func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
 	for _, k := range s.Kinds {
 		m.driftOf(k.Kind)
@@ -97,7 +99,7 @@ func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
 	m.now.Store(s)
 }
 
-// Handler answers a scrape, of the agent's metrics and of its process.
+// Handler serves scrapes: the agent's metrics and those of its process.
 func (m *Metrics) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		select {
@@ -108,6 +110,6 @@ func (m *Metrics) Handler() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(m.page()) // who went away asks again
+		_, _ = w.Write(m.page()) // a client that has gone scrapes again
 	})
 }

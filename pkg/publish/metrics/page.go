@@ -11,7 +11,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 )
 
-// family is a metric as a scrape shows it: what it is, and a line of each value.
+// family is a metric as a scrape shows it: its description, and one line for each value.
 type family struct {
 	name, help string
 	kind       kind
@@ -19,12 +19,12 @@ type family struct {
 	lines      []string
 }
 
-// put adds a value, with those of its labels.
+// put adds a value with the values of its labels.
 func (f *family) put(value float64, values ...string) {
 	f.lines = append(f.lines, series(f.name, f.labels, values...)+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
 }
 
-// series is the name of a metric with its labels and their values, as a scrape shows it.
+// series returns the name of a metric with its labels and their values, as a scrape shows it.
 func series(name string, labels []string, values ...string) string {
 	if len(labels) == 0 {
 		return name
@@ -37,13 +37,13 @@ func series(name string, labels []string, values ...string) string {
 	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-// writeTo writes the family. Prometheus refuses a page that has a series twice: one of the two is
-// shown.
+// writeTo writes the family. Prometheus refuses a page with the same series twice, so only one of
+// them is written.
 func (f *family) writeTo(page *bytes.Buffer) {
 	if len(f.lines) == 0 {
 		return
 	}
-	if f.kind != histogram { // whose buckets have their order
+	if f.kind != histogram { // the buckets of a histogram have their own order
 		slices.Sort(f.lines)
 	}
 	fmt.Fprintf(page, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", f.name, f.help, f.kind)
@@ -57,16 +57,16 @@ func (f *family) writeTo(page *bytes.Buffer) {
 	}
 }
 
-// escaped is a value as it stands between quotes.
+// escaped returns a value as it must be written between quotes.
 // https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details
 func escaped(value string) string {
 	return quotes.Replace(strings.ToValidUTF8(value, "\uFFFD"))
 }
 
-// quotes is made once: it holds a table of 6 kB, and a page has a hundred values.
+// quotes is created once: it contains a table of 6 kB, and a page has a hundred values.
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// page is what a scrape is answered: the agent's metrics by name, and those of its process.
+// page returns the answer to a scrape: the agent's metrics by name, and those of its process.
 func (m *Metrics) page() []byte {
 	var all families
 	m.counted(&all)
@@ -85,7 +85,7 @@ func (m *Metrics) page() []byte {
 	return page.Bytes()
 }
 
-// counted shows what is counted since the daemon began, and what the store was asked.
+// counted adds what is counted since the daemon began, and the requests to the store.
 func (m *Metrics) counted(all *families) {
 	all.gauge("build_info", "Always 1: which agent this is.", "goversion", "version").put(1, runtime.Version(), m.version)
 	of := func(f *family, set *metrics.Set) {

@@ -13,33 +13,33 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// DefaultAddress is where metrics are served by default. The port is in no list of
-// ports: not in the one that exporters share (9100 to 9999), not among those of Kubernetes (10248
-// to 10267) or of the networks, and below those that the kernel gives away (32768).
+// DefaultAddress is the default address of the metrics. Its port is in no list of used ports: not
+// in the list of exporters (9100 to 9999), not among those of Kubernetes (10248 to 10267) or of the
+// networks, and below the kernel's ephemeral ports (from 32768).
 const DefaultAddress = agentfile.DefaultMetrics
 
-// Bounds of what scrapers may cost: a scrape takes milliseconds.
+// Limits for scrapes, which take milliseconds.
 const (
 	maxScrapes  = 2
 	scrapeTime  = 10 * time.Second
 	idleTime    = 2 * time.Minute
 	maxHeader   = 16 << 10
-	listenFirst = time.Second // until the address is tried again, doubled each time …
+	listenFirst = time.Second // pause before the next attempt to listen; doubled each time …
 	listenMax   = time.Minute // … up to this
 )
 
-// Server shows metrics at an address.
+// Server serves metrics at an address.
 type Server struct {
 	Metrics *Metrics
 	Address string // host:port
 	Log     *zap.Logger
 
-	// Listening, if not nil, is called with the address that was got, once.
+	// Listening, if not nil, is called once with the address that the server listens on.
 	Listening func(net.Addr)
 }
 
-// Run serves until ctx ends. An address that cannot be had is said once, and tried again for as
-// long as it takes: nothing else waits for it.
+// Run serves until ctx ends. Where it cannot listen, it logs that once and tries again until it
+// can: nothing waits for it.
 func (s *Server) Run(ctx context.Context) {
 	listener := s.listen(ctx)
 	if listener == nil {
@@ -53,9 +53,9 @@ func (s *Server) Run(ctx context.Context) {
 	server := &http.Server{
 		Handler: pages, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
-		ErrorLog:       zap.NewStdLog(zap.NewNop()), // what scrapers do wrong is theirs
+		ErrorLog:       zap.NewStdLog(zap.NewNop()), // the errors of clients are not logged
 	}
-	over := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is made again
+	over := context.AfterFunc(ctx, func() { _ = server.Close() }) // Prometheus repeats a scrape that fails
 	defer over()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		s.Log.Warn("metrics are no longer served", zap.Error(err))

@@ -12,15 +12,17 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// applied is the generation that is applied, as the Node's annotation has it. It comes behind the
-// condition of that generation: who has waited for the one reads the other rightly.
+// applied is the state of the Node's annotation with the applied generation. It is published after
+// the condition of that generation, so that a person who waits for the annotation reads the right
+// condition.
 type applied struct {
-	wanted    string // "": none is known
+	wanted    string // "": not known
 	published string
-	at        time.Time // when to publish the wanted one, unless it is published
+	at        time.Time // when to publish wanted, unless it is published
 }
 
-// want takes note of what to publish, and decides when: a fleet does not do so at one moment.
+// want sets what to publish and when. The time is random, so that a fleet does not publish at one
+// moment.
 func (a *applied) want(s *report.Status, now time.Time) {
 	g := s.Configuration.Applied
 	if g == nil || s.State == report.NodeStarting {
@@ -33,7 +35,7 @@ func (a *applied) want(s *report.Status, now time.Time) {
 	a.wanted, a.at = wanted, now.Add(rand.N(unhurried))
 }
 
-// publishAt is when to publish it; zero: it is, or the condition comes first.
+// publishAt returns when to publish it; zero: it is published, or the condition must come first.
 func (a *applied) publishAt(c *condition) time.Time {
 	if a.wanted == "" || a.wanted == a.published || !c.fresh() {
 		return time.Time{}
@@ -41,7 +43,7 @@ func (a *applied) publishAt(c *condition) time.Time {
 	return a.at
 }
 
-// put publishes it: one request a generation.
+// put publishes it, with one request for each generation.
 func (a *applied) put(ctx context.Context, to Client, node string) error {
 	if err := to.Annotate(ctx, node, kube.AppliedAnnotation, a.wanted); err != nil {
 		return err
@@ -50,20 +52,20 @@ func (a *applied) put(ctx context.Context, to Client, node string) error {
 	return nil
 }
 
-// fresh says that the API has the condition of the status that is known, but for its text.
+// fresh reports whether the API has the condition of the present status, except for its text.
 func (c *condition) fresh() bool {
 	return c.published != nil && c.published.Status == c.wanted.Status && c.published.Reason == c.wanted.Reason &&
 		c.publishedOf == c.generation
 }
 
-// registration is the Node that was written to. One that is deleted and registered anew knows
-// nothing of what the one before had.
+// registration identifies the Node that was written to. A Node that was deleted and registered
+// again has lost what was published.
 type registration struct {
-	uid string    // "": not known
+	uid string    // "": unknown
 	at  time.Time // when to look again
 }
 
-// checkAt is when it is looked whether the Node is the one that was written to; zero: none was.
+// checkAt returns when to check that the Node is still the same; zero: nothing was published.
 func (r *registration) checkAt(c *condition) time.Time {
 	if c.published == nil {
 		return time.Time{}
@@ -71,10 +73,10 @@ func (r *registration) checkAt(c *condition) time.Time {
 	return r.at
 }
 
-// look reads which Node it is, and reports whether another one was written to before.
+// look reads the Node's UID, and reports whether another Node was written to before.
 func (r *registration) look(ctx context.Context, to Client, node string, now time.Time) (another bool, err error) {
 	uid, err := to.Registered(ctx, node)
-	if errors.Is(err, fs.ErrNotExist) { // it was deleted: the next one is another
+	if errors.Is(err, fs.ErrNotExist) { // the Node was deleted, and the next one is another Node
 		r.uid = ""
 		return true, err
 	}
@@ -86,7 +88,7 @@ func (r *registration) look(ctx context.Context, to Client, node string, now tim
 	return another, nil
 }
 
-// again has all published once more, to another Node.
+// again publishes everything once more, to another Node.
 func (n *Node) again(now time.Time) {
 	n.condition.published, n.condition.at = nil, now.Add(rand.N(urgent))
 	n.applied.published, n.applied.at = "", now.Add(rand.N(urgent))

@@ -13,16 +13,16 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Type is the condition's.
+// Type is the type of the condition.
 const Type = "NetworkConverged"
 
-// maxMessage bounds what the condition's text and an Event's take in the API, in characters.
+// maxMessage limits the text of the condition and of an Event, in characters.
 const maxMessage = 300
 
-// verdict is what is said of a node.
+// verdict is the condition's status, reason and text.
 type verdict struct{ status, reason, text string }
 
-// keyReasons are those of a network that is not converged because of a key, what matters most
+// keyReasons are the reasons of a condition that is false because of a key, the most important
 // first.
 var keyReasons = []struct {
 	state  report.KeyState
@@ -35,19 +35,19 @@ var keyReasons = []struct {
 	{report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
 
-// judge says whether what is in force is so. A store that is away, a pause and a newer
-// configuration that waits are in the text, but take nothing from it: else an outage of the store
-// would look like one of all networks.
+// judge returns the verdict on the applied configuration. An outage of the store, a pause and a
+// newer configuration that waits are only in the text: otherwise an outage of the store would look
+// like an outage of all networks.
 func judge(s *report.Status) verdict {
 	for _, of := range keyReasons {
-		if down := s.Down(); down != nil && !of.pods { // worse than any key but one that pods stand on
+		if down := s.Down(); down != nil && !of.pods { // worse than any key, except one that pods depend on
 			reason := "RuntimeDown"
 			if down.Name == "kubelet" {
 				reason = "KubeletDown"
 			}
 			return verdict{kube.False, reason, down.Name + " does not work: " + down.Text}
 		}
-		if s.Hangs != nil && !of.pods { // what is known of keys is of before it
+		if s.Hangs != nil && !of.pods { // the state of the keys is older than that
 			return verdict{kube.False, "Failing", s.Hangs.String()}
 		}
 		for i := range s.Keys {
@@ -66,7 +66,7 @@ func judge(s *report.Status) verdict {
 	switch {
 	case s.Last != nil && s.Last.Error != "":
 		return verdict{kube.False, "Failing", s.Last.Error}
-	case len(s.Kinds) == 0: // nothing was planned yet: there is no configuration
+	case len(s.Kinds) == 0: // no pass has planned anything: there is no configuration
 		return verdict{kube.False, "Failing", s.Reason}
 	case s.Paused != nil:
 		return verdict{kube.True, "Paused", "nothing is changed: " + s.Paused.String()}
@@ -90,8 +90,8 @@ func judge(s *report.Status) verdict {
 	return verdict{kube.True, "Converged", "all is as wanted"}
 }
 
-// conditionOf is the condition of a status. Of a daemon that has not looked yet it is nil: what
-// another one said before stands.
+// conditionOf returns the condition for a status. For a daemon that has not looked at the host yet
+// it is nil: the condition of the last daemon stays.
 func conditionOf(s *report.Status) *kube.Condition {
 	if s.State == report.NodeStarting {
 		return nil
@@ -104,7 +104,7 @@ func conditionOf(s *report.Status) *kube.Condition {
 		Message: short(s.Configuration.Text() + ": " + v.text)}
 }
 
-// short is a text on one line of bounded length.
+// short returns a text on one line of bounded length.
 func short(text string) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) > maxMessage {
@@ -113,16 +113,16 @@ func short(text string) string {
 	return string(line)
 }
 
-// condition is what the API is to know, and what it knows.
+// condition is the wanted condition, and the one that the API has.
 type condition struct {
 	wanted      *kube.Condition
 	generation  int64
-	published   *kube.Condition // nil: nothing by us
+	published   *kube.Condition // nil: this daemon has published none
 	publishedOf int64           // generation
-	at          time.Time       // when to publish something; zero: there is nothing
+	at          time.Time       // when to publish; zero: nothing is to be published
 }
 
-// want takes note of what to publish, and decides when.
+// want sets what to publish, and when.
 func (c *condition) want(s *report.Status, now time.Time) {
 	wanted := conditionOf(s)
 	if wanted == nil {
@@ -155,13 +155,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// alive is when the next sign of life is due.
+// alive returns when the next heartbeat is due.
 func (c *condition) alive() time.Time {
 	return c.published.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
 }
 
-// put publishes it. The time of the last change goes on from what the API has: the daemon may have
-// begun anew.
+// put publishes the condition. It continues the API's time of the last change, because the daemon
+// may have restarted.
 func (c *condition) put(ctx context.Context, to Client, node string, now time.Time) error {
 	last := c.published
 	if last == nil {
@@ -184,7 +184,7 @@ func (c *condition) put(ctx context.Context, to Client, node string, now time.Ti
 	return nil
 }
 
-// end is what is wanted when the daemon ends.
+// end sets the condition for a daemon that stops.
 func (c *condition) end() {
 	c.wanted = &kube.Condition{Type: Type, Status: kube.Unknown, Reason: "AgentStopped",
 		Message: "the agent has stopped: the network is as it was left, and nobody keeps it right"}

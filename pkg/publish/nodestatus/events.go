@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// reasons are those of the events that are published. What is changed on purpose is not among
-// them: it would be thousands at each generation.
+// reasons are the reasons of published Events. Intended changes are not published: there would be
+// thousands for each generation.
 var reasons = map[report.EventKind]string{
 	report.EventRepaired:   "NetworkRepaired",
 	report.EventContested:  "NetworkContested",
@@ -25,28 +25,29 @@ var reasons = map[report.EventKind]string{
 	report.EventResumed:    "NetworkResumed",
 }
 
-// Bounds: a burst has what happened at once, a fight is one Event that counts.
+// Limits: a burst has room for what happens at once, and repeated conflicts about a key are one
+// Event with a count.
 const (
 	eventBurst = 8
 	eventEvery = 20 * time.Second // on average
-	maxWaiting = 16               // of one reason; what is more shares an Event
-	maxCounted = 64               // Events that are counted on
-	sameFor    = time.Hour        // after it another one is made: by then the API server forgets them (--event-ttl)
+	maxWaiting = 16               // of one reason; further keys share an Event
+	maxCounted = 64               // Events whose count can be raised
+	sameFor    = time.Hour        // after that a new Event is made: the API server has deleted the old one by then (--event-ttl)
 )
 
-// manyMore is what the Event of those says that found no room.
+// manyMore is the text of the shared Event.
 const manyMore = "more keys than are told one by one: agent status on the node names them"
 
-// subject is what an Event is about.
+// subject identifies what an Event is about.
 type subject struct{ reason, key string }
 
-// queued is an Event that waits.
+// queued is an Event that is not published yet.
 type queued struct {
 	subject
 	kube.Event
 }
 
-// publishedEvent is an Event that the API has.
+// publishedEvent is an Event in the API.
 type publishedEvent struct {
 	subject
 	name  string
@@ -54,15 +55,15 @@ type publishedEvent struct {
 	count int
 }
 
-// events are those that wait, and those that the API has, the oldest first.
+// events are the Events that wait, and those in the API, oldest first.
 type events struct {
 	waiting   []queued
 	published []publishedEvent
-	tokens    float64 // requests that may be made at counted
+	tokens    float64 // requests that could be made at the time counted
 	counted   time.Time
 }
 
-// add takes note of what happened.
+// add queues Events for what happened.
 func (e *events) add(happened []report.Event, now time.Time) {
 	if e.counted.IsZero() {
 		e.tokens, e.counted = eventBurst, now
@@ -83,7 +84,7 @@ func (e *events) add(happened []report.Event, now time.Time) {
 	}
 }
 
-// queue adds an Event to the one of its kind that waits, if there is one.
+// queue queues an Event, or adds it to a waiting one with the same subject.
 func (e *events) queue(u queued) {
 	of := 0
 	for i := range e.waiting {
@@ -104,7 +105,8 @@ func (e *events) queue(u queued) {
 	e.waiting = append(e.waiting, u)
 }
 
-// publishAt is when the next one may be published; zero: none waits, or there is no Node yet.
+// publishAt returns when the next Event may be published; zero: none waits, or there is no Node
+// yet.
 func (e *events) publishAt(node bool) time.Time {
 	if !node || len(e.waiting) == 0 {
 		return time.Time{}
@@ -115,7 +117,7 @@ func (e *events) publishAt(node bool) time.Time {
 	return e.counted.Add(time.Duration((1 - e.tokens) * float64(eventEvery)))
 }
 
-// put publishes the oldest that waits.
+// put publishes the oldest waiting Event.
 func (e *events) put(ctx context.Context, to Client, node string, now time.Time) error {
 	e.tokens = min(eventBurst, e.tokens+float64(now.Sub(e.counted))/float64(eventEvery))
 	e.counted = now
@@ -133,7 +135,7 @@ func (e *events) put(ctx context.Context, to Client, node string, now time.Time)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		e.published = slices.Delete(e.published, i, i+1) // the server has forgotten it
+		e.published = slices.Delete(e.published, i, i+1) // the API server has deleted it
 	}
 	name, err := to.CreateEvent(ctx, node, next.Event)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package nodestatus says in the Kubernetes API how a node's network is: the condition
-// NetworkConverged of the node's own Node, and Events about it.
+// Package nodestatus publishes the state of a node's network in the Kubernetes API: as the
+// condition NetworkConverged of the node's own Node, and as Events.
 //
-// Nobody waits for it. It takes the newest status whenever it comes to that, and an API that is
-// gone, busy or forbids it only makes it publish later: once, and what is true then. What it costs
-// the API is bounded whatever a node does: a request in [spacing] for the condition, one in
-// [eventEvery] for Events, and an hourly sign of life. Of five thousand nodes that is less than two
-// requests a second while nothing happens.
+// The daemon does not wait for it. It publishes the newest status when it can. While the API is
+// away, busy or refuses, it publishes later: once, with the status of that time. The load on the
+// API is bounded, whatever a node does: one request in [spacing] for the condition, one in
+// [eventEvery] for Events, and an hourly heartbeat. For five thousand nodes without events that is
+// less than two requests a second.
 package nodestatus
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Client is what is asked of the API; [kube.Client] is one.
+// Client has the requests to the API; [kube.Client] is one.
 type Client interface {
 	Condition(ctx context.Context, node, kind string) (*kube.Condition, error)
 	SetCondition(ctx context.Context, node string, c kube.Condition) error
@@ -33,56 +33,57 @@ type Client interface {
 	RepeatEvent(ctx context.Context, name string, e kube.Event) error
 }
 
-// As does something with a client that may write to the node's own Node. Its error is
-// [fs.ErrNotExist] while the node has no credentials.
+// As calls do with a client that may write to the node's own Node. It returns [fs.ErrNotExist]
+// while the node has no credentials.
 type As func(ctx context.Context, do func(context.Context, Client) error) error
 
-// Node publishes to the API. It is an observer of the daemon; what it gets it keeps until
-// [Node.Run] comes to it.
+// Node publishes to the API. It is an observer of the daemon, and stores the newest status until
+// [Node.Run] takes it.
 type Node struct {
 	publish.Latest
 	As       As
-	NodeName func(node string) string // the Node's, of what the agent calls the node; nil: the same
+	NodeName func(node string) string // maps the agent's name of the node to the Node's; nil: they are equal
 	Log      *zap.Logger
 
-	own, name string // as the agent calls it, and the Node's
+	own, name string // the agent's name of the node, and the Node's name
 	condition condition
 	applied   applied
 	node      registration
 	events    events
 
-	statusAttempts attempts // of all but Events
-	eventAttempts  attempts // of Events, which a server may refuse alone
+	statusAttempts attempts // for everything but Events
+	eventAttempts  attempts // for Events, which an API server may limit separately
 }
 
-// attempts is how requests of a kind went.
+// attempts is the result of the requests of one kind.
 type attempts struct {
 	failures  int
-	notBefore time.Time // nothing is asked before
-	said      bool      // that it fails
+	notBefore time.Time // no request is made before
+	said      bool      // the failure was logged
 }
 
 // Times.
 const (
 	spacing = 10 * time.Second // between two changes of the condition
-	// at most until another status or reason is published: a fleet does not do so at one moment
+	// urgent is the longest random delay before another status or reason is published, so that a
+	// fleet does not publish at one moment.
 	urgent    = 2 * time.Second
-	unhurried = time.Minute      // at most until a new generation of the same status is
-	texts     = 30 * time.Minute // between two that differ in their text alone
-	heartbeat = time.Hour        // between two signs of life, give or take a tenth
-	// reRegistered is how long a Node that was registered anew knows nothing of us, at most:
-	// kubelet itself reads its Node every ten seconds.
+	unhurried = time.Minute      // the same for a new generation with the same status
+	texts     = 30 * time.Minute // between two updates in which only the text differs
+	heartbeat = time.Hour        // between two heartbeats, plus or minus a tenth
+	// reRegistered is how soon a Node that was registered again is noticed. kubelet itself reads
+	// its Node every ten seconds.
 	reRegistered = time.Minute
 	retryFirst   = 5 * time.Second  // after a failure, doubled each time …
 	retryMax     = 5 * time.Minute  // … up to this,
-	retryNone    = time.Minute      // this where there is no Node or kubeconfig yet,
-	retryNever   = 30 * time.Minute // and this where another attempt does not help
-	farewell     = 3 * time.Second  // for the last word of a daemon that ends
+	retryNone    = time.Minute      // … this where there is no Node or kubeconfig yet,
+	retryNever   = 30 * time.Minute // … and this where another attempt cannot help
+	farewell     = 3 * time.Second  // time limit of the last update when the daemon ends
 )
 
 var errPublish = errors.New("it is time to tell the API")
 
-// Run publishes until ctx ends, and then that the agent has stopped.
+// Run publishes until ctx ends, and then publishes that the agent has stopped.
 func (n *Node) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		waiting, stop := context.WithDeadlineCause(ctx, n.publishAt(time.Now()), errPublish)
@@ -98,7 +99,7 @@ func (n *Node) Run(ctx context.Context) {
 	n.part(context.WithoutCancel(ctx))
 }
 
-// take takes note of what is new.
+// take sets what to publish.
 func (n *Node) take(news publish.News, now time.Time) {
 	n.own = news.Status.Node
 	n.condition.want(news.Status, now)
@@ -106,20 +107,21 @@ func (n *Node) take(news publish.News, now time.Time) {
 	n.events.add(news.Events, now)
 }
 
-// publishAt is when there is something to do.
+// publishAt returns when to publish next.
 func (n *Node) publishAt(now time.Time) time.Time {
 	at := report.Sooner(n.statusAt(), n.eventsAt())
-	return report.Sooner(at, now.Add(2*heartbeat)) // there may be nothing
+	return report.Sooner(at, now.Add(2*heartbeat)) // there may be nothing to publish
 }
 
-// statusAt is when to say or to ask something of the Node; zero: there is nothing.
+// statusAt returns when to write to the Node or to read it; zero: not at all.
 func (n *Node) statusAt() time.Time {
 	at := report.Sooner(n.condition.at, n.applied.publishAt(&n.condition))
 	return n.statusAttempts.postpone(report.Sooner(at, n.node.checkAt(&n.condition)))
 }
 
-// eventsAt is when to publish an Event; zero: there is none. It waits while the Node cannot be
-// told. The Node does not wait for Events: a server limits them by themselves (EventRateLimit).
+// eventsAt returns when to publish an Event; zero: there is none. It is later while requests for
+// the Node fail. The Node does not wait for Events, which an API server limits separately
+// (EventRateLimit).
 func (n *Node) eventsAt() time.Time {
 	return n.eventAttempts.postpone(n.statusAttempts.postpone(n.events.publishAt(n.condition.published != nil)))
 }
@@ -142,7 +144,7 @@ func (n *Node) publish(ctx context.Context) {
 
 func isPending(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
-// attempt makes requests, and takes note of how that went.
+// attempt makes requests and records their result.
 func (n *Node) attempt(
 	ctx context.Context, a *attempts, what string, do func(ctx context.Context, c Client) error,
 ) {
@@ -162,14 +164,14 @@ func (n *Node) attempt(
 	}
 	a.failures++
 	a.notBefore = time.Now().Add(pause(err, a.failures))
-	if !a.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined is none to warn of
+	if !a.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined the cluster needs no warning
 		a.said = true
 		n.Log.Warn("the Kubernetes API is not told "+what+", until it can be; nothing else waits for it",
 			zap.Error(err))
 	}
 }
 
-// postpone is a moment, or the later one before which nothing is asked.
+// postpone returns at, or notBefore where that is later.
 func (a *attempts) postpone(at time.Time) time.Time {
 	if !at.IsZero() && at.Before(a.notBefore) {
 		return a.notBefore
@@ -177,12 +179,12 @@ func (a *attempts) postpone(at time.Time) time.Time {
 	return at
 }
 
-// publishStatus does the first that is due. The Node is looked at last: that it can be read would
-// else count for what it may be told.
+// publishStatus does the first thing that is due. It checks the Node last: otherwise the success of
+// a read would clear the failures of writes.
 func (n *Node) publishStatus(ctx context.Context, to Client, now time.Time) error {
 	switch {
 	case isPending(n.condition.at, now):
-		if n.condition.published == nil { // what is read later may be another one already
+		if n.condition.published == nil { // the Node may be another one later
 			if _, err := n.node.look(ctx, to, n.name, now); err != nil {
 				return err
 			}
@@ -198,8 +200,8 @@ func (n *Node) publishStatus(ctx context.Context, to Client, now time.Time) erro
 	return err
 }
 
-// pause is how long the API is left alone after failures: as long as it asks for, within reason
-// ([kube.RetryAfter]), and longer, each node for another time.
+// pause returns how long to wait after failures: at least as long as the API asks for, within
+// limits ([kube.RetryAfter]), plus a random time that grows with the failures.
 func pause(err error, failures int) time.Duration {
 	most := retryMax
 	switch {
@@ -212,8 +214,8 @@ func pause(err error, failures int) time.Duration {
 	return kube.RetryAfter(err) + d/2 + rand.N(d)
 }
 
-// part publishes that the daemon ends, if it published before and nothing keeps it from doing so
-// now.
+// part publishes that the daemon ends. It does nothing where nothing was published, or while
+// requests fail.
 func (n *Node) part(ctx context.Context) {
 	if n.condition.published == nil || n.statusAttempts.failures > 0 {
 		return
