@@ -1,5 +1,5 @@
-// Package check finds what is wrong with the documents of a store, for all the nodes that they are
-// for: it builds their tasks for an ordinary machine, or for saved facts, and changes nothing.
+// Package check finds errors in the documents of a store, for all nodes that they are for. It
+// builds the nodes' tasks for an ordinary machine, or for saved facts, and changes nothing.
 package check
 
 import (
@@ -27,48 +27,47 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Checked is what a check of one cluster found.
+// Checked is the result of a check of one cluster.
 type Checked struct {
 	Cluster     string               `json:"cluster"`
 	Diagnostics document.Diagnostics `json:"diagnostics"`
 	Nodes       []CheckedNode        `json:"nodes"`
-	// Findings are what the plans of the nodes would warn of or fail with, and what the store lacks
-	// for them: each once, with all that it concerns.
+	// Findings are the warnings and errors that the plans of the nodes would have, and what the
+	// store lacks for them. Each appears once, with all nodes that it concerns.
 	Findings []Finding `json:"findings"`
-	// Notes are what lies in the store and was not read.
+	// Notes are about objects in the store that were not read.
 	Notes []string `json:"notes,omitempty"`
-	// Exposed are the objects of a published store with private keys of CAs that every node can
-	// read.
+	// Exposed are private keys of CAs in a published store that every node can read.
 	Exposed []string `json:"exposed,omitempty"`
-	// Revision is what was checked.
+	// Revision is the revision that was checked.
 	Revision statestore.Revision `json:"-"`
-	// Assets are the archives that nodes ask the store for, by path relative to the cluster.
+	// Assets are the archives that nodes fetch from the store, by path relative to the cluster.
 	Assets []string `json:"-"`
 }
 
-// CheckedNode is one node group, or one node of it, whose tasks were built and ordered.
+// CheckedNode is one node group or node, whose tasks were built and ordered.
 type CheckedNode struct {
 	NodeGroup string `json:"nodeGroup,omitempty"`
 	Node      string `json:"node,omitempty"`
 	Network   string `json:"network,omitempty"`
 	Tasks     int    `json:"tasks"`
 	Error     string `json:"error,omitempty"`
-	// Notes are what could not be judged here and is no error.
+	// Notes are about what could not be checked and is no error.
 	Notes []string `json:"notes,omitempty"`
 
-	keysets    []string // whose private keys it uses
-	signingCAs []string // of these, those of the CAs that a control plane node signs with
+	keysets    []string // whose private keys the node uses
+	signingCAs []string // of these, the CAs that a control plane node signs with
 }
 
-// Withhold takes from the objects of a cluster the private keys that no node uses, and those of CAs
-// that no control plane node signs with: who publishes gives them to nobody. It returns the names
-// of the keysets.
+// Withhold removes from the objects of a cluster the private keys that no node uses, and those of
+// CAs that no control plane node signs with. They are not published. It returns the names of their
+// keysets.
 func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	var used, signs []string
 	for _, n := range c.Nodes {
 		used, signs = append(used, n.keysets...), append(signs, n.signingCAs...)
 	}
-	// of what is damaged nobody knows what it is
+	// a damaged pair counts as unknown
 	pairs, _ := keypairs.Of(objects)
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
@@ -90,8 +89,8 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	return keysets
 }
 
-// ControlPlaneKeys are the names of the objects with private keys of CAs that control plane nodes
-// sign with: no other node may read them.
+// ControlPlaneKeys returns the names of the objects with private keys of CAs that control plane
+// nodes sign with. No other node may read them.
 func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
@@ -104,7 +103,7 @@ func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
 	return names
 }
 
-// OK says that nothing is wrong; warnings are not.
+// OK reports whether there is no error; warnings do not count.
 func (c *Checked) OK() bool {
 	if c.Diagnostics.HasErrors() {
 		return false
@@ -114,9 +113,8 @@ func (c *Checked) OK() bool {
 		!slices.ContainsFunc(c.Findings, failed)
 }
 
-// Warns says that there is a warning, which is no error unless somebody wants it so; strict says
-// that somebody does. A field that is newer than some agents is none then: nothing in the documents
-// can be mended about it.
+// Warns reports whether there is a warning. strict says that warnings count as errors. Then a field
+// that older agents do not know is no warning, because the documents cannot be corrected for it.
 func (c *Checked) Warns(strict bool) bool {
 	said := func(d document.Diagnostic) bool {
 		return d.Severity != document.SeverityNote && !(strict && d.ID == problem.FieldNewer)
@@ -124,10 +122,10 @@ func (c *Checked) Warns(strict bool) bool {
 	return slices.ContainsFunc(c.Diagnostics, said) || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
 }
 
-// Check validates a cluster off-host: every document, and for every node group and node the tasks
-// that it makes on a host with these facts. A CI job runs it before a merge. It touches no host and
-// fetches no asset; those that lie in the store itself it reads. Without facts it takes those of an
-// ordinary node.
+// Check validates a cluster without a host: each document, and for each node group and node the
+// tasks that it makes on a host with these facts. A CI job runs it before a merge. It changes no
+// host and fetches no asset; it reads those that are in the store itself. Without facts it uses
+// those of an ordinary node.
 func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Checked, error) {
 	assumed := facts == nil
 	if assumed {
@@ -142,7 +140,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 		Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes, Revision: snap.Revision,
 	}
 	if out.Diagnostics == nil {
-		out.Diagnostics = document.Diagnostics{} // in JSON a list, also when it is empty
+		out.Diagnostics = document.Diagnostics{} // JSON needs a list, also where it is empty
 	}
 	if out.Diagnostics.HasErrors() {
 		return out, nil
@@ -161,30 +159,30 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	return out, err
 }
 
-// Nodes are the node groups and nodes that a store has documents of.
+// Nodes returns the node groups and nodes that have documents in the store.
 func Nodes(snap *statestore.Snapshot) (all []config.Select) {
 	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
 		name := strings.TrimSuffix(path.Base(p), ".yaml")
 		switch path.Dir(p) {
-		case "nodegroups", "instancegroup": // ours and kOps'
+		case "nodegroups", "instancegroup": // the agent's name and kOps'
 			all = append(all, config.Select{Group: name})
 		case "nodes":
 			all = append(all, config.Select{Node: name})
 		}
 	}
-	if len(all) == 0 { // the cluster's document alone speaks for every node
+	if len(all) == 0 { // only the cluster's document exists, and is for every node
 		all = []config.Select{{}}
 	}
 	return all
 }
 
-// exposed are the private keys of CAs that a published store shows to every node: a worker needs
-// none of them.
+// exposed returns the private keys of CAs that every node can read in a published store. A worker
+// needs none of them.
 func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err error) {
 	if s.ReadByAll == nil {
 		return nil, nil
 	}
-	pairs, _ := keypairs.Of(s.Objects) // of what is damaged nobody knows what it is
+	pairs, _ := keypairs.Of(s.Objects) // a damaged pair counts as unknown
 	private := slices.Collect(maps.Keys(s.Objects))
 	for _, object := range s.Private {
 		private = append(private, object.Name)
@@ -210,7 +208,7 @@ func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err e
 type checker struct {
 	store   statestore.Store
 	facts   *host.Facts
-	assumed bool // the facts are of no host
+	assumed bool // the facts are DefaultFacts
 	now     time.Time
 	findings
 }
@@ -249,7 +247,7 @@ func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 	return out
 }
 
-// otherMachines looks at the assets of other architectures, which other nodes of a group may have.
+// otherMachines checks the assets for other architectures, which other nodes of a group may have.
 func (c *checker) otherMachines(ctx context.Context, who string, d *desired.State) {
 	if !c.assumed {
 		return
@@ -264,7 +262,7 @@ func (c *checker) otherMachines(ctx context.Context, who string, d *desired.Stat
 	}
 }
 
-// Subject is the node, or the group, or all of the cluster's nodes.
+// Subject returns the node, or the node group, or "every node".
 func (n CheckedNode) Subject() string {
 	switch {
 	case n.Node != "":
@@ -278,8 +276,8 @@ func (n CheckedNode) Subject() string {
 // mostNamed is how many tasks a note names.
 const mostNamed = 10
 
-// notLive names what the documents ask for by themselves and was class live before a change had to
-// be proved harmless (docs/adr/0005); "" if that is nothing.
+// notLive returns a note with tasks of the documents whose changes had the class live before
+// changes had to be proved harmless (docs/adr/0005); "": there is none.
 func notLive(list []tasks.Task, facts *host.Facts) string {
 	var names []string
 	read := tasks.ReadByUnits(list)
@@ -300,8 +298,8 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 		strings.Join(names, ", ") + more
 }
 
-// assumeKeypairs takes the certificates of a store without a pki/ for given: documents are checked
-// where private keys are not kept.
+// assumeKeypairs assumes the certificates of a store without a pki/: documents are also checked
+// where private keys are not stored.
 func assumeKeypairs(d *desired.State) []string {
 	calico := d.Node.Networking.Calico
 	if calico == nil || calico.Etcd == nil || !calico.Etcd.TLS {
@@ -320,8 +318,8 @@ func assumeKeypairs(d *desired.State) []string {
 		"pki/", c.Keypair, c.CA)}
 }
 
-// DefaultFacts are those of an ordinary node, for a check without saved ones: one
-// uplink, systemd, containerd 2 with its defaults, a kubelet as kubeadm's package ships it.
+// DefaultFacts returns the facts of an ordinary node, for a check without saved ones: one uplink,
+// systemd, containerd 2 with its defaults, and a kubelet as kubeadm's package installs it.
 func DefaultFacts() *host.Facts {
 	return &host.Facts{
 		Hostname: "node", Arch: "amd64", Init: "systemd", Cgroup: 2, Uplink: "eth0",

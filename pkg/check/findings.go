@@ -26,10 +26,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Finding is what a check says of a cluster, once for all node groups and nodes that it concerns.
+// Finding is one result of a check, once for all node groups and nodes that it concerns.
 type Finding struct {
 	document.Diagnostic
-	Nodes []string `json:"nodes,omitempty"` // "node group nodes", "node node-1"; none: the cluster itself
+	Nodes []string `json:"nodes,omitempty"` // "node group nodes", "node node-1"; none: it concerns the cluster
 }
 
 // String renders the finding for a terminal.
@@ -41,7 +41,7 @@ func (f Finding) String() string {
 	return text + "\n  of " + NamesOf(f.Nodes)
 }
 
-// NamesOf lists nodes and groups, the first of many.
+// NamesOf returns a list of nodes and groups; of a long list the first ones.
 func NamesOf(names []string) string {
 	more := ""
 	if n := len(names) - mostNamed; n > 0 {
@@ -50,13 +50,13 @@ func NamesOf(names []string) string {
 	return strings.Join(names, ", ") + more
 }
 
-// SharedNote is a note of a check with all nodes that have it.
+// SharedNote is a note with all nodes that have it.
 type SharedNote struct {
 	Text  string
 	Nodes []string
 }
 
-// SharedNotes are the notes of all nodes, each once.
+// SharedNotes returns the notes of all nodes, each once.
 func (c *Checked) SharedNotes() (all []SharedNote) {
 	for _, n := range c.Nodes {
 		for _, text := range n.Notes {
@@ -70,16 +70,16 @@ func (c *Checked) SharedNotes() (all []SharedNote) {
 	return all
 }
 
-// findings gathers what the plans of a cluster's nodes say, by cause.
+// findings collects the warnings and errors of a cluster's nodes, by cause.
 type findings struct {
 	sources []document.Source
 	all     []Finding
-	unused  []extras.Asset // of documents, that no node's network asked for so far
-	used    []string       // origins of those that one did
+	unused  []extras.Asset // assets of documents that no node's network has used so far
+	used    []string       // origins of used assets
 	stored  []string       // relative URLs of archives, each once
 }
 
-// assetsAsked notes which of a node's assets its tasks ask for.
+// assetsAsked records which of a node's assets its tasks use.
 func (f *findings) assetsAsked(said []extras.Asset, list []tasks.Task) {
 	for _, t := range list {
 		if archive, ok := t.(tasks.Archive); ok {
@@ -94,12 +94,12 @@ func (f *findings) assetsAsked(said []extras.Asset, list []tasks.Task) {
 	}
 }
 
-// ofNodeup reports whether a document is one that kOps writes for its nodeup: nobody corrects it,
-// and it was in no document of ours.
+// ofNodeup reports whether a document is one that kOps writes for nodeup. Nobody can correct it,
+// and none of the agent's documents contains it.
 func ofNodeup(file string) bool { return strings.HasPrefix(file, "igconfig/") }
 
-// assetsUnused warns of those that no node asks for: a slip in a name has the built-in table used
-// in its place.
+// assetsUnused warns of assets that no node uses: after a mistake in the name, the built-in table
+// is used instead.
 func (f *findings) assetsUnused() {
 	for _, a := range f.unused {
 		if a.Origin.File != "" && !slices.Contains(f.used, a.Origin.String()) {
@@ -109,8 +109,7 @@ func (f *findings) assetsUnused() {
 	}
 }
 
-// add says it of one more node ("": of the cluster). Of two that differ in nothing else one is
-// kept.
+// add adds a finding for one node; "": for the cluster. Equal findings become one.
 func (f *findings) add(who string, d document.Diagnostic) {
 	i := slices.IndexFunc(f.all, func(have Finding) bool { return have.Diagnostic == d })
 	if i < 0 {
@@ -121,10 +120,10 @@ func (f *findings) add(who string, d document.Diagnostic) {
 	}
 }
 
-// inText is how origins stand in texts: (cluster.yaml:7:3).
+// inText matches an origin in a text: (cluster.yaml:7:3).
 var inText = lazyregexp.New(`^(.*?) ?\(?([^\s():]+):([0-9]+):([0-9]+)\)?(.*)$`)
 
-// at makes a diagnostic of a text, with the place in the documents that it names first.
+// at returns a diagnostic for a text, with the first place in the documents that the text names.
 func (f *findings) at(severity document.Severity, id problem.ID, origin, text string) document.Diagnostic {
 	d := document.Diagnostic{Severity: severity, ID: id, Summary: strings.TrimSuffix(text, " "+id.String())}
 	found := inText().FindStringSubmatch(origin)
@@ -136,7 +135,7 @@ func (f *findings) at(severity document.Severity, id problem.ID, origin, text st
 	if found == nil || f.source(found[2]) < 0 {
 		return d
 	}
-	line, _ := strconv.Atoi(found[3]) // it has digits alone
+	line, _ := strconv.Atoi(found[3]) // the match has only digits
 	column, _ := strconv.Atoi(found[4])
 	d.Origin = document.Origin{File: found[2], Line: line, Column: column}
 	d.Line, d.Caret = document.Excerpt(f.sources[f.source(found[2])], line, column)
@@ -154,7 +153,7 @@ func (f *findings) fail(who string, err error) {
 	}
 }
 
-// causes are the errors that were joined into one, each by itself.
+// causes returns the errors that were joined into one.
 func causes(err error) (all []error) {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if joined, ok := e.(interface{ Unwrap() []error }); ok && problem.Find(e) != "" {
@@ -167,7 +166,7 @@ func causes(err error) (all []error) {
 	return []error{err}
 }
 
-// notes adds the warnings of a plan. Those about the machine count only where its facts are given,
+// notes adds the warnings of a plan. Warnings about the machine count only where its facts are real
 // and not assumed.
 func (f *findings) notes(who string, notes []model.Note, assumed bool) {
 	for _, n := range notes {
@@ -178,7 +177,7 @@ func (f *findings) notes(who string, notes []model.Note, assumed bool) {
 	}
 }
 
-// assets holds the archives of a plan that lie in the store against their hash and their members.
+// assets checks the archives of a plan that are in the store against their hash and members.
 func (f *findings) assets(ctx context.Context, who string, store statestore.Store, list []tasks.Task) {
 	for _, t := range list {
 		archive, ok := t.(tasks.Archive)
@@ -217,13 +216,13 @@ func inspect(ctx context.Context, store statestore.Store, t tasks.Archive, url s
 	return archive.Inspect(ctx, body, archive.Wanted{Name: t.Name, Sum: t.Sum, Members: t.Members})
 }
 
-// certificates holds those of the store that a node uses against the clock.
+// certificates checks the validity of the store's certificates that a node uses.
 func (f *findings) certificates(who string, d *desired.State, used []string, now time.Time) {
 	for _, name := range used {
 		pair, ok := d.Keypairs[name]
 		chain, err := certs.Parse(pair.Cert)
 		if !ok || err != nil {
-			continue // the plan says what is missing, and the task what is damaged
+			continue // the plan reports what is missing, and the task what is damaged
 		}
 		say := func(severity document.Severity, format string, args ...any) {
 			f.add(who, document.Diagnostic{Severity: severity, ID: problem.KeypairExpired,
@@ -246,7 +245,7 @@ func (f *findings) certificates(who string, d *desired.State, used []string, now
 	}
 }
 
-// authorities are the certificates of a CA, none where they cannot be read.
+// authorities returns the certificates of a CA; none where they cannot be parsed.
 func authorities(text []byte) []*x509.Certificate {
 	all, err := certs.Parse(text)
 	if err != nil {
@@ -255,7 +254,7 @@ func authorities(text []byte) []*x509.Certificate {
 	return all
 }
 
-// named compares the cluster's own name with that of its directory, by which nodes ask for it.
+// named compares the cluster's name in its document with its directory, by which nodes find it.
 func (f *findings) named(snap *statestore.Snapshot, n *config.Node) {
 	if n.Cluster != "" && n.Cluster != snap.Cluster {
 		f.add("", f.at(document.SeverityError, problem.DocumentHeader, n.Origin("metadata.name").String(),
@@ -264,7 +263,7 @@ func (f *findings) named(snap *statestore.Snapshot, n *config.Node) {
 	}
 }
 
-// sorted puts findings in the order of documents and lines.
+// sorted sorts findings by document and line.
 func sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Origin.File, b.Origin.File), cmp.Compare(a.Origin.Line, b.Origin.Line),
