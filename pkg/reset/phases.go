@@ -23,19 +23,20 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A reset has two phases: what the node may be reached by, under a checkpoint, then the rest, which
-// cannot cut it off. Should the first cut it off, it is undone, and the node is as it was; the
-// second is never undone, so that what it restarts is restarted once.
+// A reset has two phases. The first has what the node may be reached by, under a checkpoint. The
+// second has the rest, which cannot cut the node off. If the first phase cuts the node off, it is
+// undone, and the node is as it was. The second is never undone, so units that it restarts are
+// restarted only once.
 
-// phase is a part of a reset: first what is ours goes, then what was comes back.
+// phase is a part of a reset: first the agent's own keys are removed, then baselines are restored.
 type phase struct{ gone, back changes.Work }
 
-// works are the parts of all phases, in order.
+// works returns the parts of all phases, in order.
 func (r *resetting) works() []changes.Work {
 	return []changes.Work{r.risky.gone, r.risky.back, r.rest.gone, r.rest.back}
 }
 
-// pick takes those that may cut the node off, or the others.
+// pick returns the tasks that may cut the node off, or the others.
 func pick(gone []tasks.Removal, back []tasks.Restoration, risky bool) parts {
 	return parts{
 		slices.DeleteFunc(slices.Clone(gone),
@@ -45,13 +46,13 @@ func pick(gone []tasks.Removal, back []tasks.Restoration, risky bool) parts {
 	}
 }
 
-// parts are what a phase is made of.
+// parts are the tasks of a phase.
 type parts struct {
 	gone []tasks.Removal
 	back []tasks.Restoration
 }
 
-// planPhase plans one phase. effects are those that are pending besides; proof is what is known of
+// planPhase plans one phase. effects are other pending effects, and proof is what is proved about
 // its changes.
 func planPhase(
 	ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof,
@@ -76,7 +77,8 @@ func planPhase(
 	return h, nil
 }
 
-// arrangeBack orders what comes back as it was set: a sysctl that changes others before those.
+// arrangeBack orders the restorations as the keys were set: a sysctl that changes others comes
+// before those.
 func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
@@ -92,7 +94,8 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 	return g, nil
 }
 
-// do takes away and brings back. Each task is looked at again: much may have gone since the plan.
+// do removes and restores. Each task looks at the host again, because much may be gone since the
+// plan.
 func (h *phase) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
 	for _, w := range []*changes.Work{&h.gone, &h.back} {
 		if w.Graph == nil {
@@ -107,8 +110,8 @@ func (h *phase) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (e
 	return nil
 }
 
-// do resets, and gives directories the times that they had. guarded is the context of what the
-// guard looks after.
+// do makes the reset, and then restores the mtimes of directories. guarded is the context of the
+// phase under the checkpoint.
 func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h *host.Host) (*report.Plan, error) {
 	var dirs []string
 	for key := range r.led.Entries() {
@@ -116,7 +119,7 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 			dirs = append(dirs, path.Dir(file))
 		}
 	}
-	h.Files.RemoveStale(dirs) // of a reset that was killed with all of its files in place, too
+	h.Files.RemoveStale(dirs) // also files of a killed reset that had staged all of them
 	planned := r.report(report.Planned)
 	r.guard = g
 	err := r.risky.do(guarded, r, p, h)
@@ -141,8 +144,8 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 	return r.report(report.Done), err
 }
 
-// unremovable is the error of a reset that leaves what only a person can have removed: whoever
-// asked for it asked for all.
+// unremovable returns an error for a reset that leaves files which only a person can remove: the
+// user asked to remove everything.
 func unremovable(rep graph.Report[tasks.Task]) error {
 	var stuck []error
 	for i := range rep.Results {
@@ -157,13 +160,13 @@ func unremovable(rep graph.Report[tasks.Task]) error {
 	return &changes.RunError{Err: errors.Join(stuck...)}
 }
 
-// afterUndo says where a reset that was undone leaves the node.
+// afterUndo says what state an undone reset leaves.
 const afterUndo = "The node is as it was, but for the daemon, which is stopped and disabled (`systemctl enable --now " +
 	"netwright-agent` takes it up again). " +
 	"To reset all the same, give the node another way to be reached, or name in `probes` of /etc/netwright/agent.yaml " +
 	"what must still answer"
 
-// report says what the reset has planned or done.
+// report returns the plan or the result of the reset.
 func (r *resetting) report(changed report.State) *report.Plan {
 	var list []report.Step
 	total := 0
@@ -176,8 +179,8 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	return p
 }
 
-// takeCheckpoint is the checkpoint of a reset's first phase. It is of no generation: what is undone
-// bans none.
+// takeCheckpoint takes the checkpoint of the first phase. It belongs to no generation, so an undo
+// blocks none.
 func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
 	if !of.gone.Changes.Any() && !of.back.Changes.Any() {
@@ -195,8 +198,8 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 		API: p.Session.API, Node: r.desired.Node.Name}.Take(ctx, h, r.led, change)
 }
 
-// remember takes down what the ledger says before a reset, of the network too, and of what its
-// first phase takes away and brings back.
+// remember records the ledger before a reset, also of the network, with the entries of the keys
+// that the first phase removes or restores.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),

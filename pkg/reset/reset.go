@@ -1,4 +1,4 @@
-// Package reset takes everything of the agent's off a host, and brings back what was there before.
+// Package reset removes everything of the agent from a host, and restores the baselines.
 package reset
 
 import (
@@ -31,25 +31,25 @@ import (
 	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
-// Reset is a reset that somebody asks for.
+// Reset is a requested reset.
 type Reset struct {
 	Session session.Session
 	Hooks   execute.Hooks
-	// OnPlan gets the plan before the first change; nil: nobody does.
+	// OnPlan receives the plan before the first change; nil: it is not shown.
 	OnPlan func(*report.Plan)
-	// RemoveChanged takes along what somebody changed meanwhile.
+	// RemoveChanged also removes keys that a person or another program changed.
 	RemoveChanged bool
 }
 
-// Run takes everything of ours off the host and brings back what was there before: files with
-// owner, mode and times, sysctls, units. The daemon is stopped and disabled first, or it would
-// converge again, and none can start until the end. What cannot be brought back is said by name,
-// and then the ledger stays, so that reset can be called again.
+// Run removes everything of the agent from the host and restores the baselines: files with owner,
+// mode and times, sysctls, units. It stops and disables the daemon first, because the daemon would
+// converge again; no daemon can start until the end. Run names what it cannot restore. Then it
+// keeps the ledger, so that reset can be called again.
 func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 	if a := p.Session.Awaits(); a != nil {
 		return nil, &session.AwaitsError{Awaits: *a}
 	}
-	if err := p.resettable(); err != nil { // while the daemon still runs
+	if err := p.resettable(); err != nil { // before the daemon is stopped
 		return nil, err
 	}
 	alone, err := service.StopDaemon(ctx, p.Session.Host, p.Session.By, p.Session.Progress.Waits)
@@ -61,28 +61,28 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer unlock() // when nothing is left that another pass could go by
+	defer unlock() // released when nothing is left that another pass could use
 	out, err := p.Session.Holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts)
-		left := traffic.RemoveStale(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
+		left := traffic.RemoveStale(ctx, h, confDir, binDirs) // pods of a killed proof: the plan would wait for them
 		r, err := p.plan(ctx, h.Live.View(), led)
 		if err != nil {
 			return nil, err
 		}
-		if left != nil && !errors.Is(left, host.ErrNoLiveState) { // no proof runs in an image
+		if left != nil && !errors.Is(left, host.ErrNoLiveState) { // an image has no pods of a proof
 			r.note("warning", left.Error())
 		}
 		if p.OnPlan != nil {
 			p.OnPlan(r.report(report.Planned))
 		}
-		if err := checkpoint.EndWatch(ctx, h); err != nil { // it would bring things back
+		if err := checkpoint.EndWatch(ctx, h); err != nil { // the watch would undo the reset
 			return nil, err
 		}
 		g, guarded, err := p.takeCheckpoint(ctx, h, r)
 		if err != nil {
 			return nil, err
 		}
-		// Where there is no ledger none is made: a second reset changes nothing.
+		// Where there is no ledger, Intend makes none: so a second reset changes nothing.
 		if _, err := r.ownership.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
 			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, g.Finish(guarded, nil)))
 		}
@@ -91,17 +91,17 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 	if err != nil || out.Summary.Waiting > 0 {
 		return out, err
 	}
-	out.AwaitingBoot = nil // the record goes with the rest
+	out.AwaitingBoot = nil // forget removes the record, too
 	return out, p.forget(ctx)
 }
 
-// Plan says what Run would do.
+// Plan returns what Run would do.
 func (p Reset) Plan(ctx context.Context) (*report.Plan, error) {
 	led, view, err := p.Session.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer view.Close() // only read from
+	defer view.Close() // it is only read
 	if _, err := p.Session.PendingUndo(view.Files); err != nil {
 		return nil, err
 	}
@@ -112,13 +112,13 @@ func (p Reset) Plan(ctx context.Context) (*report.Plan, error) {
 	return r.report(report.Planned), nil
 }
 
-// resetting is a reset under way.
+// resetting is the state of one reset.
 type resetting struct {
-	desired     *desired.State // what the node has
+	desired     *desired.State // the configuration that the node has
 	led         *ledger.Ledger
 	ownership   *ownership.Transaction
 	pruning     *ownership.Removals
-	guard       *guard.Guard // of the phase that is under way; nil: nothing of it cuts the node off
+	guard       *guard.Guard // of the current phase; nil: it cannot cut the node off
 	risky, rest phase
 }
 
@@ -126,7 +126,7 @@ func (r *resetting) note(level, text string) {
 	r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: level, Text: text})
 }
 
-// plan sorts all entries out. It changes nothing.
+// plan decides about all entries of the ledger. It changes nothing.
 func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*resetting, error) {
 	if led.Unreadable {
 		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
@@ -136,7 +136,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	}
 	c := &ownership.Transaction{Led: led, Set: &desired.Records{}, Changed: p.policy()}
 	last, err := ledger.ReadRevision(v.Files, led.Head().Current)
-	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
+	if err != nil { // no revision, or a damaged one: the entries are enough
 		last = &ledger.Revision{Node: v.Facts.Hostname}
 	}
 	r := &resetting{
@@ -153,7 +153,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	for _, key := range slices.Sorted(maps.Keys(led.Entries())) {
 		if name := key.Name(); key.Kind() == tasks.KindFile &&
 			(name == ledger.Dir || strings.HasPrefix(name, ledger.Dir+"/")) {
-			continue // it goes last, as a whole
+			continue // forget removes it last, as a whole
 		}
 		if err := r.decide(ctx, v, led.Entries()[key], &gone, &back); err != nil {
 			return nil, err
@@ -163,12 +163,12 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	if r.risky, err = planPhase(ctx, v, led, pick(gone, back, true), nil, tasks.ProofNone); err != nil {
 		return nil, err
 	}
-	// What is pending is so by a reset that was killed, and is done over what comes back.
+	// A killed reset may have left pending effects. They run after the restorations.
 	r.rest, err = planPhase(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProofBefore)
 	return r, err
 }
 
-// decide says what becomes of one entry.
+// decide decides what to do with one entry.
 func (r *resetting) decide(
 	ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration,
 ) error {
@@ -206,7 +206,7 @@ func (r *resetting) decide(
 	}
 	switch {
 	case e.Mode != ledger.Found && removable &&
-		(e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
+		(e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // the file of a TOML key has an mtime to restore
 		switch {
 		case live == "":
 		case ownership.Unmanaged(e, k, live) && r.ownership.Changed != "":
@@ -250,14 +250,14 @@ func (r *resetting) decide(
 	return nil
 }
 
-// podsNeed says that pods send by what a key stands for, or their runtime removes them by it.
+// podsNeed reports whether pods need a key to send packets, or the runtime needs it to remove pods.
 func podsNeed(v host.View, e ledger.Entry) bool {
 	return tasks.Shared(e.Key) || slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(v.Facts.Runtime.Name)))
 }
 
-// times gives directories that we put something into the time of change that they had, but for
-// those that hold the ledger: they change once more. Into a file system that is read-only nothing
-// was put, and a reset that failed there would never come to its end.
+// times restores the mtimes of directories that the agent wrote to, except those of the ledger,
+// which change once more. On a read-only file system nothing was written, and an error there would
+// keep the reset from ending.
 func (r *resetting) times(h *host.Host) error {
 	for dir, mtime := range r.led.Dirs() {
 		if _, err := h.Live.Files.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
@@ -269,15 +269,16 @@ func (r *resetting) times(h *host.Host) error {
 	return nil
 }
 
-// forget removes the ledger and the lock, last of all, while the lock is held: who waits for it
-// then makes another. First the ledger owns nothing any more, but still knows the times of
-// directories, and its journal goes last: killed anywhere, the next reset does the rest.
+// forget removes the ledger and its lock, last of all. It holds the lock meanwhile: another process
+// that waits for it then creates a new one. First it removes all entries but keeps the mtimes of
+// directories, and it removes the journal file last. If it is killed at any point, the next reset
+// does the rest.
 func (p Reset) forget(ctx context.Context) error {
 	h, err := host.Open(ctx, p.Session.Host)
 	if err != nil {
 		return fmt.Errorf("remove the ledger: %w", err)
 	}
-	defer h.Close() // every write was checked where it was made
+	defer h.Close() // every write was checked
 	led := ledger.Load(h.Live.Files)
 	times := led.Dirs()
 	if len(led.Entries()) > 0 {
@@ -297,7 +298,7 @@ func (p Reset) forget(ctx context.Context) error {
 	return nil
 }
 
-// policy is that of a reset: the ledger alone speaks, and the person who asks for it.
+// policy returns the policy of a reset: only the ledger and the user decide.
 func (p Reset) policy() ownership.Policy {
 	if p.RemoveChanged {
 		return "--changed=remove"
@@ -305,8 +306,8 @@ func (p Reset) policy() ownership.Policy {
 	return ""
 }
 
-// resettable says early what [refuseReset] would say under the lock: the daemon is not stopped for
-// nothing.
+// resettable returns the error that [refuseReset] would return under the lock, so that the daemon
+// is not stopped in vain.
 func (p Reset) resettable() error {
 	files, err := host.OpenFiles(p.Session.Host)
 	if err != nil {
@@ -316,8 +317,8 @@ func (p Reset) resettable() error {
 	return refuseReset(ledger.Load(files), files)
 }
 
-// refuseReset says why a reset cannot be made, and names what it would have been about; nil if it
-// can. A journal that is only found to be damaged when its entries are decoded counts too.
+// refuseReset returns why a reset is impossible, with the keys that may be the agent's; nil: it is
+// possible. It also decodes the entries, because only that detects some damage of the journal.
 func refuseReset(led *ledger.Ledger, r ledger.Reader) error {
 	if led.Newer != nil {
 		return fmt.Errorf("reset: %w", led.Newer)
@@ -334,9 +335,9 @@ func refuseReset(led *ledger.Ledger, r ledger.Reader) error {
 		ledger.Dir)
 }
 
-// lastKeys are the keys of the newest revision that can be read, one for each task.
+// lastKeys returns the keys of the newest revision that can be read, one for each task.
 func lastKeys(r ledger.Reader) []string {
-	kept, _ := ledger.Revisions(r) // those that can be read will do
+	kept, _ := ledger.Revisions(r) // the readable ones are enough
 	if len(kept) == 0 {
 		return []string{"(none is left)"}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// before says whether a key is as it was before netwright, or has no such state; if not, why it
-// stays as it is all the same, "" for no reason.
+// before reports whether a key has its baseline, or has none. If not, served is the reason why the
+// reset leaves it as it is; "": there is none.
 func (r *resetting) before(
 	ctx context.Context, v host.View, e ledger.Entry, k tasks.StateReader,
 ) (restored bool, served string, err error) {
@@ -24,8 +24,9 @@ func (r *resetting) before(
 	return restored, served, err
 }
 
-// servedBridge says by which bridge others' containers or machines send through this host; "":
-// there is none. Where the bridge has a device of the host they do without its forwarding.
+// servedBridge returns a text about a bridge of another program whose containers or machines send
+// packets through this host; "": there is none. A bridge with a physical device does not need the
+// host's forwarding.
 func servedBridge(ctx context.Context, v host.View, led *ledger.Ledger) (string, error) {
 	links, err := v.Net.Links(ctx)
 	if err != nil {
