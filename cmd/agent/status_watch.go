@@ -17,56 +17,56 @@ import (
 // watchPause is the time between two attempts to reach a daemon that does not run.
 const watchPause = time.Second
 
-// watch prints the status and then each change until ctx ends. It goes on when one daemon ends and
-// another one starts. An interrupt by the user is no error.
+// watch tells how the node is and then each change, until ctx ends: to be interrupted is no error.
 func (st statusReader) watch(ctx context.Context) error {
+	var before *report.Status
+	err := st.follow(ctx, func(now report.StatusView, news publish.News) (bool, error) {
+		err := st.showChange(before, now, news)
+		before = now.Status
+		return true, err
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// follow has the node's view heard as it is and at each change, from daemon to daemon, until ctx
+// ends or nobody wants more.
+func (st statusReader) follow(
+	ctx context.Context, hear func(report.StatusView, publish.News) (more bool, err error),
+) error {
 	view, feed, err := st.look(ctx)
 	if err != nil {
-		return stopped(ctx, err)
-	}
-	if err := st.showChange(nil, view, publish.News{}); err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
-		if feed == nil {
-			if !host.Sleep(ctx, watchPause) {
-				break
-			}
-			next, found, err := st.look(ctx)
-			switch {
-			case err != nil:
-				return stopped(ctx, err)
-			case found == nil && next.Daemon.Why == view.Daemon.Why:
-				continue // unchanged
-			}
-			if err := st.showChange(view.Status, next, publish.News{}); err != nil {
-				leave(found)
-				return err
-			}
-			view, feed = next, found
-			continue
-		}
-		news, err := feed.Next(ctx)
-		if err != nil {
-			leave(feed)
-			if feed = nil; !errors.Is(err, publish.ErrEnded) {
-				return stopped(ctx, err)
-			}
-			view.Daemon = report.Daemon{Why: err.Error()}
-			if err := st.showChange(view.Status, view, publish.News{}); err != nil {
-				return err
-			}
-			continue
-		}
-		before := view.Status
-		view.Status = news.Status
-		if err := st.showChange(before, view, news); err != nil {
-			leave(feed)
+	defer func() { leave(feed) }()
+	var news publish.News
+	for {
+		if more, err := hear(view, news); !more || err != nil {
 			return err
 		}
+		if feed != nil {
+			if news, err = feed.Next(ctx); err == nil {
+				view.Status = news.Status
+				continue
+			}
+			leave(feed)
+			if feed = nil; !errors.Is(err, publish.ErrEnded) {
+				return err
+			}
+			view.Daemon = report.Daemon{Why: err.Error()}
+			continue
+		}
+		for was := view.Daemon.Why; feed == nil && view.Daemon.Why == was; {
+			if !host.Sleep(ctx, watchPause) {
+				return nil
+			}
+			if view, feed, err = st.look(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	leave(feed)
-	return nil
 }
 
 // leave closes a feed. Its error does not matter: the client has sent nothing.
@@ -76,16 +76,8 @@ func leave(feed *publish.Reading) {
 	}
 }
 
-// stopped returns the error that ended a watch; nil where the user interrupted it.
-func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// showChange prints a status: as text the table first and then one line for each change; as JSON or
-// YAML a whole document each time.
+// showChange shows a view: to a person the table first and then lines, to a program a document each
+// time.
 func (st statusReader) showChange(before *report.Status, now report.StatusView, news publish.News) error {
 	st.Printed = true
 	switch {

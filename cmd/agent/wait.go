@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
-
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
@@ -59,30 +57,17 @@ func (w *waiter) wait(ctx context.Context, st statusReader) error {
 	ctx, stop := context.WithTimeoutCause(ctx, w.timeout, errTimeout)
 	defer stop()
 	var view report.StatusView
-	for ctx.Err() == nil {
-		now, feed, err := st.look(ctx)
-		if err == nil {
-			view = now
-		} else if ctx.Err() == nil {
-			return err
-		}
-		for feed != nil && !w.reached(view) {
-			var news publish.News
-			if news, err = feed.Next(ctx); err != nil {
-				break
-			}
-			view.Status = news.Status
-		}
-		leave(feed)
-		if w.reached(view) {
-			fmt.Fprintln(st.Out, view.Line())
-			return nil
-		}
-		if !host.Sleep(ctx, watchPause) {
-			break
-		}
-	}
-	if !errors.Is(context.Cause(ctx), errTimeout) {
+	err := st.follow(ctx, func(now report.StatusView, _ publish.News) (bool, error) {
+		view = now
+		return !w.reached(view), nil
+	})
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return err
+	case w.reached(view):
+		fmt.Fprintln(st.Out, view.Line())
+		return nil
+	case !errors.Is(context.Cause(ctx), errTimeout):
 		return fmt.Errorf("wait: %w", context.Cause(ctx))
 	}
 	return w.late(st.Err, view)
