@@ -201,19 +201,10 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 // remember records the ledger before a reset, also of the network, with the entries of the keys
 // that the first phase removes or restores.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
-	head := r.led.Head()
-	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),
-		Had: head.Network, Fingerprint: head.Fingerprint, Clean: head.Clean, PendingEffects: r.led.Effects.List()}
+	var keys []graph.Key
 	for _, c := range []*changes.Set{r.risky.gone.Changes, r.risky.back.Changes} {
-		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
-			if e, known := r.led.Entries()[key]; known {
-				m.Keys = append(m.Keys, revert.EntryBefore{Key: key, Was: &e})
-			}
-		}
+		keys = append(keys, slices.Sorted(maps.Keys(c.ByKey))...)
 	}
-	out, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode what the ledger says: %w", err)
-	}
-	return out, nil
+	keys = slices.DeleteFunc(keys, func(k graph.Key) bool { return !tasks.IsState(k) })
+	return revert.Remember(r.led, by, r.desired.Network(), len(r.led.Entries()), keys)
 }

@@ -151,11 +151,7 @@ func addAtBoot(
 	if len(files)+len(units) == 0 {
 		return list, nil
 	}
-	was := revert.EntryBefore{Key: key}
-	if e, known := led.Entries()[key]; known {
-		was.Was = &e
-	}
-	raw, err := json.Marshal(was)
+	raw, err := json.Marshal(revert.Before(led, key))
 	if err != nil {
 		return nil, fmt.Errorf("encode what the ledger says of %s: %w", key, err)
 	}
@@ -165,25 +161,12 @@ func addAtBoot(
 // Remember takes down what the ledger says of all that a pass writes down before its first change.
 // What an undo leaves where it is, it leaves in the ledger too: members of archives.
 func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
-	head := of.Led.Head()
-	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
-		Fingerprint: head.Fingerprint, Clean: head.Clean, PendingEffects: of.Led.Effects.List()}
+	var keys []graph.Key
 	for _, t := range of.Set.Order {
 		change := made.Get(t.Owns()[0])
-		if change == nil || !Undone(t, change) || !tasks.IsState(t.Owns()[0]) {
-			continue
-		}
-		for _, key := range append(t.Owns(), of.Parents(change)...) {
-			one := revert.EntryBefore{Key: key}
-			if e, known := of.Led.Entries()[key]; known {
-				one.Was = &e
-			}
-			m.Keys = append(m.Keys, one)
+		if change != nil && Undone(t, change) && tasks.IsState(t.Owns()[0]) {
+			keys = append(append(keys, t.Owns()...), of.Parents(change)...)
 		}
 	}
-	out, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode what the ledger says: %w", err)
-	}
-	return out, nil
+	return revert.Remember(of.Led, by, network, len(of.Set.Order), keys)
 }

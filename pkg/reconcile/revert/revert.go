@@ -37,6 +37,33 @@ type EntryBefore struct {
 	Was *ledger.Entry `json:",omitempty"`
 }
 
+// Before is what the ledger says of a key.
+func Before(led *ledger.Ledger, key graph.Key) EntryBefore {
+	one := EntryBefore{Key: key}
+	if e, known := led.Entries()[key]; known {
+		one.Was = &e
+	}
+	return one
+}
+
+// Remember takes down what the ledger says before a change of these keys. by makes it, and the
+// network has so many tasks.
+func Remember(
+	led *ledger.Ledger, by, network string, count int, keys []graph.Key,
+) (json.RawMessage, error) {
+	head := led.Head()
+	m := LedgerBefore{By: by, Network: network, Tasks: count, Had: head.Network, Fingerprint: head.Fingerprint,
+		Clean: head.Clean, PendingEffects: led.Effects.List()}
+	for _, key := range keys {
+		m.Keys = append(m.Keys, Before(led, key))
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the ledger says: %w", err)
+	}
+	return out, nil
+}
+
 // Recorder makes the ledger say what is true after an undo. led is the one that the caller goes on
 // with, nil where it has none. The ledger is only made poorer by what its own memory says: a
 // damaged memory leaves it as it is, and what is pending is looked at by the next pass.
