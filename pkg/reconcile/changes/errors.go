@@ -96,6 +96,11 @@ func BesidesTasks(err error) error {
 // FetchingError says that an asset is being fetched.
 type FetchingError struct{ graph.WaitError }
 
+// Fetching is a wait for something that is.
+func Fetching(reason string) error {
+	return &FetchingError{WaitError: graph.WaitError{Reason: reason}}
+}
+
 func (e *FetchingError) Unwrap() error { return &e.WaitError }
 
 // NotConvergedError is a task that was applied without error and still differs.

@@ -10,21 +10,23 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
+// beside is the archive of a task, and who fetches it beside the passes; nil: nobody does.
+func beside(t tasks.Task) (tasks.Archive, *Aside) {
+	asset, _ := t.(tasks.Archive)
+	a, _ := asset.Fetch.(*Aside)
+	return asset, a
+}
+
 // had is nil when all that an archive needs is here; else why not.
 func had(ctx context.Context, v host.View, t tasks.Task) error {
-	asset, ok := t.(tasks.Archive)
-	if !ok {
-		return nil
-	}
-	a, ok := asset.Fetch.(*Aside)
-	if !ok {
+	asset, a := beside(t)
+	if a == nil {
 		return nil
 	}
 	return asset.Had(ctx, v, func(url string) error {
 		there, err := a.begin(url, archive.Wanted{Name: asset.Name, Sum: asset.Sum})
 		if err == nil && !there {
-			return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " +
-				tasks.Shown(url)}}
+			return changes.Fetching("what is being fetched from " + tasks.Shown(url))
 		}
 		return err
 	})
@@ -33,29 +35,23 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 // Late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
 // it does.
 func Late(ctx context.Context, v host.View, t tasks.Task) error {
-	if asset, ok := t.(tasks.Archive); ok {
-		if a, ok := asset.Fetch.(*Aside); ok && !a.early() {
-			return had(ctx, v, t)
-		}
+	if _, a := beside(t); a == nil || a.early() {
+		return nil
 	}
-	return nil
+	return had(ctx, v, t)
 }
 
 // StillLate is late for what was not planned. What is here now was not when the pass was planned,
 // and is the next one's.
 func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
-	asset, ok := t.(tasks.Archive)
-	if !ok {
+	asset, a := beside(t)
+	if a == nil || a.early() {
 		return nil
 	}
-	if a, ok := asset.Fetch.(*Aside); !ok || a.early() {
-		return nil
-	}
-	if err := Late(ctx, v, t); err != nil {
+	if err := had(ctx, v, t); err != nil {
 		return err
 	}
-	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "the next pass, for which " + asset.Name +
-		" was fetched"}}
+	return changes.Fetching("the next pass, for which " + asset.Name + " was fetched")
 }
 
 // Unfetched are the archives of a switch that are not here: it begins when they are.
@@ -73,8 +69,8 @@ func Unfetched(ctx context.Context, v host.View, g *tasks.Graph) map[graph.Key]e
 // daemon does so once for each URL, before READY. A pass that fails before its first change is made
 // again, for ever, and must not ask a mirror each time.
 func MayPrefetch(t tasks.Archive) bool {
-	a, ok := t.Fetch.(*Aside)
-	if !ok || len(t.URLs) == 0 {
+	_, a := beside(t)
+	if a == nil || len(t.URLs) == 0 {
 		return true
 	}
 	a.mu.Lock()

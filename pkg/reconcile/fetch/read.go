@@ -81,8 +81,7 @@ func (r *reading) wait(more <-chan struct{}) error {
 		return nil
 	}
 	r.waits, r.d.left = true, true
-	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " +
-		tasks.Shown(r.d.url)}}
+	return changes.Fetching("what is being fetched from " + tasks.Shown(r.d.url))
 }
 
 // Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at
