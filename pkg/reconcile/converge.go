@@ -29,10 +29,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if d != nil {
-		d.Planned(view.Files, p.mayIssue())
-	}
-	r, err := p.plan(ctx, d, view.View(), led)
+	r, err := p.show(ctx, d, view.View(), led)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +119,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 
 // planned is what d would change; nil where it cannot be made.
 func (p Pass) planned(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) *rollout.Planned {
-	d.Planned(h.Live.Files, p.mayIssue())
-	r, err := p.plan(ctx, d, h.Live.View(), led)
+	r, err := p.show(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil
 	}

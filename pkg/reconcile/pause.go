@@ -27,10 +27,7 @@ func (p Pass) lookOnly(
 			return nil, err
 		}
 	}
-	if d != nil {
-		d.Planned(h.Live.Files, p.mayIssue())
-	}
-	r, err := p.plan(ctx, d, h.Live.View(), led)
+	r, err := p.show(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,14 @@ func (p Pass) plan(ctx context.Context, d *desired.State, v host.View, led *ledg
 	return planner{p, v, led}.plan(ctx, d)
 }
 
+// show plans a pass of which nothing is made.
+func (p Pass) show(ctx context.Context, d *desired.State, v host.View, led *ledger.Ledger) (*plan, error) {
+	if d != nil {
+		d.Planned(v.Files, p.mayIssue())
+	}
+	return p.plan(ctx, d, v, led)
+}
+
 // planner is a pass that is planned, on a host and with a ledger.
 type planner struct {
 	pass Pass

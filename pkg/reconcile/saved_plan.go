@@ -15,10 +15,7 @@ func (p Pass) checkSavedPlan(ctx context.Context, d *desired.State, h *host.Host
 	if p.Agreed == "" {
 		return nil
 	}
-	if d != nil {
-		d.Planned(h.Live.Files, p.mayIssue())
-	}
-	r, err := p.plan(ctx, d, h.Live.View(), led)
+	r, err := p.show(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return err
 	}
