@@ -187,7 +187,7 @@ func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 		return nil
 	}
 	switch t.(type) {
-	case tasks.Archive, *tasks.Archive, tasks.UnitState, *tasks.UnitState:
+	case tasks.Archive, tasks.UnitState:
 		return wholePass("%s may take long", key)
 	}
 	if c.Proof != tasks.ProofBefore || !planned.IsRepair(key) || len(c.Effects) > 0 || c.Unknown != "" {

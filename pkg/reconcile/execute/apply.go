@@ -338,11 +338,7 @@ func ApplyDeadline(n graph.Node) time.Duration {
 	return applyLimit
 }
 
-// isArchive says that a node is an archive. Builders make values; a pointer is a task as well.
 func isArchive(n graph.Node) bool {
-	switch n.(type) {
-	case tasks.Archive, *tasks.Archive:
-		return true
-	}
-	return false
+	_, is := n.(tasks.Archive)
+	return is
 }

@@ -37,9 +37,6 @@ func (e *StartError) Error() string {
 // StartOf is the task of a unit whose start is looked at.
 func StartOf(t tasks.Task) (tasks.UnitState, bool) {
 	u, ok := t.(tasks.UnitState)
-	if p, pointer := t.(*tasks.UnitState); pointer {
-		u, ok = *p, true
-	}
 	return u, ok && u.Within > 0 && u.Active != nil && *u.Active
 }
 
