@@ -36,11 +36,13 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 
 // A file goes onto the file system that systemd is about to mount, and not below it: what waits
 // says for which mount. One that could not be mounted holds nothing up, and neither does one that
-// is not mounted at boot. The line that keeps it: pkg/reconcile/changes/preflight.go, pendingMount.
+// is not mounted at boot. It does not matter which unit wants the mount, nor whether a link leads
+// there. The line that keeps it: pkg/reconcile/changes/preflight.go, pendingMount.
 func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := newStore(t, bridgeSpec+"  fileAssets:\n"+assetFile("/srv/late/deep/motd", "late\n")+
+	s := newStore(t, bridgeSpec+"  followLinks: [/srv/link]\n  fileAssets:\n"+assetFile("/srv/late/deep/motd", "late\n")+
+		assetFile("/srv/unit/motd", "late\n")+assetFile("/srv/wanted/motd", "late\n")+assetFile("/srv/link/linked", "late\n")+
 		assetFile("/srv/broken/motd", "there\n")+assetFile("/srv/by-hand/motd", "there\n"), nil)
 	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
 	s.write(t, path, text)
@@ -50,19 +52,25 @@ func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Degraded: true, Files: map[string]string{
 		"/etc/systemd/system/late.service":   unit("while test -e /run/late; do sleep 0.1; done"),
 		"/etc/systemd/system/broken.service": unit("exit 1"),
+		"/etc/systemd/system/srv-unit.mount": "[Unit]\nRequires=late.service\nAfter=late.service\n[Mount]\nWhat=tmpfs\nWhere=/srv/unit\nType=tmpfs\n[Install]\nWantedBy=multi-user.target\n",
 		"/etc/fstab": "tmpfs /srv/late tmpfs nofail,x-systemd.requires=late.service 0 0\n" +
+			"tmpfs /srv/wanted tmpfs nofail,x-systemd.requires=late.service,x-systemd.wanted-by=multi-user.target 0 0\n" +
 			"tmpfs /srv/broken tmpfs nofail,x-systemd.requires=broken.service 0 0\ntmpfs /srv/by-hand tmpfs noauto 0 0\n"}}))
-	n.Shell(ctx, "touch /run/late; systemctl stop late srv-late.mount; systemctl start --no-block srv-late.mount")
+	const late = "srv-late.mount srv-unit.mount srv-wanted.mount"
+	n.Shell(ctx, "touch /run/late; systemctl stop late "+late+"; systemctl start --no-block "+late+"; ln -s late /srv/link")
 	once := func() string { return n.Run(ctx, "netwright", "--once").Stdout } // there are no plugins to be had
-	if said := once(); !strings.Contains(said, "waiting for /srv/late to be mounted") {
-		t.Errorf("it says\n%s", said)
+	said := once()
+	for _, mount := range []string{"/srv/late", "/srv/unit", "/srv/wanted"} {
+		if !strings.Contains(said, "waiting for "+mount+" to be mounted") {
+			t.Errorf("of %s it says nothing:\n%s", mount, said)
+		}
 	}
-	n.Shell(ctx, "test ! -e /srv/late/deep && cat /srv/broken/motd /srv/by-hand/motd && rm /run/late")
-	if !n.Await(ctx, "mountpoint -q /srv/late") {
-		t.Fatal(n.Shell(ctx, "systemctl status srv-late.mount || true"))
+	n.Shell(ctx, "! ls /srv/late/* /srv/unit/* /srv/wanted/* 2>/dev/null && cat /srv/broken/motd /srv/by-hand/motd && rm /run/late")
+	if !n.Await(ctx, "mountpoint -q /srv/late && mountpoint -q /srv/unit && mountpoint -q /srv/wanted") {
+		t.Fatal(n.Shell(ctx, "systemctl status "+late+" || true"))
 	}
 	if said := once(); strings.Contains(said, "to be mounted") {
 		t.Errorf("once it is mounted it says\n%s", said)
 	}
-	n.Shell(ctx, "cat /srv/late/deep/motd; umount /srv/late; test ! -e /srv/late/deep")
+	n.Shell(ctx, "cat /srv/late/deep/motd /srv/late/linked /srv/unit/motd /srv/wanted/motd; umount /srv/late /srv/unit /srv/wanted; ! ls /srv/late/* /srv/unit/* /srv/wanted/* 2>/dev/null")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -42,27 +43,28 @@ func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) 
 // pendingMount is the directory above a path, or the path, that systemd is about to mount: what is
 // put there now is hidden then. "": there is none. What could not be mounted holds nothing up.
 func pendingMount(ctx context.Context, v host.View, name string) string {
-	for _, at := range mountsOfBoot {
-		units, _ := v.Files.ReadDir(at) // none: nothing is mounted by it
-		for dir := name; len(units) > 0 && dir != "/"; dir = path.Dir(dir) {
-			if mount := tasks.MountUnit(dir); slices.Contains(units, mount) {
-				if state, err := v.Units.Unit(ctx, mount); err == nil && state.Active != "active" && state.Job {
-					return dir
-				}
-			}
+	if parent, err := v.Files.Resolve(path.Dir(name)); err == nil { // a link may lead there
+		name = path.Join(parent, path.Base(name))
+	}
+	for dir := name; dir != "/"; dir = path.Dir(dir) {
+		mount := tasks.MountUnit(dir)
+		if !slices.ContainsFunc(mountUnitDirs, func(at string) bool {
+			_, err := v.Files.Lstat(path.Join(at, mount))
+			return err == nil
+		}) {
+			continue
+		}
+		if state, err := v.Units.Unit(ctx, mount); err == nil && state.Active != "active" && state.Job {
+			return dir
 		}
 	}
 	return ""
 }
 
-// mountsOfBoot are where the units are linked of what is mounted at boot, by fstab or by a unit
-// that is enabled. https://www.freedesktop.org/software/systemd/man/systemd-fstab-generator.html
-var mountsOfBoot = []string{
-	"/run/systemd/generator/local-fs.target.requires", "/run/systemd/generator/local-fs.target.wants",
-	"/run/systemd/generator/remote-fs.target.requires", "/run/systemd/generator/remote-fs.target.wants",
-	"/etc/systemd/system/local-fs.target.requires", "/etc/systemd/system/local-fs.target.wants",
-	"/etc/systemd/system/remote-fs.target.requires", "/etc/systemd/system/remote-fs.target.wants",
-}
+// mountUnitDirs are where the units of mounts are, whichever unit wants them: those of people and
+// packages, and those of /etc/fstab.
+// https://www.freedesktop.org/software/systemd/man/systemd-fstab-generator.html
+var mountUnitDirs = append(slices.Clone(facts.UnitDirs), "/run/systemd/generator")
 
 // newBytes is how much an item writes; less than 0: nothing but an owner or a mode.
 func newBytes(c *tasks.Change, it tasks.Item) int64 {
