@@ -16,21 +16,22 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// lookAgain is when what is waited for is looked at again: nothing on the host tells of it.
+// lookAgain is the time until the next look at something that is waited for. No event of the host
+// reports it.
 const lookAgain = time.Minute
 
 func waitFor(format string, args ...any) error {
 	return graph.WaitUntil(fmt.Sprintf(format, args...), time.Now().Add(lookAgain))
 }
 
-// ActiveMode is the mode that a network has now, by its marks. It is in force where one of them is
-// on the node that is not the former mode's as well.
+// ActiveMode checks, by its marks on the node, that a network runs in a mode. The mode is active
+// if the node has a mark of it that the former mode does not have.
 type ActiveMode struct {
 	Selection
 	Former  Residue
-	Subject string // "flannel with backend host-gw"
-	Allowed bool   // somebody says that it is in force; of a mode that has no marks, nothing else can
-	Allow   string // how to say so
+	Subject string // for example "flannel with backend host-gw"
+	Allowed bool   // a person says that the mode is active; a mode without marks needs this
+	Allow   string // how a person can say that
 }
 
 var _ tasks.Successor = ActiveMode{}
@@ -61,12 +62,13 @@ func (m ActiveMode) Active(ctx context.Context, v host.View) error {
 	return waitFor("%s to be in force: none of its marks is here (%s)", m.Subject, strings.Join(marks, "; "))
 }
 
-// Answer is what a program of this host says of the mode that it runs in.
+// Answer checks the mode of a program on this host by asking the program.
 type Answer struct {
-	Subject string // "kube-proxy"
+	Subject string // for example "kube-proxy"
 	URL     string
-	Want    string // the mode; "": it is not to run here
-	// Agents are its containers, by name: one that answers elsewhere runs all the same.
+	Want    string // the wanted mode; "": the program must not run here
+	// Agents are the names of its containers. They show that the program runs although it does not
+	// answer at URL.
 	Agents []string
 }
 
@@ -94,11 +96,11 @@ func (a Answer) Active(ctx context.Context, v host.View) error {
 	return nil
 }
 
-// askTimeout is how long a program of this host may take to say its mode.
+// askTimeout is the time limit for the answer of a program on this host.
 const askTimeout = 2 * time.Second
 
-// Ask asks a program of this host for its mode: a word, as kube-proxy answers /proxyMode. Package
-// verify asks the same.
+// Ask asks a program of this host for its mode. The answer is one word, as kube-proxy's at
+// /proxyMode. Package verify asks the same way.
 func Ask(ctx context.Context, url string) (mode string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, errors.New("it does not answer in time"))
 	defer cancel()

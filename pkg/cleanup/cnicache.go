@@ -10,17 +10,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// Where libcni keeps what an ADD was given and answered, and host-local the addresses that it gave.
-// Both name a network by the name in its conf, and networks share names: k8s-pod-network, cbr0.
+// These are the directories in which libcni keeps the arguments and the result of an ADD, and
+// host-local the addresses that it gave. Both identify a network by the name in its conf, and
+// several networks use the same name: k8s-pod-network, cbr0.
 // https://github.com/containernetworking/cni/blob/main/libcni/api.go (cachedInfo)
 const (
 	cniResults  = "/var/lib/cni/results"
 	cniNetworks = "/var/lib/cni/networks"
 )
 
-// othersCache says that a path below these was made by the plugin of another network: by the type
-// in the conf that is kept with it, and of an address by what is kept of the container that has it.
-// Without a type there, or where the network's own types are not known, the name has to do.
+// othersCache reports whether the plugin of another network made a path below these directories.
+// The type in the cached conf decides; for an address, the cached result of the container that has
+// it decides. If no type is cached, or if the types of this network are unknown, the name decides.
 func (l Residue) othersCache(v host.View, name string) (bool, error) {
 	if len(l.Types) == 0 {
 		return false, nil
@@ -34,8 +35,8 @@ func (l Residue) othersCache(v host.View, name string) (bool, error) {
 	return false, nil
 }
 
-// othersAddresses looks at each address of a directory of host-local: its file has the container in
-// the first line.
+// othersAddresses checks each address in a directory of host-local. The first line of an address'
+// file has the container ID.
 func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	files, err := v.Files.ReadDir(dir)
 	if hostpath.IsMissing(err) {
@@ -47,7 +48,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	for _, file := range files {
 		content, err := v.Files.ReadFile(path.Join(dir, file))
 		if err != nil {
-			continue // a directory, or gone
+			continue // a directory, or the file is gone
 		}
 		container, _, _ := strings.Cut(strings.TrimSpace(string(content)), "\n")
 		if container = strings.TrimSpace(container); container == "" || strings.ContainsAny(container, `/*?[\`) {
@@ -84,7 +85,7 @@ func (l Residue) othersResult(v host.View, name string) (bool, error) {
 		} `json:"plugins"`
 	}
 	if json.Unmarshal(content, &cached) != nil || json.Unmarshal(cached.Config, &conf) != nil {
-		return false, nil // of an older libcni, or torn
+		return false, nil // written by an older libcni, or incomplete
 	}
 	if len(conf.Plugins) > 0 {
 		conf.Type = conf.Plugins[0].Type

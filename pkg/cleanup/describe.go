@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Describe says each selector in a line, for people and for the pages on networks.
+// Describe returns one line for each selector. Plans and the pages on networks show these lines.
 func (l Residue) Describe() []string {
 	var out []string
 	add := func(what string, all ...string) {
@@ -137,7 +137,7 @@ func describeTable(table, last int) string {
 	return fmt.Sprintf("table %d", table)
 }
 
-// said is a part for what is not the zero value.
+// said formats a value, or returns "" for the zero value.
 func said[T comparable](format string, value T) string {
 	var unsaid T
 	return part(value != unsaid, format, value)

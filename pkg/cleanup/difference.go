@@ -2,14 +2,14 @@ package cleanup
 
 import "slices"
 
-// And is what two lists name, each mark once.
+// And returns the marks of both lists, each mark once.
 func (l Residue) And(more Residue) Residue { return l.marks(more, true) }
 
-// Without is what a list names by marks that another has not: mark by mark, whatever they would
-// find. Open vSwitch is left out of it: no mode has marks there.
+// Without returns the marks of a list that another list does not have. It compares the marks, not
+// what they find on a host. It leaves out Open vSwitch, where no mode has marks.
 func (l Residue) Without(kept Residue) Residue { return l.marks(kept, false) }
 
-// marks are those of both lists, or those of the first that the other has not.
+// marks returns the marks of both lists or, without both, the marks of l that o does not have.
 func (l Residue) marks(o Residue, both bool) Residue {
 	out := Residue{
 		Units: marks(l.Units, o.Units, both), Uplinks: marks(l.Uplinks, o.Uplinks, both),
@@ -30,8 +30,8 @@ func (l Residue) marks(o Residue, both bool) Residue {
 	return out
 }
 
-// marks are those of both lists, each once, or those of the first that the other has not; nil where
-// there is none.
+// marks returns the elements of both slices, each once, or, without both, the elements of of that
+// other does not have. It returns nil if there are none.
 func marks[T comparable](of, other []T, both bool) (out []T) {
 	if both {
 		return slices.Concat(of, marks(other, of, false))

@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress
+// KindProgram is the kind of the key of an attached eBPF program: ebpf:tc eth0 ingress
 // cil_from_netdev-eth0.
 const KindProgram = "ebpf"
 

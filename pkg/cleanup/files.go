@@ -51,7 +51,7 @@ func findPins(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error
 	return findPaths(v, patterns, "eBPF pin")
 }
 
-// below lists a directory and all in it at any depth. No symlink is followed.
+// below lists a directory and everything in it at any depth. It follows no symlink.
 func below(v host.View, dir string) ([]string, error) {
 	names, err := v.Files.ReadDir(dir)
 	if hostpath.IsMissing(err) {
@@ -79,9 +79,9 @@ func below(v host.View, dir string) ([]string, error) {
 	return out, nil
 }
 
-// findPaths lists what the patterns name: a file, a symlink, or with a slash
-// at its end a directory with all that is in it. No symlink is followed, and
-// what is mounted below a directory is an error, not removed.
+// findPaths lists what the patterns match: files and symlinks or, with a slash at the end of the
+// pattern, directories with everything in them. It follows no symlink. A mount below a directory
+// is an error, and nothing of that directory is removed.
 func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 	var out []item
 	for _, pattern := range patterns {
@@ -99,7 +99,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 				return nil, err
 			}
 			if tree != (info.Type == hostfs.Directory) {
-				continue // another thing of that name
+				continue // the pattern means another type of file
 			}
 			found := item{Key: tasks.FileKey(name), Detail: what}
 			if tree {
@@ -112,7 +112,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 	return out, nil
 }
 
-// findUnits lists the units that systemd knows; their files are among Files.
+// findUnits lists the matching units that systemd knows. Their files are in Files.
 func findUnits(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, name := range l.Units {
@@ -129,7 +129,7 @@ func findUnits(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		out = append(out, item{Key: graph.MakeKey(tasks.KindUnit, name), Detail: unit.Active + ", " + unit.File,
 			remove: func(ctx context.Context, h *host.Host) error {
 				err := h.Units.StopUnit(ctx, name, true)
-				if unit.File == "enabled" { // a mount that nobody wrote a unit for has none
+				if unit.File == "enabled" { // a mount without a unit file has no such state
 					err = errors.Join(err, h.Units.DisableUnit(ctx, name))
 				}
 				return err

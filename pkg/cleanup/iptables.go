@@ -51,8 +51,8 @@ func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	return out, nil
 }
 
-// findInTable finds what goes from one table, chains of portmap too. All of it goes in one
-// transaction, by the first of what was found: chains lead to each other.
+// findInTable finds what is removed from one table, including portmap's chains. The removal of the
+// first item removes all of them in one transaction, because chains refer to each other.
 func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, s Scope) []item {
 	going := map[string]bool{}
 	for _, c := range table {
@@ -64,7 +64,7 @@ func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, 
 	var out []item
 	for _, c := range table {
 		if s.retains(chainKey(c)) {
-			continue // with its rules
+			continue // it is removed with its rules
 		}
 		r := firewall.IPTRemoval{Chain: c, Whole: going[c.Name]}
 		if r.Whole {

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindIPVS is the kind of a key of a virtual service: ipvs:TCP 10.96.0.1:443.
+// KindIPVS is the kind of the key of a virtual service: ipvs:TCP 10.96.0.1:443.
 const KindIPVS = "ipvs"
 
 func (m IPVSSelector) matches(svc residue.IPVSService, here []rtnl.Address, s Scope) bool {

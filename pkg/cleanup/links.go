@@ -33,7 +33,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	if err != nil {
 		return nil, err
 	}
-	pods := map[string]bool{}    // links with a pod behind
+	pods := map[string]bool{}    // links that lead to a pod
 	uplinks := map[string]bool{} // links with a default route
 	for _, r := range routes {
 		pods[r.Link] = pods[r.Link] || rtnl.Within(s.PodCIDRs, r.Dst)
@@ -46,7 +46,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range moved { // by then the machine's routes are gone from it
+	for _, f := range moved { // the machine's routes move away before the link is removed
 		uplinks[f.Key.Name()] = false
 	}
 	var ports, others []item
@@ -78,15 +78,15 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 			others = append(others, found)
 		}
 	}
-	return append(ports, others...), nil // a bridge after its ports
+	return append(ports, others...), nil // ports come before their bridge
 }
 
-// kernelsOwn are links that a module makes in every namespace, and that nobody can remove
-// (net/ipv4/ip_tunnel.c, ip_tunnel_init_net).
+// kernelsOwn are the links that a kernel module makes in every namespace and that nobody can
+// remove (net/ipv4/ip_tunnel.c, ip_tunnel_init_net).
 var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 
-// emptied finds what a network has at a link that cannot be removed: addresses of pods, and that it
-// is up.
+// emptied finds what a network has changed on a link that cannot be removed: addresses of pods,
+// and that the link is up.
 func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {

@@ -15,15 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// item is one thing that a selector names on this host.
+// item is one thing on this host that a selector matches.
 type item struct {
 	Key    graph.Key
-	Detail string                                  // as [tasks.Found] has it
-	remove func(context.Context, *host.Host) error // nil: it goes with another
+	Detail string                                  // see [tasks.Found]
+	remove func(context.Context, *host.Host) error // nil: another item's removal removes it
 }
 
-// Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern
-// is taken as it is: it need not be there.
+// Expand lists the paths that match a pattern (path.Match), one path element after another. An
+// element without pattern characters is not looked up, so that path need not exist.
 func Expand(v host.View, pattern string) ([]string, error) {
 	found := []string{"/"}
 	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
@@ -51,15 +51,16 @@ func Expand(v host.View, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any,
-// comments too.
+// match is [path.Match] where a slash is an ordinary character: names of Weave's ipsets and
+// comments may contain one.
 func match(pattern, name string) bool {
 	plain := strings.NewReplacer("/", "\x00")
 	is, err := path.Match(plain.Replace(pattern), plain.Replace(name))
 	return err == nil && is
 }
 
-// asked says that a field of a selector, which asks for nothing where it is zero, takes a value.
+// asked reports whether a field of a selector matches a value. The zero value of a field matches
+// everything.
 func asked[T comparable](field, value T) bool {
 	var nothing T
 	return field == nothing || field == value
@@ -68,18 +69,19 @@ func asked[T comparable](field, value T) bool {
 // askedLike is [asked] for a pattern.
 func askedLike(pattern, name string) bool { return pattern == "" || match(pattern, name) }
 
-// isPods says that an address is within the pods' ranges.
+// isPods reports whether an address is in the pods' ranges.
 func isPods(ranges []netip.Prefix, a netip.Addr) bool {
 	return rtnl.Within(ranges, netip.PrefixFrom(a, a.BitLen()))
 }
 
-// nowhere says that a view has no such live state, which is no error for a search.
+// nowhere reports whether an error only says that the view has no such live state. A search treats
+// that as nothing found.
 func nowhere(err error) bool {
 	return errors.Is(err, host.ErrNoLiveState) || errors.Is(err, host.ErrNotExist)
 }
 
-// matches says that a name is one of the patterns. A pattern that is not well formed matches
-// nothing; a test of package network holds all.
+// matches reports whether a name matches one of the patterns. A malformed pattern matches nothing;
+// a test of package network checks all patterns.
 func matches(name string, patterns ...string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }

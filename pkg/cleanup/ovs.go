@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath
-// ovs-system.
+// KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote,
+// ovs:datapath ovs-system.
 const KindOVS = "ovs"
 
 func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
@@ -36,7 +36,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNoListener) {
 			return nil, err
 		}
-		others := false // bridges of somebody else
+		others := false // there are bridges of other owners
 		for _, name := range db.Bridges {
 			key := graph.MakeKey(KindOVS, "bridge "+name)
 			theirs := matches(name, m.Bridges...) ||
@@ -67,11 +67,12 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	return out, nil
 }
 
-// owns says that each port of a datapath that nobody runs any more is the network's, by a selector.
+// owns reports whether a selector matches each port of a datapath that no ovs-vswitchd manages any
+// more, so that the datapath belongs to the network.
 func (m OVSSelector) owns(d residue.Datapath, l Residue, links []rtnl.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
 		i := slices.IndexFunc(links, func(link rtnl.Link) bool { return link.Name == port })
-		held := i >= 0 && links[i].Physical && len(l.Uplinks) > 0 // let go by then, or a refusal
+		held := i >= 0 && links[i].Physical && len(l.Uplinks) > 0 // released before this phase, or the removal refuses
 		return i < 0 || !held && (links[i].Physical ||
 			!matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) &&
 				!l.takes(port, "openvswitch") &&
@@ -80,8 +81,8 @@ func (m OVSSelector) owns(d residue.Datapath, l Residue, links []rtnl.Link) bool
 	})
 }
 
-// kernel finds the tunnel devices in a datapath and then itself, with the ports that it has made
-// and that go with it.
+// kernel finds the tunnel devices in a datapath and then the datapath itself, with the ports that
+// it made and that are removed with it.
 func (m OVSSelector) kernel(d residue.Datapath, links []rtnl.Link) []item {
 	var out []item
 	for _, link := range links {

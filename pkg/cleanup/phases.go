@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Selection is what a network leaves, and what its selectors are matched against.
+// Selection is the residue of a network with the values that its selectors are compared with.
 type Selection struct {
 	Residue
 	Scope
@@ -22,17 +22,17 @@ var _ tasks.FindRemover = Selection{}
 // phase finds one kind of thing.
 type phase struct {
 	find func(context.Context, host.View, Residue, Scope) ([]item, error)
-	// early says that what such a thing is known by may go before it: it is looked for before
-	// anything goes as well.
+	// early means that an earlier phase may remove what identifies such a thing. Therefore it is
+	// also searched for before anything is removed.
 	early bool
 }
 
-// phases in the order in which taking away works: what the host stands on is restored first;
-// programs go before what they steer packets around; rules go before the chains and sets that they
-// use; rules before their tables' routes, routes before their links, bridges of Open vSwitch before
-// its devices; pins before files. Upstream's own tools do it in this order where they do it
-// (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config, dist/images/uninstall.sh of
-// Kube-OVN).
+// phases returns the phases in the order in which a removal works. What the host itself needs is
+// restored first. Programs go before what they steer packets around. Rules go before the chains
+// and sets that they use. Policy rules go before the routes of their tables, routes before their
+// links, and bridges of Open vSwitch before its devices. Pins go before files. Where the tools of
+// the networks remove these things, they use the same order (cilium-dbg post-uninstall-cleanup,
+// kube-router --cleanup-config, dist/images/uninstall.sh of Kube-OVN).
 func phases() []phase {
 	return []phase{
 		{find: findUnits},
@@ -47,7 +47,7 @@ func phases() []phase {
 		{find: findIPSets},
 		{find: findXFRM},
 		{find: findOVS},
-		{find: findLinks, early: true}, // by a master, or by routes of pods,
+		{find: findLinks, early: true}, // found by a master, or by routes of pods
 		{find: findPins},
 		{find: findSysctls},
 		{find: findLines},
@@ -63,7 +63,7 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 		return nil, err
 	}
 	var out []tasks.Found
-	routes := map[graph.Key]bool{} // by a rule that leads to it and by a selector of its own
+	routes := map[graph.Key]bool{} // found by a rule that leads to it and by its own selector
 	for _, phase := range phases() {
 		found, err := phase.find(ctx, v, s.Residue, s.Scope)
 		if err != nil {
@@ -80,8 +80,8 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 	return out, nil
 }
 
-// Remove implements [tasks.FindRemover]. Layer by phase, each looked for anew: what goes
-// takes others with it.
+// Remove implements [tasks.FindRemover]. It works layer by layer and phase by phase. It searches
+// again for each phase, because a removal may remove other things too.
 func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 	s, err := s.besides(ctx, h.Live.View())
 	if err != nil {
@@ -114,7 +114,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 			reload = reload || f.Key.Kind() == tasks.KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
 		}
 	}
-	if reload { // systemd forgets the units whose files went
+	if reload { // systemd forgets the units whose files are gone
 		if err := h.Units.DaemonReload(ctx); err != nil {
 			failed = append(failed, tasks.Passing(err))
 		}
@@ -122,14 +122,15 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 	return errors.Join(failed...)
 }
 
-// united are the items of both, each once.
+// united returns the items of both slices, each once.
 func united(a, b []item) []item {
 	return append(a, slices.DeleteFunc(b, func(f item) bool {
 		return slices.ContainsFunc(a, func(o item) bool { return o.Key == f.Key })
 	})...)
 }
 
-// besides is the selection with what is in use beside it among what is retained.
+// besides returns the selection with what the network's current mode uses added to what is
+// retained.
 func (s Selection) besides(ctx context.Context, v host.View) (Selection, error) {
 	inUse := Selection{Residue: s.Current, Scope: Scope{PodCIDRs: s.PodCIDRs}}
 	s.Current, s.Retain = Residue{}, slices.Clone(s.Retain)

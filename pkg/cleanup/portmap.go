@@ -12,10 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Plugin portmap publishes ports for every network of a host in the same chains of iptables: one
-// for each container (CNI-DN-…, and CNI-SN-… of old), to which a rule leads whose comment names
-// network and container, and four for all. With nft it has one table for each family, whose rules
-// have the container as their comment.
+// The plugin portmap publishes ports for all networks of a host in the same iptables chains. Each
+// container has one chain (CNI-DN-…, formerly also CNI-SN-…), to which a rule leads whose comment
+// names network and container. Four more chains are for all containers. With nft, portmap has one
+// table for each family, and the comment of a rule there names the container.
 // https://github.com/containernetworking/plugins/tree/main/plugins/meta/portmap
 const portmapTable = "cni_hostport"
 
@@ -23,7 +23,7 @@ var (
 	portmapOfAll = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SNAT", "CNI-HOSTPORT-SETMARK",
 		"CNI-HOSTPORT-MASQ"}
 	portmapOfOne = []string{"CNI-DN-*", "CNI-SN-*"}
-	// A comment of more than 255 characters is cut off.
+	// A comment of more than 255 characters is truncated.
 	portmapComment = lazyregexp.New(`^[ds]nat name: "(.+)" id: "([^"]+)"?$`)
 )
 
@@ -31,14 +31,15 @@ func portmapChain(name string) bool {
 	return slices.Contains(portmapOfAll, name) || matches(name, portmapOfOne...)
 }
 
-// portmapChains names the chains of one table that go: those of a container to which only rules of
-// the network lead, or none, and those of all when none of a container is left.
+// portmapChains returns the chains of one table that are removed: a container's chain if only
+// rules of the network or none lead to it, and the chains for all containers if no container's
+// chain is left.
 func (l Residue) portmapChains(v host.View, table []firewall.IPTChain) (map[string]bool, error) {
 	going := map[string]bool{}
 	if len(l.Portmap) == 0 || table[0].Table != "nat" {
 		return going, nil
 	}
-	stays := map[string]bool{} // to which a rule of others leads
+	stays := map[string]bool{} // chains to which a rule of another network leads
 	for _, c := range table {
 		for _, r := range c.Rules {
 			own, err := l.portmapRule(v, r)
@@ -59,7 +60,7 @@ func (l Residue) portmapChains(v host.View, table []firewall.IPTChain) (map[stri
 		for _, r := range c.Rules {
 			switch {
 			case c.Builtin || going[c.Name]:
-			case matches(c.Name, portmapOfAll[:2]...): // they lead to those of the containers
+			case matches(c.Name, portmapOfAll[:2]...): // they lead to the chains of containers
 				left = left || !going[r.Target]
 			case !matches(c.Name, portmapOfAll...):
 				left = left || slices.Contains(portmapOfAll, r.Target)
@@ -72,14 +73,15 @@ func (l Residue) portmapChains(v host.View, table []firewall.IPTChain) (map[stri
 	return going, nil
 }
 
-// portmapRule says that a rule leads to a chain of one of the network's containers.
+// portmapRule reports whether a rule leads to the chain of one of the network's containers.
 func (l Residue) portmapRule(v host.View, r firewall.IPTRule) (bool, error) {
 	for _, comment := range r.Comments {
 		words := portmapComment().FindStringSubmatch(comment)
 		if words == nil || !matches(words[1], l.Portmap...) {
 			continue
 		}
-		// Two networks may share a name: then what libcni kept of the container tells.
+		// Two networks may have the same name. Then libcni's cached result of the container
+		// decides.
 		results, err := resultsOf(v, words[1], words[2])
 		if err != nil {
 			return false, err
@@ -94,7 +96,7 @@ func (l Residue) portmapRule(v host.View, r firewall.IPTRule) (bool, error) {
 	return false, nil
 }
 
-// resultsOf are the files in which libcni keeps what a network answered for a container.
+// resultsOf returns the files in which libcni caches a network's results for a container.
 func resultsOf(v host.View, network, container string) ([]string, error) {
 	if container == "" || strings.ContainsAny(container, `/*?[\`) {
 		return nil, nil
@@ -102,9 +104,10 @@ func resultsOf(v host.View, network, container string) ([]string, error) {
 	return Expand(v, path.Join(cniResults, network+"-"+container+"-*"))
 }
 
-// findPortmap finds portmap's tables of nft: all of one in which no container of others is left,
-// else the rules of the network's own. Whose a container is says libcni's file; without one a rule
-// is nobody's that is known, and stays.
+// findPortmap finds portmap's nft tables. It removes a whole table if no container of another
+// network is left in it, and otherwise only the network's own rules. libcni's cached result shows
+// to which network a container belongs. Without a cached result the owner of a rule is unknown,
+// and the rule stays.
 func (l Residue) findPortmap(ctx context.Context, v host.View,
 	tables []firewall.TableName) ([]item, error) {
 	var out []item
@@ -131,7 +134,7 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 				switch {
 				case own:
 					removal.Rules = append(removal.Rules, r)
-				case len(r.Comments) > 0 || !leads: // its own frame leads from chain to chain
+				case len(r.Comments) > 0 || !leads: // portmap's own rules without a comment lead from chain to chain
 					others = true
 				}
 			}
@@ -152,7 +155,7 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 	return out, nil
 }
 
-// portmapContainer says that a rule of portmap's table is of a container of the network.
+// portmapContainer reports whether a rule of portmap's table is for a container of the network.
 func (l Residue) portmapContainer(v host.View, r firewall.IPTRule) (bool, error) {
 	for _, id := range r.Comments {
 		results, err := resultsOf(v, "*", id)

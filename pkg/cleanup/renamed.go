@@ -13,10 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// findRenamed lists confs of others that the network put out of force. One is given back where that
-// changes nothing for the runtime, which takes the first of its directory by name: a conf before it
-// is there, or wanted, and is none that goes. Else it stays as it is: it may be that of a network
-// that has long gone.
+// findRenamed lists the CNI confs of other owners that the network renamed to disable them. It
+// gives a conf its name back only if that does not change which conf the runtime uses: the runtime
+// takes the first of its directory by name, so another conf must sort before it that exists or is
+// wanted and is not removed. Otherwise the conf keeps its present name, because it may be of a
+// network that is long gone.
 func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	var out []item
 	for _, m := range l.Renamed {
@@ -51,8 +52,8 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 	return out, nil
 }
 
-// wouldBeFirst says that no conf goes before a name in its directory, but those that the network
-// takes with it.
+// wouldBeFirst reports whether a conf would be the first in its directory, apart from confs that
+// are removed with the network.
 func wouldBeFirst(v host.View, l Residue, s Scope, own string) (bool, error) {
 	dir := path.Dir(own)
 	names, err := v.Files.ReadDir(dir)

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Kernel is what of it lives until the next boot, and the units that would make it again. Its lines
-// stay, and still tell which tables are its own.
+// Kernel returns the part that lives until the next boot, and the units that would make it again.
+// The lines stay in the files, because they show which tables belong to the network.
 func (l Residue) Kernel() Residue {
 	l.Files, l.Lines, l.Renamed, l.Names = nil, nil, nil, l.Lines
 	return l
 }
 
-// OnDisk is what of it outlives a boot: files, the CNI conf among them.
+// OnDisk returns the part that survives a boot: files, including the CNI conf.
 func (l Residue) OnDisk() Residue {
 	return Residue{Files: l.Files, Lines: l.Lines, Renamed: l.Renamed, Types: l.Types}
 }
 
-// In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network
-// has in the usual directories is looked for in these as well.
+// In returns the residue for a host whose runtime uses other CNI directories: what a network has
+// in the usual directories is searched for in these too.
 func (l Residue) In(confDir string, binDirs ...string) Residue {
 	files := slices.Clip(l.Files)
 	for _, file := range l.Files {

@@ -13,42 +13,44 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// OwnProtocol says that a protocol of routes tells which program set them. Those of
-// linux/rtnetlink.h that many use do not: redirects (1), the kernel (2), programs that do not say
-// (3), people (4), router advertisements (9) and DHCP (16).
+// OwnProtocol reports whether a route protocol identifies the program that set the route. The
+// shared protocols of linux/rtnetlink.h do not: redirects (1), the kernel (2), programs that set
+// none (3), people (4), router advertisements (9) and DHCP (16).
 func OwnProtocol(protocol int) bool {
 	return protocol != 0 && !slices.Contains([]int{1, 2, 3, 4, 9, 16}, protocol)
 }
 
-// Bare says that a selector is a table's number and nothing that proves whose a route in it is:
-// tables are anybody's. It means no route.
+// Bare reports whether a selector has only a table number and nothing that proves who owns a route
+// there, because any program may use a table. Such a selector matches no route.
 func (m RouteSelector) Bare() bool { return m.weak() && !m.Pods }
 
-// weak says that whoever uses the table may have such a route: link, type and protocol do not tell.
+// weak reports whether every program that uses the table may have such a route: link, type and
+// protocol do not identify the owner.
 func (m RouteSelector) weak() bool {
 	return m.Link == "" && (m.Type == "" || m.Type == "unicast") && !OwnProtocol(m.Protocol)
 }
 
-// Bare says that a selector has only the number of a table, which proves of no rule whose it is. It
-// selects no rule.
+// Bare reports whether a selector has only a table number, which does not prove who owns a rule.
+// Such a selector matches no rule.
 func (m RuleSelector) Bare() bool { return m.weak() && m.Priority == 0 && !m.All }
 
-// weak says that whoever uses the table may have such a rule.
+// weak reports whether every program that uses the table may have such a rule.
 func (m RuleSelector) weak() bool {
-	own := m.Protocol == 2 || OwnProtocol(m.Protocol) // the kernel has no rules in tables of others
+	own := m.Protocol == 2 || OwnProtocol(m.Protocol) // the kernel has no rules for tables of other owners
 	return m.Mark == 0 && m.Mask == 0 && m.IIF == "" && !own && !m.Pods && !m.Numbered()
 }
 
-// Numbered says that priority, the main table and a destination are all set: together they are a
-// network's own, for who writes such rules by hand takes a table of its own.
+// Numbered reports whether priority, the main table and a destination are all set. Together they
+// identify a network, because a person who writes such rules uses another table.
 func (m RuleSelector) Numbered() bool {
 	return m.Priority != 0 && m.To && m.Table == rtnl.MainTable
 }
 
-// ownRules tells which policy rules are the network's, and which tables somebody else uses: those
-// that a rule of others leads to, and those that iproute2's files give another name. A table that
-// they give the network's own name is the network's. A rule for every packet whose priority says
-// nothing is the network's where the table is by name, or where nothing but its routes are.
+// ownRules returns the policy rules of the network, and the tables that another owner uses: those
+// to which a rule of another owner leads, and those to which iproute2's files give another name. A
+// table to which these files give the network's own name belongs to the network. A rule for every
+// packet whose priority is not specific belongs to the network if its table does so by name, or if
+// the table contains only routes of the network.
 func (l Residue) ownRules(ctx context.Context, v host.View, s Scope) (own []rtnl.Rule,
 	others map[int]bool, err error) {
 	rules, err := v.Net.Rules(ctx)
@@ -63,7 +65,7 @@ func (l Residue) ownRules(ctx context.Context, v host.View, s Scope) (own []rtnl
 	if err != nil {
 		return nil, nil, err
 	}
-	strange := map[int]bool{} // tables with routes that no selector names
+	strange := map[int]bool{} // tables with routes that no selector matches
 	for _, r := range routes {
 		if !r.OfMachine() && !l.selectsRoute(r, s) {
 			strange[r.Table] = true
@@ -93,13 +95,13 @@ func (l Residue) selectsRoute(r rtnl.Route, s Scope) bool {
 	return slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return m.matches(r, s) })
 }
 
-// tableNames are the files that give tables names, later ones besides earlier ones (ip-route(8)).
+// tableNames are the files that give tables names. Later files add to earlier ones (ip-route(8)).
 var tableNames = []string{"/etc/iproute2/rt_tables", "/etc/iproute2/rt_tables.d/*.conf",
 	"/usr/share/iproute2/rt_tables", "/usr/share/iproute2/rt_tables.d/*.conf",
 	"/usr/lib/iproute2/rt_tables", "/usr/lib/iproute2/rt_tables.d/*.conf"}
 
-// namedTables are the tables with a name: true where it is the network's, by its selectors of
-// lines.
+// namedTables returns the tables that have a name. The value is true if the name is the network's,
+// according to its line selectors.
 func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 	out := map[int]bool{}
 	for _, pattern := range tableNames {

@@ -34,7 +34,7 @@ func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 		return nil, err
 	}
 	var out []item
-	var ranged []int // tables of a range that the network's rules lead to
+	var ranged []int // tables of a range to which the network's rules lead
 	for _, r := range rules {
 		if !others[r.Table] &&
 			slices.ContainsFunc(l.Rules, func(m RuleSelector) bool { return m.Last != 0 && m.matches(r, s) }) {
@@ -47,9 +47,9 @@ func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	return append(routes, out...), err
 }
 
-// routesOf finds the routes of tables of a range that only the network's rules lead to: whose such
-// a table is, nothing else tells. They go before the rules, so that after an interruption these
-// still tell.
+// routesOf finds the routes in tables of a range to which only the network's rules lead. Nothing
+// else shows who owns such a table. The routes are removed before the rules, so that the rules
+// still show the owner after an interruption.
 func routesOf(ctx context.Context, v host.View, tables []int) ([]item, error) {
 	if len(tables) == 0 {
 		return nil, nil

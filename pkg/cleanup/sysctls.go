@@ -46,7 +46,7 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	return out, nil
 }
 
-// KindLine is the kind of a key of a line: line:/etc/iproute2/rt_tables#77 kube-router.
+// KindLine is the kind of the key of a line: line:/etc/iproute2/rt_tables#77 kube-router.
 const KindLine = "line"
 
 func (m LineSelector) matches(line string) bool {
@@ -87,7 +87,7 @@ func (m LineSelector) in(content []byte) bool {
 	return false
 }
 
-// without is a file's content without the line; every other byte stays.
+// without returns a file's content without the line. Every other byte stays.
 func (m LineSelector) without(old []byte) ([]byte, error) {
 	var kept strings.Builder
 	for line := range strings.Lines(string(old)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindUplink is the kind of a key of addresses that go back to a device: moved:br-ex.
+// KindUplink is the kind of the key of addresses that move back to a device: moved:br-ex.
 const KindUplink = "moved"
 
 func findUplinks(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
@@ -50,7 +50,7 @@ func findUplinks(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, 
 		}
 		device := uplinkOf(link, links, datapaths, bridges)
 		if device == "" {
-			continue // whose they are is not known: what the machine stands on is not touched
+			continue // their owner is unknown: what the machine itself needs is not touched
 		}
 		out = append(out, item{Key: graph.MakeKey(KindUplink, link.Name),
 			Detail: "addresses and routes back to " + device,
@@ -61,15 +61,15 @@ func findUplinks(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, 
 	return out, nil
 }
 
-// takes says that a link of that name is one that the network moves addresses to.
+// takes reports whether the network moves addresses to a link of that name.
 func (l Residue) takes(name, kind string) bool {
 	return slices.ContainsFunc(l.Uplinks,
 		func(m UplinkSelector) bool { return match(m.Link, name) && asked(m.Kind, kind) })
 }
 
-// bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's
-// (br-ex is OpenStack's too), is the network's: one of its own bridges, or patched to one; without
-// a database, in one datapath with one.
+// bridgeIsTheirs reports whether an Open vSwitch bridge that has a device belongs to the network.
+// Its name does not prove that (OpenStack uses br-ex too). The bridge must be one of the network's
+// own bridges or be patched to one; without a database, it must be in a datapath with one.
 func (l Residue) bridgeIsTheirs(name string, db residue.OVS, datapaths []residue.Datapath) bool {
 	own := func(bridge string) bool {
 		return slices.ContainsFunc(l.OVS, func(m OVSSelector) bool { return matches(bridge, m.Bridges...) })
@@ -88,7 +88,7 @@ func (l Residue) bridgeIsTheirs(name string, db residue.OVS, datapaths []residue
 	})
 }
 
-// ovsSocket is where the network's own database of Open vSwitch listens; "" is the usual place.
+// ovsSocket returns the socket of the network's own Open vSwitch database; "" is the usual path.
 func (l Residue) ovsSocket() string {
 	for _, m := range l.OVS {
 		if m.Socket != "" {
@@ -98,9 +98,9 @@ func (l Residue) ovsSocket() string {
 	return ""
 }
 
-// uplinkOf finds the device of the machine whose addresses a network moved to a link: the one
-// device that is a port of it, or of the datapath that it is in, or, of a link that stands in for a
-// device, the device with its MAC. "" if there is none, or more than one.
+// uplinkOf finds the device of the machine whose addresses a network moved to a link. It is the
+// only device that is a port of the link, or of the datapath of the link. For a link that replaces
+// a device it is the device with the same MAC. It returns "" if there is none or more than one.
 func uplinkOf(link rtnl.Link, links []rtnl.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
 	var found []string
 	for _, l := range links {

@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
+// KindXFRM is the kind of the key of an IPsec policy or state: xfrm:policy out 10.0.0.0/24
+// 10.0.1.0/24 reqid 11.
 const KindXFRM = "xfrm"
 
 func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
@@ -18,7 +19,7 @@ func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
 	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), !asked(m.ReqID, x.ReqID),
 		!asked(m.IfID, x.IfID):
 		return false
-	case m.States && !x.Policy: // by its policy
+	case m.States && !x.Policy: // found by its policy
 		return false
 	case m.Pods && !(x.Policy && rtnl.Within(s.PodCIDRs, x.Src) && rtnl.Within(s.PodCIDRs, x.Dst)):
 		return false
@@ -28,8 +29,8 @@ func (m XFRMSelector) matches(x residue.XFRM, s Scope) bool {
 
 func xfrmKey(x residue.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
 
-// findXFRM finds policies and then states; all go by the first, which are to be told from those
-// that stay.
+// findXFRM finds policies and then states. The removal of the first item removes all of them,
+// because they must be told apart from those that stay.
 func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.XFRM) == 0 {
 		return nil, nil
