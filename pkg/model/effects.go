@@ -2,7 +2,6 @@ package model
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -20,12 +19,11 @@ func (b *builder) effects() {
 		}
 	}
 	for _, k := range asked {
+		effect := tasks.EffectOf(k)
+		effect.Meta = nodeDefault(effect.Unit + " reads its settings again")
 		if k == tasks.DaemonReload {
-			b.add(tasks.Effect{Meta: nodeDefault("systemd reads its units again"), Action: tasks.ActionDaemonReload})
-			continue
+			effect.Meta = nodeDefault("systemd reads its units again")
 		}
-		action, unit, _ := strings.Cut(k.Name(), " ")
-		b.add(tasks.Effect{Meta: nodeDefault(unit + " reads its settings again"), Action: tasks.EffectAction(action),
-			Unit: unit})
+		b.add(effect)
 	}
 }

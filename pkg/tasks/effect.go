@@ -50,14 +50,7 @@ func Reload(unit string) graph.Key { return graph.MakeKey(KindEffect, "reload "+
 
 // Owns implements [Task].
 func (t Effect) Owns() []graph.Key {
-	switch t.Action {
-	case ActionRestart:
-		return []graph.Key{Restart(t.Unit)}
-	case ActionReload:
-		return []graph.Key{Reload(t.Unit)}
-	case ActionDaemonReload:
-	}
-	return []graph.Key{DaemonReload}
+	return []graph.Key{graph.MakeKey(KindEffect, strings.TrimSpace(string(t.Action)+" "+t.Unit))}
 }
 
 // needs implements [needer]: systemd must read the unit files before it restarts units.

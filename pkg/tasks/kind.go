@@ -42,10 +42,9 @@ const (
 // Rows are written without field names, so that a row with a missing column does not compile.
 type Kind struct {
 	row  row
-	name string // of a recorded kind, in ledgers and revisions, whose bytes must not change
-	form form   // how the ledger records it
-	undo onUndo // what an undo of the checkpoint does with its change
-	// proof proves a change harmless. A change that it cannot prove is made under a checkpoint.
+	name string // in ledgers and revisions, whose bytes do not change; of a kind that is recorded
+	form form   // how the ledger keeps it
+	// proof proves a change harmless; what it cannot prove is made under a checkpoint.
 	proof proof
 	keys  *KeyKind // of the keys that it owns; nil: it works on keys of other tasks
 }
@@ -66,66 +65,65 @@ type KeyKind struct {
 
 // kinds is the table of kinds. A kind is its file, its test and its row: see docs/development.md.
 //
-//	row, name, form, undo, proof, keys: name,
+//	row, name, form, proof, keys: name,
 //		disk, lasts, watch, removal,
 //		costs, undo, drift, command
 var kinds = [...]Kind{
-	{rowDirectory, "directory", recorded[Directory](nil, nil), undoKeys, proves(dirHarmless), &paths},
-	{rowFile, "file", fileForm, undoKeys, proves(fileHarmless), &paths},
-	{rowSymbolicLink, "symlink", recorded[SymbolicLink](nil, nil), undoKeys, harmlessPaths, &paths},
-	// New programs cut no node off, and pods that started meanwhile may use them.
-	{rowArchive, KindArchive, recorded[Archive](withoutFetcher, nil), staysAfterUndo, harmlessPaths, &paths},
-	{rowCertificateSet, KindCertificates, recorded[CertificateSet](withoutIssued, nil), undoKeys, harmlessPaths,
+	{rowDirectory, "directory", recorded[Directory](nil, nil), proves(dirHarmless), &paths},
+	{rowFile, "file", fileForm, proves(fileHarmless), &paths},
+	{rowSymbolicLink, "symlink", recorded[SymbolicLink](nil, nil), harmlessPaths, &paths},
+	{rowArchive, KindArchive, recorded[Archive](withoutFetcher, nil), harmlessPaths, &paths},
+	{rowCertificateSet, KindCertificates, recorded[CertificateSet](withoutIssued, nil), harmlessPaths,
 		&paths},
-	{rowUnit, "unit", recorded[Unit](nil, nil), undoKeys, never, &paths},
-	{rowDropIn, "drop-in", recorded[DropIn](nil, nil), undoKeys, proves(dropInHarmless), &paths},
-	{rowTOMLKey, "toml", recorded[TOMLKey](nil, normalizeValue), undoKeys, proves(tomlHarmless), &KeyKind{KindTOML,
+	{rowUnit, "unit", recorded[Unit](nil, nil), never, &paths},
+	{rowDropIn, "drop-in", recorded[DropIn](nil, nil), proves(dropInHarmless), &paths},
+	{rowTOMLKey, "toml", recorded[TOMLKey](nil, normalizeValue), proves(tomlHarmless), &KeyKind{KindTOML,
 		tomlFile, outlivesBoot, watched(watch.Files, watchTOML), anyOrder,
 		costless, undoTOML, allModes, beforeHash}},
-	{rowSysctl, "sysctl", recorded[Sysctl](nil, nil), undoKeys, proves(sysctlKindHarmless), &KeyKind{KindSysctl,
+	{rowSysctl, "sysctl", recorded[Sysctl](nil, nil), proves(sysctlKindHarmless), &KeyKind{KindSysctl,
 		notOnDisk, goneAfterBoot, watchSource{watchSysctl, sysctlNotifies}, anyOrder,
 		costs{sysctlBack, ClassLive}, undoSysctl, allModes, byName}},
-	{rowModule, "module", recorded[Module](nil, nil), undoKeys, proves(moduleKindHarmless), &KeyKind{KindModule,
+	{rowModule, "module", recorded[Module](nil, nil), proves(moduleKindHarmless), &KeyKind{KindModule,
 		notOnDisk, goneAfterBoot, watched(watch.Modules, watchModule), untilBoot,
 		costless, undoNone, allModes, byName}},
-	{rowMount, "mount", recorded[Mount](nil, nil), undoKeys, proves(mountHarmless), &KeyKind{KindMount,
+	{rowMount, "mount", recorded[Mount](nil, nil), proves(mountHarmless), &KeyKind{KindMount,
 		unitLinks, goneAfterBoot, watched(watch.Mounts, watchMount), unmounted,
 		costless, undoMount, allModes, byName}},
-	{rowUnitState, "unit-state", recorded[UnitState](nil, nil), undoKeys, never, &KeyKind{KindUnit,
+	{rowUnitState, "unit-state", recorded[UnitState](nil, nil), never, &KeyKind{KindUnit,
 		unitLinks, unitLasts, watched(watch.Units, watchUnit), anyOrder,
 		costs{unitBack, ClassLive}, undoUnit, allModes, byName}},
-	{rowLink, "link", recorded[Link](nil, nil), undoKeys, proves(linkHarmless), &KeyKind{KindLink,
+	{rowLink, "link", recorded[Link](nil, nil), proves(linkHarmless), &KeyKind{KindLink,
 		notOnDisk, goneAfterBoot, watched(watch.Links, watchLink), afterPods,
 		costs{linkBack, ClassDrain}, undoLink, allModes, linkCommand}},
-	{rowAddress, "address", recorded[Address](nil, nil), undoKeys, proves(addressHarmless), &KeyKind{KindAddr,
+	{rowAddress, "address", recorded[Address](nil, nil), proves(addressHarmless), &KeyKind{KindAddr,
 		notOnDisk, goneAfterBoot, watched(watch.Links, of(watchAddress)), afterPods,
 		costs{cutsOff, ClassDrain}, undoAddress, allModes, addressCommand}},
-	{rowRoute, "route", recorded[Route](nil, nil), undoKeys, proves(routeHarmless), &KeyKind{KindRoute,
+	{rowRoute, "route", recorded[Route](nil, nil), proves(routeHarmless), &KeyKind{KindRoute,
 		notOnDisk, goneAfterBoot, watched(watch.Links, of(watchRoute)), afterPods,
 		costs{cutsOff, ClassLive}, undoNetwork, allModes, routeCommand}},
-	{rowRule, "rule", recorded[Rule](nil, nil), undoKeys, never, &KeyKind{KindRule,
+	{rowRule, "rule", recorded[Rule](nil, nil), never, &KeyKind{KindRule,
 		notOnDisk, goneAfterBoot, watched(watch.Links, of(watchRule)), afterPods,
 		costs{cutsOff, ClassLive}, undoNetwork, allModes, byName}},
-	{rowTable, "nft", recorded[Table](nil, nil), undoKeys, proves(tableHarmless), &KeyKind{KindTable,
+	{rowTable, "nft", recorded[Table](nil, nil), proves(tableHarmless), &KeyKind{KindTable,
 		notOnDisk, goneAfterBoot, watched(watch.NFT, of(watchTable)), afterPods,
 		costs{cutsOff, ClassLive}, undoTable, allModes, tableCommand}},
-	{rowForwardAccept, "forward", recorded[ForwardAccept](nil, nil), undoKeys, always, &KeyKind{KindForward,
+	{rowForwardAccept, "forward", recorded[ForwardAccept](nil, nil), always, &KeyKind{KindForward,
 		notOnDisk, goneAfterBoot, watchSource{watchForward, forwardNotifies}, afterPods,
 		costless, undoForward, allModes, byName}},
-	{rowEffect, "effect", recorded[Effect](nil, nil), undoKeys, proves(effectHarmless), &KeyKind{KindEffect,
+	{rowEffect, "effect", recorded[Effect](nil, nil), proves(effectHarmless), &KeyKind{KindEffect,
 		notOnDisk, goneAfterBoot, unwatched, anyOrder,
 		costless, undoEffect, noModes, byName}},
 
-	// These kinds are not recorded: they only wait, or their work ends with the pass.
-	{rowAwait, "await", unrecorded, undoKeys, always, only(KindAwait, unwatched, anyOrder)},
-	{rowWaitConf, "conf", unrecorded, undoKeys, always, only(KindConf, watched(watch.Files, of(watchConf)), afterPods)},
-	{rowSourceDestCheck, "source-dest-check", unrecorded, undoKeys, always, only(KindSourceDest, unwatched, anyOrder)},
-	{rowCleanup, "cleanup", unrecorded, undoKeys, never, only(KindCleanup, unwatched, anyOrder)},
-	{rowEvict, "evict", unrecorded, undoKeys, never, only(KindEvict, unwatched, anyOrder)},
-	{rowPause, "pause", unrecorded, undoKeys, never, only(KindPause, unwatched, anyOrder)},
-	{rowResume, "resume", unrecorded, undoKeys, never, only(KindResume, unwatched, anyOrder)},
-	{rowRemoval, "removal", unrecorded, undoKeys, proves(removalHarmless), nil},
-	{rowRestoration, "restoration", unrecorded, undoKeys, never, nil},
+	// These are not recorded: they only wait, or their work ends with the pass.
+	{rowAwait, "await", unrecorded, always, only(KindAwait, unwatched, anyOrder)},
+	{rowWaitConf, "conf", unrecorded, always, only(KindConf, watched(watch.Files, of(watchConf)), afterPods)},
+	{rowSourceDestCheck, "source-dest-check", unrecorded, always, only(KindSourceDest, unwatched, anyOrder)},
+	{rowCleanup, "cleanup", unrecorded, never, only(KindCleanup, unwatched, anyOrder)},
+	{rowEvict, "evict", unrecorded, never, only(KindEvict, unwatched, anyOrder)},
+	{rowPause, "pause", unrecorded, never, only(KindPause, unwatched, anyOrder)},
+	{rowResume, "resume", unrecorded, never, only(KindResume, unwatched, anyOrder)},
+	{rowRemoval, "removal", unrecorded, proves(removalHarmless), nil},
+	{rowRestoration, "restoration", unrecorded, never, nil},
 }
 
 // This does not compile if a kind has no row, or a row no constant.

@@ -12,14 +12,6 @@ import (
 
 // The values of the table's columns.
 
-// onUndo says what an undo of the checkpoint does with a kind's change.
-type onUndo int
-
-const (
-	undoKeys       onUndo = iota + 1 // the undo restores each key as its own row says
-	staysAfterUndo                   // the change stays
-)
-
 // drift says whether spec.drift may name a kind of keys.
 type drift int
 

@@ -109,8 +109,9 @@ func DriftKinds() []string {
 // CommandName returns a key as a command line names it.
 func CommandName(key graph.Key) string { return rowOf(key).command(key.Name()) }
 
-// StaysAfterUndo reports whether the undo of a checkpoint leaves the changes of a task.
-func StaysAfterUndo(t Task) bool { return kinds[t.row()].undo == staysAfterUndo }
+// StaysAfterUndo says that the undo of a checkpoint leaves what a task changed. Programs cut nobody
+// off, and pods that came meanwhile may run them.
+func StaysAfterUndo(t Task) bool { return t.row() == rowArchive }
 
 // BeforeOf returns what an undo needs of a key that a task changes. t may be a removal, or nil
 // where the task is unknown.
