@@ -45,7 +45,7 @@ func (b *box) digestNow(t *testing.T) string {
 
 // What is published, wanted and applied are three values: while a configuration waits, fails, is
 // paused or the node is held at a revision. A restart of the daemon knows what is applied before
-// its first pass has ended. The lines that keep it: pkg/reconcile/applied.go.
+// its first pass has ended. The lines that keep it: pkg/reconcile/applied_generation.go.
 func TestWhichGenerationIsApplied(t *testing.T) {
 	b, publish := fleetNode(t)
 	told, digest := &listener{}, map[string]string{}

@@ -17,7 +17,7 @@ import (
 const members = "/var/lib/netwright/assets/members"
 
 // A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back
-// what was removed and what was emptied. The lines that keep it: pkg/reconcile/outcome.go,
+// what was removed and what was emptied. The lines that keep it: pkg/reconcile/carry_out.go,
 // cacheArchives; pkg/tasks/archive.go, Apply (restore).
 func TestPluginsOutliveTheStore(t *testing.T) {
 	s := newSigner(t)
@@ -50,7 +50,7 @@ func TestPluginsOutliveTheStore(t *testing.T) {
 }
 
 // A disk that has no room for a second copy is a note, once; the node is right.
-// The line that keeps it: pkg/reconcile/outcome.go, cacheArchives.
+// The line that keeps it: pkg/reconcile/carry_out.go, cacheArchives.
 func TestNoRoomToKeepPlugins(t *testing.T) {
 	b := newBox(t)
 	at := b.root + members
@@ -70,8 +70,8 @@ func TestNoRoomToKeepPlugins(t *testing.T) {
 }
 
 // A rollback needs no mirror for what it goes back to; what no revision has any more is forgotten.
-// The lines that keep it: pkg/tasks/archive.go, Available; pkg/reconcile/ownership/archives.go,
-// forgetArchives.
+// The lines that keep it: pkg/tasks/archive.go, Available;
+// pkg/reconcile/ownership/forget_archives.go, forgetArchives.
 func TestRollbackToKeptPlugins(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Pass.Ready = true

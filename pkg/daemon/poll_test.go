@@ -10,7 +10,7 @@ import (
 )
 
 // A look that finds nothing new makes a pass only where one is due. The lines that keep it:
-// store_look.go, lookEnded and needsNoPass; pkg/reconcile/discover/ask.go, Same.
+// store_look.go, lookEnded and needsNoPass; pkg/reconcile/discover/look_answers.go, Same.
 func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
 	_, l := watchedLoop(t)
 	l.Interval, l.looks.answers = time.Minute, &discover.Answers{}

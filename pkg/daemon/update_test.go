@@ -474,7 +474,7 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 }
 
 // So it is where the generation in force was undone later, with a hook that ran anew: what is not
-// proved is refused, and nothing else. The line that keeps it: pkg/reconcile/protect.go,
+// proved is refused, and nothing else. The line that keeps it: pkg/reconcile/take_checkpoint.go,
 // withoutUnsafe.
 func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)

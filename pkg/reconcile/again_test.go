@@ -54,7 +54,7 @@ var waysToLetGo = []string{
 	"somebody's, and we were killed before the repair", "ours, changed by somebody",
 }
 
-// The line that keeps it: pkg/reconcile/ownership/intend.go, intent (again).
+// The line that keeps it: pkg/reconcile/ownership/write_before_change.go, intent (again).
 func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/reconcile/ownership/entry.go, again (what is there stays as it was
-// entered) and overtaken.
+// The lines that keep it: pkg/reconcile/ownership/ledger_entries.go, again (what is there stays as
+// it was entered) and overtaken.
 func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/reconcile/ownership/entry.go, Altered.
+// The line that keeps it: pkg/reconcile/ownership/ledger_entries.go, Altered.
 func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {

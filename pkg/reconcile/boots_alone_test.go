@@ -24,8 +24,8 @@ import (
 
 // From the pass that changes a file to the boot that fails with it, on a link with a gateway,
 // without systemd: what networkd would do with the file that came back, the test does. The lines
-// that keep it: protect.go, undoable (AtBoot); pkg/reconcile/session/session.go, Holding
-// (firstBoot); boots.go.
+// that keep it: take_checkpoint.go, undoable (AtBoot); pkg/reconcile/session/session.go, Holding
+// (firstBoot); failed_boots.go.
 func TestAPassIsJudgedByTheNextBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

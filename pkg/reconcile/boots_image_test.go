@@ -69,8 +69,8 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 
 // An image that is made of a node, and baked anew while no machine has it, stays that node's: what
 // is of the node alone says nothing of those who boot from it. systemd's word for no machine-id is
-// none either. The lines that keep it: pkg/reconcile/ownership/commit.go, Commit (Machine);
-// pkg/host/machine_id.go, MachineID.
+// none either. The lines that keep it: pkg/reconcile/ownership/write_after_change.go, Commit
+// (Machine); pkg/host/machine_id.go, MachineID.
 func TestAnImageOfANodeStaysThatNodes(t *testing.T) {
 	root := t.TempDir()
 	for content, id := range map[string]string{"empty": "", "not yet": "uninitialized\n"} {

@@ -26,7 +26,7 @@ import (
 
 // A pass that is to be confirmed takes a checkpoint whatever it changes, and stands still before
 // its end: undone, the node and its ledger are as before; confirmed, they are as after any pass.
-// The lines that keep it: awaiting.go, await; outcome.go, confirm (await) and end;
+// The lines that keep it: await_confirmation.go, await; carry_out.go, confirm (await) and end;
 // pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/without_lock.go.
 func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -118,7 +118,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 }
 
 // What documents declare of the links of their own network is in the journal, where every undo
-// reads what it leaves alone. The line that keeps it: protect.go, undoable (OwnLinks).
+// reads what it leaves alone. The line that keeps it: take_checkpoint.go, undoable (OwnLinks).
 func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -141,7 +141,7 @@ func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
 }
 
 // Of a pass that is made whole or not at all nothing is written down where it cannot be undone; any
-// other goes on with what needs no undo. The line that keeps it: protect.go, prepare
+// other goes on with what needs no undo. The line that keeps it: take_checkpoint.go, prepare
 // (ConfirmWithin).
 func TestWhatCannotBeUndoneIsNotWrittenDown(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

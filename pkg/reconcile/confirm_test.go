@@ -121,7 +121,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 }
 
 // What was confirmed is what the node is at, and so is the ledger: nothing is left to do.
-// The lines that keep it: confirm.go, Confirm and complete; outcome.go, end (awaits).
+// The lines that keep it: confirm.go, Confirm and complete; carry_out.go, end (awaits).
 func TestWhatIsConfirmedStays(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

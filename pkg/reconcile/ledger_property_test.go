@@ -28,8 +28,9 @@ const (
 // lost: nothing of somebody else's is ever removed, and what is ours goes when nobody wants it, as
 // long as the ledger was never lost.
 //
-// The lines that keep it: pkg/reconcile/ownership/entry.go, enter, again, overtaken and leftBy;
-// pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/removals.go, sort.
+// The lines that keep it: pkg/reconcile/ownership/ledger_entries.go, enter, again, overtaken and
+// leftBy; pkg/reconcile/ownership/write_before_change.go, Intend;
+// pkg/reconcile/ownership/removals.go, sort.
 func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 	needs.Root(t) // files belong to root
 	paths := []string{"/etc/a", "/etc/b", "/etc/dir/c", "/etc/dir/d"}

@@ -34,7 +34,7 @@ func removed(p *report.Plan) []string {
 	return out
 }
 
-// The lines that keep it: pkg/reconcile/ownership/entry.go, enter (absent makes it ours);
+// The lines that keep it: pkg/reconcile/ownership/ledger_entries.go, enter (absent makes it ours);
 // pkg/reconcile/ownership/removals.go, sort (found stays); pkg/reconcile/ownership/give_back.go,
 // giveBack.
 func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
@@ -73,7 +73,7 @@ func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 }
 
 // The lines that keep it: pkg/reconcile/ownership/removals.go, sort;
-// pkg/reconcile/ownership/entry.go, Altered (live != e.Last).
+// pkg/reconcile/ownership/ledger_entries.go, Altered (live != e.Last).
 func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"), file("/etc/b", "1"))
@@ -84,7 +84,7 @@ func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	}
 }
 
-// The lines that keep it: plan.go, planSteps; outcome.go, apply (Failure == nil before the
+// The lines that keep it: plan.go, planSteps; carry_out.go, apply (Failure == nil before the
 // removals).
 func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	for name, wanted := range map[string]tasks.Task{
@@ -137,8 +137,9 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 	}
 }
 
-// The lines that keep it: outcome.go, carryOut (prepare before apply);
-// pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/entry.go, leftBy.
+// The lines that keep it: carry_out.go, carryOut (prepare before apply);
+// pkg/reconcile/ownership/write_before_change.go, Intend;
+// pkg/reconcile/ownership/ledger_entries.go, leftBy.
 func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	needs.Root(t) // files belong to root
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
@@ -262,7 +263,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 }
 
 // The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/path_baseline.go, Restore
-// (SetMtime); pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
+// (SetMtime); pkg/reconcile/ownership/write_before_change.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/etc/found", "theirs")

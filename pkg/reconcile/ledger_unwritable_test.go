@@ -15,7 +15,7 @@ import (
 
 // Where nothing can be written down, nothing new is begun and nothing goes, and what was right
 // comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
-// is made. The lines that keep it: ledger_unwritable.go, restoreOnly; outcome.go, carryOut;
+// is made. The lines that keep it: ledger_unwritable.go, restoreOnly; carry_out.go, carryOut;
 // pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()
@@ -68,8 +68,9 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 }
 
 // A link that leads to itself, in the place of what is ours, holds up nothing but what is there.
-// The lines that keep it: pkg/reconcile/ownership/intend.go, Intend;
-// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/commit.go, Commit.
+// The lines that keep it: pkg/reconcile/ownership/write_before_change.go, Intend;
+// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/write_after_change.go,
+// Commit.
 func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 	unit := func(name string) tasks.Unit {
 		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}

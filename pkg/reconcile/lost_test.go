@@ -210,8 +210,8 @@ func readOnly(t *testing.T, dir string) {
 }
 
 // Where the ledger cannot be written nothing is changed, not even taken away. The lines that keep
-// it: pkg/reconcile/ownership/intend.go, Intend (removing); pkg/reset/reset.go, Run (Intend before
-// do).
+// it: pkg/reconcile/ownership/write_before_change.go, Intend (removing); pkg/reset/reset.go, Run
+// (Intend before do).
 func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 	for _, verb := range []string{"change", "prune", "reset"} {
 		t.Run(verb, func(t *testing.T) {

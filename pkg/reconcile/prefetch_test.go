@@ -24,7 +24,7 @@ func (o *opening) Open(ctx context.Context, url string) (io.ReadCloser, int64, e
 }
 
 // An archive is asked for before the run makes its first change, and not by the archive's task. The
-// lines that keep it: outcome.go, carryOut (Prefetch).
+// lines that keep it: carry_out.go, carryOut (Prefetch).
 func TestAnArchiveIsPrefetched(t *testing.T) {
 	needs.Root(t)
 	from := &opening{oneShelf: &oneShelf{body: tarOf(t, "tool", "one")}, opened: make(chan struct{})}

@@ -63,8 +63,8 @@ func TestWhatWasProvedBefore(t *testing.T) {
 }
 
 // A change that was made and was gone when it was looked at was never right: to make it again is a
-// repair, and needs its checkpoint. The lines that keep it: pkg/reconcile/ownership/undid.go,
-// Undid; pkg/reconcile/drift/drift.go, Mark.
+// repair, and needs its checkpoint. The lines that keep it:
+// pkg/reconcile/ownership/failed_changes.go, Undid; pkg/reconcile/drift/drift.go, Mark.
 func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 	root, hosts := t.TempDir(), file("/etc/hosts", "1")
 	mustConverge(t, root, hosts)

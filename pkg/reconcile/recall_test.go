@@ -27,9 +27,9 @@ import (
 // By what the last change was proved that needed it is known from then on, and kept in its
 // revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
 // an undo. The lines that keep it: pkg/reconcile/history/recall.go;
-// pkg/reconcile/ownership/commit.go, Commit (Proof); pkg/reconcile/ownership/revise.go;
-// awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/probe/comparison.go, Before
-// (MissingProofs).
+// pkg/reconcile/ownership/write_after_change.go, Commit (Proof);
+// pkg/reconcile/ownership/number_revisions.go; await_confirmation.go, await; confirm.go, Confirm;
+// pkg/checkpoint/probe/comparison.go, Before (MissingProofs).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

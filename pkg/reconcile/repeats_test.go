@@ -15,7 +15,8 @@ import (
 
 // A pass that brings back what the ledger has as right writes nothing before the change, since the
 // ledger says all of it; a kill then costs the count and nothing else. What is not in the ledger is
-// there first. The lines that keep it: pkg/reconcile/ownership/intend.go, Intend and noted.
+// there first. The lines that keep it: pkg/reconcile/ownership/write_before_change.go, Intend and
+// noted.
 func TestARepairIsWrittenDownOnce(t *testing.T) {
 	needs.Root(t) // files belong to root
 	found, ours := file("/etc/found", "1"), file("/etc/ours", "1")
@@ -58,7 +59,7 @@ func TestARepairIsWrittenDownOnce(t *testing.T) {
 
 // A repair that the ledger's disk has no room for is made, and the error is that of a pass that
 // could write nothing down: the daemon looks with the next whether it can again. The lines that
-// keep it: outcome.go, end (Repeats).
+// keep it: carry_out.go, end (Repeats).
 func TestARepairWithoutRoomForItsRecord(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/var/lib/theirs", "")

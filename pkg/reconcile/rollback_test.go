@@ -18,7 +18,7 @@ import (
 // before, whether the documents still want ours or have let go of it. What no later revision took
 // stays, and so does what somebody changed since.
 // The lines that keep it: pkg/reconcile/ownership/give_back.go;
-// pkg/reconcile/ownership/removals.go, Prune and sort; pkg/reconcile/ownership/revise.go,
+// pkg/reconcile/ownership/removals.go, Prune and sort; pkg/reconcile/ownership/number_revisions.go,
 // commitRemoved.
 func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -89,8 +89,8 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 }
 
 // What is renewed stays in a rollback, each file of a set, and so does what lies deeper in the
-// directory of CNI confs. The lines that keep it: pkg/reconcile/ownership/entry.go, taskOf;
-// pkg/reconcile/ownership/give_back.go, staysInRollback.
+// directory of CNI confs. The lines that keep it: pkg/reconcile/ownership/ledger_entries.go,
+// taskOf; pkg/reconcile/ownership/give_back.go, staysInRollback.
 func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

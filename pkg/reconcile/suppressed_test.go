@@ -13,7 +13,8 @@ import (
 
 // A generation that cut the node off is not applied again, and the plan says so beforehand; where
 // it would change nothing it is no error, and another one is applied. The lines that keep it:
-// protect.go, suppressed; outcome.go, carryOut (suppressed); retain.go, annotate.
+// take_checkpoint.go, suppressed; carry_out.go, carryOut (suppressed); keep_last_revision.go,
+// annotate.
 func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -58,8 +59,8 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 }
 
 // A directory of ours that others use is let go of: it stays, and no later pass has anything to do
-// or to say about it. The line that keeps it: pkg/reconcile/ownership/revise.go, commitRemoved
-// (Released).
+// or to say about it. The line that keeps it: pkg/reconcile/ownership/number_revisions.go,
+// commitRemoved (Released).
 func TestADirectoryThatOthersUseIsLetGo(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/ours/a", "1"))

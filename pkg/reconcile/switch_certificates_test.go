@@ -17,8 +17,9 @@ import (
 // Who leaves calico with its etcd for a network that is brought keeps the certificates that
 // calico's pods may still run on, and is told why: at the switch, and never again. So does who
 // leaves it for another one, although what calico left is taken away. The lines that keep it:
-// pkg/reconcile/ownership/entry.go, enter (RetainOnRelease); pkg/reconcile/ownership/removals.go,
-// sort (Retained); pkg/reconcile/migrate/look.go, reach (Keep).
+// pkg/reconcile/ownership/ledger_entries.go, enter (RetainOnRelease);
+// pkg/reconcile/ownership/removals.go, sort (Retained); pkg/reconcile/migrate/find_residue.go,
+// reach (Keep).
 func TestCertificatesOutliveCalico(t *testing.T) {
 	needs.Root(t) // files belong to root
 	for name, next := range map[string]string{"cni": "cni: {}", "cilium": "cilium: {}\n    switch: {allow: true}"} {

@@ -158,8 +158,8 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 }
 
 // A link that networkd makes by a file of the change is the change's, however the builders hand the
-// file over; one that is there already is not. The lines that keep it: pkg/reconcile/guard/work.go,
-// Netdevs; pkg/tasks/network_files.go, Netdev.
+// file over; one that is there already is not. The lines that keep it:
+// pkg/reconcile/guard/undoable_changes.go, Netdevs; pkg/tasks/network_files.go, Netdev.
 func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")
 	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")

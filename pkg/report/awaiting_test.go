@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The lines that keep it: text.go, Text; lines.go, Listed; status_text.go, pinned.
+// The lines that keep it: plan_text.go, Text; text_lines.go, Listed; status_text.go, pinned.
 func TestWhatAwaitsABootIsNamed(t *testing.T) {
 	var names []string
 	for i := range 10 {

@@ -14,7 +14,7 @@ import (
 // watched, a change that is undone, and one that nobody confirms.
 //
 // The lines that keep it: pkg/reconcile/history/recall.go; pkg/daemon/status.go, ended;
-// pkg/publish/metrics/gauges.go.
+// pkg/publish/metrics/metric_list.go.
 func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

@@ -13,7 +13,7 @@ import (
 // A booted node whose plugins came from a mirror: what somebody removes, empties or overwrites is
 // right again at the next pass, and no request is made; the next boot needs neither the store nor
 // the mirror; and where a copy was tampered with too, it is not used and the error says what to do.
-// The lines that keep it: pkg/tasks/archive_cache.go; pkg/reconcile/outcome.go.
+// The lines that keep it: pkg/tasks/archive_cache.go; pkg/reconcile/carry_out.go.
 func TestPluginsOutliveTheirMirror(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

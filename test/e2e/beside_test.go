@@ -98,7 +98,7 @@ func ended(t *testing.T, n *node.Node, name, code string) string {
 
 // Commands beside the daemon are turns of its own loop: one pass at a time, what is begun goes on
 // without its client, and a daemon that dies is said so and is no obstacle. The lines that keep it:
-// pkg/cli/ask.go, Ask; pkg/daemon/loop.go, wait; pkg/daemon/serve.go, serve;
+// pkg/cli/ask_daemon.go, Ask; pkg/daemon/loop.go, wait; pkg/daemon/serve_commands.go, serve;
 // pkg/control/client.go, lost.
 func TestCommandsBesideTheDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting

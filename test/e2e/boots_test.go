@@ -59,7 +59,7 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 // on it; the boot brings it back, and everything else of the generation goes on. A witness outside
 // of the node judges. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, Save;
 // pkg/checkpoint/firstboot/firstboot.go, FirstBoot; pkg/daemon/loop.go, Run (FirstBoot);
-// pkg/reconcile/boots.go, failedBoots.
+// pkg/reconcile/failed_boots.go, failedBoots.
 func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it cuts the node off")

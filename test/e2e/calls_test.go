@@ -98,7 +98,7 @@ func onThisMachine(t *testing.T, n *node.Node, pid string) int {
 var following = []string{"-f", "-qq", "-y", "-s", "128", "-e", "trace=!" + ofRuntime}
 
 // betweenLooks says that the half minute between two looks at the services began a short while ago
-// (pkg/daemon/services.go): they ask systemd and the runtime.
+// (pkg/daemon/runtime_and_kubelet.go): they ask systemd and the runtime.
 const betweenLooks = `began=$(systemctl show --value -p ExecMainStartTimestampMonotonic netwright-agent)
 	s=$(awk -v began=$began '{print int($1-began/1e6)%30}' /proc/uptime); [ $s -ge 2 ] && [ $s -le 12 ]`
 
@@ -284,8 +284,9 @@ func TestDaemonCostsInCalls(t *testing.T) {
 // costsOfPeers holds that a node which routes to many others lists its routes as often as one that
 // routes to one. without is how many calls a run of that one makes which finds nothing.
 //
-// The lines that keep it: pkg/host/snapshot.go, readOnce; pkg/reconcile/execute/unaffected.go,
-// unaffected; pkg/host/rtnl/routes_write.go, ReplaceRoute.
+// The lines that keep it: pkg/host/snapshot.go, readOnce;
+// pkg/reconcile/execute/unaffected_tasks.go, unaffected; pkg/host/rtnl/routes_write.go,
+// ReplaceRoute.
 func costsOfPeers(t *testing.T, n *node.Node, without int) {
 	t.Helper()
 	const peers = 200

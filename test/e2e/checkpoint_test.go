@@ -349,7 +349,7 @@ func TestTimerReplacesWhatIsLeft(t *testing.T) {
 // A store that cannot be reached after the change says nothing of the change: the daemon takes it
 // back, says so once, and makes it again when the store is back. The lines that keep it:
 // pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs);
-// pkg/daemon/health.go, pass and plan (said once).
+// pkg/daemon/log_troubles.go, pass and plan (said once).
 func TestStoreOutageBansNothing(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()

@@ -12,7 +12,7 @@ import (
 
 // A unit of the documents that does not come up fails its task, with its name, its exit code and
 // the last that it said, whenever it fails; it does so in the next run too, and one that comes up
-// is right again. Red without awaitStarts in pkg/reconcile/outcome.go: the run is over while the
+// is right again. Red without awaitStarts in pkg/reconcile/carry_out.go: the run is over while the
 // unit is activating.
 func TestHookThatFails(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 
 // On a node that never was right no checkpoint can be taken: what needs one is not made, and READY
 // is not told of what is only planned. It is told when all is made. The lines that keep it:
-// pkg/reconcile/outcome.go, carryOut; pkg/reconcile/ledger_unwritable.go, restoreOnly;
+// pkg/reconcile/carry_out.go, carryOut; pkg/reconcile/ledger_unwritable.go, restoreOnly;
 // pkg/reconcile/changes/prepared.go, Prepared.
 func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	t.Parallel()
@@ -210,7 +210,7 @@ func disconnectNetworkd(t *testing.T, n *node.Node) {
 // again.
 //
 // The lines that keep it: pkg/checkpoint/finish.go, Finish (unread);
-// pkg/reconcile/starts/reloads.go, failedReload; pkg/reconcile/outcome.go, awaitStarts (Enqueue).
+// pkg/reconcile/starts/reloads.go, failedReload; pkg/reconcile/carry_out.go, awaitStarts (Enqueue).
 func TestNetworkdTakesNoReload(t *testing.T) {
 	t.Parallel() // it waits for networkd
 	ctx := t.Context()

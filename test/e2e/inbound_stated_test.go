@@ -13,7 +13,7 @@ import (
 // is proved. Without the peer, or with another key, it is not, and stays.
 //
 // The lines that keep it: pkg/inbound/static.go, ask; pkg/inbound/responder.go, serve;
-// pkg/cli/open.go (Checkpoint.Inbound); cmd/agent/observe.go.
+// pkg/cli/open_store.go (Checkpoint.Inbound); cmd/agent/daemon_observers.go.
 func TestStatedPeersKnock(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

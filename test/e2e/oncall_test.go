@@ -37,7 +37,7 @@ type incident struct {
 // in TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS and TestWhatAChangeBringsMustAnswer; a
 // full disk in TestFaultsOfTheHostHoldNothingUp.
 //
-// The lines that keep it: pkg/daemon/services.go; pkg/daemon/status.go, ended;
+// The lines that keep it: pkg/daemon/runtime_and_kubelet.go; pkg/daemon/status.go, ended;
 // pkg/reconcile/drift/drift.go, lost.
 func TestOnCall(t *testing.T) {
 	t.Parallel() // most of it is waiting: what happens to the store and what happens to the node go on side by side

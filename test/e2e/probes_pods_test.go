@@ -12,8 +12,8 @@ import (
 // that ended meanwhile need not. What costs them their way is undone, though the node itself lacks
 // nothing. Without pods status and history say that none was asked. The lines that keep it:
 // pkg/checkpoint/probe/pods.go; pkg/checkpoint/probe/traffic.go;
-// pkg/checkpoint/probe/comparison.go, Before (running, askTraffic); pkg/reconcile/protect.go,
-// judged; cmd/agent/prove_pods.go; pkg/cli/prober/traffic.go.
+// pkg/checkpoint/probe/comparison.go, Before (running, askTraffic);
+// pkg/reconcile/take_checkpoint.go, judged; cmd/agent/prove_pods.go; pkg/cli/prober/traffic.go.
 func TestWhatAChangeTakesFromPods(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts pods off")

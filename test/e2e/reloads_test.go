@@ -13,8 +13,8 @@ import (
 // the undo comes to its end where the unit takes that reload no more than the first.
 //
 // The lines that keep it: pkg/reconcile/starts/reloads.go, failedReload and Unread;
-// pkg/reconcile/outcome.go, awaitStarts (Enqueue); pkg/checkpoint/undo/restore_units.go, reload; of
-// what is said pkg/checkpoint/verdict.go, judge (agentEnded).
+// pkg/reconcile/carry_out.go, awaitStarts (Enqueue); pkg/checkpoint/undo/restore_units.go, reload;
+// of what is said pkg/checkpoint/verdict.go, judge (agentEnded).
 func TestReloadsThatFail(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()

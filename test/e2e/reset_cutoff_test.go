@@ -19,8 +19,8 @@ const far = "10.88.0.20"
 // middle, by the timer: the node is as it was, the ledger too, and it says so. The same reset goes
 // through, without a trace, where the node stays reachable. The lines that keep it:
 // pkg/tasks/revert_costs.go, RevertCosts; pkg/reset/phases.go, takeCheckpoint and do
-// (guard.Finish); for the trace of the checkpoint itself pkg/reconcile/ownership/intend.go, Intend
-// (Around).
+// (guard.Finish); for the trace of the checkpoint itself
+// pkg/reconcile/ownership/write_before_change.go, Intend (Around).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")

@@ -9,7 +9,7 @@ import (
 
 // Docker begins on a node that forwards already, by netwright, and says nothing of that. A reset
 // leaves forwarding on while containers send through their bridge, and says so; without them it is
-// as it was before. The line that keeps it: pkg/reset/served.go, servedBridge.
+// as it was before. The line that keeps it: pkg/reset/served_bridges.go, servedBridge.
 func TestResetLeavesForwardingToContainers(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -10,7 +10,7 @@ import (
 
 // A switch takes away logs that are large together, on another file system, and is undone: they
 // come back, and the journal stays one that can be read. The lines that keep it:
-// pkg/checkpoint/undo/capture.go, file and SaveFiles; pkg/reconcile/protect.go.
+// pkg/checkpoint/undo/capture.go, file and SaveFiles; pkg/reconcile/take_checkpoint.go.
 func TestSwitchTakesLargeLogsBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

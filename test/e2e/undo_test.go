@@ -86,8 +86,8 @@ wait`)
 // The daemon is killed in the middle of a checkpoint, and what systemd starts instead, of another
 // version, does not even come up: the stored copy undoes. Then a daemon that comes up neither
 // applies it again nor fights the undo: it says that the generation is bad, and follows the next
-// one. The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/reconcile/outcome.go, converge
-// (suppressed).
+// one. The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/reconcile/carry_out.go,
+// converge (suppressed).
 func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")

@@ -124,7 +124,7 @@ const ownKubeconfig = "/etc/netwright/kubeconfig"
 // the API is gone: the node has its network, by what was learnt, or waits for the API and has none
 // of it; with the API there it has its network, and then needs the API no more.
 //
-// What keeps it: pkg/ledger/api_cache.go SaveAPICache (one rename), pkg/reconcile/outcome.go
+// What keeps it: pkg/ledger/api_cache.go SaveAPICache (one rename), pkg/reconcile/carry_out.go
 // converge: Save (before the first change).
 func TestKilledWhileLearning(t *testing.T) {
 	t.Parallel()

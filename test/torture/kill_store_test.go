@@ -132,9 +132,9 @@ func (f *fleet) taken(t testing.TB) int64 {
 // needs no store for it.
 //
 // What keeps it: pkg/ledger/lastgood.go SaveLastGood (what is named is there first, then one
-// rename; Tidy last), pkg/reconcile/outcome.go converge: keep comes at the end of a pass, and what
-// a killed run had staged goes before anybody asks whether a directory is empty (unfinished; red
-// without it, tried).
+// rename; Tidy last), pkg/reconcile/carry_out.go converge: keep comes at the end of a pass, and
+// what a killed run had staged goes before anybody asks whether a directory is empty (unfinished;
+// red without it, tried).
 func TestKilledWhileTakingAGeneration(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -66,7 +66,7 @@ type trial struct {
 // and has what is new when the fault is over.
 //
 // The lines that keep it: pkg/daemon/loop.go once, publish; pkg/reconcile/rollout/lastgood.go
-// LastGood; pkg/daemon/health.go store.
+// LastGood; pkg/daemon/log_troubles.go store.
 func TestNodeStandsIt(t *testing.T) {
 	t.Parallel()
 	var table toxic.Table

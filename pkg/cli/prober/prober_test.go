@@ -22,7 +22,7 @@ import (
 // A store has answered that refuses who asks, or whom a stranger does not believe. One that is
 // silent has not, before or after it says who it is, nor has one that is not there. What the
 // agent's own file does not allow any more is lost. The lines that keep it: prober.go, askStore
-// (answered, Open); pkg/cli/open.go, Open (Means).
+// (answered, Open); pkg/cli/open_store.go, Open (Means).
 func TestAskStore(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody says anything
 	if err != nil {

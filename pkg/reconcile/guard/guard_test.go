@@ -17,7 +17,7 @@ import (
 
 // A change begins, once, when its undo is armed. One that could not be taken back does not begin:
 // no node is cordoned for it. The lines that keep it: guard.go, Before (Begun);
-// pkg/reconcile/outcome.go, carryOut.
+// pkg/reconcile/carry_out.go, carryOut.
 func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -281,7 +281,7 @@ func TestUnfinished(t *testing.T) {
 
 // A file that nothing of the network goes by may be left for later: kubelet starts, and the switch
 // is made. The lines that keep it: pkg/reconcile/ownership/removals_order.go, Needed and Lay;
-// order.go, Essential; pkg/reconcile/plan.go, plan; pkg/reconcile/outcome.go, confirm.
+// switch_tasks.go, Essential; pkg/reconcile/plan.go, plan; pkg/reconcile/carry_out.go, confirm.
 func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	reloads := tasks.Meta{Effects: []graph.Key{tasks.Reload("systemd-networkd.service")}}
 	for name, c := range map[string]struct {

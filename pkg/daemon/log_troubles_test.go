@@ -38,7 +38,7 @@ func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 }
 
 // A store that is away fails in several ways, in turn: each of them is told once, until it answers.
-// The line that keeps it: pkg/daemon/health.go, store (away).
+// The line that keeps it: pkg/daemon/log_troubles.go, store (away).
 func TestAnOutageIsToldOnce(t *testing.T) {
 	core, log := observer.New(zap.InfoLevel)
 	h := health{log: zap.New(core), said: map[string]string{}}

@@ -46,8 +46,8 @@ func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, err
 }
 
 // A daemon's turns for others are like its own: they repair, hold, let go, and are told to the
-// service manager; the last one ends it. The lines that keep it: serve.go, each case; loop.go,
-// publish.
+// service manager; the last one ends it. The lines that keep it: serve_commands.go, each case;
+// loop.go, publish.
 func TestTurnsForOthers(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Target = control.Target{Store: "/srv/a", Node: "node-1"}
@@ -107,7 +107,7 @@ func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*sta
 }
 
 // --verify beside the daemon believes nothing of store and host, for that one pass. The line that
-// keeps it: serve.go, serveOnce (remember).
+// keeps it: serve_commands.go, serveOnce (remember).
 func TestVerifyBesideTheDaemon(t *testing.T) {
 	b := newBox(t)
 	store := &remembering{Store: b.daemon.Store}

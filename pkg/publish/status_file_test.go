@@ -16,7 +16,7 @@ import (
 )
 
 // A file that could not be written is written as soon as it can be, and not at the next change,
-// which may be a week away. The line that keeps it: file.go, Run (!write).
+// which may be a week away. The line that keeps it: status_file.go, Run (!write).
 func TestAStatusFileIsTriedAgain(t *testing.T) {
 	root := t.TempDir()
 	inTheWay := filepath.Join(root, Dir)

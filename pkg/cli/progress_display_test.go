@@ -50,7 +50,7 @@ func TestDisplay(t *testing.T) {
 
 // Of what comes over the network a terminal sees the URL, the bytes and the rate; where nothing is
 // under way, which part of the run it is; and how long it waits. The lines that keep it:
-// display.go, draw and Waiting.
+// progress_display.go, draw and Waiting.
 func TestDisplayOfWhatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errOut bytes.Buffer

@@ -9,7 +9,7 @@ import (
 )
 
 // What no agent proves is said, with and without a change that was proved; what is long over is
-// not. The lines that keep it: after_change.go, String and afterChange.
+// not. The lines that keep it: proof_and_undo.go, String and afterChange.
 func TestTheAftermathOfChangesIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*report.Status)

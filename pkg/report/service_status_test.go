@@ -10,7 +10,7 @@ import (
 
 // What runs pods and does not work is told before all else, once as an Event, and so is that it
 // works again; what pods lack without a key stands with the key; who published stands with the
-// generation. The lines that keep it: service.go; status_keys.go, key; status_text.go,
+// generation. The lines that keep it: service_status.go; status_keys.go, key; status_text.go,
 // configuration.
 func TestWhatPodsLackIsTold(t *testing.T) {
 	s := rightStatus()

@@ -14,8 +14,8 @@ import (
 
 // Two looks that find something wrong say that a service does not work, one does not; a unit that
 // nobody starts, that ran to its end or that is being started is none to judge; a loop of restarts
-// is one also where every look meets it running. The lines that keep it: services.go, take and
-// wrong.
+// is one also where every look meets it running. The lines that keep it: runtime_and_kubelet.go,
+// take and wrong.
 func TestWhetherServicesWork(t *testing.T) {
 	running := systemd.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
 	looping := systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
@@ -72,7 +72,7 @@ func TestWhetherServicesWork(t *testing.T) {
 }
 
 // A runtime that was down at the last pass is asked again where it was: a pass may be long after it
-// runs again. The line that keeps it: services.go, of.
+// runs again. The line that keeps it: runtime_and_kubelet.go, of.
 func TestSocketOfARuntimeThatWasDown(t *testing.T) {
 	var s services
 	for _, c := range []struct {

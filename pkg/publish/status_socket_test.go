@@ -109,7 +109,7 @@ func TestFeed(t *testing.T) {
 }
 
 // Readers that do not read hold up neither the daemon, nor other readers, nor the end. The lines
-// that keep it: feed.go, Observe and send.
+// that keep it: status_socket.go, Observe and send.
 func TestReadersThatDoNotRead(t *testing.T) {
 	f, opt, stop := feed(t)
 	big := status(strings.Repeat("x", 1<<20)) // more than a socket takes in

@@ -13,7 +13,7 @@ import (
 )
 
 // A pin keeps a node where it is: the next publication makes it neither failing nor untrusted, also
-// for the daemon of the next boot. The lines that keep it: pinned.go.
+// for the daemon of the next boot. The lines that keep it: pinned_store.go.
 func TestAPinKeepsANodeWhereItIs(t *testing.T) {
 	s, told := newSigner(t), &listener{}
 	s.daemon.Observers = []Observer{told}

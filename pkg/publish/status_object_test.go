@@ -13,7 +13,7 @@ import (
 )
 
 // A place that cannot be had is asked ever more seldom, then gets the newest, and is not asked
-// again before something changes. The lines that keep it: object.go, Run.
+// again before something changes. The lines that keep it: status_object.go, Run.
 func TestObject(t *testing.T) {
 	later := func(d time.Duration) { // and all are at rest
 		time.Sleep(d)

@@ -69,8 +69,8 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 
 // What was brought back after a boot is not made again as long as the documents want all of it; the
 // rest of them is, and it is made when they want something else of it. The lines that keep it:
-// pkg/reconcile/guard/work.go, AtBoot; pkg/reconcile/revert/revert.go, Forget; boots.go,
-// failedBoots; plan.go, planSteps (refused).
+// pkg/reconcile/guard/undoable_changes.go, AtBoot; pkg/reconcile/revert/revert.go, Forget;
+// failed_boots.go, failedBoots; plan.go, planSteps (refused).
 func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	const boots, gone, motd = "/etc/boots", "/etc/gone", "/etc/motd"
@@ -129,7 +129,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 }
 
 // While it cannot be read what a boot failed with, or what is on trial, no pass is made. The lines
-// that keep it: boots.go, failedBoots (Unread); plan.go, planSteps (Unread).
+// that keep it: failed_boots.go, failedBoots (Unread); plan.go, planSteps (Unread).
 func TestWhatCannotBeReadIsNotMadeAgain(t *testing.T) {
 	if !netns.Alone(t) {
 		return
@@ -151,7 +151,8 @@ func TestWhatCannotBeReadIsNotMadeAgain(t *testing.T) {
 }
 
 // Where nothing is known it is made again after a while, each time a longer one.
-// The lines that keep it: boots.go, retry and failedBoots; pkg/ledger/boots.go, NoteBoot (Tries).
+// The lines that keep it: failed_boots.go, retry and failedBoots; pkg/ledger/boots.go, NoteBoot
+// (Tries).
 func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/boots", "1"))
@@ -185,7 +186,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	mustConverge(t, root, file("/etc/boots", "2"))
 }
 
-// The line that keeps it: protect.go, mayReboot.
+// The line that keeps it: take_checkpoint.go, mayReboot.
 func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
 	for undo, want := range map[string]bool{"": false, policy.BootUndoFiles: false, policy.BootUndoReboot: true} {
 		if got := mayReboot(&config.Node{Update: policy.Update{BootUndo: undo}}); got != want {

@@ -15,7 +15,7 @@ func agreedTo() *Plan {
 }
 
 // A plan that was written down has the intent that it had, and only what acts counts. The lines
-// that keep it: intent.go, intended (Unmarshal, Planned).
+// that keep it: plan_intent.go, intended (Unmarshal, Planned).
 func TestIntentSurvivesJSON(t *testing.T) {
 	p := agreedTo()
 	text, err := json.Marshal(p)
@@ -33,7 +33,7 @@ func TestIntentSurvivesJSON(t *testing.T) {
 }
 
 // Whatever of store or host is otherwise is another intent, and is told. The lines that keep it:
-// intent.go, Intent and Stale.
+// plan_intent.go, Intent and Stale.
 func TestStale(t *testing.T) {
 	for want, change := range map[string]func(*Plan){
 		`it is of the node "n" of "c", and this is "m" of "c"`:                            func(p *Plan) { p.Node = "m" },
