@@ -12,45 +12,45 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// ForwardChain is a base chain at the forward hook. The kernel asks all of
-// them about every packet that the host forwards, and one that drops is
-// enough: an accept in another chain does not help (docs/adr/0002).
+// ForwardChain is a base chain at the forward hook. Each packet that the host forwards passes
+// through all of these chains. If one chain drops the packet, an accept in another does not help
+// (docs/adr/0002).
 type ForwardChain struct {
 	Backend string // BackendNFT or BackendLegacy
 	Family  string // ip, ip6, inet
 	Table   string
 	Name    string
-	Policy  string // accept, drop: what becomes of a packet that no rule decides on
+	Policy  string // accept, drop: for a packet that no rule decides on
 
 	ours []forwardRule
 }
 
-// forwardRule is a rule of ours in a chain of others: it accepts what comes from a link, or what
-// goes to it.
+// forwardRule is a rule of the agent in a chain of another program. It accepts packets from a link,
+// or packets to it.
 type forwardRule struct {
 	link   string
 	way    direction
-	handle uint64 // of nft
+	handle uint64 // nft's handle
 }
 
-// direction is where a forwarded packet meets a link.
+// direction says whether a forwarded packet comes from a link or goes to it.
 type direction = expr.MetaKey
 
 const (
-	inward  direction = expr.MetaKeyIIFNAME // it comes from the link
-	outward direction = expr.MetaKeyOIFNAME // it goes to the link
+	inward  direction = expr.MetaKeyIIFNAME // from the link
+	outward direction = expr.MetaKeyOIFNAME // to the link
 )
 
 // The two packet filters of Linux that have a forward hook.
 const (
-	BackendNFT    = "nft"             // iptables-nft too
+	BackendNFT    = "nft"             // also iptables-nft
 	BackendLegacy = "iptables-legacy" // ip_tables
 )
 
-// forwardMark is the comment of each rule that we put into a chain of others.
+// forwardMark is the comment of each rule that the agent adds to chains of other programs.
 const forwardMark = "netwright"
 
-// String names the chain as nft does; one of ip_tables by its program.
+// String names the chain as nft does, or a chain of legacy iptables with the program's name.
 func (c ForwardChain) String() string {
 	if c.Backend == BackendLegacy {
 		return legacyProgram(c.Family) + "-legacy " + c.Table + " " + c.Name
@@ -58,25 +58,25 @@ func (c ForwardChain) String() string {
 	return c.Family + " " + c.Table + " " + c.Name
 }
 
-// Accepts says that rules of ours accept what comes from a link and what goes to it.
+// Accepts reports whether rules of the agent accept packets both from a link and to it.
 func (c ForwardChain) Accepts(link string) bool { return len(c.missing(link)) == 0 }
 
-// Names says that a rule of ours is for a link.
+// Names reports whether any rule of the agent is for a link.
 func (c ForwardChain) Names(link string) bool { return len(c.missing(link)) < 2 }
 
-// missing are the directions in which no rule of ours accepts what meets a link.
+// missing returns the directions of a link for which the agent has no rule.
 func (c ForwardChain) missing(link string) []direction {
 	return slices.DeleteFunc([]direction{inward, outward}, func(way direction) bool {
 		return slices.ContainsFunc(c.ours, func(r forwardRule) bool { return r.link == link && r.way == way })
 	})
 }
 
-// Concerns says that packets of a family (4 or 6) pass through the chain.
+// Concerns reports whether packets of a family (4 or 6) pass through the chain.
 func (c ForwardChain) Concerns(family int) bool {
 	return c.Family == "inet" || c.Family == "ip" && family == 4 || c.Family == "ip6" && family == 6
 }
 
-// ForwardChains implements host.Firewall. With an error it returns what could be read.
+// ForwardChains implements host.Firewall. On an error it also returns what it could read.
 func (n *Reader) ForwardChains(ctx context.Context) ([]ForwardChain, error) {
 	out, err := n.nftForward(ctx)
 	legacy, errLegacy := legacyForward()
@@ -86,8 +86,8 @@ func (n *Reader) ForwardChains(ctx context.Context) ([]ForwardChain, error) {
 	return append(out, legacy...), nil
 }
 
-// ForwardPolicies says of each family, "ip" and "ip6", whether its forwarding is "drop" by one
-// chain or more, or "accept".
+// ForwardPolicies returns for each family, "ip" and "ip6", "drop" if the policy of any forward
+// chain is drop, else "accept".
 func (n *Reader) ForwardPolicies(ctx context.Context) (map[string]string, error) {
 	chains, err := n.ForwardChains(ctx)
 	if err != nil {
@@ -104,9 +104,9 @@ func (n *Reader) ForwardPolicies(ctx context.Context) (map[string]string, error)
 	return out, nil
 }
 
-// AcceptForward appends to a chain of others the rules that accept what comes
-// from a link and what goes to it, marked as ours, unless they are there.
-// Appended, they answer the chain's policy and none of its rules. It may be retried.
+// AcceptForward appends to a chain of another program the rules that accept packets from and to a
+// link, unless the rules exist. They have the agent's comment. As they are at the end, they
+// override the chain's policy, but none of its rules. It may be retried.
 func (w *Writer) AcceptForward(ctx context.Context, c ForwardChain, link string) error {
 	chains, err := w.fw.ForwardChains(ctx)
 	if err != nil {
@@ -132,8 +132,8 @@ func (w *Writer) AcceptForward(ctx context.Context, c ForwardChain, link string)
 	return nil
 }
 
-// DelForwardAccept removes every rule of ours for a link from the chains of
-// others; absence is success. It may be retried.
+// DelForwardAccept removes the agent's rules for a link from the chains of other programs; missing
+// rules are success. It may be retried.
 func (w *Writer) DelForwardAccept(ctx context.Context, link string) error {
 	chains, err := w.fw.ForwardChains(ctx)
 	failed := []error{err}

@@ -15,17 +15,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// legacyFamily is one of the two families of ip_tables, and the layout
-// of its entries (linux/netfilter_ipv4/ip_tables.h, …_ipv6/ip6_tables.h, x_tables.h).
+// legacyFamily is one of the two families of ip_tables, with the layout of its entries
+// (linux/netfilter_ipv4/ip_tables.h, …_ipv6/ip6_tables.h, x_tables.h).
 type legacyFamily struct {
 	name   string // ip, ip6
-	names  string // file that lists the tables which this network namespace has
+	names  string // file with the tables of this network namespace
 	domain int
 	level  int
 	size   int // of struct ipt_entry without its matches
 	in     int // offset of iniface; outiface and the two masks follow
-	zero   int // the bytes before it (addresses and masks) are zero when all match
-	proto  int // offset of proto; what follows up to nfcache is zero when all match
+	zero   int // bytes before in (addresses, masks): zero when all match
+	proto  int // offset of proto; up to nfcache all is zero when all match
 	invert int // offset of invflags
 	next   int // offset of target_offset; next_offset follows
 }
@@ -37,7 +37,7 @@ var legacyFamilies = []legacyFamily{
 		proto: 128, invert: 132, next: 140},
 }
 
-// The socket options of ip_tables, the same for both families.
+// Socket options of ip_tables, the same for both families.
 const (
 	legacyGetInfo    = 64 // IPT_SO_GET_INFO
 	legacyGetEntries = 65 // IPT_SO_GET_ENTRIES
@@ -58,8 +58,8 @@ type legacyInfo struct {
 // hookForward is NF_INET_FORWARD.
 const hookForward = 2
 
-// legacyForward reads the FORWARD chains of ip_tables. A table that this
-// namespace does not have is not asked for: asking would make it, and load its module.
+// legacyForward reads the FORWARD chains of ip_tables. It does not read a table that this namespace
+// does not have: the request would create the table and load its module.
 func legacyForward() ([]ForwardChain, error) {
 	var out []ForwardChain
 	for _, f := range legacyFamilies {
@@ -79,14 +79,15 @@ func legacyForward() ([]ForwardChain, error) {
 	return out, nil
 }
 
-// LegacyForward says that ip_tables has a chain at the forward hook of this network namespace.
+// LegacyForward reports whether ip_tables has a chain at the forward hook of this network
+// namespace.
 func LegacyForward() bool { return slices.ContainsFunc(legacyFamilies, legacyFamily.hasForward) }
 
-// hasForward says that this network namespace has the table with the chain FORWARD.
+// hasForward reports whether this network namespace has the table with the chain FORWARD.
 func (f legacyFamily) hasForward() bool { return slices.Contains(f.tables(), "filter") }
 
-// tables are those of iptables that this network namespace has; none where the kernel has no
-// ip_tables.
+// tables returns the iptables tables that this network namespace has. It returns none if the kernel
+// has no ip_tables.
 func (f legacyFamily) tables() []string {
 	names, err := sys.ReadKernelFile("/proc/thread-self/net/" + f.names)
 	if err != nil {
@@ -96,9 +97,9 @@ func (f legacyFamily) tables() []string {
 	return slices.DeleteFunc(slices.Clone(iptTables), func(table string) bool { return !slices.Contains(have, table) })
 }
 
-// read asks the kernel for the table as it is. The size is asked for first;
-// when the table grows meanwhile the kernel says EAGAIN. Any socket of the
-// family will do: a raw one, as iptables uses, would cost CAP_NET_RAW.
+// read reads a table from the kernel. It requests the size first; if the table grows meanwhile, the
+// kernel returns EAGAIN, and read tries again. It needs any socket of the family: a raw one, as
+// iptables uses, would need CAP_NET_RAW.
 func (f legacyFamily) read(table string) (legacyInfo, []byte, error) {
 	for range sys.DumpTries {
 		var info legacyInfo
@@ -122,7 +123,7 @@ func (f legacyFamily) read(table string) (legacyInfo, []byte, error) {
 	return legacyInfo{}, nil, unix.EAGAIN
 }
 
-// socketOption reads an option of a socket of its own into buf, which also says what is asked for.
+// socketOption reads an option of a new socket into buf. buf also contains the request.
 func socketOption(domain, level, option int, buf []byte) error {
 	fd, err := unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
 	if err != nil {
@@ -140,7 +141,7 @@ func socketOption(domain, level, option int, buf []byte) error {
 
 var errLegacyLayout = errors.New("the kernel's answer is not laid out as expected")
 
-// parse walks through the chain FORWARD, up to the entry of its policy.
+// parse reads the chain FORWARD, up to the entry of its policy.
 func (f legacyFamily) parse(info legacyInfo, entries []byte) (ForwardChain, error) {
 	c := ForwardChain{Backend: BackendLegacy, Family: f.name, Table: "filter", Name: "FORWARD", Policy: "accept"}
 	for at := int(info.HookEntry[hookForward]); ; {
@@ -161,7 +162,8 @@ func (f legacyFamily) parse(info legacyInfo, entries []byte) (ForwardChain, erro
 	}
 }
 
-// ours recognises an entry of ours: one whole link name, our comment, accept and nothing else.
+// ours recognises a rule of the agent: one whole link name, the agent's comment, accept, and
+// nothing else.
 func (f legacyFamily) ours(e legacyEntry) (forwardRule, bool) {
 	others := slices.Concat(e.head[:f.zero], e.head[f.proto:f.next-4])
 	in, out := f.links(e)
@@ -173,19 +175,19 @@ func (f legacyFamily) ours(e legacyEntry) (forwardRule, bool) {
 		legacyComment(e.matches) && !slices.ContainsFunc(others, func(b byte) bool { return b != 0 })
 }
 
-// linkMatch is the name of a link and which bytes of it are compared.
+// linkMatch is the name of a link, and a mask of the bytes to be compared.
 type linkMatch struct{ name, mask []byte }
 
-// links are those that an entry compares a packet's with, which it comes from and goes to.
+// links returns the matches of an entry for the incoming and the outgoing link.
 func (f legacyFamily) links(e legacyEntry) (in, out linkMatch) {
 	at := func(n int) []byte { return e.head[f.in+n*unix.IFNAMSIZ : f.in+(n+1)*unix.IFNAMSIZ] }
 	return linkMatch{at(0), at(2)}, linkMatch{at(1), at(3)}
 }
 
-// none says that any link will do.
+// none reports whether any link matches.
 func (l linkMatch) none() bool { return l.mask[0] == 0 }
 
-// whole is the link's name if the mask covers it and the NUL after it.
+// whole returns the link's name if the mask covers it and the NUL after it.
 func (l linkMatch) whole() string {
 	n := bytes.IndexByte(l.name, 0)
 	if n < 1 || l.mask[n] != 0xff {
@@ -194,8 +196,8 @@ func (l linkMatch) whole() string {
 	return string(l.name[:n])
 }
 
-// legacyComment says that the only match of an entry is our comment: struct
-// xt_entry_match (size, name of 29 bytes, revision), then the text.
+// legacyComment reports whether the only match of an entry is the agent's comment. A match is a
+// struct xt_entry_match (size, name of 29 bytes, revision); then comes the text.
 func legacyComment(m []byte) bool {
 	if len(m) < 32 || int(binary.NativeEndian.Uint16(m)) != len(m) {
 		return false
@@ -203,8 +205,8 @@ func legacyComment(m []byte) bool {
 	return unix.ByteSliceToString(m[2:31]) == "comment" && unix.ByteSliceToString(m[32:]) == forwardMark
 }
 
-// legacyRules adds (-A) or deletes (-D) our rules by the program of ip_tables:
-// it alone knows how to write a table anew under the lock that all who write share.
+// legacyRules adds (-A) or deletes (-D) the agent's rules by the program of ip_tables, because only
+// that program writes a table under the lock that all writers share.
 func (w *Writer) legacyRules(ctx context.Context, op, family, link string, ways []direction) error {
 	program, err := w.legacyFind(ctx, family)
 	if err != nil {
@@ -228,8 +230,7 @@ func legacyProgram(family string) string {
 	return "iptables"
 }
 
-// legacyFind finds the program that writes ip_tables. One of that name may be
-// for nf_tables.
+// legacyFind finds the program that writes ip_tables. A program named iptables may be iptables-nft.
 func (w *Writer) legacyFind(ctx context.Context, family string) (string, error) {
 	name := legacyProgram(family)
 	if path, err := sys.FindProgram(name + "-legacy"); err == nil {

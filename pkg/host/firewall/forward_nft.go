@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nftForward lists the base chains of nf_tables at the forward hook; none
-// where nf_tables is not loaded.
+// nftForward lists the base chains of nf_tables at the forward hook. It lists none if nf_tables is
+// not loaded.
 func (n *Reader) nftForward(ctx context.Context) ([]ForwardChain, error) {
 	return readNFT(ctx, n, "forward chains", func(s nftSocket) ([]ForwardChain, error) {
 		chains, err := s.chains(unix.NFPROTO_UNSPEC)
@@ -42,10 +42,9 @@ func (n *Reader) nftForward(ctx context.Context) ([]ForwardChain, error) {
 	})
 }
 
-// ourForwardRule recognises a rule of ours: a link's name, our comment, accept
-// and nothing else. iptables-save and iptables-restore write it anew in the
-// form of iptables, with a counter, the comment as a match and the name
-// padded less; it is still ours.
+// ourForwardRule recognises a rule of the agent: a link's name, the agent's comment, accept, and
+// nothing else. iptables-save and iptables-restore rewrite the rule in the form of iptables, with a
+// counter, the comment as a match, and less padding of the name. It is still the agent's rule.
 func ourForwardRule(r rawRule) (ours forwardRule, is bool) {
 	if !r.decodable() || len(r.exprs) < 3 {
 		return ours, false
@@ -72,15 +71,15 @@ func ourForwardRule(r rawRule) (ours forwardRule, is bool) {
 		}
 	}
 	name := bytes.TrimRight(cmp.Data, "\x00")
-	// Without a NUL after it the name is a prefix, of many links.
+	// Without a NUL after it, the name is a prefix that matches many links.
 	if comment != forwardMark || len(name) == len(cmp.Data) && len(name) < unix.IFNAMSIZ {
 		return ours, false
 	}
 	return forwardRule{string(name), meta.Key, r.handle}, true
 }
 
-// nftAccept appends rules. They have a counter as those of iptables have, so
-// that `iptables -D` finds them too.
+// nftAccept appends rules. They have a counter, as rules of iptables have, so that `iptables -D`
+// also finds them.
 func (w *Writer) nftAccept(ctx context.Context, c ForwardChain, link string, ways []direction) error {
 	if len(link) == 0 || len(link) > maxLinkName {
 		return fmt.Errorf("%q cannot be the name of a link", link)

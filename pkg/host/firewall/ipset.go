@@ -12,8 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// What linux/netfilter/ipset/ip_set.h calls them. Protocol 6 is what every kernel since 2.6.39
-// speaks.
+// Constants of linux/netfilter/ipset/ip_set.h. Every kernel since 2.6.39 supports protocol 6.
 const (
 	ipsetProtocol     = 6
 	ipsetCmdDestroy   = 3
@@ -21,7 +20,7 @@ const (
 	ipsetAttrProtocol = 1
 	ipsetAttrName     = 2
 	ipsetAttrFlags    = 6
-	ipsetOnlyNames    = 1 << 1           // IPSET_FLAG_LIST_SETNAME: not what is in them
+	ipsetOnlyNames    = 1 << 1           // IPSET_FLAG_LIST_SETNAME: without their members
 	ipsetErrBusy      = unix.Errno(4100) // IPSET_ERR_BUSY
 )
 
@@ -52,8 +51,8 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// DelIPSet destroys an ipset with all that is in it; absence is success. One
-// that a rule still uses is an error and stays. It may be retried.
+// DelIPSet destroys an ipset with its members; a missing set is success. If a rule still uses the
+// set, the set stays, and this is an error. It may be retried.
 func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 	if err := w.fw.ready(ctx); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 	return nil
 }
 
-// ipsetRequest asks ip_set, of which each answer has the number of its question.
+// ipsetRequest sends a request to ip_set. Its answers have the type of the request.
 func ipsetRequest(s nftSocket, kind, flags uint16, attributes ...[]byte) ([]answer, error) {
 	kind |= unix.NFNL_SUBSYS_IPSET << 8
 	return s.request(kind, kind, flags, unix.AF_INET,

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// IPTChain is a chain of iptables, of either flavour, as far as it shows whose
-// it is. Networks that wrote one may be gone, their programs too.
+// IPTChain is a chain of iptables-nft or of legacy iptables. It has only the fields that show which
+// network wrote the chain; the network and its programs may be gone.
 type IPTChain struct {
 	Backend string // BackendNFT or BackendLegacy
 	Family  string // ip, ip6
@@ -23,18 +23,18 @@ type IPTChain struct {
 	Rules   []IPTRule
 }
 
-// IPTRule is a rule as far as it shows whose it is.
+// IPTRule has the fields of a rule that show which program wrote it.
 type IPTRule struct {
-	Target   string   // the chain that it jumps or goes to, or the target in iptables' word; "" none
-	Comments []string // a rule may have several: Felix writes its hash and an explanation
-	In, Out  string   // links as iptables writes them: "eth0", "cali+", "! lo"; "" any
-	Sets     []string // the ipsets that it asks
+	Target   string   // chain of a jump or goto, or iptables' name of the target; "": none
+	Comments []string // several are possible: Felix writes its hash and an explanation
+	In, Out  string   // as iptables writes links: "eth0", "cali+", "! lo"; "": any
+	Sets     []string // the ipsets that it matches
 
-	handle uint64 // of nft
-	index  int    // of ip_tables: in its chain, from 0
+	handle uint64 // nft's handle
+	index  int    // legacy iptables: index in its chain, from 0
 }
 
-// String names the chain by its program, so that a person can look it up.
+// String names the chain with its program, so that a person can look it up.
 func (c IPTChain) String() string {
 	program := legacyProgram(c.Family)
 	if c.Backend == BackendLegacy {
@@ -45,7 +45,7 @@ func (c IPTChain) String() string {
 	return program + " -t " + c.Table + " " + c.Name
 }
 
-// String is the part of a rule that shows whose it is, in iptables' words.
+// String returns the fields of a rule in the syntax of iptables.
 func (r IPTRule) String() string {
 	var out []string
 	add := func(flag, value string) {
@@ -63,7 +63,7 @@ func (r IPTRule) String() string {
 	return strings.Join(out, " ")
 }
 
-// iptTables are the tables of iptables in the order in which packets meet them.
+// iptTables are the tables of iptables in the order in which packets pass through them.
 var iptTables = []string{"raw", "mangle", "nat", "filter", "security"}
 
 // IPTChains implements host.Firewall.
@@ -79,18 +79,17 @@ func (n *Reader) IPTChains(ctx context.Context) ([]IPTChain, error) {
 	return append(out, legacy...), nil
 }
 
-// IPTRemoval is what is to go from one chain: some of its rules, or all of it.
+// IPTRemoval is what to remove from one chain: some of its rules, or the whole chain.
 type IPTRemoval struct {
-	Chain IPTChain // as [Reader.IPTChains] read it
+	Chain IPTChain // as returned by [Reader.IPTChains]
 	Whole bool     // the chain itself; not for a built-in one
 	Rules []IPTRule
 }
 
-// RemoveIPT takes rules and chains out of iptables, all of one table of one
-// flavour and family in one transaction. Rules elsewhere that jump to a chain
-// that goes must be among what goes, else the kernel refuses. What was changed
-// by others since it was read is an error, and then nothing of that table has
-// gone; read again and retry.
+// RemoveIPT removes rules and chains of iptables. All removals from one table of one program and
+// family are one transaction. Rules of other chains that jump to a removed chain must be removed,
+// too, or the kernel refuses. If another program has changed a chain since it was read, this is an
+// error, and nothing of that table is removed: read the chains again and retry.
 func (w *Writer) RemoveIPT(ctx context.Context, gone []IPTRemoval) error {
 	for _, r := range gone {
 		if r.Whole && r.Chain.Builtin {
@@ -123,5 +122,5 @@ func (w *Writer) RemoveIPT(ctx context.Context, gone []IPTRemoval) error {
 	return nil
 }
 
-// isIPTTable says that a table's name is one of iptables'.
+// isIPTTable reports whether iptables has a table of this name.
 func isIPTTable(name string) bool { return slices.Contains(iptTables, name) }

@@ -11,15 +11,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// legacyReturn is XT_RETURN (-NF_REPEAT - 1); legacyErrorTarget heads each chain of a user.
+// legacyReturn is XT_RETURN (-NF_REPEAT - 1). legacyErrorTarget begins each user-defined chain.
 const (
 	legacyReturn      = -5
 	legacyErrorTarget = "ERROR"
 	legacyTargetHead  = 32 // struct xt_entry_target: size, name of 29 bytes, revision
 )
 
-// legacyIPTChains reads the tables of ip_tables that this namespace has.
-// Asking for another would make it, and load its module.
+// legacyIPTChains reads the tables of ip_tables that this namespace has. A request for another
+// table would create it and load its module.
 func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
@@ -41,33 +41,33 @@ func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 	return out, nil
 }
 
-// legacyEntry is one rule of a table's blob, or what stands between chains.
+// legacyEntry is an entry of a table: a rule, or an entry between chains.
 type legacyEntry struct {
 	at      int
 	size    int
 	head    []byte // struct ipt_entry
 	matches []byte
-	target  string // "" is a verdict
+	target  string // "": a verdict
 	verdict int32
-	chain   string // the name that an error target begins
+	chain   string // the name, if it begins a user-defined chain
 }
 
-// chains walks through a whole table. Built-in chains begin where the hooks
-// say, those of users with an error target; each ends with an entry that
-// nobody wrote: the policy, or the return.
+// chains reads all chains of a table. Built-in chains begin at the offsets of the hooks,
+// user-defined ones with an error target. Each ends with an entry that is no rule: the policy, or a
+// return.
 func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]IPTChain, error) {
 	list, err := f.entries(entries)
 	if err != nil {
 		return nil, err
 	}
-	starts, builtin := map[int]string{}, map[int]bool{} // by where the first rule is, to which jumps lead
+	starts, builtin := map[int]string{}, map[int]bool{} // by the offset of the first rule
 	for hook, name := range ipHooks {
 		if at := int(info.HookEntry[hook]); info.ValidHooks&(1<<hook) != 0 {
 			starts[at], builtin[at] = strings.ToUpper(name), true
 		}
 	}
 	for i, e := range list {
-		if e.chain != "" && i+1 < len(list) { // the table's end is written as the last one
+		if e.chain != "" && i+1 < len(list) { // the last entry ends the table
 			starts[list[i+1].at] = e.chain
 		}
 	}
@@ -78,7 +78,7 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 			out = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: name, Builtin: builtin[e.at]})
 		}
 		if len(out) == 0 || e.chain != "" || i+1 == len(list) || list[i+1].chain != "" || builtin[list[i+1].at] {
-			continue // it begins a chain, or ends one
+			continue // it begins or ends a chain
 		}
 		rule, err := f.identity(e, names)
 		if err != nil {
@@ -94,8 +94,8 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 	return out, nil
 }
 
-// legacyTarget is a standard target in iptables' words. A rule without a
-// target goes on at the next entry, which is no chain's head.
+// legacyTarget returns a standard target in the syntax of iptables. A rule without a target
+// continues at the next entry, which begins no chain, so the result is "".
 func legacyTarget(e legacyEntry, starts map[int]string) string {
 	switch e.verdict {
 	case legacyDrop:
@@ -120,7 +120,7 @@ func (f legacyFamily) entries(blob []byte) (out []legacyEntry, err error) {
 	return out, nil
 }
 
-// entry reads the one that begins at a place of a table's blob.
+// entry decodes the entry at an offset of a table.
 func (f legacyFamily) entry(blob []byte, at int) (e legacyEntry, err error) {
 	if at < 0 || at+f.size > len(blob) {
 		return e, errLegacyLayout
@@ -142,10 +142,10 @@ func (f legacyFamily) entry(blob []byte, at int) (e legacyEntry, err error) {
 	return e, nil
 }
 
-// identity reads links, comment and sets of an entry.
+// identity reads the links, comments and sets of an entry.
 func (f legacyFamily) identity(e legacyEntry, names setNames) (IPTRule, error) {
-	// invflags follow proto (2 bytes), [ip6: tos,] flags: bits 1 and 2 turn the links' meaning
-	// round (IPT_INV_VIA_IN, …_OUT).
+	// invflags comes after proto (2 bytes), [ip6: tos,] flags. Its bits 1 and 2 invert the matches
+	// of the links (IPT_INV_VIA_IN, …_OUT).
 	invert := e.head[f.invert]
 	in, to := f.links(e)
 	out := IPTRule{In: in.text(invert&1 != 0), Out: to.text(invert&2 != 0)}
@@ -170,21 +170,21 @@ func (f legacyFamily) identity(e legacyEntry, names setNames) (IPTRule, error) {
 	return out, nil
 }
 
-// text is the match in iptables' words.
+// text returns the match in the syntax of iptables.
 func (l linkMatch) text(not bool) string {
 	if l.none() {
 		return ""
 	}
-	out := unix.ByteSliceToString(l.name) // iptables leaves the + of a prefix in it
+	out := unix.ByteSliceToString(l.name) // iptables stores the + of a prefix in the name
 	if not {
 		out = "! " + out
 	}
 	return out
 }
 
-// removeLegacyIPT removes from one table by the programs of ip_tables: they
-// alone know how to write a table anew under the lock that all who write
-// share. Rules are named by their whole text, which the program itself prints.
+// removeLegacyIPT removes rules and chains of one table by the programs of ip_tables, because only
+// these write a table under the lock that all writers share. A rule is named by its whole text, as
+// the program prints it.
 func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	family, table := gone[0].Chain.Family, gone[0].Chain.Table
 	program, err := w.legacyFind(ctx, family)
@@ -214,14 +214,14 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	return w.legacyRestore(ctx, program, table, batch.String()+ends.String())
 }
 
-// legacySave reads a table by its program.
+// legacySave reads a table by the save program.
 func (w *Writer) legacySave(ctx context.Context, program, family, table string) (LegacyTable, error) {
 	text, err := sys.RunLive(ctx, w.fw.live,
 		sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
 	return LegacyTable{family, table, string(text)}, err
 }
 
-// legacyRestore changes a table in one transaction, by lines as its program saves them.
+// legacyRestore changes a table in one transaction. lines have the form of the save program.
 func (w *Writer) legacyRestore(ctx context.Context, program, table, lines string) error {
 	_, err := sys.RunLive(ctx, w.fw.live,
 		sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", table},

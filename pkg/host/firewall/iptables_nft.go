@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nftIPTChains reads the tables that iptables-nft writes: those of the
-// families ip and ip6 with iptables' names.
+// nftIPTChains reads the tables of iptables-nft: those of the families ip and ip6 with the names of
+// iptables' tables.
 func (n *Reader) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 	return n.nftChains(ctx, "chains of iptables", func(family, table string) bool {
 		return (family == "ip" || family == "ip6") && isIPTTable(table)
@@ -61,8 +61,8 @@ func (n *Reader) nftChains(ctx context.Context, what string, in func(family, tab
 	})
 }
 
-// iptRule reads from a rule what shows whose it is. What it does not know of
-// the rule it leaves out: rules are removed by their handles.
+// iptRule reads the fields that show which program wrote a rule. It leaves out expressions that it
+// does not know; rules are removed by their handles.
 func iptRule(raw rawRule, names setNames) (IPTRule, error) {
 	out := IPTRule{handle: raw.handle}
 	if raw.comment != "" {
@@ -115,11 +115,11 @@ func iptVerdict(v *expr.Verdict) string {
 	return v.Chain
 }
 
-// iptLink writes a comparison with a link's name as iptables does.
+// iptLink returns a comparison with a link's name in the syntax of iptables.
 func iptLink(cmp *expr.Cmp) string {
 	name := string(bytes.TrimRight(cmp.Data, "\x00"))
 	if len(name) == len(cmp.Data) && len(name) < unix.IFNAMSIZ {
-		name += "+" // no NUL is compared: a prefix
+		name += "+" // without a NUL it is a prefix
 	}
 	if cmp.Op == expr.CmpOpNeq {
 		name = "! " + name
@@ -127,10 +127,10 @@ func iptLink(cmp *expr.Cmp) string {
 	return name
 }
 
-// removeNFTIPT removes from one table in one transaction.
+// removeNFTIPT removes rules and chains of one table in one transaction.
 func (w *Writer) removeNFTIPT(ctx context.Context, gone []IPTRemoval) error {
 	b := nftBatch{family: TableFamilies[gone[0].Chain.Family], table: gone[0].Chain.Table}
-	// First all rules, whole chains emptied too: a chain that is jumped to is busy.
+	// First all rules are removed, and whole chains emptied: a chain that a rule jumps to is busy.
 	for _, r := range gone {
 		if r.Whole {
 			b.onRules(unix.NFT_MSG_DELRULE, 0, r.Chain.Name)

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Table implements host.Firewall. Rules that could not have come from
-// [Writer.ReplaceTable] have [NFRule.Unknown] set. Sets are not read: of
-// themselves they do nothing, and a rule that uses one is unknown.
+// Table implements host.Firewall. Rules that [Writer.ReplaceTable] cannot have written have
+// [NFRule.Unknown] set. Sets are not read: they do nothing alone, and a rule that uses one is
+// unknown.
 func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) {
 	if !slices.Contains(ipFamilies, family) {
 		return Table{}, fmt.Errorf("read nft table %s: unknown family %q", name, family)
@@ -59,16 +59,16 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 	return found[0], nil
 }
 
-// ReplaceTable makes the table what t says, in one transaction: a packet sees
-// the old table or the new one. Everything in a table of that name and family
-// goes. It may be retried.
+// ReplaceTable replaces a table by t in one transaction: a packet passes through either the old
+// table or the new one. Everything in the old table of that name and family is removed. It may be
+// retried.
 func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
 	t = t.Canonical()
 	b := nftBatch{family: TableFamilies[t.Family], table: t.Name}
-	// Making it first makes the removal right whether or not the table is there.
+	// The table is created first, so that its removal succeeds even if it did not exist.
 	b.makeTable()
 	b.removeTable()
 	b.makeTable()
@@ -94,7 +94,7 @@ func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 	return nil
 }
 
-// nftHint says what is missing where the kernel's word alone does not.
+// nftHint adds what is missing to errors that do not say it.
 func nftHint(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM):

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// nftBatch is a list of messages about one table that nf_tables takes as one transaction.
+// nftBatch is a list of messages about one table. nf_tables takes them in one transaction.
 type nftBatch struct {
 	family   byte
 	table    string
@@ -46,13 +46,13 @@ func (b *nftBatch) onChain(kind uint16, flags netlink.HeaderFlags, chain string,
 		textAttribute(unix.NFTA_CHAIN_NAME, chain)}, attributes...)...)
 }
 
-// onRules adds a message about the rules of a chain: all of them, or what the attributes name.
+// onRules adds a message about rules of a chain: all rules, or those that the attributes select.
 func (b *nftBatch) onRules(kind uint16, flags netlink.HeaderFlags, chain string, attributes ...[]byte) {
 	b.add(kind, flags, append([][]byte{textAttribute(unix.NFTA_RULE_TABLE, b.table),
 		textAttribute(unix.NFTA_RULE_CHAIN, chain)}, attributes...)...)
 }
 
-// appendRule puts a rule at the end of a chain.
+// appendRule adds a rule to the end of a chain.
 func (b *nftBatch) appendRule(chain string, exprs []expr.Any, comment string) error {
 	var list []byte
 	for _, e := range exprs {
@@ -71,25 +71,25 @@ func (b *nftBatch) appendRule(chain string, exprs []expr.Any, comment string) er
 	return nil
 }
 
-// removeRule takes a rule out of a chain.
+// removeRule removes a rule from a chain.
 func (b *nftBatch) removeRule(chain string, handle uint64) {
 	b.onRules(unix.NFT_MSG_DELRULE, 0, chain,
 		sys.NewAttribute(unix.NFTA_RULE_HANDLE, binary.BigEndian.AppendUint64(nil, handle)))
 }
 
-// nested is an attribute of attributes.
+// nested returns an attribute that contains attributes.
 func nested(kind uint16, attributes []byte) []byte {
 	return sys.NewAttribute(kind|unix.NLA_F_NESTED, attributes)
 }
 
 func textAttribute(kind uint16, s string) []byte { return sys.NewAttribute(kind, append([]byte(s), 0)) }
 
-// numberAttribute is in the byte order of nf_tables.
+// numberAttribute returns a number as an attribute, in the byte order of nf_tables.
 func numberAttribute(kind uint16, n uint32) []byte {
 	return sys.NewAttribute(kind, binary.BigEndian.AppendUint32(nil, n))
 }
 
-// policyAttribute is what becomes of a packet that no rule of a chain decides on.
+// policyAttribute returns the attribute of a chain's policy.
 func policyAttribute(policy string) []byte {
 	if policy == "drop" {
 		return numberAttribute(unix.NFTA_CHAIN_POLICY, policyDrop)
@@ -97,20 +97,21 @@ func policyAttribute(policy string) []byte {
 	return numberAttribute(unix.NFTA_CHAIN_POLICY, policyAccept)
 }
 
-// The verdicts that a policy can be (linux/netfilter.h, NF_DROP and NF_ACCEPT).
+// The two policies of a chain (linux/netfilter.h, NF_DROP and NF_ACCEPT).
 const (
 	policyDrop   = 0
 	policyAccept = 1
 )
 
-// The ends of a transaction (linux/netfilter/nfnetlink.h, NFNL_MSG_BATCH_…).
+// Message types for the begin and end of a transaction (linux/netfilter/nfnetlink.h,
+// NFNL_MSG_BATCH_…).
 const (
 	batchBegin = 0x10
 	batchEnd   = 0x11
 )
 
-// transact makes changes in one transaction: all or none. The kernel loads nf_tables for it if need
-// be.
+// transact sends changes in one transaction: the kernel makes all or none. If necessary, the kernel
+// loads nf_tables.
 func (w *Writer) transact(ctx context.Context, batches ...nftBatch) error {
 	if err := w.fw.ready(ctx); err != nil {
 		return err
@@ -127,7 +128,8 @@ func (w *Writer) transact(ctx context.Context, batches ...nftBatch) error {
 	if last == 0 {
 		return nil
 	}
-	// Errors come whoever asked for an answer, and before that of the last.
+	// The kernel sends errors of all messages, and it sends them before the answer to the last
+	// message.
 	list[last].Header.Flags |= netlink.Acknowledge
 	list = append(list, end(batchEnd))
 	c, err := dial(ctx)
@@ -139,7 +141,7 @@ func (w *Writer) transact(ctx context.Context, batches ...nftBatch) error {
 	for i := range list {
 		size += len(list[i].Data) + unix.NLMSG_HDRLEN + 4
 	}
-	if err := c.SetWriteBuffer(2*size + 1<<16); err != nil { // a transaction is one message for the socket
+	if err := c.SetWriteBuffer(2*size + 1<<16); err != nil { // for one message
 		return fmt.Errorf("make room for the nft transaction: %w", err)
 	}
 	if list, err = c.SendMessages(list); err != nil {

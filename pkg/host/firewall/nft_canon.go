@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Check says what in the table cannot be written, if anything.
+// Check returns why the table cannot be written, or nil.
 func (t Table) Check() error {
 	if !slices.Contains(ipFamilies, t.Family) {
 		return fmt.Errorf("nft table %s: unknown family %q (ip, ip6, inet)", t.Name, t.Family)
@@ -57,9 +57,9 @@ func (r NFRule) check() error {
 	return nil
 }
 
-// Canonical is the table with each rule in the form in which the kernel keeps
-// it: one prefix per match of SrcIn and DstIn (a list becomes several rules),
-// families apart, prefixes masked, /0 left out, policy and states spelled out.
+// Canonical returns the table with rules in the form that the kernel stores. Each match of SrcIn
+// and DstIn has one prefix (a list becomes several rules), and each rule one family. Prefixes are
+// masked, /0 is left out, and policy and states are complete.
 func (t Table) Canonical() Table {
 	out := Table{Family: t.Family, Name: t.Name}
 	for _, c := range t.Chains {
@@ -74,8 +74,8 @@ func (t Table) Canonical() Table {
 	return out
 }
 
-// canonical expands a rule to those that the kernel gets; none when it can
-// match nothing, such as DstNotIn 0.0.0.0/0.
+// canonical returns the rules that the kernel gets for one rule. It returns none for a rule that
+// cannot match, such as DstNotIn 0.0.0.0/0.
 func (r NFRule) canonical(table string) []NFRule {
 	if r.Unknown != "" {
 		return []NFRule{r}
@@ -110,7 +110,7 @@ func (r NFRule) canonical(table string) []NFRule {
 	return out
 }
 
-// families lists the families that the rule is for in a table: 0 is both, at once.
+// families lists the families of the rule in a table. 0 is one rule for both.
 func (r NFRule) families(table string) []int {
 	lists := [][]netip.Prefix{r.SrcIn, r.SrcNotIn, r.DstIn, r.DstNotIn}
 	var out []int
@@ -134,7 +134,7 @@ func ofFamily(list []netip.Prefix, family int) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(list), func(p netip.Prefix) bool { return p.Addr().Is4() != (family == 4) })
 }
 
-// in returns the alternatives of a positive match, each a list of one prefix or of none (all).
+// in returns the alternatives of a positive match. Each is a list of one prefix, or of none (all).
 func in(list []netip.Prefix, family int) [][]netip.Prefix {
 	var out [][]netip.Prefix
 	for _, p := range ofFamily(list, family) {
@@ -149,7 +149,7 @@ func in(list []netip.Prefix, family int) [][]netip.Prefix {
 	return out
 }
 
-// notIn returns the prefixes of a negated match, and whether nothing can match it.
+// notIn returns the prefixes of a negated match, and whether the match is impossible.
 func notIn(list []netip.Prefix, family int) (out []netip.Prefix, none bool) {
 	for _, p := range ofFamily(list, family) {
 		if p.Bits() == 0 {

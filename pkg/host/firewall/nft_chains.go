@@ -12,16 +12,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// rawRule is a rule as the kernel has it.
+// rawRule is a rule as the kernel lists it.
 type rawRule struct {
 	chain   string
 	handle  uint64
-	exprs   []expr.Any // nil for those that are not among ours; names has them all
+	exprs   []expr.Any // nil for unknown expressions; names has all of them
 	names   []string
 	comment string
 }
 
-// rawChain is a base chain, or one without a hook, and its table.
+// rawChain is a chain, with or without a hook, and its table.
 type rawChain struct {
 	Chain
 	in nftTable
@@ -48,8 +48,7 @@ func (s nftSocket) chains(family byte) ([]rawChain, error) {
 	return out, nil
 }
 
-// chainPolicy is what becomes of a packet that no rule of a chain decides on; "" of a chain without
-// a hook.
+// chainPolicy returns the policy of a chain; "" for a chain without a hook.
 func chainPolicy(body []byte) string {
 	switch {
 	case sys.Attribute(body, unix.NFTA_CHAIN_POLICY) == nil:
@@ -60,7 +59,7 @@ func chainPolicy(body []byte) string {
 	return "accept"
 }
 
-// hookName is a hook of the families ip, ip6 and inet.
+// hookName returns the name of a hook of the families ip, ip6 and inet.
 func hookName(number uint32) string {
 	if int(number) < len(ipHooks) {
 		return ipHooks[number]
@@ -68,14 +67,14 @@ func hookName(number uint32) string {
 	return fmt.Sprint(number)
 }
 
-// nftTable names a table.
+// nftTable identifies a table.
 type nftTable struct {
 	family byte
 	name   string
 }
 
-// rulesByChain are all rules of a table, by the name of their chain, in their order. It asks once:
-// kube-proxy has three chains a service.
+// rulesByChain returns all rules of a table in order, by the name of their chain. It makes one
+// request, because kube-proxy has three chains for each service.
 func (s nftSocket) rulesByChain(t nftTable) (map[string][]rawRule, error) {
 	rules, err := s.rules(t, "")
 	if err != nil {
@@ -102,7 +101,7 @@ func (s nftSocket) rules(t nftTable, chain string) ([]rawRule, error) {
 	for _, m := range answers {
 		body := m.body
 		r := rawRule{chain: sys.AttributeText(body, unix.NFTA_RULE_CHAIN)}
-		// Old kernels do not filter, neither by table nor by chain.
+		// Old kernels filter neither by table nor by chain.
 		if sys.AttributeText(body, unix.NFTA_RULE_TABLE) != t.name || chain != "" && r.chain != chain {
 			continue
 		}

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decodeRule turns what the kernel has into a rule, or into an unknown one. It
-// proves itself: what it understood must encode to the very expressions that
-// the kernel has, else it did not understand.
+// decodeRule decodes a rule of the kernel. The decoded rule must encode to exactly the kernel's
+// expressions. If it does not, the result is an unknown rule.
 func decodeRule(table string, raw rawRule) NFRule {
 	d := decoder{rest: raw.exprs}
 	for raw.decodable() && len(d.rest) > 0 && d.step() {
@@ -29,7 +28,7 @@ type decoder struct {
 	rule NFRule
 }
 
-// step takes one match or the verdict off the rest. False: not one of ours.
+// step decodes one match or the verdict from rest. It returns false for an unknown one.
 func (d *decoder) step() bool {
 	switch e := d.rest[0].(type) {
 	case *expr.Meta:
@@ -131,7 +130,7 @@ func (d *decoder) address(p *expr.Payload, mask []byte, cmp *expr.Cmp) bool {
 	return true
 }
 
-// at is element i of a rule if it is of type T.
+// at returns element i of a list if it is of type T.
 func at[T expr.Any](list []expr.Any, i int) (T, bool) {
 	var none T
 	if i >= len(list) {
@@ -141,7 +140,7 @@ func at[T expr.Any](list []expr.Any, i int) (T, bool) {
 	return e, ok
 }
 
-// sameExprs compares expressions by what would be sent to the kernel.
+// sameExprs compares expressions by their encoded form.
 func sameExprs(a, b []expr.Any) bool {
 	return slices.EqualFunc(a, b, func(x, y expr.Any) bool {
 		xs, errX := expr.Marshal(unix.NFPROTO_INET, x)

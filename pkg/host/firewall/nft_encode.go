@@ -11,30 +11,30 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// The terms of [Table] and what the kernel calls them.
+// The terms of [Table] and their values in the kernel.
 var (
-	ipFamilies = []string{"ip", "ip6", "inet"} // of which IP packets pass through
-	// ipHooks are those of these families by their numbers (linux/netfilter.h, NF_INET_…).
+	ipFamilies = []string{"ip", "ip6", "inet"} // families with IP packets
+	// ipHooks are the hooks of these families by number (linux/netfilter.h, NF_INET_…).
 	ipHooks     = []string{"prerouting", "input", "forward", "output", "postrouting"}
 	nftVerdicts = map[string]expr.Any{
 		"accept": &expr.Verdict{Kind: expr.VerdictAccept}, "drop": &expr.Verdict{Kind: expr.VerdictDrop},
 		"return": &expr.Verdict{Kind: expr.VerdictReturn}, "masquerade": &expr.Masq{},
 		"masquerade fully-random": &expr.Masq{FullyRandom: true},
 	}
-	// ctStates in the order in which nft prints them, and their bits (NF_CT_STATE_BIT).
+	// ctStates are in the order in which nft prints them; ctBits are their bits (NF_CT_STATE_BIT).
 	ctStates = []string{"invalid", "established", "related", "new", "untracked"}
 	ctBits   = []uint32{expr.CtStateBitINVALID, expr.CtStateBitESTABLISHED, expr.CtStateBitRELATED, expr.CtStateBitNEW,
 		expr.CtStateBitUNTRACKED}
 )
 
-// maxLinkName is the longest name of a link: IFNAMSIZ less the final NUL.
+// maxLinkName is the longest name of a link: IFNAMSIZ without the final NUL.
 const maxLinkName = unix.IFNAMSIZ - 1
 
-// reg is the one register that our rules use.
+// reg is the only register that the agent's rules use.
 const reg = unix.NFT_REG_1
 
-// exprs is a canonical rule of a table as the kernel wants it: matches in the
-// order of [NFRule]'s fields, then the verdict.
+// exprs encodes a canonical rule of a table for the kernel: matches in the order of [NFRule]'s
+// fields, then the verdict.
 func (r NFRule) exprs(table string) []expr.Any {
 	var out []expr.Any
 	if table == "inet" && r.Family != 0 {
@@ -85,14 +85,14 @@ func (r NFRule) exprs(table string) []expr.Any {
 	return append(out, nftVerdicts[r.Verdict])
 }
 
-// dnat is the verdict that names an address, [NFRule.DNAT].
+// dnat is the verdict that needs an address, [NFRule.DNAT].
 const dnat = "dnat"
 
 func compare(op expr.CmpOp, data []byte) expr.Any {
 	return &expr.Cmp{Op: op, Register: reg, Data: data}
 }
 
-// field is where an address is in the network header: offset for IPv4 and IPv6.
+// field is the offset of an address in the IPv4 and in the IPv6 header.
 type field struct{ v4, v6 uint32 }
 
 var (
@@ -125,7 +125,7 @@ func nameExprs(key expr.MetaKey, op expr.CmpOp, name string) []expr.Any {
 	if name == "" {
 		return nil
 	}
-	// A whole name is compared with its padding; a prefix (eth*) without.
+	// A whole name is compared with its padding, a prefix (eth*) without.
 	data := make([]byte, unix.IFNAMSIZ)
 	n := copy(data, name)
 	if name[n-1] == '*' {

@@ -11,9 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// decode reads a rule's expressions one by one. The library would leave out
-// those that it does not know, and a rule with something unknown in it would
-// pass for one of ours.
+// decode decodes a rule's expressions one by one. The library would leave out expressions that it
+// does not know, and a rule with an unknown expression would look like one of the agent's.
 func (r *rawRule) decode(family byte, body []byte) {
 	sys.EachAttribute(sys.Attribute(body, unix.NFTA_RULE_EXPRESSIONS), func(_ uint16, _, one []byte) {
 		name := sys.AttributeText(one, unix.NFTA_EXPR_NAME)
@@ -46,8 +45,8 @@ func decodeExpr(family byte, name string, data []byte) expr.Any {
 	case "target":
 		e = &expr.Target{}
 	case "immediate":
-		// One that writes no verdict has an address or a port for what comes next, and is not
-		// known.
+		// An immediate expression without a verdict has an address or a port for the next
+		// expression. It is treated as unknown.
 		var i expr.Immediate
 		if expr.Unmarshal(family, data, &i) != nil || i.Register != unix.NFT_REG_VERDICT {
 			return nil
@@ -62,7 +61,7 @@ func decodeExpr(family byte, name string, data []byte) expr.Any {
 	return e
 }
 
-// decodable says that every expression of the rule is among ours.
+// decodable reports whether all expressions of the rule are known.
 func (r *rawRule) decodable() bool { return !slices.Contains(r.exprs, nil) }
 
 func (r *rawRule) describe() string {

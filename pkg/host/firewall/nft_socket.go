@@ -16,18 +16,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// nftTimeout bounds one exchange with nf_tables. The kernel answers at once;
-// only a lost acknowledgement is waited for.
+// nftTimeout limits one exchange with nf_tables. The kernel answers at once, so only a lost answer
+// takes this long.
 const nftTimeout = 10 * time.Second
 
-// nftSocket asks nf_tables. One is opened for each reading, and closed.
+// nftSocket is a socket to nf_tables. Each read opens and closes its own.
 type nftSocket struct{ *sys.Netlink }
 
 func newNFTSocket() nftSocket {
 	return nftSocket{&sys.Netlink{Protocol: unix.NETLINK_NETFILTER, Timeout: nftTimeout}}
 }
 
-// dial opens a socket of netfilter to write.
+// dial opens a netfilter socket for writing.
 func dial(ctx context.Context) (*netlink.Conn, error) {
 	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
@@ -43,24 +43,24 @@ func dial(ctx context.Context) (*netlink.Conn, error) {
 	return c, nil
 }
 
-// ask asks nf_tables for a list, or for one object.
+// ask requests a list or one object from nf_tables.
 func (s nftSocket) ask(what string, kind, flags uint16, family byte, attributes ...[]byte) ([]answer, error) {
 	get := unix.NFNL_SUBSYS_NFTABLES<<8 | kind
-	out, err := s.request(get, get-1, flags, family, attributes...) // each NEW has the number before its GET
+	out, err := s.request(get, get-1, flags, family, attributes...) // each NEW is one below its GET
 	if err != nil {
 		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
 	}
 	return out, nil
 }
 
-// answer is a message of netfilter: the family that it is about, and its attributes.
+// answer is a message of netfilter: its family and attributes.
 type answer struct {
 	family byte
 	body   []byte
 }
 
-// request sends one request to a part of netfilter, and returns the answers of a kind. flags are
-// those of [sys.Netlink.List].
+// request sends one request to a subsystem of netfilter, and returns the answers of type of. flags
+// are those of [sys.Netlink.List].
 func (s nftSocket) request(kind, of, flags uint16, family byte, attributes ...[]byte) (out []answer, err error) {
 	data := slices.Concat(append([][]byte{{family, 0, 0, 0}}, attributes...)...) // struct nfgenmsg
 	err = s.List(kind, of, flags, data, func(m []byte) {
@@ -74,7 +74,7 @@ func (s nftSocket) request(kind, of, flags uint16, family byte, attributes ...[]
 	return out, err
 }
 
-// number is an attribute in the byte order of nf_tables; 0 where there is none.
+// number returns an attribute in the byte order of nf_tables, or 0 if there is none.
 func number(body []byte, kind uint16) uint32 {
 	b := sys.Attribute(body, kind)
 	if len(b) != 4 {
@@ -83,7 +83,7 @@ func number(body []byte, kind uint16) uint32 {
 	return binary.BigEndian.Uint32(b)
 }
 
-// generation is the number of the ruleset's state: it grows with each change.
+// generation returns the generation of the rule set; it grows with each change.
 func (s nftSocket) generation() (id uint32, err error) {
 	answers, err := s.ask("its generation", unix.NFT_MSG_GETGEN, unix.NLM_F_ACK, unix.NFPROTO_UNSPEC)
 	for _, m := range answers {
@@ -92,8 +92,8 @@ func (s nftSocket) generation() (id uint32, err error) {
 	return id, err
 }
 
-// readNFT reads all of a kind until the ruleset does not change meanwhile: its parts come by
-// several questions. Nothing where nf_tables is not loaded: a read never makes the kernel load it.
+// readNFT calls read until the rule set does not change meanwhile, because read makes several
+// requests. It returns nothing if nf_tables is not loaded: a read never makes the kernel load it.
 func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSocket) ([]T, error)) ([]T, error) {
 	if err := n.ready(ctx); err != nil || !Loaded("/") {
 		return nil, err

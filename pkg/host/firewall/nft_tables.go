@@ -11,22 +11,22 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// TableName names an nft table.
+// TableName identifies an nft table.
 type TableName struct {
 	Family string // ip, ip6, inet, arp, bridge, netdev
 	Name   string
 }
 
-// String is the argument of `nft delete table`.
+// String returns the argument for `nft delete table`.
 func (t TableName) String() string { return t.Family + " " + t.Name }
 
-// TableFamilies are all families that tables can have, and their numbers.
+// TableFamilies has all families of tables with their numbers.
 var TableFamilies = map[string]byte{
 	"ip": unix.NFPROTO_IPV4, "ip6": unix.NFPROTO_IPV6, "inet": unix.NFPROTO_INET,
 	"arp": unix.NFPROTO_ARP, "bridge": unix.NFPROTO_BRIDGE, "netdev": unix.NFPROTO_NETDEV,
 }
 
-// tableFamily is the name of a family, its number where it has none.
+// tableFamily returns the name of a family, or its number if it has no name.
 func tableFamily(number byte) string {
 	for name, f := range TableFamilies {
 		if f == number {
@@ -51,7 +51,7 @@ func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 	})
 }
 
-// DelTable removes a table of any family with all that is in it; absence is success. It may be
+// DelTable removes a table of any family with its content; a missing table is success. It may be
 // retried.
 func (w *Writer) DelTable(ctx context.Context, family, name string) error {
 	t := TableName{family, name}

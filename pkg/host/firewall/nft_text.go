@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// String is the table in nft's own syntax, as `nft -y list table` prints it:
-// what a plan shows, and what two tables are compared by. A rule that could
-// not have come from here is a comment line.
+// String returns the table in nft's syntax, as `nft -y list table` prints it. A plan shows this
+// text, and tables are compared by it. An unknown rule becomes a comment line.
 func (t Table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "table %s %s {\n", t.Family, t.Name)
@@ -27,7 +26,7 @@ func (t Table) String() string {
 	return b.String()
 }
 
-// text is a canonical rule in nft's syntax.
+// text returns a canonical rule in nft's syntax.
 func (r NFRule) text(table string) string {
 	if r.Unknown != "" {
 		return "# unknown rule: " + r.Unknown
@@ -48,8 +47,8 @@ func (r NFRule) text(table string) string {
 			add("%s %s %s%s", layer, side, op, text)
 		}
 	}
-	// The prefixes say the family already; nft leaves the match out of the text, not out of the
-	// rule.
+	// The prefixes already imply the family. nft then leaves out the match in the text, but not in
+	// the rule.
 	if table == "inet" && r.Family != 0 && len(r.SrcIn)+len(r.SrcNotIn)+len(r.DstIn)+len(r.DstNotIn) == 0 {
 		add("meta nfproto ipv%d", r.Family)
 	}

@@ -15,15 +15,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// RuleSet is all that nf_tables has, in the kernel's own messages, as [netstate.State] has the
-// network: what comes back has everything that it had, also what we do not know. No program is
-// needed to read it or to bring it back. A table that a process owns is left out: it goes with its
-// process.
+// RuleSet is everything in nf_tables, as messages of the kernel, like [netstate.State] for the
+// network. So objects are restored with all attributes, also unknown ones. No program is needed to
+// read or restore it. A table that is owned by a process is left out: the kernel removes it with
+// the process.
 type RuleSet struct {
 	Tables []SetTable `json:"tables"`
 }
 
-// SetTable is one table. Each message is without what the kernel makes anew: numbers and counts.
+// SetTable is one table. The messages are without values that the kernel sets: handles and
+// counters.
 type SetTable struct {
 	Family byte   `json:"family"` // the kernel's number
 	Name   string `json:"name"`
@@ -34,25 +35,25 @@ type SetTable struct {
 	Flowtables [][]byte     `json:"flowtables,omitempty"`
 	Sets       []SetMembers `json:"sets,omitempty"`
 
-	at int // the chain whose rules are read
+	at int // index of the chain whose rules are being read
 }
 
 // SetChain is a chain with its rules.
 type SetChain struct {
 	Name    string    `json:"name"`
 	Base    bool      `json:"base,omitempty"`
-	Bound   bool      `json:"bound,omitempty"` // to the rule that leads to it: jump { … }
+	Bound   bool      `json:"bound,omitempty"` // to the rule that jumps to it: jump { … }
 	Policy  string    `json:"policy,omitempty"`
 	Message []byte    `json:"message"`
 	Rules   []SetRule `json:"rules,omitempty"`
 }
 
-// SetRule is a rule, and what distinguishes it.
+// SetRule is a rule, with the values that mendChains compares.
 type SetRule struct {
 	Message []byte `json:"message"`
-	leads   string // to which chain
+	leads   string // the chain that it jumps to
 	link    string // see [guardedRule]
-	text    string // all of it but its number and what it counts
+	text    string // the whole rule without handle and counters
 }
 
 // SetMembers is a set and its elements, each as an attribute.
@@ -77,7 +78,7 @@ const (
 	nftSetConcat       = 0x80
 )
 
-// RuleSet reads it as of one moment; empty where nf_tables is not loaded.
+// RuleSet reads the rule set of one moment. It is empty if nf_tables is not loaded.
 func (n *Reader) RuleSet(ctx context.Context) (out RuleSet, err error) {
 	out.Tables, err = readNFT(ctx, n, "the nft rule set", nftSocket.ruleSet)
 	return out, err
@@ -147,7 +148,7 @@ func (t *SetTable) addChain(body []byte) {
 
 func (t *SetTable) addRule(body []byte) {
 	name := sys.AttributeText(body, unix.NFTA_RULE_CHAIN)
-	for range t.Chains { // the kernel lists them chain by chain
+	for range t.Chains { // the kernel lists the rules chain by chain
 		if c := &t.Chains[t.at]; c.Name == name {
 			c.Rules = append(c.Rules, SetRule{Message: ruleMessage(body)})
 			return
@@ -161,8 +162,8 @@ func (t *SetTable) addSet(body []byte) {
 		Message: without(body, nftSetHandle, nftSetType, nftSetCount)})
 }
 
-// elements reads those of a set. Of intervals the kernel lists the end before the beginning, and
-// takes them the other way round (net/netfilter/nft_set_rbtree.c).
+// elements reads the elements of a set. For intervals, the kernel lists the end before the
+// beginning, but accepts them only in the other order (net/netfilter/nft_set_rbtree.c).
 func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, unix.NLM_F_DUMP, t.Family,
 		textAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name), textAttribute(unix.NFTA_SET_ELEM_LIST_SET, of.Name))
@@ -183,7 +184,7 @@ func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 // counting are expressions whose values change by themselves.
 var counting = []string{"counter", "quota", "last", "connlimit"}
 
-// know reads what distinguishes a rule.
+// know sets the values that mendChains compares.
 func (r *SetRule) know(family byte) {
 	if r.text != "" {
 		return
@@ -216,7 +217,7 @@ func (r *SetRule) know(family byte) {
 	r.text = words.String()
 }
 
-// guarded is a table as [mendChains] wants it.
+// guarded returns the table in the form for [mendChains].
 func (t *SetTable) guarded() (out []guardedChain) {
 	for i := range t.Chains {
 		c := &t.Chains[i]

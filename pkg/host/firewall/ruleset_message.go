@@ -9,10 +9,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// The kernel lists some attributes that it does not take back.
+// The kernel lists some attributes that it does not accept.
 
-// ruleMessage is a rule as the kernel takes it. An expression that adds to a set is listed with a
-// timeout of 0 where it has none, and a set without timeouts refuses any (nft_dynset.c).
+// ruleMessage returns a rule in the form that the kernel accepts. For an expression that adds to a
+// set, the kernel lists a timeout of 0 if it has none, but a set without timeouts refuses any
+// timeout (nft_dynset.c).
 func ruleMessage(body []byte) []byte {
 	expressions := sys.Attribute(body, unix.NFTA_RULE_EXPRESSIONS)
 	if expressions == nil {
@@ -32,8 +33,9 @@ func ruleMessage(body []byte) []byte {
 		nested(unix.NFTA_RULE_EXPRESSIONS, all)...)
 }
 
-// elementMessage is an element of a set as the kernel takes it. The end of an interval is listed
-// with the timeout of its set, and has none (nf_tables_api.c, nft_add_set_elem).
+// elementMessage returns an element of a set in the form that the kernel accepts. For the end of an
+// interval, the kernel lists the timeout of the set, but accepts none (nf_tables_api.c,
+// nft_add_set_elem).
 func elementMessage(whole []byte) []byte {
 	body := whole[4:]
 	if number(body, unix.NFTA_SET_ELEM_FLAGS)&unix.NFT_SET_ELEM_INTERVAL_END == 0 {
@@ -43,7 +45,7 @@ func elementMessage(whole []byte) []byte {
 		without(body, unix.NFTA_SET_ELEM_TIMEOUT, unix.NFTA_SET_ELEM_EXPIRATION))
 }
 
-// without is a message without some attributes.
+// without returns a message without some attributes.
 func without(body []byte, kinds ...uint16) (out []byte) {
 	sys.EachAttribute(body, func(is uint16, whole, _ []byte) {
 		if !slices.Contains(kinds, is) {

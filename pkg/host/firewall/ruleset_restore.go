@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// RestoreRuleSet brings the rule set back to what it was, in one transaction; where the kernel
-// refuses that, each table in its own, and left says what was not brought back. A table of which
-// nothing but chains without a hook has changed is left alone, as are tables of programs on the
-// node that came meanwhile. Iptables' tables have many writers, and get their chains back one by
-// one ([mendChains]); another one is replaced as a whole. It may be retried.
+// RestoreRuleSet restores a recorded rule set in one transaction. If the kernel refuses that, it
+// restores each table in its own transaction, and left names those that failed. Tables in which
+// only chains without a hook have changed are left alone. So are new tables of programs that run on
+// the node. The tables of iptables have many writers, so their chains are restored one by one
+// ([mendChains]). Any other table is replaced as a whole. It may be retried.
 func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string, err error) {
 	if len(was.Tables) == 0 && !Loaded("/") {
 		return nil, nil
@@ -31,7 +31,7 @@ func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string
 		if err = w.restore(ctx, changes...); err == nil {
 			return nil, nil
 		}
-		// Somebody changed it since it was read.
+		// Another program has changed the rule set since it was read.
 		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) ||
 			try == sys.DumpTries/2 {
 			return w.restoreEach(ctx, changes)
@@ -40,7 +40,7 @@ func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string
 	return nil, err
 }
 
-// tableChanges are what brings the tables back that have changed.
+// tableChanges returns the changes that restore the tables that differ.
 func tableChanges(was, now RuleSet) (out []nftBatch) {
 	add := func(t SetTable, change func(b *nftBatch)) {
 		b := nftBatch{family: t.Family, table: t.Name}
@@ -80,17 +80,17 @@ func tableChanges(was, now RuleSet) (out []nftBatch) {
 	return out
 }
 
-// iptables says that iptables-nft writes the table.
+// iptables reports whether iptables-nft writes the table.
 func (t SetTable) iptables() bool {
 	return (t.Family == unix.NFPROTO_IPV4 || t.Family == unix.NFPROTO_IPV6) && isIPTTable(t.Name)
 }
 
-// shared says that programs on the node write the table, too: see [sys.HasWriter].
+// shared reports whether programs on the node also write the table: see [sys.HasWriter].
 func (t SetTable) shared() bool {
 	return slices.ContainsFunc(t.guarded(), func(c guardedChain) bool { return sys.HasWriter(c.name) })
 }
 
-// make makes a table with all that is in it: what others name comes before them.
+// make creates a table with its content. Objects come before those that refer to them.
 func (b *nftBatch) make(t SetTable) {
 	b.add(unix.NFT_MSG_NEWTABLE, netlink.Create, t.Table)
 	for _, c := range t.Chains {
@@ -103,7 +103,7 @@ func (b *nftBatch) make(t SetTable) {
 		b.add(unix.NFT_MSG_NEWFLOWTABLE, netlink.Create, f)
 	}
 	for i, s := range t.Sets {
-		id := uint32(i + 1) // the kernel wants one, also where the set has a name
+		id := uint32(i + 1) // the kernel needs an id, even for a set with a name
 		b.add(unix.NFT_MSG_NEWSET, netlink.Create, s.Message, numberAttribute(unix.NFTA_SET_ID, id))
 	}
 	for _, s := range t.Sets {
@@ -112,8 +112,8 @@ func (b *nftBatch) make(t SetTable) {
 	b.allRules(t)
 }
 
-// allRules makes the rules of all chains. Those of a chain that is bound to a rule come before that
-// rule.
+// allRules adds the rules of all chains. The rules of a chain that is bound to a rule come before
+// that rule.
 func (b *nftBatch) allRules(t SetTable) {
 	made := map[string]bool{}
 	var each func(c SetChain)
@@ -137,7 +137,7 @@ func (b *nftBatch) allRules(t SetTable) {
 	}
 }
 
-// elementsEach is how many bytes of elements go into a message: the length of an attribute has 16
+// elementsEach is how many bytes of elements go into one message: the length of an attribute has 16
 // bits.
 const elementsEach = 16 << 10
 
@@ -159,8 +159,8 @@ func (b *nftBatch) rule(message []byte) {
 	b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append, message, compat(b.family, message))
 }
 
-// mend brings the chains of a table back that many write. Chains come before the rules that lead
-// to them, and go after.
+// mend restores the chains of a table with many writers. It creates chains before the rules that
+// jump to them, and removes chains after these rules.
 func (b *nftBatch) mend(was, now SetTable) {
 	mends := mendChains(was.guarded(), now.guarded())
 	for _, m := range mends {
@@ -187,8 +187,8 @@ func (b *nftBatch) mend(was, now SetTable) {
 	}
 }
 
-// compat is what the kernel leaves out of a rule with a match or a target of xtables, and
-// wants back: the protocol that the rule is for (net/netfilter/nft_compat.c).
+// compat returns an attribute that the kernel does not list but needs for a rule with a match or
+// target of xtables: the protocol of the rule (net/netfilter/nft_compat.c).
 func compat(family byte, rule []byte) []byte {
 	var raw rawRule
 	raw.decode(family, rule)
@@ -211,8 +211,8 @@ func compat(family byte, rule []byte) []byte {
 	return nil
 }
 
-// ofProtocol says that an expression loads the protocol of a packet, as iptables has it now or had
-// it before: the byte of the IPv4 header, or of IPv6's.
+// ofProtocol reports whether an expression loads the protocol of a packet. New iptables does this
+// by meta l4proto; older ones load the byte of the IPv4 or IPv6 header.
 func ofProtocol(e expr.Any) bool {
 	switch e := e.(type) {
 	case *expr.Meta:
@@ -235,7 +235,7 @@ func (w *Writer) restore(ctx context.Context, changes ...nftBatch) error {
 	return nil
 }
 
-// restoreEach brings back what the kernel takes, and names the rest.
+// restoreEach makes each change in its own transaction, and names those that the kernel refuses.
 func (w *Writer) restoreEach(ctx context.Context, changes []nftBatch) (left []string, err error) {
 	for _, c := range changes {
 		if err := w.restore(ctx, c); err != nil {

@@ -6,47 +6,47 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// What an undo does to a rule set that many write. Only chains at a hook decide what becomes of a
-// packet: whoever writes without pause (kube-proxy, Calico) does so in chains of its own, to which
-// a rule at a hook leads that stays. So the chains at hooks get back what they had; another one
-// comes back if it is gone or was emptied, and is left alone else.
+// These functions restore a rule set with many writers. Only chains at a hook decide about a
+// packet. Programs that write all the time (kube-proxy, Calico) write their own chains; the rule at
+// a hook that jumps to them stays. So chains at hooks get their old rules back. Another chain is
+// restored only if it is gone or empty.
 
-// guardedChain is a chain of any flavour as far as that needs it.
+// guardedChain is a chain of iptables or nft, as far as mendChains needs it.
 type guardedChain struct {
 	name   string
 	base   bool   // at a hook
-	policy string // of one at a hook
+	policy string // of a chain at a hook
 	rules  []guardedRule
 }
 
-// guardedRule is a rule: text that is equal for equal rules, and the chain that it leads to, or the
-// table, of one that leads nowhere.
+// guardedRule is a rule. text is equal for equal rules. leads is the chain that the rule jumps to;
+// for rules that jump to none, nft has the table's name here.
 type guardedRule struct {
 	text, leads string
-	link        string // that a rule is for which lets packets through
+	link        string // link of a rule that accepts packets
 	message     []byte // of nf_tables
 }
 
-// same says that both are equal.
+// same reports whether two rules are equal.
 func (r guardedRule) same(o guardedRule) bool { return r.text == o.text }
 
-// hasWriter says that a program which runs on the node writes the rule: see [sys.HasWriter].
+// hasWriter reports whether a program that runs on the node writes the rule: see [sys.HasWriter].
 func (r guardedRule) hasWriter() bool { return sys.HasWriter(r.leads) || sys.HasWriter(r.link) }
 
-// chainMend is what is to be done to one chain.
+// chainMend is a change to one chain.
 type chainMend struct {
 	name   string
 	create bool
-	drop   bool   // it was not there; it is emptied first
-	policy string // to be set; "": as it is
-	write  bool   // its rules become those below
+	drop   bool   // the chain is new: it is emptied, then removed
+	policy string // to be set; "": unchanged
+	write  bool   // its rules are replaced by rules
 	rules  []guardedRule
 }
 
-// mendChains compares the chains of one table, before and now. What programs on the node added
-// meanwhile ([sys.HasWriter]) stays where it is. Where other rules of the chain went or moved, it
-// comes to the head. A rule that lets packets of a link of theirs through comes to the end, behind
-// what keeps networks apart.
+// mendChains compares the old and new chains of one table. Rules that programs on the node have
+// added since ([sys.HasWriter]) stay in their places. But if other rules of the chain are gone or
+// moved, these rules come to the beginning. Rules that accept packets of a link of such a program
+// then come to the end, after the rules that isolate networks.
 func mendChains(was, now []guardedChain) (out []chainMend) {
 	have := map[string]guardedChain{}
 	for _, c := range now {
@@ -77,7 +77,7 @@ func mendChains(was, now []guardedChain) (out []chainMend) {
 		case !kept:
 			m.drop, m.write = true, false
 		case c.policy == "drop":
-			m.policy = "accept" // as a chain is that nobody made
+			m.policy = "accept" // as in a chain that nobody created
 		}
 		if m.drop || m.write || m.policy != "" {
 			out = append(out, m)
@@ -86,8 +86,8 @@ func mendChains(was, now []guardedChain) (out []chainMend) {
 	return append(out, orphans(have, now, out)...)
 }
 
-// orphans are the chains that came, are nobody's known, and that no rule leads to once all is
-// mended. came has all that came.
+// orphans returns the new chains that no known program writes and that no rule jumps to after the
+// changes. came has all new chains.
 func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend) (out []chainMend) {
 	gone := map[string]bool{}
 	for name, c := range came {
@@ -115,10 +115,10 @@ func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend
 	return out
 }
 
-// back are the rules that a chain gets back, and whether they differ from those of now.
+// back returns the rules that a chain gets, and whether they differ from the present ones.
 func (c guardedChain) back(now guardedChain) (rules []guardedRule, differs bool) {
 	came := func(r guardedRule) bool { return r.hasWriter() && !slices.ContainsFunc(c.rules, r.same) }
-	there := 0 // of those that were, in their order
+	there := 0 // number of old rules found in their order
 	for _, r := range now.rules {
 		switch {
 		case there < len(c.rules) && r.same(c.rules[there]):

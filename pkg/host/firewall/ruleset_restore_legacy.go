@@ -9,15 +9,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// LegacyTable is a table of ip_tables as its program saves it.
+// LegacyTable is a table of ip_tables as the save program prints it.
 type LegacyTable struct {
 	Family string `json:"family"` // ip, ip6
 	Table  string `json:"table"`
 	Text   string `json:"text"`
 }
 
-// LegacyTables are those that this namespace has. Where the program is not installed there are
-// none: a program of others may have written them, and nobody here could write them again.
+// LegacyTables returns the tables of this namespace. It returns none if the program of ip_tables is
+// not installed: another program may have written the tables, and the agent could not restore them.
 func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error) {
 	if err := w.fw.ready(ctx); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error
 	for _, f := range legacyFamilies {
 		tables := f.tables()
 		if len(tables) == 0 {
-			continue // nobody uses it
+			continue // the tables are not in use
 		}
 		program, err := w.legacyFind(ctx, f.name)
 		if err != nil {
@@ -42,9 +42,9 @@ func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error
 	return out, nil
 }
 
-// RestoreLegacyTables brings the tables back as [Writer.RestoreRuleSet] does those of iptables-nft:
-// the chains at hooks, and others that went or were emptied, each table in one transaction. It may
-// be retried.
+// RestoreLegacyTables restores tables as [Writer.RestoreRuleSet] restores those of iptables-nft:
+// the chains at hooks, and other chains that are gone or empty. Each table is one transaction. left
+// names the tables that failed. It may be retried.
 func (w *Writer) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (left []string, err error) {
 	now, err := w.LegacyTables(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *Writer) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (le
 	return left, nil
 }
 
-// guarded is a table as [mendChains] wants it.
+// guarded returns the table in the form for [mendChains].
 func (t LegacyTable) guarded() (out []guardedChain) {
 	for line := range strings.Lines(t.Text) {
 		line = strings.TrimSpace(line)
@@ -114,7 +114,8 @@ func (t LegacyTable) guarded() (out []guardedChain) {
 	return out
 }
 
-// legacyBatch is what brings a table back, for the program that restores; "" if nothing has to be.
+// legacyBatch returns the input for the restore program that restores a table; "" if nothing
+// differs.
 func legacyBatch(was, now LegacyTable) string {
 	before, is := was.guarded(), now.guarded()
 	mends := mendChains(before, is)
@@ -144,7 +145,7 @@ func legacyBatch(was, now LegacyTable) string {
 	return b.String() + ends.String()
 }
 
-// chainNamed is a chain of a table; the zero one if it is not there.
+// chainNamed returns a chain by name; the zero chain if there is none.
 func chainNamed(list []guardedChain, name string) (out guardedChain) {
 	if i := slices.IndexFunc(list, func(c guardedChain) bool { return c.name == name }); i >= 0 {
 		out = list[i]
