@@ -13,42 +13,42 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Where systemd listens. The private socket answers root without a bus daemon
-// between (and before one runs, early in the boot); it speaks peer to peer, so
-// there is no Hello and no match rule.
+// The sockets of systemd. The private socket answers root without a bus daemon, so also early in
+// the boot, before one runs. It is a connection between two peers, so it needs no Hello and no
+// match rule.
 const (
 	PrivateSocket = "/run/systemd/private"
 	SystemSocket  = "/run/dbus/system_bus_socket"
 )
 
-// Names of org.freedesktop.systemd1(5).
+// Names from org.freedesktop.systemd1(5).
 const (
 	managerName  = "org.freedesktop.systemd1"
 	managerPath  = dbus.ObjectPath("/org/freedesktop/systemd1")
 	managerIface = managerName + ".Manager"
 )
 
-// noAutoStart says that a message must not start anybody who does not run.
+// noAutoStart means that a message must not start a service that does not run.
 const noAutoStart = dbus.FlagNoAutoStart
 
-// Bus is a connection to systemd, with the jobs that are waited for.
+// Bus is a connection to systemd, with the jobs that callers wait for.
 type Bus struct {
 	conn     *dbus.Conn
-	listener *Signals // gets what is no job's end; nil: nobody
+	listener *Signals // gets all signals except the end of jobs; nil: none
 
 	mu       sync.Mutex
-	starting int                               // calls that may have a job whose name is not known yet
+	starting int                               // calls whose job's name may not be known yet
 	waiters  map[dbus.ObjectPath][]chan string // several starts of a unit are one job
 	early    map[dbus.ObjectPath]string        // results that came before the job's name
 	closed   bool
 }
 
-// busTimeout bounds what a pass waits for a systemd that takes no calls.
+// busTimeout limits how long a pass waits for a systemd that does not answer.
 const busTimeout = 10 * time.Second
 
 var errBusSilent = fmt.Errorf("it did not answer within %s", busTimeout)
 
-// dialBus connects and authenticates. Private sockets get no Hello.
+// dialBus connects and authenticates. A private socket gets no Hello.
 func dialBus(ctx context.Context, path string, private bool, listener *Signals) (*Bus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()
@@ -57,7 +57,7 @@ func dialBus(ctx context.Context, path string, private bool, listener *Signals) 
 	if err != nil {
 		return nil, fmt.Errorf("connect to systemd: %w", sys.Cause(ctx, err))
 	}
-	// Authentication and Hello take no context: the socket's deadline stands in.
+	// Authentication and Hello have no context, so the socket's deadline ends them.
 	expire := context.AfterFunc(ctx, func() { _ = sock.SetDeadline(time.Unix(1, 0)) })
 	defer expire()
 	b := &Bus{listener: listener, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
@@ -66,7 +66,7 @@ func dialBus(ctx context.Context, path string, private bool, listener *Signals) 
 		return nil,
 			errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, sys.Cause(ctx, err)), sock.Close())
 	}
-	// The context of a connection ends it; ours lives until Close.
+	// A context for NewConn would end the connection; this connection lasts until Close.
 	b.conn, err = dbus.NewConn(known, dbus.WithSignalHandler(b))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
@@ -89,8 +89,8 @@ func (b *Bus) manager(ctx context.Context, method string, args ...any) *dbus.Cal
 	return b.Call(ctx, managerName, managerPath, managerIface+"."+method, args...)
 }
 
-// listen makes the message bus pass JobRemoved on. On a private socket
-// systemd sends it unasked, and Subscribe does no harm.
+// listen makes the bus daemon forward JobRemoved. On a private socket systemd sends it without a
+// request.
 func (b *Bus) listen(ctx context.Context, private bool) error {
 	if private {
 		return nil
@@ -105,13 +105,13 @@ func (b *Bus) listen(ctx context.Context, private bool) error {
 	return nil
 }
 
-// match makes the message bus pass on the signals that a rule says.
+// match makes the bus daemon forward the signals that match a rule.
 func (b *Bus) match(ctx context.Context, rule string) error {
 	return b.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", noAutoStart, rule).Err
 }
 
-// DeliverSignal implements [dbus.SignalHandler]: it runs on the connection's
-// reader, so it does not block.
+// DeliverSignal implements [dbus.SignalHandler]. The goroutine that reads the connection calls it,
+// so it must not block.
 func (b *Bus) DeliverSignal(_, name string, s *dbus.Signal) {
 	if b.listener != nil {
 		b.listener.signal(name, s)
@@ -128,7 +128,7 @@ func (b *Bus) DeliverSignal(_, name string, s *dbus.Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, w := range b.waiters[job] {
-		w <- result // has room for one
+		w <- result // its capacity is one
 	}
 	delete(b.waiters, job)
 	if b.starting > 0 {
@@ -136,8 +136,8 @@ func (b *Bus) DeliverSignal(_, name string, s *dbus.Signal) {
 	}
 }
 
-// Terminate implements the part of [dbus.SignalHandler] that gets the
-// connection's end: nobody may wait any longer.
+// Terminate implements the part of [dbus.SignalHandler] for the end of the connection: it ends all
+// waiting.
 func (b *Bus) Terminate() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +153,7 @@ func (b *Bus) Terminate() {
 	}
 }
 
-// job calls a method that queues a job and waits for the job's result.
+// job calls a method that queues a job, and waits for the result of the job.
 func (b *Bus) job(ctx context.Context, method string, args ...any) (result string, err error) {
 	b.mu.Lock()
 	b.starting++
@@ -186,21 +186,21 @@ func (b *Bus) job(ctx context.Context, method string, args ...any) (result strin
 			return "", errBusLost
 		}
 		return result, nil
-	case <-ctx.Done(): // the job goes on; its result finds room and nobody
+	case <-ctx.Done(): // the job goes on; nobody reads its result
 		return "", context.Cause(ctx)
 	}
 }
 
 var errBusLost = errors.New("the connection to systemd ended")
 
-// Call calls a method of a program on the bus that runs, and starts none.
+// Call calls a method of a running program on the bus. It starts no program.
 func (b *Bus) Call(
 	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
 ) *dbus.Call {
 	return b.conn.Object(name, path).CallWithContext(ctx, method, noAutoStart, args...)
 }
 
-// Property reads a property of an object into to, which stays as it is where there is none.
+// Property reads a property of an object into to. If there is no such property, to does not change.
 func (b *Bus) Property(ctx context.Context, name string, path dbus.ObjectPath, iface, property string, to any) error {
 	var v dbus.Variant
 	if err := b.Call(ctx, name, path, properties+"Get", iface, property).Store(&v); err != nil {
@@ -209,7 +209,7 @@ func (b *Bus) Property(ctx context.Context, name string, path dbus.ObjectPath, i
 	return v.Store(to)
 }
 
-// OnSystemBus talks to a program of the host over the system bus.
+// OnSystemBus calls talk with a connection to the system bus.
 func OnSystemBus(ctx context.Context, talk func(*Bus) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()

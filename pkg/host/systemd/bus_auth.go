@@ -11,23 +11,22 @@ import (
 	"strings"
 )
 
-// busSocket is a connection to a bus that authenticated itself, under a
-// library that wants to do so: that conversation is answered here.
+// busSocket is an authenticated connection to a bus. The library above it wants to authenticate
+// itself, so busSocket answers the library's authentication.
 //
-// The library sends BEGIN and then its first message. When systemd, busy, reads
-// both in one go it keeps a short message in its buffer and waits for more
-// bytes before it looks at it: a Reload that nobody answers (sd-bus,
-// bus_socket_read_auth; seen with systemd 252). So BEGIN goes out together with
-// AUTH, as sd-bus itself does, and messages only after the answer, which also
-// saves three round trips.
+// The library sends BEGIN, and then its first message. If a busy systemd reads both at once, it
+// keeps a short message in its buffer and waits for more bytes: for example, a Reload gets no
+// answer (sd-bus, bus_socket_read_auth; seen with systemd 252). So authenticate sends BEGIN
+// together with AUTH, as sd-bus does, and messages are sent only after the answer. This also saves
+// three round trips.
 type busSocket struct {
 	net.Conn
 	in     *bufio.Reader   // from the bus
-	script *strings.Reader // what the library's own authentication shall read
+	script *strings.Reader // answers for the library's authentication
 	begun  bool
 }
 
-// authenticate makes this user known to the bus
+// authenticate authenticates this user with the bus
 // (https://dbus.freedesktop.org/doc/dbus-specification.html#auth-protocol).
 func authenticate(sock *net.UnixConn) (*busSocket, error) {
 	uid := hex.EncodeToString([]byte(strconv.Itoa(os.Geteuid())))
@@ -45,7 +44,7 @@ func authenticate(sock *net.UnixConn) (*busSocket, error) {
 	return &busSocket{Conn: sock, in: in, script: strings.NewReader("REJECTED EXTERNAL\r\n" + string(answer))}, nil
 }
 
-// Read reads the script, then what the bus sends.
+// Read reads the prepared answers first, then what the bus sends.
 func (s *busSocket) Read(p []byte) (int, error) {
 	if !s.begun {
 		return s.script.Read(p)

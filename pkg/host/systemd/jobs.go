@@ -12,17 +12,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// StartUnit starts a unit, or queues that and returns when wait is false. A
-// unit that runs is success. [fs.ErrNotExist] if systemd has no such unit,
-// [sys.ErrNoLiveState] where no systemd runs. It may be retried. That the unit failed,
-// and how often it was started, is forgotten before: else systemd may refuse
-// (StartLimitBurst=). So it is in [Writer.RestartUnit] and [Writer.ReloadUnit],
-// where systemd would stop the unit, and refuse to start it.
+// StartUnit starts a unit and waits for it, or only queues the job if wait is false. A running unit
+// is success. It returns [fs.ErrNotExist] if systemd has no such unit, and [sys.ErrNoLiveState]
+// where no systemd runs. It may be retried. First it resets the failed state and the start counter
+// of the unit, or systemd could refuse the start (StartLimitBurst=). [Writer.RestartUnit] and
+// [Writer.ReloadUnit] do the same: otherwise systemd would stop the unit, and then refuse to start
+// it.
 func (w *Writer) StartUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "start unit "+name, "StartUnit", name, wait)
 }
 
-// StopUnit stops a unit. A unit that is not there is success.
+// StopUnit stops a unit. A missing unit is success.
 func (w *Writer) StopUnit(ctx context.Context, name string, wait bool) error {
 	err := w.unitJob(ctx, "stop unit "+name, "StopUnit", name, wait)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,33 +31,33 @@ func (w *Writer) StopUnit(ctx context.Context, name string, wait bool) error {
 	return err
 }
 
-// How long a restart waits for a reload: ten seconds at most.
+// A restart waits at most ten seconds for a reload.
 const (
 	reloadTries = 100
 	reloadPause = 100 * time.Millisecond
 )
 
-// RestartUnit restarts a unit if it runs, and leaves it alone if not. A reload that is under way
-// ends before it: else systemd kills the reload's process, and calls the unit failed.
+// RestartUnit restarts a unit if it runs. First it waits for a reload in progress: otherwise
+// systemd kills the process of the reload, and the unit counts as failed.
 func (w *Writer) RestartUnit(ctx context.Context, name string, wait bool) error {
 	for range reloadTries {
 		state, err := w.units.Unit(ctx, name)
 		under := state.Active == "reloading" || state.JobType == "reload"
 		if err != nil || !under || !sys.Sleep(ctx, reloadPause) {
-			break // whether it can be restarted is for systemd to say
+			break // systemd decides whether it can be restarted
 		}
 	}
 	return w.unitJob(ctx, "restart unit "+name, "TryRestartUnit", name, wait)
 }
 
-// ReloadUnit makes a unit that runs read its configuration again; one that
-// cannot is restarted.
+// ReloadUnit makes a running unit read its configuration again. A unit that cannot reload is
+// restarted.
 func (w *Writer) ReloadUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "reload unit "+name, "ReloadOrTryRestartUnit", name, wait)
 }
 
-// RestartFailed starts a unit, or starts it again, whatever state it is in, and does not wait. That
-// it failed, and how often, is forgotten: else systemd may refuse. It may be retried.
+// RestartFailed starts or restarts a unit in any state, and does not wait. It resets the failed
+// state and the start counter, or systemd could refuse. It may be retried.
 func (w *Writer) RestartFailed(ctx context.Context, name string) error {
 	err := w.unitJob(ctx, "start unit "+name+" again", "RestartUnit", name, false)
 	if log := w.log; err == nil && log != nil {
@@ -66,7 +66,7 @@ func (w *Writer) RestartFailed(ctx context.Context, name string) error {
 	return err
 }
 
-// unitJob queues a job, which what says in words, and waits for its end.
+// unitJob queues a job and waits for its end. what describes the job for errors and the log.
 func (w *Writer) unitJob(ctx context.Context, what, method, name string, wait bool) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (w *Writer) unitJob(ctx context.Context, what, method, name string, wait bo
 	return nil
 }
 
-// forgetStarts has systemd not count the starts before this job, if the job may start the unit: of
-// those that leave alone what does not run, none does so but to one that failed.
+// forgetStarts resets the failed state and the start counter of a unit if the job may start the
+// unit. Try-restart and reload jobs do not start a failed unit, so its failed state stays.
 func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) error {
 	switch method {
 	case "StopUnit":
@@ -115,7 +115,7 @@ func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) 
 	return nil
 }
 
-// lastResult is how a unit's last run ended, in brackets, or "".
+// lastResult returns how a unit's last run ended, in brackets, or "".
 func (w *Writer) lastResult(ctx context.Context, name string) string {
 	s, err := w.units.Unit(ctx, name)
 	if err != nil || s.Result == "" {
@@ -129,19 +129,18 @@ func (w *Writer) DaemonReload(ctx context.Context) error {
 	return w.manage(ctx, "reload unit files", "", "Reload")
 }
 
-// EnableUnit makes the links that a unit's [Install] section asks for. It does
-// not start it. Links that are there are success; one to another file is replaced.
+// EnableUnit creates the links of a unit's [Install] section. It does not start the unit. Existing
+// links are success; a link to another file is replaced.
 func (w *Writer) EnableUnit(ctx context.Context, name string) error {
 	return w.manage(ctx, "enable unit "+name, name, "EnableUnitFiles", []string{name}, false, true)
 }
 
-// DisableUnit removes all links to a unit file. It does not stop it.
+// DisableUnit removes all links to a unit file. It does not stop the unit.
 func (w *Writer) DisableUnit(ctx context.Context, name string) error {
 	return w.manage(ctx, "disable unit "+name, name, "DisableUnitFiles", []string{name}, false)
 }
 
-// MaskUnit links a unit to /dev/null, or takes that link away, and makes
-// systemd know of it.
+// MaskUnit links a unit to /dev/null, or removes that link, and then reloads systemd.
 func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 	if !masked {
 		return w.unmask(ctx, name, false)
@@ -152,12 +151,12 @@ func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 	return w.DaemonReload(ctx)
 }
 
-// Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
+// Unmask removes all masks of a unit, also one for this boot, and then reloads systemd.
 func (w *Writer) Unmask(ctx context.Context, name string) error {
 	return w.unmask(ctx, name, false, true)
 }
 
-// unmask takes masks away: true is that of this boot alone.
+// unmask removes masks. runtime says which ones: true is a mask for this boot only.
 func (w *Writer) unmask(ctx context.Context, name string, runtime ...bool) error {
 	for _, one := range runtime {
 		if err := w.manage(ctx, "unmask unit "+name, name, "UnmaskUnitFiles", []string{name}, one); err != nil {
@@ -167,7 +166,7 @@ func (w *Writer) unmask(ctx context.Context, name string, runtime ...bool) error
 	return w.DaemonReload(ctx)
 }
 
-// manage calls a method of systemd's manager, about a unit or, with "", about all.
+// manage calls a method of systemd's manager, about one unit, or about all if name is "".
 func (w *Writer) manage(ctx context.Context, verb, name, method string, args ...any) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {

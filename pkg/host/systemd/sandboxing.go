@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinement is a directive of systemd.exec(5) that says what a service may not, and how D-Bus has
-// it: https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
+// confinement is a sandboxing directive of systemd.exec(5), with its form in D-Bus:
+// https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
 type confinement struct {
-	// the release of systemd that first had it: an older one refuses a unit with a property that it
-	// does not know
+	// First systemd release with this property. An older one refuses a unit with an unknown
+	// property.
 	since int
 	value func(string) any
 }
 
-// nameList is a list of names, and whether they are those allowed or those that are not.
+// nameList is a list of names that are either allowed or denied.
 type nameList struct {
 	Allow bool
 	Names []string
@@ -50,7 +50,7 @@ func nameSet(s string) any {
 	return nameList{!denied, strings.Fields(rest)}
 }
 
-// noNamespaces is yes as the set of those that may be made.
+// noNamespaces converts yes to the set of namespaces that may be created.
 func noNamespaces(s string) any {
 	if s == "yes" {
 		return uint64(0)
@@ -65,7 +65,7 @@ func errorNumber(s string) any {
 	return int32(unix.ENOSYS)
 }
 
-// capabilities are those that units of ours name.
+// capabilities are the capabilities that the agent's units name.
 var capabilities = map[string]uint{
 	"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "CAP_FOWNER": unix.CAP_FOWNER,
 	"CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_NET_RAW": unix.CAP_NET_RAW,
@@ -79,8 +79,8 @@ func capabilityMask(s string) any {
 	return mask
 }
 
-// confined are the properties of a transient service that has what a unit's section Service says it
-// may not, as far as this systemd knows of it.
+// confined returns the sandboxing properties in the [Service] section of a unit, for a transient
+// service. It leaves out those that this systemd does not know.
 func confined(unit string, systemd int) (list []unitProperty) {
 	u := ParseUnitFile([]byte(unit))
 	for name, c := range confinements {
@@ -95,7 +95,7 @@ func confined(unit string, systemd int) (list []unitProperty) {
 	return list
 }
 
-// release is systemd's, such as 252; 0 where it does not say.
+// release returns the systemd release, such as 252; 0 if unknown.
 func (b *Bus) release(ctx context.Context) int {
 	said := ""
 	_ = b.Property(ctx, managerName, managerPath, managerIface, "Version", &said)

@@ -5,14 +5,14 @@ import (
 	"path"
 )
 
-// UnitType is a service's Type, "" of other units.
+// UnitType returns the Type of a service, or "" for another unit.
 func (u *Reader) UnitType(ctx context.Context, name string) (kind string) {
 	u.service(ctx, name, "Type", &kind)
 	return kind
 }
 
-// FailedReload is how the last reload of a service failed since its start: exit-code, timeout …; ""
-// where it did not, and of other units.
+// FailedReload returns how the last reload of a service since its start failed: exit-code, timeout
+// …. It is "" if the reload did not fail, and for another unit.
 func (u *Reader) FailedReload(ctx context.Context, name string) (how string) {
 	if u.service(ctx, name, "ReloadResult", &how); how == "success" {
 		return ""
@@ -20,21 +20,21 @@ func (u *Reader) FailedReload(ctx context.Context, name string) (how string) {
 	return how
 }
 
-// UnitRestarts is how often systemd has started a service again by itself, since somebody asked for
-// its start.
+// UnitRestarts returns how often systemd has restarted a service by itself since its last requested
+// start.
 func (u *Reader) UnitRestarts(ctx context.Context, name string) (times int) {
 	u.service(ctx, name, "NRestarts", &times)
 	return times
 }
 
-// MainPID is the main process of a service; 0: it has none.
+// MainPID returns the main process of a service; 0: it has none.
 func (u *Reader) MainPID(ctx context.Context, name string) (pid int) {
 	u.service(ctx, name, "MainPID", &pid)
 	return pid
 }
 
-// service reads what systemd has of a service into to, which stays as it is for another unit, and
-// where systemd has nothing.
+// service reads a property of a service into to. For another unit, or if there is no such property,
+// to does not change.
 func (u *Reader) service(ctx context.Context, name, property string, to any) {
 	if path.Ext(name) != ".service" {
 		return

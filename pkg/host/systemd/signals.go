@@ -11,24 +11,24 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Signals watches systemd, on a connection of its own. A unit that is new to systemd, or forgotten
-// by it, is no news: to look at one that nobody uses is enough for both, and a look that is
-// answered by a signal would never end.
+// Signals watches systemd on a connection of its own. It ignores that systemd loads or unloads a
+// unit: a mere look at an unused unit causes both, and a look after each such signal would repeat
+// for ever.
 type Signals struct {
 	Units   *Reader
-	Changed func(what string) // a unit, or "unit files", or "daemon-reload"
-	Files   func()            // is called before Changed when unit files, or links to them, may be others
-	Lost    func(error)       // the connection ended: nothing is watched before the next [Signals.Listen]
+	Changed func(what string) // called with a unit, "unit files" or "daemon-reload"
+	Files   func()            // called before Changed for unit files and their links
+	Lost    func(error)       // connection ended: call [Signals.Listen] again
 
 	bus   *Bus
 	aim   atomic.Pointer[unitAim]
-	asked map[string]bool // what is subscribed to at the message bus
+	asked map[string]bool // match rules sent to the bus daemon
 }
 
-// unitAim is the units that matter, by their objects.
+// unitAim has the watched units by their D-Bus objects.
 type unitAim map[dbus.ObjectPath]string
 
-// Listen replaces the units that are listened for; none of them closes the connection.
+// Listen replaces the list of watched units. An empty list closes the connection.
 func (u *Signals) Listen(units []string) (err error) {
 	aim := unitAim{}
 	for _, name := range units {
@@ -40,7 +40,7 @@ func (u *Signals) Listen(units []string) (err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), busTimeout, errBusSilent)
 	defer cancel()
 	if u.bus == nil || !u.bus.conn.Connected() {
-		_ = u.Close() // it has ended
+		_ = u.Close() // the connection has ended
 		if u.bus, err = dialBus(ctx, u.Units.Socket, u.Units.Private, u); err != nil {
 			u.bus = nil
 			return err
@@ -49,13 +49,13 @@ func (u *Signals) Listen(units []string) (err error) {
 	}
 	u.aim.Store(&aim)
 	if u.Units.Private {
-		return nil // systemd sends those who are connected to it everything (dbus.c, bus_foreach_bus)
+		return nil // systemd sends all signals on a private connection (dbus.c, bus_foreach_bus)
 	}
 	return u.subscribe(ctx, aim)
 }
 
-// subscribe asks the message bus for the signals of systemd as a whole and of the units that
-// matter, and of no others: every container is a unit.
+// subscribe requests from the bus daemon the signals of systemd as a whole and of the watched
+// units. Others are left out, because every container is a unit.
 func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 	const sender = "type='signal',sender='org.freedesktop.systemd1',"
 	match := func(rule string) error {
@@ -86,21 +86,21 @@ func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 	return nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (u *Signals) Close() error {
 	if u.bus == nil {
 		return nil
 	}
 	b := u.bus
 	u.bus = nil
-	u.aim.Store(nil) // its end is none that anybody waits for
+	u.aim.Store(nil) // so that hungUp does not report this end
 	if err := b.conn.Close(); err != nil {
 		return fmt.Errorf("close the connection to systemd: %w", err)
 	}
 	return nil
 }
 
-// signal is called by the connection's reader: it does not block.
+// signal runs in the goroutine that reads the connection, so it must not block.
 func (u *Signals) signal(name string, s *dbus.Signal) {
 	aim := u.aim.Load()
 	if aim == nil {
@@ -115,15 +115,15 @@ func (u *Signals) signal(name string, s *dbus.Signal) {
 		u.Files()
 		u.Changed("unit files")
 	case "Reloading":
-		if len(s.Body) == 1 && s.Body[0] == false { // it has ended
+		if len(s.Body) == 1 && s.Body[0] == false { // the reload has ended
 			u.Files()
 			u.Changed("daemon-reload")
 		}
 	}
 }
 
-// hungUp is called likewise at the connection's end: systemd closes its connections when it
-// executes itself anew.
+// hungUp runs in the same goroutine at the end of the connection: systemd closes its connections
+// when it re-executes itself.
 func (u *Signals) hungUp() {
 	if u.aim.Load() != nil {
 		u.Lost(errBusLost)

@@ -20,7 +20,7 @@ type unitProperty struct {
 type execStart struct {
 	Path   string
 	Args   []string
-	Ignore bool // its failure
+	Ignore bool // ignore its failure
 }
 
 type condition struct {
@@ -38,27 +38,28 @@ func property(name string, value any) unitProperty {
 	return unitProperty{name, dbus.MakeVariant(value)}
 }
 
-// transient are the properties of a unit that is made for a moment. It ends with the machine, or
-// else does its work while that shuts down, too.
+// transient returns the properties of a transient unit. If ends, the unit stops at shutdown;
+// otherwise it also runs during the shutdown.
 func transient(description string, ends bool, more ...unitProperty) []unitProperty {
 	return append(more, property("Description", description), property("DefaultDependencies", ends),
 		property("CollectMode", "inactive-or-failed"))
 }
 
-// StartTimer makes a transient timer NAME.timer that runs a command as NAME.service once, after the
-// given time, if the file that it is about is there then. The service is tried again until it
-// succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
-// outlives a boot. What has that name is stopped: an undo by an earlier release leaves the path
-// unit of [Writer.StartWhenGone]. [sys.ErrNoLiveState] where no systemd runs.
+// StartTimer creates a transient timer NAME.timer. Once, after the given time, the timer runs a
+// command as NAME.service, if the file about exists then. systemd restarts the service until it
+// succeeds. The service has the sandboxing of the [Service] section in unit. Nothing of it remains
+// after a boot. Units with that name are stopped first, also the path unit of
+// [Writer.StartWhenGone], which an undo by an earlier release leaves. It returns
+// [sys.ErrNoLiveState] where no systemd runs.
 //
-// It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
+// The service is not Type=oneshot, because systemd before 244 refuses Restart= with it.
 func (w *Writer) StartTimer(
 	ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string,
 ) error {
 	return w.startTimer(ctx, name, description, unit, after, false, about, command)
 }
 
-// StartWatch is StartTimer for a service that ends when the machine shuts down.
+// StartWatch is StartTimer for a service that stops at shutdown.
 func (w *Writer) StartWatch(
 	ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string,
 ) error {
@@ -73,11 +74,11 @@ func (w *Writer) startTimer(
 		return fmt.Errorf("start timer %s: %w", name, err)
 	}
 	release := b.release(ctx)
-	service := transient(description, ends, // a shutdown that began must not hold an undo back
+	service := transient(description, ends, // a started shutdown must not prevent an undo
 		property("Type", "simple"),
 		property("Restart", "on-failure"),
 		property("RestartUSec", uint64(2*time.Second/time.Microsecond)),
-		property("StartLimitIntervalUSec", uint64(0)), // however often it fails
+		property("StartLimitIntervalUSec", uint64(0)), // no limit
 		property("ExecStart", []execStart{{command[0], command, false}}))
 	service = append(service, confined(unit, release)...)
 	if release >= conditions {
@@ -106,12 +107,12 @@ func (w *Writer) startTimer(
 	return err
 }
 
-// conditions is the first release of systemd of which it is certain that transient units take some.
+// conditions is the first systemd release that certainly accepts conditions in transient units.
 const conditions = 240
 
-// TryService runs a command once as the transient service NAME.service, confined as
-// [Writer.StartTimer] confines it, and waits for its end: an error where it could not be run or
-// failed. [sys.ErrNoLiveState] where no systemd runs.
+// TryService runs a command once as the transient service NAME.service, with sandboxing as in
+// [Writer.StartTimer], and waits for its end. It returns an error if the command could not run or
+// failed, and [sys.ErrNoLiveState] where no systemd runs.
 func (w *Writer) TryService(
 	ctx context.Context, name, description, unit string, limit time.Duration, command ...string,
 ) error {
@@ -133,8 +134,8 @@ func (w *Writer) TryService(
 	return nil
 }
 
-// StopTimer stops a timer of [Writer.StartTimer], and what [Writer.StartWhenGone] started beside
-// it; one that is not there is success. A service that they have already started goes on.
+// StopTimer stops a timer of [Writer.StartTimer], and the path unit that [Writer.StartWhenGone]
+// added. Missing units are success. A service that these have already started goes on.
 func (w *Writer) StopTimer(ctx context.Context, name string) error {
 	for _, unit := range []string{name + ".path", name + ".timer"} {
 		if err := w.StopUnit(ctx, unit, true); err != nil && !errors.Is(err, sys.ErrNoLiveState) {
@@ -144,10 +145,11 @@ func (w *Writer) StopTimer(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this
-// process is gone, however it went. It makes a file and holds it open for writing, and systemd
-// notices when it is closed, but not while it reloads its units: then the timer is left. Whoever
-// closes the file calls StopTimer first. It fails where systemd makes no transient path unit.
+// StartWhenGone makes systemd start the service of a [Writer.StartTimer] timer as soon as this
+// process is gone for any reason. It creates a file and keeps it open for writing; systemd notices
+// when the file is closed. systemd does not notice this while it reloads its units; then the timer
+// remains. The caller must call StopTimer before it closes the file. It fails where systemd creates
+// no transient path unit.
 func (w *Writer) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
 	f, err := w.openLock(file)
 	if err != nil {

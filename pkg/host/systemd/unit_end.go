@@ -13,14 +13,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// UnitEnd is how the last run of a unit ended.
+// UnitEnd describes how the last run of a unit ended.
 type UnitEnd struct {
-	Result  string // exit-code, signal, timeout …; success of one that ended well
-	Code    string // "exit code 3", "signal: killed"; "" where its main process did not run, or ended well
-	Journal string // its last lines on one line, or "" where none are kept
+	Result  string // exit-code, signal, timeout …; success
+	Code    string // "exit code 3", "signal: killed"; "" if it did not run, or succeeded
+	Journal string // its last lines joined to one, or "" if there are none
 }
 
-// String says it in a few words: "exit-code, exit code 3".
+// String returns a short text: "exit-code, exit code 3".
 func (e UnitEnd) String() string {
 	if e.Code == "" {
 		return e.Result
@@ -28,22 +28,21 @@ func (e UnitEnd) String() string {
 	return e.Result + ", " + e.Code
 }
 
-// journalLines is how much of a unit's journal an error quotes.
+// journalLines is the number of journal lines that an error quotes.
 const journalLines = 5
 
-// UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not say, fields
-// are empty. It starts nothing.
+// UnitEnd asks systemd and the journal how a unit's last run ended. Unknown fields are empty. It
+// starts nothing.
 func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	var end UnitEnd
 	b, err := u.connect(ctx)
 	if err != nil {
 		return end
 	}
-	// looks at one that systemd starts again and again: while it is being started there is no end
-	// to see
+	// Number of looks at a unit that systemd restarts all the time: during a start it shows no end.
 	const flaps = 20
 	for range flaps {
-		own, _ := b.properties(ctx, name, ownInterface(name)) // all as they are at one moment, of one run
+		own, _ := b.properties(ctx, name, ownInterface(name)) // all of one moment, so of one run
 		var code, status, restarts int
 		end.Result = ""
 		for property, into := range map[string]any{"Result": &end.Result, "ExecMainCode": &code,
@@ -61,7 +60,7 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	return end
 }
 
-// OwnUnit is the unit that this process is part of, or "".
+// OwnUnit returns the unit of this process, or "".
 func (u *Reader) OwnUnit(ctx context.Context) (name string) {
 	b, err := u.connect(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func (u *Reader) OwnUnit(ctx context.Context) (name string) {
 	return name
 }
 
-// exitOf says in words what waitid(2) reports of a process.
+// exitOf describes a process' end as waitid(2) reports it.
 func exitOf(code, status int) string {
 	const exited, killed, dumped = 1, 2, 3 // CLD_…
 	switch {
@@ -86,13 +85,13 @@ func exitOf(code, status int) string {
 	return ""
 }
 
-// lastJournal are the last lines that the last run of a unit wrote; of a program that could not be
-// run, what systemd says of it. journald gets lines a moment later than systemd gets the end, and
-// then reads the invocation from a link that systemd has removed by that time: such a line names
-// the unit alone.
+// lastJournal returns the last lines that the last run of a unit wrote. If the program could not
+// run, these are systemd's lines about it. journald handles lines a moment after systemd knows the
+// end. It reads the invocation id from a symlink, which systemd has removed by then, so such a line
+// has only the unit's name.
 func lastJournal(ctx context.Context, u UnitState) string {
 	own := []string{"_SYSTEMD_INVOCATION_ID=" + u.Invocation}
-	if u.StartedUS > 0 { // else every line of an earlier unit of its name would be one of it
+	if u.StartedUS > 0 { // otherwise lines of an earlier unit of this name would match
 		began := time.Now().Add(-time.Duration(ClockUS()-u.StartedUS) * time.Microsecond)
 		own = append(own,
 			fmt.Sprintf("--since=@%d.%06d _SYSTEMD_UNIT=%s", began.Unix(), began.Nanosecond()/1000, u.Name))

@@ -9,15 +9,14 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// UnitBrief is a unit in two words.
+// UnitBrief is the short state of a unit.
 type UnitBrief struct {
 	Active bool   `json:"active,omitempty"`
-	File   string `json:"file,omitempty"` // as UnitState.File; "" of an instance
+	File   string `json:"file,omitempty"` // as UnitState.File; "" for an instance
 }
 
-// AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name.
-// What is made for a moment and has no file is left out. [sys.ErrNoLiveState] where no systemd
-// runs.
+// AllUnits returns the services, sockets, timers and paths that are loaded or have a file, by name.
+// It leaves out transient units. It returns [sys.ErrNoLiveState] where no systemd runs.
 func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	b, err := w.units.connect(ctx)
 	if err != nil {
@@ -47,7 +46,7 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 		active := u.Active == "active" || u.Active == "reloading"
 		brief, known := out[u.Name]
 		template, _, instance := strings.Cut(u.Name, "@")
-		// static are sessions of users
+		// Static templates are left out: their instances are sessions of users.
 		if from := out[template+"@"+path.Ext(u.Name)]; instance && from.File != "" && from.File != "static" {
 			brief, known = UnitBrief{}, true
 		}
@@ -59,7 +58,7 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	return out, nil
 }
 
-// starts says that a unit is of a kind that is started and stopped by name.
+// starts reports whether a unit is of a kind that is started and stopped by name.
 func starts(name string) bool {
 	switch path.Ext(name) {
 	case ".service", ".socket", ".timer", ".path":

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// UnitFile is a unit's file and drop-ins, read without systemd: for images,
-// and where asking over D-Bus costs more.
+// UnitFile is a unit's file with its drop-ins, parsed without systemd: for images, and where a
+// D-Bus request would cost more.
 type UnitFile struct {
-	Fragment string              // the file's path
+	Fragment string              // path of the main file
 	DropIns  []string            // in the order in which they apply
 	Unread   []error             // drop-ins that cannot be read
-	Masked   bool                // its file has no content, and hides all others
+	Masked   bool                // its file is empty, and hides all others
 	settings map[string][]string // "Section.Key" → values
 }
 
-// ParseUnitFile reads the text of one unit file, without drop-ins.
+// ParseUnitFile parses one unit file, without drop-ins.
 func ParseUnitFile(content []byte) UnitFile {
 	u := UnitFile{settings: map[string][]string{}}
 	u.Merge(content)
 	return u
 }
 
-// Installs says that the unit can be enabled: its [Install] section says by what.
+// Installs reports whether the unit can be enabled: its [Install] section has a setting for it.
 func (u UnitFile) Installs() bool {
 	return slices.ContainsFunc([]string{"WantedBy", "RequiredBy", "UpheldBy", "Alias", "Also"},
 		func(key string) bool { return len(u.Values("Install", key)) > 0 })
 }
 
-// Values are all values of a setting. An empty assignment forgets those before it.
+// Values returns all values of a setting. An empty assignment removes the values before it.
 func (u UnitFile) Values(section, key string) []string { return u.settings[section+"."+key] }
 
-// UnitLines are the lines of a unit's text as systemd reads them, without comments: what goes on
-// after a backslash is one line, with a comment between its parts, too. A comment does not go on.
-// Beside a newline a carriage return ends a line, and a NUL (src/basic/fileio.c, read_line_full). A
-// byte order mark is passed over (src/shared/conf-parser.c, config_parse).
+// UnitLines returns the lines of a unit file as systemd reads them, without comments. A line that
+// ends with a backslash continues on the next line, even after a comment in between. A comment does
+// not continue. A carriage return and a NUL also end a line (src/basic/fileio.c, read_line_full). A
+// byte order mark is ignored (src/shared/conf-parser.c, config_parse).
 func UnitLines(text string) iter.Seq[string] {
 	if strings.ContainsAny(text, "\r\x00") {
 		text = strings.NewReplacer("\r\n", "\n", "\n\r", "\n", "\r", "\n", "\x00", "\n").Replace(text)
@@ -61,7 +61,7 @@ func UnitLines(text string) iter.Seq[string] {
 	}
 }
 
-// Merge reads one file over what was read before (systemd.syntax(7)).
+// Merge parses one file and applies it after the files before (systemd.syntax(7)).
 func (u UnitFile) Merge(content []byte) {
 	section := ""
 	for text := range UnitLines(string(content)) {

@@ -18,49 +18,49 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// UnitState is a unit as systemd sees it.
+// UnitState is the state of a unit in systemd.
 type UnitState struct {
 	Name          string
-	ID            string `json:"-"` // its own name, where Name is an alias of it
+	ID            string `json:"-"` // its own name, if Name is an alias
 	Load          string // loaded, not-found, masked, bad-setting
 	Active        string // active, inactive, failed, activating …
 	Sub           string
-	File          string // enabled, disabled, static, masked … ("" if none); of an alias, its unit's
+	File          string // enabled, disabled, static, masked …; "": none; of an alias: its unit's
 	NeedReload    bool
 	FragmentPath  string
 	DropIns       []string
-	Result        string // how the last run of a failed one ended: exit-code, timeout …
-	Job           bool   // a job is queued for it or running
-	JobType       string // of that: start, restart, reload, stop …
-	JobState      string // waiting (for units that it comes after) or running
+	Result        string // how the last run of a failed unit ended: exit-code, timeout …
+	Job           bool   // it has a queued or running job
+	JobType       string // of that job: start, restart, reload, stop …
+	JobState      string // waiting (for other units) or running
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
-	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
-	// names this run of it: another one at each start; where systemd has none (before 232),
-	// when it was started
+	ChangedUS     uint64 // the same, of its last change of state; a reload is one, too
+	// Invocation identifies a run of the unit: each start has a new one. Before systemd 232 it is
+	// the time of the start.
 	Invocation string
-	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran
-	// and ended well since it was loaded, or a condition in its file kept it from running.
+	// Ran says about an inactive unit that it need not be started again: it is a oneshot that has
+	// succeeded since it was loaded, or a condition in its file prevented its start.
 	Ran bool
-	// StartedUS is when it last left its rest, CLOCK_MONOTONIC, microseconds: of one that is coming
-	// up, since when.
+	// StartedUS is when the unit last left the inactive state, CLOCK_MONOTONIC, microseconds. For a
+	// unit that is starting, it is the begin of that start.
 	StartedUS uint64 `json:"-"`
 }
 
-// Reader reads systemd over D-Bus, and starts nothing. It connects when first asked.
+// Reader reads systemd over D-Bus and starts nothing. It connects at the first request.
 type Reader struct {
-	Here    bool   // systemd runs here and may be talked to
-	Socket  string // the bus
-	Private bool   // it is systemd's private socket
+	Here    bool   // systemd runs here and may be asked
+	Socket  string // of the bus
+	Private bool   // Socket is systemd's private socket
 
 	mu     sync.Mutex
 	bus    *Bus
-	silent error // systemd took a connection and did not answer: it is not waited for again
+	silent error // systemd accepted a connection but did not answer: it is not asked again
 }
 
-// Open reads systemd, if one runs and may be asked.
+// Open returns a Reader. If ask is false, or no systemd runs, the Reader does not connect.
 func Open(ask bool) *Reader {
 	u := &Reader{Socket: SystemSocket}
-	// As sd_booted(3) does.
+	// sd_booted(3) checks the same path.
 	_, err := os.Stat("/run/systemd/system")
 	u.Here = ask && err == nil
 	if os.Geteuid() == 0 && unix.Access(PrivateSocket, unix.W_OK) == nil {
@@ -69,7 +69,7 @@ func Open(ask bool) *Reader {
 	return u
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (u *Reader) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -84,8 +84,8 @@ func (u *Reader) Close() error {
 	return nil
 }
 
-// connect returns the connection, made anew when the last one ended (systemd
-// re-executed itself). [sys.ErrNoLiveState] where no systemd may be talked to.
+// connect returns the connection, and makes a new one if the last one ended because systemd
+// re-executed itself. It returns [sys.ErrNoLiveState] where no systemd may be asked.
 func (u *Reader) connect(ctx context.Context) (*Bus, error) {
 	if !u.Here {
 		return nil, sys.ErrNoLiveState
@@ -121,17 +121,17 @@ const (
 	properties = "org.freedesktop.DBus.Properties."
 )
 
-// unitProperties are what systemd has of a unit.
+// unitProperties are the properties of a unit.
 type unitProperties map[string]dbus.Variant
 
-// properties are all of one interface of a unit, in one message: 0.25 ms for those of every unit,
-// where ten single ones take 0.9. Those of a service take 0.8 ms.
+// properties reads all properties of one interface of a unit with one message. Those of interface
+// Unit take 0.25 ms; ten single requests take 0.9 ms. Those of interface Service take 0.8 ms.
 func (b *Bus) properties(ctx context.Context, name, iface string) (p unitProperties, err error) {
 	err = b.Call(ctx, managerName, unitPath(name), properties+"GetAll", iface).Store(&p)
 	return p, err
 }
 
-// store reads one into to. One that systemd has not is an error.
+// store copies a property into to. A missing property is an error.
 func (p unitProperties) store(name string, to any) error {
 	v, known := p[name]
 	if !known {
@@ -140,7 +140,7 @@ func (p unitProperties) store(name string, to any) error {
 	return v.Store(to)
 }
 
-// UnitChangedUS is [UnitState.ChangedUS] alone.
+// UnitChangedUS returns only [UnitState.ChangedUS].
 func (u *Reader) UnitChangedUS(ctx context.Context, name string) (at uint64, err error) {
 	b, err := u.connect(ctx)
 	if err == nil {
@@ -149,13 +149,14 @@ func (u *Reader) UnitChangedUS(ctx context.Context, name string) (at uint64, err
 	return at, err
 }
 
-// Unit describes a unit. Load "not-found" is no error. [sys.ErrNoLiveState] where no systemd runs.
+// Unit returns the state of a unit. Load "not-found" is no error. It returns [sys.ErrNoLiveState]
+// where no systemd runs.
 func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
 	var answer dbus.Error
 	if err != nil && !errors.As(err, &answer) && !errors.Is(err, sys.ErrNoLiveState) && ctx.Err() == nil {
-		// systemd did not answer at all: it closes its connections when it
-		// re-executes itself. A new connection will do.
+		// systemd did not answer. It closes its connections when it re-executes itself, so a new
+		// connection is tried.
 		if err := u.Close(); err != nil {
 			return UnitState{}, err
 		}
@@ -167,7 +168,7 @@ func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	return state, nil
 }
 
-// look is Unit over the connection that there is.
+// look is Unit on the present connection.
 func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
@@ -196,7 +197,7 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 		}
 	}
 	if state.Job = job.ID != 0; state.Job {
-		// "": it ended meanwhile
+		// "" if the job has ended meanwhile.
 		_ = b.Property(ctx, managerName, job.Path, jobIface, "JobType", &state.JobType)
 		_ = b.Property(ctx, managerName, job.Path, jobIface, "State", &state.JobState)
 	}
@@ -210,35 +211,35 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	if state.Active == "failed" {
 		state.Result = b.ownText(ctx, name, "Result")
 	}
-	if state.Active == "inactive" && judged != 0 { // it was to be started since it was loaded
+	if state.Active == "inactive" && judged != 0 { // a start was requested since it was loaded
 		state.Ran = !allowed || started != 0 && b.ownText(ctx, name, "Type") == "oneshot"
 	}
 	if state.Load == "not-found" {
 		return state, nil
 	}
-	// UnitFileState is cached by systemd since it loaded the unit; links that were made since,
-	// by us or by an earlier run, it does not know. This asks the disk, and takes 0.5 ms.
+	// systemd caches UnitFileState when it loads the unit, so it does not know links that were
+	// created since. This request reads the disk and takes 0.5 ms.
 	err = b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
 	if err == nil && state.File == "alias" {
 		err = b.manager(ctx, "GetUnitFileState", state.ID).Store(&state.File)
 	}
 	switch {
 	case isNoUnit(err):
-		state.File = "" // its file went since; what systemd has cached of it says nothing
+		state.File = "" // its file is gone; the cached value is old
 	case err != nil:
 		return UnitState{}, fmt.Errorf("read its unit file state: %w", err)
 	}
 	return state, nil
 }
 
-// ownText is a text that only units of one's kind have, as the Type of a service and the Result of
-// its last run, or "" where the kind has none.
+// ownText reads a text property of the unit's own kind, such as Type or Result of a service. It is
+// "" if the kind has no such property.
 func (b *Bus) ownText(ctx context.Context, name, property string) (text string) {
 	_ = b.Property(ctx, managerName, unitPath(name), ownInterface(name), property, &text)
 	return text
 }
 
-// ownInterface is that of a kind of unit, as org.freedesktop.systemd1.Service.
+// ownInterface returns the interface of a unit's kind, such as org.freedesktop.systemd1.Service.
 func ownInterface(name string) string {
 	kind := name[strings.LastIndexByte(name, '.')+1:]
 	if kind == "" {
@@ -247,8 +248,8 @@ func ownInterface(name string) string {
 	return managerName + "." + strings.ToUpper(kind[:1]) + kind[1:]
 }
 
-// UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it
-// does not have it (before 250).
+// UnitsLoadedUS returns when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. It is
+// 0 before systemd 250.
 func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
@@ -265,8 +266,8 @@ func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	return at, nil
 }
 
-// unitPath is a unit's object: every byte that is no letter or digit becomes
-// _xx, and a leading digit too.
+// unitPath returns the D-Bus object of a unit. Every byte that is no letter or digit becomes _xx,
+// and so does a digit at the beginning.
 func unitPath(name string) dbus.ObjectPath {
 	const hex = "0123456789abcdef"
 	p := []byte(managerPath + "/unit/")
@@ -283,26 +284,27 @@ func unitPath(name string) dbus.ObjectPath {
 	return dbus.ObjectPath(p)
 }
 
-// isNoUnit says that systemd knows no file of that name.
+// isNoUnit reports whether an error means that systemd has no unit of that name.
 func isNoUnit(err error) bool {
 	e, _ := errors.AsType[dbus.Error](err)
 	switch e.Name {
 	case "org.freedesktop.systemd1.NoSuchUnit",
 		"org.freedesktop.DBus.Error.FileNotFound",
 		"System.Error.ENOENT",
-		"System.Error.ELOOP": // its name is a symlink that leads in a circle
+		"System.Error.ELOOP": // its name is a symlink loop
 		return true
 	}
 	return false
 }
 
-// isUnitThere says that no transient unit is made, since there is a unit of that name.
+// isUnitThere reports whether a transient unit was not created because a unit has its name.
 func isUnitThere(err error) bool {
 	e, _ := errors.AsType[dbus.Error](err)
 	return e.Name == "org.freedesktop.systemd1.UnitExists"
 }
 
-// explainUnit says what systemd means, and what to do. name is the unit, "" where it is about all.
+// explainUnit adds advice to an error of systemd. name is the unit, or "" if the error is about all
+// units.
 func explainUnit(name string, err error) error {
 	e, _ := errors.AsType[dbus.Error](err)
 	if isNoUnit(err) {
@@ -319,7 +321,8 @@ func explainUnit(name string, err error) error {
 	return err
 }
 
-// ClockUS is now, as systemd's monotonic times are: CLOCK_MONOTONIC, microseconds.
+// ClockUS returns the time now in the form of systemd's monotonic times: CLOCK_MONOTONIC,
+// microseconds.
 func ClockUS() uint64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {

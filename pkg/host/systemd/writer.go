@@ -13,8 +13,8 @@ type Writer struct {
 	log      *zap.Logger
 }
 
-// NewWriter drives the systemd that units reads. openLock opens a file for writing and makes what
-// is missing on the way to it: see [Writer.StartWhenGone]. log may be nil.
+// NewWriter returns a Writer for the systemd that units reads. openLock opens a file for writing
+// and creates missing directories: see [Writer.StartWhenGone]. log may be nil.
 func NewWriter(units *Reader, openLock func(file string) (io.Closer, error), log *zap.Logger) *Writer {
 	return &Writer{units: units, openLock: openLock, log: log}
 }
