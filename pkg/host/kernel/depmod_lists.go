@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// moduleLists are what depmod wrote for the running kernel, and what the kernel says of itself.
-// They are read when somebody asks for a module that is not loaded. Where there is nothing, nothing
-// is known to be loadable.
+// moduleLists are the lists that depmod wrote for the running kernel, and the kernel's list of file
+// systems. They are read when the first module is looked up that is not loaded. A missing list
+// counts as empty.
 type moduleLists struct {
 	once              sync.Once
 	loadable, builtin ModuleList
@@ -29,7 +29,7 @@ func (k *Reader) readLists() {
 	k.lists.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
-// findOnDisk finds out of modules that are not loaded whether they are on disk or built in.
+// findOnDisk sets the state of modules that are not loaded: loadable if on disk, or built in.
 func (k *Reader) findOnDisk(states map[string]ModuleState) {
 	if len(states) == 0 {
 		return
@@ -44,23 +44,23 @@ func (k *Reader) findOnDisk(states map[string]ModuleState) {
 	}
 }
 
-// ModuleList are the names of the modules that depmod lists, as the kernel has them: files are
-// named with underscores or with hyphens.
+// ModuleList has the names of the modules in a list of depmod, as the kernel spells them: with
+// underscores, even if the file's name has hyphens.
 type ModuleList struct {
-	names []byte // a line each
+	names []byte // one on each line
 }
 
-// listBuffer is how much of a list is in memory at once: a distribution's modules.dep has half a
-// megabyte, and its names an eighth of that.
+// listBuffer is how much of a list is in memory at once: the modules.dep of a distribution has half
+// a megabyte, its names an eighth of that.
 const listBuffer = 32 << 10
 
 // ReadModuleList reads modules.builtin ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz:
-// …"), up to what cannot be read.
+// …"). It stops at a read error.
 func ReadModuleList(list io.Reader) ModuleList {
 	return readModuleList(bufio.NewReaderSize(list, listBuffer), 2*listBuffer)
 }
 
-// readModuleList does so. Up to most bytes of names take one piece of memory.
+// readModuleList is ReadModuleList with an initial capacity of most bytes for the names.
 func readModuleList(lines *bufio.Reader, most int) ModuleList {
 	names := make([]byte, 0, most)
 	for {
@@ -68,7 +68,7 @@ func readModuleList(lines *bufio.Reader, most int) ModuleList {
 		if name := listedModule(line); len(name) > 0 {
 			names = append(append(names, name...), '\n')
 		}
-		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a line is what that module depends on
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of the line lists dependencies
 			_, err = lines.ReadSlice('\n')
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func readModuleList(lines *bufio.Reader, most int) ModuleList {
 	}
 }
 
-// listedModule is the name in a line, nil where it has none. It may change the line.
+// listedModule returns the module's name in a line, or nil. It may change the line.
 func listedModule(line []byte) []byte {
 	file, _, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(":"))
 	name, packed, ok := bytes.Cut(file[bytes.LastIndexByte(file, '/')+1:], []byte(".ko"))
@@ -92,8 +92,8 @@ func listedModule(line []byte) []byte {
 	return name
 }
 
-// readModuleFile reads a list of the running kernel through a buffer. One that cannot be read is an
-// empty one.
+// readModuleFile reads a list of the running kernel through a buffer. A list that cannot be read
+// counts as empty.
 func readModuleFile(path string, lines *bufio.Reader, most int) ModuleList {
 	f, err := os.Open(path)
 	if err != nil {
@@ -104,8 +104,8 @@ func readModuleFile(path string, lines *bufio.Reader, most int) ModuleList {
 	return readModuleList(lines, most)
 }
 
-// Mark sets the state of each module of states that the list has, by its name as the kernel has it.
-// It walks the list once: that of a distribution has thousands of names.
+// Mark sets the state of each module in states that the list contains (names with underscores). It
+// reads the list once, because the list of a distribution has thousands of names.
 func (l ModuleList) Mark(states map[string]ModuleState, state ModuleState) {
 	for name := range bytes.SplitSeq(l.names, []byte("\n")) {
 		if _, asked := states[string(name)]; asked {
@@ -114,8 +114,8 @@ func (l ModuleList) Mark(states map[string]ModuleState, state ModuleState) {
 	}
 }
 
-// builtinPaths are what a kernel shows that has a module inside, for kernels whose
-// modules.builtin is not there (a container, a kernel without modules).
+// builtinPaths are paths that exist if a module is built in. They are for kernels without
+// modules.builtin (a container, a kernel without modules).
 var builtinPaths = map[string]string{
 	"br_netfilter": "/sys/net/bridge",
 	"nf_conntrack": "/sys/net/netfilter/nf_conntrack_count",
@@ -123,7 +123,7 @@ var builtinPaths = map[string]string{
 	"ipv6":         "/sys/net/ipv6",
 }
 
-// showsModule says that the kernel acts as one that has the module.
+// showsModule reports whether the kernel shows the files of a built-in module.
 func (k *Reader) showsModule(name string, filesystems []byte) bool {
 	if sign := builtinPaths[name]; sign != "" {
 		return unix.Access(k.Proc+sign, unix.F_OK) == nil

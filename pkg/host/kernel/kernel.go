@@ -10,11 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Reader reads what the running kernel says of itself below /proc and /sys. It
-// does so directly, not through the files of a root: procfs is no tree that one may leave.
+// Reader reads the state of the running kernel below /proc and /sys. It opens these paths directly,
+// not below a root, because no symlink in procfs leads out of it.
 type Reader struct {
-	Live bool   // false: an image, no kernel behind it
-	Proc string // "/proc", elsewhere in tests
+	Live bool   // false: an image, without a running kernel
+	Proc string // "/proc", another directory in tests
 	Sys  string // "/sys"
 	Lib  string // "/lib/modules"
 
@@ -22,7 +22,8 @@ type Reader struct {
 	lists   moduleLists
 }
 
-// Open reads the running kernel; not live, it answers [sys.ErrNoLiveState].
+// Open returns a Reader of the running kernel. If live is false, all methods return
+// [sys.ErrNoLiveState].
 func Open(live bool) *Reader {
 	k := &Reader{Live: live, Proc: "/proc", Sys: "/sys", Lib: "/lib/modules"}
 	var uts unix.Utsname
@@ -32,17 +33,17 @@ func Open(live bool) *Reader {
 	return k
 }
 
-// ErrNoValue says that a sysctl is there and has no value before its first write, as
+// ErrNoValue means that a sysctl exists but has no value before its first write, such as
 // net.ipv6.conf.*.stable_secret (net/ipv6/addrconf.c, addrconf_sysctl_stable_secret).
 var ErrNoValue = errors.New("it has no value yet")
 
-// errOnlyWritten says that the kernel acts at each write of a key and keeps no value, as
+// errOnlyWritten means that the kernel acts at each write of a key and stores no value, as for
 // net.ipv4.route.flush.
 var errOnlyWritten = errors.New("the kernel acts at each write and keeps no value: remove the key from the " +
 	"configuration, and write it by hand when that is needed")
 
-// Sysctl implements host.Kernel. The keys of net.* are those of the calling
-// thread's network namespace: /proc/sys looks at who reads.
+// Sysctl implements host.Kernel. For net.* it reads the network namespace of the calling thread,
+// because /proc/sys shows the namespace of the reader.
 func (k *Reader) Sysctl(key string) (string, error) {
 	if !k.Live {
 		return "", fmt.Errorf("read sysctl %s: %w", key, sys.ErrNoLiveState)
@@ -66,7 +67,7 @@ func (k *Reader) Sysctl(key string) (string, error) {
 	return sys.FoldSpace(string(raw)), nil
 }
 
-// onlyWritten says that nobody may read a key.
+// onlyWritten reports whether nobody may read a key.
 func (k *Reader) onlyWritten(canonical string) bool {
 	var st unix.Stat_t
 	return unix.Stat(k.sysctlFile(canonical), &st) == nil && st.Mode&0o444 == 0
@@ -76,9 +77,9 @@ func (k *Reader) sysctlFile(canonical string) string {
 	return k.Proc + "/sys/" + SysctlPath(canonical)
 }
 
-// OwnsSysctls says that this is the machine's own view of /proc/sys: writable,
-// and of the initial network namespace. Only there can the socket buffers'
-// limits be written (mode 0644); elsewhere the key is absent or read-only.
+// OwnsSysctls reports whether /proc/sys is writable and of the initial network namespace. Only
+// there are the limits of socket buffers writable (mode 0644); elsewhere the key is missing or
+// read-only.
 func (k *Reader) OwnsSysctls() bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(k.Proc+"/sys", &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {

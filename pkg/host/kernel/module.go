@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// ModuleState is where a kernel module stands.
+// ModuleState is the state of a kernel module.
 type ModuleState string
 
 // The states of a module.
@@ -24,8 +24,8 @@ const (
 	ModuleMissing  ModuleState = "absent"
 )
 
-// Module implements host.Kernel. The order of looking is by cost: sysfs tells of
-// most that is loaded in one system call.
+// Module implements host.Kernel. It looks at sysfs first, which is cheapest: for most loaded
+// modules this is one system call.
 func (k *Reader) Module(name string) (ModuleState, error) {
 	if !k.Live {
 		return "", fmt.Errorf("look for module %s: %w", name, sys.ErrNoLiveState)
@@ -43,9 +43,9 @@ func (k *Reader) Module(name string) (ModuleState, error) {
 	return rest[name], nil
 }
 
-// Modules says of many at once where they stand, by names as the kernel has them, and nothing of
-// those of which that cannot be read. Facts ask at each look for thirty of the thousands that a
-// distribution lists: the lists are searched once.
+// Modules returns the states of many modules (names with underscores). It leaves out a module whose
+// state cannot be read. It searches the lists once for all modules: each look gathers thirty of the
+// thousands that a distribution lists.
 func (k *Reader) Modules(names []string) map[string]ModuleState {
 	states, rest := make(map[string]ModuleState, len(names)), map[string]ModuleState{}
 	shown, unknown := k.shown()
@@ -63,7 +63,7 @@ func (k *Reader) Modules(names []string) map[string]ModuleState {
 	return states
 }
 
-// moduleName is the name as the kernel has it: with underscores.
+// moduleName returns a module's name as the kernel spells it: with underscores.
 func moduleName(name string) (string, error) {
 	if name == "" || strings.ContainsAny(name, "/. \t\n\x00") {
 		return "", fmt.Errorf("%q is no name of a kernel module", name)
@@ -71,8 +71,8 @@ func moduleName(name string) (string, error) {
 	return strings.ReplaceAll(name, "-", "_"), nil
 }
 
-// shown are the names that the running kernel shows: all that is loaded, and of what is built in
-// all that has parameters.
+// shown lists the modules that the running kernel shows: all loaded ones, and the built-in ones
+// that have parameters.
 func (k *Reader) shown() (map[string]bool, error) {
 	entries, err := os.ReadDir(k.Sys + "/module")
 	list := []byte(nil)
@@ -93,20 +93,21 @@ func (k *Reader) shown() (map[string]bool, error) {
 	return names, nil
 }
 
-// loaded asks the running kernel, and answers "" when it does not know.
+// loaded returns the state of a module in the running kernel, or "" if the kernel does not show the
+// module.
 func (k *Reader) loaded(name string) (ModuleState, error) {
 	dir := k.Sys + "/module/" + name
 	raw, err := sys.ReadKernelValue(dir + "/initstate")
 	switch {
 	case err == nil && sys.FoldSpace(string(raw)) == "live":
 		return ModuleLoaded, nil
-	case err == nil: // coming or going: not loaded yet, or not any more
+	case err == nil: // it is being loaded or unloaded
 		return ModuleLoadable, nil
 	case !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR):
 		return "", fmt.Errorf("read the state of module %s: %w", name, err)
 	}
 	if unix.Access(dir, unix.F_OK) == nil {
-		return ModuleBuiltin, nil // a built-in module with parameters has a directory, but no state
+		return ModuleBuiltin, nil // a built-in module with parameters has no state file
 	}
 	if unix.Access(k.Sys+"/module", unix.F_OK) == nil {
 		return "", nil

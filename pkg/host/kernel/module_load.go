@@ -12,10 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// LoadModule loads a module and sees to it that it is there: by starting
-// modprobe@NAME.service where systemd runs, so that the agent needs no
-// CAP_SYS_MODULE, else with modprobe. A loaded or built-in one is success. It
-// may be retried.
+// LoadModule loads a module and checks the result. Where systemd runs, it starts
+// modprobe@NAME.service, so that the agent needs no CAP_SYS_MODULE. Elsewhere it runs modprobe. A
+// loaded or built-in module is success. It may be retried.
 func (w *Writer) LoadModule(ctx context.Context, name string) error {
 	name, err := moduleName(name)
 	if err != nil {
@@ -41,7 +40,7 @@ func (w *Writer) loadModule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	// modprobe@.service ignores modprobe's result: only the kernel knows.
+	// modprobe@.service ignores the result of modprobe, so the kernel is asked.
 	switch state, err = w.kernel.Module(name); {
 	case err != nil:
 		return err
@@ -53,23 +52,23 @@ func (w *Writer) loadModule(ctx context.Context, name string) error {
 	return nil
 }
 
-// modprobe runs modprobe by systemd or directly, and says by what.
+// modprobe runs modprobe through systemd or directly. It returns the unit or program that it used.
 func (w *Writer) modprobe(ctx context.Context, name string) (by string, err error) {
 	unit := "modprobe@" + name + ".service"
 	err = w.opt.StartUnit(ctx, unit)
 	switch {
 	case err == nil:
 		return unit, nil
-	// before systemd 245 there is no such unit
+	// Systemd before 245 has no such unit.
 	case !errors.Is(err, sys.ErrNoLiveState) && !errors.Is(err, fs.ErrNotExist):
 		return unit, err
 	}
-	// -b: a blacklist holds for us too.
+	// -b makes modprobe respect blacklists.
 	_, err = sys.Run(ctx, sys.Command{Path: "modprobe", Args: []string{"-b", "--", name}})
 	return "modprobe", err
 }
 
-// missingModule says why a module cannot be loaded and where it comes from.
+// missingModule says why a module cannot be loaded and how to get it.
 func (w *Writer) missingModule() error {
 	k := w.kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Mounted implements host.Kernel, of the calling thread's mount namespace.
+// Mounted implements host.Kernel for the mount namespace of the calling thread.
 func (k *Reader) Mounted(path string) (string, error) {
 	if !k.Live {
 		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNoLiveState)
@@ -19,7 +19,7 @@ func (k *Reader) Mounted(path string) (string, error) {
 	fstype := ""
 	for point, kind := range sys.Mounts(list) {
 		if point == path {
-			fstype = kind // a later one lies over an earlier one
+			fstype = kind // a later mount hides an earlier one
 		}
 	}
 	if fstype == "" {

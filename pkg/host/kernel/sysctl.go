@@ -6,24 +6,23 @@ import (
 	"strings"
 )
 
-// SysctlScope says how far a sysctl reaches.
+// SysctlScope says whether a sysctl belongs to a network namespace or to the host.
 type SysctlScope string
 
 // The scopes of a sysctl.
 const (
-	// ScopeNetns is a key that every network namespace has of its own.
+	// ScopeNetns is a key that each network namespace has.
 	ScopeNetns SysctlScope = "netns"
-	// ScopeHost is a key of the whole machine: it is never written from a
-	// container or a sandbox.
+	// ScopeHost is a key of the whole machine. The agent never writes it from a container or a
+	// sandbox.
 	ScopeHost SysctlScope = "host"
 )
 
-// hostNet lists the keys below net.* that belong to the whole machine, from
-// the tables that the kernel registers for the initial network namespace only
-// (net/core/sysctl_net_core.c, net/ipv4/sysctl_net_ipv4.c, net/ipv4/route.c,
-// net/core/neighbour.c, net/netfilter/nf_conntrack_standalone.c). Elsewhere
-// they are absent, read-only or refused. A trailing * matches by prefix. A
-// test compares the list with the running kernel.
+// hostNet are the keys below net.* that belong to the whole machine. They come from the tables that
+// the kernel registers only for the initial network namespace (net/core/sysctl_net_core.c,
+// net/ipv4/sysctl_net_ipv4.c, net/ipv4/route.c, net/core/neighbour.c,
+// net/netfilter/nf_conntrack_standalone.c). In other namespaces they are missing, read-only or
+// refused. A trailing * makes a prefix. A test compares the list with the running kernel.
 var hostNet = []string{
 	"net.core.*",
 	"net.ipv4.cipso_*",
@@ -49,7 +48,8 @@ var hostNet = []string{
 	"net.netfilter.nf_conntrack_buckets",
 	"net.netfilter.nf_conntrack_expect_max",
 	"net.netfilter.nf_conntrack_max",
-	// writable in each namespace, and one switch of the machine, which nothing turns off again
+	// Each namespace can write this key, but it is one switch of the machine, which nothing turns
+	// off again.
 	"net.netfilter.nf_hooks_lwtunnel",
 	"net.netfilter.nf_log_all_netns",
 	"net.nf_conntrack_max",
@@ -60,8 +60,7 @@ var hostNet = []string{
 	"net.tipc.*",
 }
 
-// netnsCore are the keys of net.core that a network namespace has of its own
-// (optmem_max since Linux 6.7).
+// netnsCore are the keys of net.core that each network namespace has (optmem_max since Linux 6.7).
 var netnsCore = []string{
 	"net.core.bypass_prot_mem",
 	"net.core.optmem_max",
@@ -72,7 +71,7 @@ var netnsCore = []string{
 	"net.core.xfrm_*",
 }
 
-// ScopeOf says how far a key in dotted form reaches.
+// ScopeOf returns the scope of a key in dotted form.
 func ScopeOf(key string) SysctlScope {
 	switch {
 	case !strings.HasPrefix(key, "net."):
@@ -85,8 +84,7 @@ func ScopeOf(key string) SysctlScope {
 	return ScopeNetns
 }
 
-// matchesAny says that one of the patterns is the key or, with a trailing *,
-// its beginning.
+// matchesAny reports whether a pattern equals the key, or with a trailing * is its prefix.
 func matchesAny(patterns []string, key string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		if prefix, ok := strings.CutSuffix(p, "*"); ok {
@@ -96,10 +94,9 @@ func matchesAny(patterns []string, key string) bool {
 	})
 }
 
-// CanonicalSysctl returns the dotted form of a key as people write it: with
-// dots, a slash standing for a dot inside a name, or with slashes, as in
-// sysctl.d(5). It is an error if the key is neither, so that it can never
-// name a file outside of /proc/sys.
+// CanonicalSysctl returns the dotted form of a key. The key may have dots, with a slash for a dot
+// inside a name, or slashes as in sysctl.d(5). Any other form is an error, so that a key can never
+// name a file outside /proc/sys.
 func CanonicalSysctl(key string) (string, error) {
 	dotted := key
 	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '/' {
@@ -114,11 +111,11 @@ func CanonicalSysctl(key string) (string, error) {
 	return dotted, nil
 }
 
-// SysctlPath is a canonical key's path below /proc/sys.
+// SysctlPath returns the path of a canonical key below /proc/sys.
 func SysctlPath(key string) string { return swapSeparators(key) }
 
-// swapSeparators turns dots into slashes and slashes into dots: the dotted
-// form of a key and its path are each other's mirror.
+// swapSeparators replaces dots by slashes and slashes by dots. This converts the dotted form of a
+// key to its path, and back.
 func swapSeparators(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -131,8 +128,8 @@ func swapSeparators(s string) string {
 	}, s)
 }
 
-// SysctlModule names the module that gives the kernel a key, or "" when it is
-// always there or unknown.
+// SysctlModule returns the module that adds a key to the kernel. It is "" if the key always exists,
+// or if the module is unknown.
 func SysctlModule(key string) string {
 	for _, m := range sysctlModules {
 		if strings.HasPrefix(key, m.prefix) {
@@ -152,8 +149,7 @@ var sysctlModules = []struct{ prefix, module string }{
 	{"net.sctp.", "sctp"},
 }
 
-// SysctlLink names the interface that a key belongs to, or "" when it is of no
-// single one.
+// SysctlLink returns the interface that a key belongs to, or "" if it belongs to no single one.
 func SysctlLink(key string) string {
 	parts := strings.Split(key, ".")
 	if len(parts) < 5 || parts[0] != "net" || (parts[2] != "conf" && parts[2] != "neigh") {

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// kinds are of keys whose values are neither whole numbers nor plain text. A pattern is that of
-// [path.Match] for a [SysctlPath]. same brings a value into the one form that all texts have which
-// the kernel takes for the same; it leaves a text as it is that the kernel refuses.
+// kinds are keys whose values are neither integers nor plain text. pattern is a [path.Match]
+// pattern for a [SysctlPath]. same converts a value to one form for all texts that mean the same to
+// the kernel. It does not change a text that the kernel refuses.
 var kinds = []struct {
 	pattern string
 	same    func(value string) string
@@ -32,9 +32,9 @@ var kinds = []struct {
 	{"kernel/*_sys_info", setOf},                       // lib/sys_info.c
 }
 
-// SameSysctl says that a key which has one value needs no write to have the wanted one, by the kind
-// of the key: how it is written does not matter, nor the numbers after those that are wanted, which
-// a write leaves as they are.
+// SameSysctl reports whether a key with the value have needs no write to get the value want. It
+// compares by the key's kind, so different spellings of a value are equal. Numbers after the wanted
+// ones are ignored, because a write does not change them.
 func SameSysctl(key, have, want string) bool {
 	if have == want {
 		return true
@@ -49,8 +49,8 @@ func SameSysctl(key, have, want string) bool {
 	return have == want || want != "" && strings.Trim(want, "0123456789- ") == "" && strings.HasPrefix(have, want+" ")
 }
 
-// numbers are fields that white space parts. The kernel reads 0x10 and 010 as C does, and says
-// decimals.
+// numbers parses fields separated by white space. The kernel reads 0x10 and 010 as C does, and
+// prints decimals.
 func numbers(value string) string {
 	fields := strings.Fields(value)
 	for i, field := range fields {
@@ -61,7 +61,7 @@ func numbers(value string) string {
 	return strings.Join(fields, " ")
 }
 
-// address is one of IPv6.
+// address parses an IPv6 address.
 func address(value string) string {
 	addr, err := netip.ParseAddr(strings.TrimSpace(value))
 	if err != nil {
@@ -70,7 +70,7 @@ func address(value string) string {
 	return addr.String()
 }
 
-// numberRanges are a list in any order, some in others.
+// numberRanges parses a list of numbers and ranges in any order, which may overlap.
 func numberRanges(value string) string {
 	all, ok := parsePorts(value)
 	if !ok {
@@ -79,7 +79,7 @@ func numberRanges(value string) string {
 	return fmt.Sprint(all)
 }
 
-// setOf are words in any order.
+// setOf parses words in any order.
 func setOf(value string) string {
 	words := list(value)
 	slices.Sort(words)
@@ -88,15 +88,15 @@ func setOf(value string) string {
 
 var zerosBefore = lazyregexp.New(`\b0+([0-9a-f])`)
 
-// hexGroups are of 32 bits each.
+// hexGroups parses groups of 32 bits.
 func hexGroups(value string) string {
 	return zerosBefore().ReplaceAllString(strings.ToLower(strings.Join(list(value), ",")), "$1")
 }
 
-// cpuMask is groups of 32 processors, the first ones the last.
+// cpuMask parses groups of 32 processors; the first processors are in the last group.
 func cpuMask(value string) string { return strings.TrimLeft(hexGroups(value), "0,") }
 
-// list parts items at commas and white space.
+// list splits a value at commas and white space.
 func list(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }

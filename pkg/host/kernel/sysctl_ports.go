@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// The keys that say together from which ports a connection may come that names none.
+// These two keys together determine the source ports of connections that choose none themselves.
 const (
 	SourcePortRange = "net.ipv4.ip_local_port_range"
 	ReservedPorts   = "net.ipv4.ip_local_reserved_ports"
 )
 
-// SourcePorts counts the ports of a [SourcePortRange] ("32768 60999"; empty: the kernel's default)
-// that [ReservedPorts] ("8080,30000-32767") leave to connections that name none. Values that the
-// kernel would refuse are false. https://docs.kernel.org/networking/ip-sysctl.html
-// (ip_local_port_range, ip_local_reserved_ports)
+// SourcePorts counts the ports in a [SourcePortRange] ("32768 60999"; empty: the kernel's default)
+// that are not in [ReservedPorts] ("8080,30000-32767"). They are the possible source ports of a
+// connection that chooses none (ip_local_port_range, ip_local_reserved_ports). It returns false for
+// values that the kernel would refuse.
+// https://docs.kernel.org/networking/ip-sysctl.html
 func SourcePorts(within, reserved string) (int, bool) {
 	all, ok := parsePorts(strings.Join(strings.Fields(cmp.Or(within, "32768 60999")), "-"))
 	taken, ok2 := parsePorts(reserved)
@@ -35,8 +36,8 @@ func SourcePorts(within, reserved string) (int, bool) {
 // portRange is an inclusive range of ports.
 type portRange struct{ first, last uint64 }
 
-// parsePorts reads a list such as "8080,30000-32767", in numbers as of C, into sorted ranges that
-// neither overlap nor touch, as the kernel prints it.
+// parsePorts parses a list such as "8080,30000-32767", with numbers as in C. It returns sorted
+// ranges that neither overlap nor touch, as the kernel prints them.
 func parsePorts(s string) ([]portRange, bool) {
 	var all []portRange
 	for item := range strings.SplitSeq(strings.TrimSpace(s), ",") {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ranges are the whole numbers that keys take which people set, the same in each kernel that is
-// still maintained: the kernel itself does not tell them. net/ipv4/sysctl_net_ipv4.c,
-// net/ipv6/addrconf.c; a test asks the running kernel.
+// ranges are the integers that common keys accept. They are the same in all maintained kernels; the
+// kernel itself does not report them. Sources: net/ipv4/sysctl_net_ipv4.c, net/ipv6/addrconf.c. A
+// test asks the running kernel.
 var ranges = map[string][2]int{
 	"net.ipv4.ip_default_ttl":              {1, 255},
 	"net.ipv4.tcp_adv_win_scale":           {-31, 31},
@@ -20,7 +20,7 @@ var ranges = map[string][2]int{
 	"net.netfilter.nf_conntrack_tcp_loose": {0, 1},
 }
 
-// pages are where the kernel's documentation has the keys below a name, the longest name first.
+// pages are the pages of the kernel's documentation by prefix of the key, the longest prefix first.
 var pages = [][2]string{
 	{"net.netfilter.nf_conntrack_", "networking/nf_conntrack-sysctl.html"},
 	{"net.core.", "admin-guide/sysctl/net.html"},
@@ -30,11 +30,11 @@ var pages = [][2]string{
 	{"fs.", "admin-guide/sysctl/fs.html"},
 }
 
-// takes says which values a key takes, as far as that is known, and where it is told.
+// takes says which values a key accepts, if known, and where this is documented.
 func takes(key string) string {
 	text := "correct it"
 	parts := strings.Split(key, ".")
-	if len(parts) == 5 && parts[2] == "conf" { // all links are alike
+	if len(parts) == 5 && parts[2] == "conf" { // the ranges are the same for all links
 		parts[3] = "default"
 	}
 	if r, ok := ranges[strings.Join(parts, ".")]; ok {

@@ -12,10 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// SetSysctl writes a key of the running kernel and reads it back. It is an
-// error if the kernel then says something else than what was asked for (it
-// rounds and clamps some keys). A key of scope host is refused where
-// [Options.HostSysctls] is false. It may be retried.
+// SetSysctl writes a key of the running kernel and reads it back. If the kernel then has another
+// value, this is an error (it rounds and clamps some keys). Where [Options.HostSysctls] is false, a
+// key of scope host is refused. It may be retried.
 func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("set sysctl %s: %w", key, err)
@@ -46,7 +45,7 @@ func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// explainSysctl says what the kernel means by an errno, and what to do.
+// explainSysctl says what an errno of the kernel means, and what to do.
 func explainSysctl(key string, err error) error {
 	hint := ""
 	switch {
@@ -59,11 +58,12 @@ func explainSysctl(key string, err error) error {
 		}
 		err = fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE),
-		errors.Is(err, unix.EOVERFLOW), errors.Is(err, unix.EIO): // more processors than there are; no address
+		errors.Is(err, unix.EOVERFLOW), errors.Is(err, unix.EIO): // unknown CPU; no address
 		hint = "the kernel refuses this value: " + takes(key) + "; or set the key on the host if this is " +
 			"a network namespace that may not change it"
 	case errors.Is(err, unix.EPERM) && ScopeOf(key) == ScopeHost:
-		// kptr_restrict, dmesg_restrict and a few more; root alone may write the others.
+		// The keys are kptr_restrict, dmesg_restrict and a few more. For all others, root is
+		// enough.
 		hint = "the kernel wants CAP_SYS_ADMIN for this key, which netwright-agent.service goes without: " +
 			"give it with `systemctl edit netwright-agent` ([Service] CapabilityBoundingSet=CAP_SYS_ADMIN)"
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

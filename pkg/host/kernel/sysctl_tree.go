@@ -13,12 +13,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// NetSysctls are all keys of net.* that may be read and written here, with their values: those of
-// the machine too where they may be set. Each link has 130, so a node full of pods has fourteen
-// thousand, and most of its links have the same settings. rtnetlink says in two answers which have:
-// of those the keys are read once. With 110 pods that takes 15 ms, and took 100. Where links change
-// meanwhile each key is read by itself. Called before and after each change that takes a
-// checkpoint.
+// NetSysctls returns all keys of net.* that can be read and written here, with their values. Keys
+// of scope host are included if they may be set. Each link has 130 keys, so a node full of pods has
+// fourteen thousand, and most links have the same settings. rtnetlink reports in two answers which
+// links have equal settings. Those keys are read only once. With 110 pods this takes 15 ms; reading
+// all took 100 ms. If links change meanwhile, every key is read. It is called before and after each
+// change that takes a checkpoint.
 func (w *Writer) NetSysctls(ctx context.Context) map[string]string {
 	if !w.kernel.Live {
 		return nil
@@ -31,9 +31,9 @@ func (w *Writer) NetSysctls(ctx context.Context) map[string]string {
 	return out
 }
 
-// stablePrivacy is the mode (addr_gen_mode) in which a link makes addresses of its stable_secret.
-// In others nobody uses the secret, and it is not read of each link: a reader takes all its
-// processor until nobody holds the kernel's lock of links (net/ipv6/addrconf.c,
+// stablePrivacy is the addr_gen_mode in which a link makes addresses from its stable_secret. In
+// other modes the secret is not used, and it is not read from each link: a reader uses all of its
+// processor until the kernel's lock for links is free (net/ipv6/addrconf.c,
 // addrconf_sysctl_stable_secret).
 const stablePrivacy = "2"
 
@@ -43,27 +43,27 @@ func (w *Writer) linkSettings(ctx context.Context) map[string]string {
 	}
 	out, err := w.opt.LinkSettings(ctx)
 	if err != nil {
-		return nil // each is read by itself
+		return nil // each key is read
 	}
 	return out
 }
 
-// sysctlReader reads the keys below a directory. Each is opened from its directory and read once:
-// to walk the whole path to it, twice, took five times as long.
+// sysctlReader reads the keys below a directory. It opens each key relative to its directory and
+// reads it once: to open the whole path twice took five times as long.
 type sysctlReader struct {
-	host     bool              // also the keys of the whole machine
-	room     []byte            // for one value that is not very long
+	host     bool              // also keys of scope host
+	room     []byte            // buffer for one value of usual length
 	settings map[string]string // see [Options.LinkSettings]
-	first    map[string]keys   // by the parent's path and the settings, what the first directory with them has
+	first    map[string]keys   // keys of the first directory, by parent and settings
 	out      map[string]string
 
-	ofIPv6, ofNeighbours []string // names that settings tell of
+	ofIPv6, ofNeighbours []string // keys that rtnetlink reports
 }
 
-// keys are those of a directory.
+// keys are the keys of a directory.
 type keys struct {
-	shared map[string]string // names and values that settings tell of
-	rest   []string          // names of the others
+	shared map[string]string // names and values that rtnetlink reports
+	rest   []string          // the other names
 }
 
 func (w *Writer) readSysctls(settings map[string]string) map[string]string {
@@ -74,8 +74,9 @@ func (w *Writer) readSysctls(settings map[string]string) map[string]string {
 	return r.out
 }
 
-// below adds the keys of a directory, which is name to who has its parent, and dir below /proc/sys.
-// What cannot be read now (a link that goes just then, a key that wants more rights) is not kept.
+// below adds the keys of a directory. name is its name in the open directory parent, dir its path
+// below /proc/sys. It leaves out what cannot be read now (a link that disappears, a key that needs
+// more rights).
 func (r *sysctlReader) below(parent int, name, dir string) {
 	settings := r.settings[dir]
 	like := path.Dir(dir) + " " + settings
@@ -92,7 +93,7 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 		return
 	}
 	at := os.NewFile(uintptr(fd), dir)
-	defer at.Close() // only read from
+	defer at.Close() // only read
 	if known {
 		for _, name := range first.rest {
 			r.read(fd, name, prefix)
@@ -122,7 +123,7 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 	}
 }
 
-// read adds a key that may be read and written. prefix is that of all keys in its directory.
+// read adds a key that can be read and written. prefix is the prefix of all keys in its directory.
 func (r *sysctlReader) read(fd int, name, prefix string) (value string, ok bool) {
 	key := prefix + swapSeparators(name)
 	if ScopeOf(key) == ScopeHost && !r.host {
@@ -134,9 +135,9 @@ func (r *sysctlReader) read(fd int, name, prefix string) (value string, ok bool)
 	return value, ok
 }
 
-// inSettings says that rtnetlink tells of a key of a link. Of IPv4 it tells of all: the keys are
-// what it sends (net/ipv4/devinet.c, inet_fill_link_af, devinet_sysctl). Of the others a kernel may
-// have keys that it does not send; what is not listed here is read by itself.
+// inSettings reports whether rtnetlink reports a key of a link. For IPv4 it reports all keys
+// (net/ipv4/devinet.c, inet_fill_link_af, devinet_sysctl). For the others a kernel may have keys
+// that it does not report, so keys that are not in the lists below are read one by one.
 func (r *sysctlReader) inSettings(dir, name string) bool {
 	switch {
 	case strings.HasPrefix(dir, "net/ipv4/conf/"):
@@ -147,8 +148,8 @@ func (r *sysctlReader) inSettings(dir, name string) bool {
 	return slices.Contains(r.ofNeighbours, name)
 }
 
-// Of net/ipv6/addrconf.c, ipv6_store_devconf: Linux 4.19, 5.15 and 6.18 send each that they have.
-// And of net/core/neighbour.c, neightbl_fill_parms.
+// The keys of net/ipv6/addrconf.c, ipv6_store_devconf: Linux 4.19, 5.15 and 6.18 each report all of
+// these that they have. And the keys of net/core/neighbour.c, neightbl_fill_parms.
 const (
 	ipv6Settings = `
 		accept_dad accept_ra accept_ra_defrtr accept_ra_from_local accept_ra_min_hop_limit accept_ra_min_lft
@@ -168,7 +169,7 @@ const (
 		retrans_time retrans_time_ms ucast_solicit unres_qlen unres_qlen_bytes`
 )
 
-// readSysctl reads a key that may be read and written. room has room for most values.
+// readSysctl reads a key that can be read and written. room is a buffer that fits most values.
 func readSysctl(dir int, name string, room []byte) (value string, ok bool) {
 	var info unix.Stat_t
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)

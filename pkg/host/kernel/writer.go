@@ -12,21 +12,20 @@ type Writer struct {
 	opt    Options
 }
 
-// Options says what a [Writer] may do, and with whose help.
+// Options says what a [Writer] may do, and which functions it uses.
 type Options struct {
-	// HostSysctls says that the keys of the whole machine may be set here, Modules that modules may
-	// be loaded here.
+	// HostSysctls means that keys of scope host may be set; Modules means that modules may be
+	// loaded.
 	HostSysctls, Modules bool
-	// ModuleSource says, in words for an error, where a module comes from that the kernel does not
-	// have.
+	// ModuleSource says, for error messages, how to get a module that the kernel does not have.
 	ModuleSource string
-	// StartUnit starts a unit of systemd and waits for its end.
+	// StartUnit starts a unit of systemd and waits for the end of the start.
 	StartUnit func(ctx context.Context, name string) error
-	// LinkSettings tells which links have the same settings, by the directories below /proc/sys
-	// that have them: where two values are equal, the keys in both are. nil: each key is read.
+	// LinkSettings returns the settings of links, by the directory below /proc/sys. If two values
+	// are equal, the keys in both directories have equal values. Nil: every key is read.
 	LinkSettings func(ctx context.Context) (map[string]string, error)
-	Log          *zap.Logger // nil: none
+	Log          *zap.Logger // nil: nothing is logged
 }
 
-// NewWriter writes to the kernel that k reads.
+// NewWriter returns a Writer for the kernel that k reads.
 func NewWriter(k *Reader, opt Options) *Writer { return &Writer{kernel: k, opt: opt} }
