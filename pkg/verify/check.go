@@ -7,10 +7,11 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Check holds the host to what its network needs of it: the conf in force, the plugins that it
-// calls, what the runtime has loaded, the network's own signs of life. It changes nothing. With run
-// it starts each plugin to ask its VERSION, which CNI promises to have no effect; nil: none is
-// started. An error is of the looking itself, and may be retried.
+// Check checks the host against the needs of its network: the conf in force, the plugins that it
+// calls, what the container runtime has loaded, and the network's health checks. It changes
+// nothing. With run it starts each plugin with the CNI command VERSION, which has no effect by the
+// CNI specification; nil: it starts none. An error means that Check could not read the host, and
+// may be retried.
 func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Result, error) {
 	c := &checker{view: v, run: run, want: want}
 	c.note("conf", c.conf())

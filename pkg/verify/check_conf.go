@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// conf looks for the conf in force: first in name order, and the one wanted.
+// conf checks that the conf in force, which is the first by name, is the wanted one.
 func (c *checker) conf() Result {
 	if c.want.Conf == nil {
 		return notApplicable(
@@ -33,7 +33,7 @@ func (c *checker) conf() Result {
 	return well(seen)
 }
 
-// wrote says what to do about a conf or a plugin that is not there, by who brings it.
+// wrote returns what to do about a missing conf or plugin, by who writes it.
 func (c *checker) wrote() string {
 	switch c.want.Network.Conf.Writer {
 	case network.WriterNetwright:

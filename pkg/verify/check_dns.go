@@ -13,8 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// clusterDNS asks whom kubelet has pods ask, from the node. It is awaited while no pod with an
-// address lives here: the service has nothing behind it before the first nodes take pods.
+// clusterDNS queries, from the node, the DNS servers that kubelet configures in pods. While no pod
+// with its own address runs here, a failure is only a wait: the DNS service has no endpoints before
+// the first nodes run pods.
 func (c *checker) clusterDNS(ctx context.Context) {
 	const check = "cluster DNS"
 	if c.run == nil {
@@ -44,12 +45,13 @@ func (c *checker) clusterDNS(ctx context.Context) {
 
 func addressed(p cri.Pod) bool { return p.Ready && !p.HostNetwork }
 
-// ClusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
+// ClusterName is the name that the cluster's DNS is asked for. Each cluster has it, and any answer
+// is enough.
 const ClusterName = "kubernetes.default.svc.cluster.local."
 
-// Unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
-// a service that has nothing behind it: a pod gets it by ICMP, the node's own send fails with
-// EPERM (net/netfilter/core.c, nf_hook_slow).
+// Unresolved returns what to check when the cluster's DNS does not answer. kube-proxy rejects
+// packets for a service without endpoints: a pod gets an ICMP error, and the node's own send fails
+// with EPERM (net/netfilter/core.c, nf_hook_slow).
 func Unresolved(err error) string {
 	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {

@@ -20,8 +20,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// healthChecks looks for the network's own signs of life. One that is missing is waited for until
-// the conf is in force, which says that the network is ready; from then on it is a failure.
+// healthChecks runs the network's health checks. A failed check is only a wait until the conf is in
+// force, which says that the network is ready. After that it is a failure.
 func (c *checker) healthChecks(ctx context.Context) error {
 	const check = "sign of life"
 	for _, s := range c.want.HealthChecks {
@@ -44,10 +44,10 @@ func (c *checker) healthChecks(ctx context.Context) error {
 	return nil
 }
 
-// sign says what is seen of all that a sign names.
+// sign checks everything that a health check names, and returns what it found.
 func (c *checker) sign(ctx context.Context, s network.HealthCheck) (seen string, there bool, err error) {
 	if s.URL != "" && c.run == nil {
-		return "", false, host.ErrNoLiveState // what listens here is not the image's
+		return "", false, host.ErrNoLiveState // a program that listens here is not the image's
 	}
 	var parts []string
 	for _, look := range []func(context.Context, network.HealthCheck) (string, bool, error){c.path, c.lease, c.link,
@@ -90,13 +90,13 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 			return cmp.Or(why, noPods), err == nil && why == "", err
 		}
 	}
-	return s.Path + " is not there", s.Lease != "", nil // a lease has a sign of its own
+	return s.Path + " is not there", s.Lease != "", nil // lease below checks a missing lease file
 }
 
-// noPods is what is seen of a sign of pods where there are none.
+// noPods is the result of a check of pods where there are none.
 const noPods = "no pod with an address lives here yet"
 
-// living counts the pods here that have addresses of their own; why says that the runtime does not
+// living counts the pods here that have their own addresses. why says why the runtime does not
 // tell.
 func (c *checker) living(ctx context.Context) (living int, why string, err error) {
 	pods, err := c.view.Runtime.Pods(ctx)
@@ -114,11 +114,12 @@ func (c *checker) living(ctx context.Context) (living int, why string, err error
 	return living, "", nil
 }
 
-// deserted says that a path is a socket whose program is gone: one that is killed leaves its file.
+// deserted reports whether a path is a socket whose program has gone: a killed program leaves its
+// socket file.
 func deserted(ctx context.Context, name string) bool {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode()&fs.ModeSocket == 0 {
-		return false // a device says the same to who connects
+		return false // connecting to a device gives the same error
 	}
 	conn, err := (&net.Dialer{Timeout: healthTimeout}).DialContext(ctx, "unix", name)
 	if err == nil {
@@ -154,7 +155,8 @@ func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool
 	return seen, false, nil
 }
 
-// lease holds a link's IPv4 addresses to a lease: beside another one the plugin bridge adds no pod.
+// lease checks that a link has the IPv4 address of its lease. Where the link has another one, the
+// plugin bridge refuses to add pods.
 // https://github.com/containernetworking/plugins/blob/v1.9.1/plugins/main/bridge/bridge.go
 // (ensureAddr)
 func (c *checker) lease(ctx context.Context, s network.HealthCheck) (string, bool, error) {
@@ -187,7 +189,7 @@ func (c *checker) lease(ctx context.Context, s network.HealthCheck) (string, boo
 	return cmp.Or(seen, link+" has no address yet"), seen == "", nil
 }
 
-// podLinks counts the links that a sign names, and the pods that must have one each.
+// podLinks counts the links that a check names, and the pods, which need one link each.
 func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []rtnl.Link) (string, bool, error) {
 	living, why, err := c.living(ctx)
 	if err != nil || why != "" {
@@ -195,7 +197,7 @@ func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []r
 	}
 	up := 0
 	for _, l := range links {
-		// a pattern that is none matches nothing
+		// an invalid pattern matches nothing
 		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) &&
 			(s.Master == "" || l.Master == s.Master) {
 			up++

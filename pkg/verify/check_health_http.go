@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// healthTimeout is how long a network's agent may take to say how it is: less than kubelet's
-// probes give it by default would call it dead on a busy node.
+// healthTimeout is how long a network's agent may take to answer. With less time than kubelet's
+// probes allow by default, the agent of a busy node would count as dead.
 const healthTimeout = 2 * time.Second
 
 // health asks the network's own agent, at an address of this host.
@@ -24,8 +24,8 @@ func (c *checker) health(ctx context.Context, s network.HealthCheck) (string, bo
 	return seen, err == nil && status/100 == 2, nil
 }
 
-// askHealth asks a program of this host how it is: the status that it answers with. An error says
-// that it does not answer; seen says either.
+// askHealth asks a program of this host for its health, and returns the HTTP status. An error means
+// that it does not answer. seen describes the result in both cases.
 func askHealth(ctx context.Context, url string) (status int, seen string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, probe.ErrNoAnswer)
 	defer cancel()
@@ -33,7 +33,7 @@ func askHealth(ctx context.Context, url string) (status int, seen string, err er
 	if err != nil {
 		return 0, err.Error(), fmt.Errorf("ask %s: %w", url, err)
 	}
-	req.Header.Set("brief", "true") // Cilium's counts clusters and nodes else, which are not this node's
+	req.Header.Set("brief", "true") // otherwise Cilium also counts other clusters and nodes
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		err = inner(err)
@@ -43,7 +43,7 @@ func askHealth(ctx context.Context, url string) (status int, seen string, err er
 	return resp.StatusCode, fmt.Sprintf("%s says %s", url, resp.Status), nil
 }
 
-// inner is what a client says without the method and the address, which the caller has said.
+// inner returns an HTTP client's error without the method and the address, which the caller prints.
 func inner(err error) error {
 	for errors.Unwrap(err) != nil && !errors.Is(err, probe.ErrNoAnswer) {
 		err = errors.Unwrap(err)

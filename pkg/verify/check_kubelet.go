@@ -2,8 +2,8 @@ package verify
 
 import "context"
 
-// kubelet fails where kubelet does not stay up. It gives no result where kubelet is up, is not
-// here, or was never started.
+// kubelet fails where kubelet does not stay up. It has no result where kubelet runs, is not
+// installed, or was never started.
 func (c *checker) kubelet(ctx context.Context) Result {
 	unit := c.view.Facts.Kubelet.Unit
 	if unit == "" {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// podsLogged looks in the log of the runtime, for CRI-O in kubelet's besides, whether pods come and
-// go. A failure that is older than the conf in force is of the time before it.
+// podsLogged reads in the log of the runtime (for CRI-O also in kubelet's) whether pods are added
+// and removed. A failure before the last change of the conf in force does not count.
 func (c *checker) podsLogged(ctx context.Context) Result {
 	rt := c.view.Facts.Runtime.Name
 	if c.run == nil || rt != "containerd" && rt != "cri-o" {
@@ -29,7 +29,7 @@ func (c *checker) podsLogged(ctx context.Context) Result {
 	return well(seen)
 }
 
-// confSince is when the conf in force was written.
+// confSince returns when the conf in force was last written.
 func (c *checker) confSince() (at time.Time) {
 	for _, conf := range c.confs {
 		info, err := c.view.Files.Lstat(conf.File)

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
-// plugins looks at each program that adding a pod calls.
+// plugins checks each program that runs when a pod is added.
 func (c *checker) plugins(ctx context.Context) {
 	if c.want.Conf == nil {
 		return
@@ -26,8 +26,8 @@ func (c *checker) plugins(ctx context.Context) {
 		programs = append(programs, conf.Programs()...)
 	}
 	if rt := c.view.Facts.Runtime; rt.Name == "containerd" && !rt.InternalLoopback && len(programs) > 0 {
-		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go:
-		// its own conf for loopback is of spec 0.3.1
+		// containerd calls loopback with a built-in conf of spec 0.3.1:
+		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go
 		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Version: "0.3.1"})
 	}
 	seen := map[string]bool{}
@@ -39,8 +39,8 @@ func (c *checker) plugins(ctx context.Context) {
 	}
 }
 
-// versionLimit bounds one plugin's answer, which takes no look at the network: it is milliseconds
-// away, or never comes.
+// versionLimit is the time limit for one plugin's answer. The command VERSION uses no network: it
+// takes milliseconds, or never ends.
 const versionLimit = 5 * time.Second
 
 func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
@@ -76,7 +76,8 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 	return c.judge(file, p, answer.SupportedVersions())
 }
 
-// judge holds what a plugin supports to what it is called with, and to the minimum.
+// judge compares the spec versions that a plugin supports with the one that it is called with, and
+// with the minimum.
 func (c *checker) judge(file string, p tasks.Program, supports []string) Result {
 	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
 	if !slices.Contains(supports, p.Version) {
@@ -92,7 +93,7 @@ func (c *checker) judge(file string, p tasks.Program, supports []string) Result 
 	return well(fmt.Sprintf("%s, called with %s", says, p.Version))
 }
 
-// installs says who installs a plugin.
+// installs returns who installs a plugin.
 func (c *checker) installs(name string) string {
 	for _, p := range c.want.Network.Plugins {
 		if slices.Contains(p.Members, name) {

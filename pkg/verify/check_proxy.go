@@ -7,13 +7,13 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// proxyHealth is where kube-proxy says by default whether its rules follow the API
+// proxyHealth is where kube-proxy by default reports whether its rules follow the API
 // (--healthz-bind-address): 503 while they are old.
 // https://kubernetes.io/docs/reference/networking/virtual-ips/
 const proxyHealth = "http://localhost:10256/healthz"
 
 // kubeProxy asks kube-proxy for its health. No answer is a failure only where a document says that
-// it runs: another program may serve the services.
+// kube-proxy runs: another program may implement services.
 func (c *checker) kubeProxy(ctx context.Context, at string) Result {
 	on := c.want.KubeProxy
 	if c.run == nil || on != nil && !*on {
@@ -41,9 +41,9 @@ func (c *checker) kubeProxy(ctx context.Context, at string) Result {
 	}
 }
 
-// proxyMode holds the mode that kube-proxy runs in to the one that the documents say, by what it
-// says itself. Where it is not to run it must not: it and what stands for it overwrite each other's
-// rules.
+// proxyMode compares the mode that kube-proxy reports with the one in the documents. Where the
+// documents say that kube-proxy does not run, a running one is a failure: it and its replacement
+// overwrite each other's rules.
 func (c *checker) proxyMode(ctx context.Context, at string) Result {
 	off := c.want.KubeProxy != nil && !*c.want.KubeProxy
 	if c.run == nil || !off && c.want.ProxyMode == "" {

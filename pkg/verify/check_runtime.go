@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// runtime holds what the container runtime says of its network (CRI's Status) to the conf in force.
+// runtime compares the network that the container runtime reports (CRI's Status) with the conf in
+// force.
 func (c *checker) runtime() Result {
 	rt := c.view.Facts.Runtime
 	switch {
@@ -53,8 +54,8 @@ func (c *checker) runtime() Result {
 	}
 }
 
-// directories holds where the runtime, or a kubelet that calls the plugins itself, looks to where
-// the network's conf and plugins are.
+// directories compares the directories in which the runtime, or a kubelet that calls plugins
+// itself, looks with those of the network's conf and plugins.
 func (c *checker) directories() Result {
 	if c.want.Conf == nil {
 		return Result{}
@@ -74,7 +75,7 @@ func (c *checker) directories() Result {
 		}
 	}
 	if who == "" || confDir == "" {
-		return Result{} // said by the check of the runtime
+		return Result{} // the check of the runtime reports it
 	}
 	seen := fmt.Sprintf("%s looks for confs in %s and for plugins in %s (%s)", who, confDir,
 		strings.Join(binDirs, ", "), from)

@@ -1,5 +1,5 @@
-// Package verify holds a node to what its network needs of it, by looking alone: the conf in force,
-// plugins, the runtime, signs of life; and it says whose marks are on a host. What is proved with
-// packets is below: package traffic, with test pods of package testpod. Package probe asks over the
-// network.
+// Package verify checks a node against the needs of its network without sending packets: the conf
+// in force, plugins, the container runtime, health checks. It also finds which networks left things
+// on a host. Package traffic below it proves the network with packets, with test pods of package
+// testpod. Package probe sends queries over the network.
 package verify

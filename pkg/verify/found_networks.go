@@ -8,46 +8,46 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// FoundVersion names the form of [Found] as data.
+// FoundVersion names the JSON form of [Found].
 const FoundVersion = "netwright.dev/found/v1"
 
-// Found is what bears the marks of networks on a host, and which networks it looks like.
+// Found is what networks left on a host, and which networks it may be from.
 type Found struct {
 	Version string `json:"version"`
-	// Current is the network that this node was last converged to; "": none was.
+	// Current is the network that this node last converged to; "": none.
 	Current string `json:"inForce,omitempty"`
-	// LooksLike are the networks that explain what does not belong to the one in force, those with
-	// the most things first.
+	// LooksLike are the networks that explain the things that are not the current network's, those
+	// with the most things first.
 	LooksLike []Verdict `json:"looksLike,omitempty"`
 	Things    []Thing   `json:"things"`
 }
 
-// Verdict is one network that was here, or several that what is here does not distinguish.
+// Verdict is one network that was here, or several that cannot be distinguished.
 type Verdict struct {
 	Networks []string `json:"networks"`
 	Things   int      `json:"things"`
 }
 
-// Thing is one thing that bears the mark of a network, or of several.
+// Thing is one thing that has the name or mark of a network, or of several.
 type Thing struct {
 	Key      graph.Key `json:"key"`
 	Detail   string    `json:"what"`
 	Networks []string  `json:"networks"`          // whose mark it may be
-	Of       []string  `json:"of,omitempty"`      // those of them that the verdict leaves
-	Current  bool      `json:"inForce,omitempty"` // the network in force has it
-	Ours     bool      `json:"ours,omitempty"`    // the ledger has it: the agent made it
+	Of       []string  `json:"of,omitempty"`      // those of them in the verdict
+	Current  bool      `json:"inForce,omitempty"` // it belongs to the current network
+	Ours     bool      `json:"ours,omitempty"`    // it is in the ledger: the agent made it
 }
 
-// Claim is what the marks of one network name on this host.
+// Claim is what has the names and marks of one network on this host.
 type Claim struct {
 	Network string
 	Conf    bool // its own conf is in the runtime's directory
 	Found   []tasks.Found
 }
 
-// Judge lists each thing once, whoever claims it. What the network in force claims, and what is
-// ours, is not left by anybody. The rest is explained by as few networks as possible: the one that
-// claims most of it, and so on with what remains.
+// Judge lists each thing once, whoever claims it. Things of the current network and of the agent
+// are left by no network. The others are explained by as few networks as possible: first the
+// network that claims most of them, then the one that claims most of the rest, and so on.
 func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
 	out := Found{Version: FoundVersion, Current: inForce, Things: []Thing{}}
 	type identity struct {
@@ -85,7 +85,7 @@ func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
 	}
 }
 
-// next is who explains most of what nobody has explained yet.
+// next returns the network that explains most of the unexplained things.
 func next(things []Thing, conf map[string]bool) (Verdict, []*Thing) {
 	claimed := map[string][]*Thing{}
 	var names []string

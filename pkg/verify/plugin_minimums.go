@@ -5,9 +5,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Minimums are the oldest spec versions that a network's plugins must support, by the releases of
-// assets that it names. Kubernetes' own minimum of loopback, bridge and host-local is release
-// 0.2.0, of spec 0.2.0.
+// Minimums returns the oldest spec versions that a network's plugins must support, by the releases
+// of assets that it names. Kubernetes' own minimum of loopback, bridge and host-local is release
+// 0.2.0, with spec 0.2.0.
 // https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/
 func Minimums(n network.Network) map[string]string {
 	out := map[string]string{"loopback": "0.2.0", "bridge": "0.2.0", "host-local": "0.2.0"}
@@ -23,8 +23,8 @@ func Minimums(n network.Network) map[string]string {
 	return out
 }
 
-// specOf is the newest spec that a release of the reference plugins knows, by the version of libcni
-// that it is built with: go.mod from 0.8.7 on, Godeps/Godeps.json before, of
+// specOf returns the newest spec that a release of the reference plugins knows, by the version of
+// libcni that it is built with. Sources: go.mod from 0.8.7 on, and Godeps/Godeps.json before, of
 // https://github.com/containernetworking/plugins; and pkg/version of
 // https://github.com/containernetworking/cni at that version.
 func specOf(release values.Version) string {

@@ -1,17 +1,17 @@
 package verify
 
-// State is how one check ended.
+// State is the state of one check.
 type State string
 
 // The states of a check.
 const (
 	OK            State = "ok"
 	Failed        State = "failed"
-	Waiting       State = "waiting"  // only time, or somebody else, brings it
+	Waiting       State = "waiting"  // only time, or another program, can bring it
 	NotApplicable State = "not here" // cannot be known on this host
 )
 
-// Result is one check: what was looked at, how it is, and where it is not well what to do next.
+// Result is the result of one check: what was found, and what to do where it is not OK.
 type Result struct {
 	Check string `json:"check"` // "conf", "plugin bridge", "runtime", "sign of life"
 	State State  `json:"state"`
@@ -19,7 +19,7 @@ type Result struct {
 	Next  string `json:"next,omitempty"`
 }
 
-// Worst is the state that decides: failed, then waiting, then ok.
+// Worst returns the worst state: failed, then waiting, then ok.
 func Worst(results []Result) State {
 	worst := OK
 	for _, r := range results {

@@ -16,31 +16,31 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// What a datagram of ours begins with: answers are not answered, so that two endpoints cannot keep
-// each other busy.
+// The first bytes of a datagram. An endpoint does not answer answers, so that two endpoints cannot
+// answer each other for ever.
 var (
 	probeRequest = []byte("netwright asks: ")
 	probeAnswers = []byte("netwright says: ")
 )
 
-// Tries of one size, each of [Pause].
+// pathTries is how often one size is tried, with [Pause] between.
 const pathTries = 3
 
-// ladder are sizes of packets that links and tunnels are known to take, for saying how far a path
-// that swallows the larger ones goes.
+// ladder are typical packet sizes of links and tunnels. They show how large the packets are that a
+// path passes when it drops larger ones.
 var ladder = []int{9001, 8951, 8500, 1500, 1480, 1460, 1450, 1440, 1430, 1420, 1400, 1376, 1350, 1300, 1280, 1000, 576}
 
-// Carried is what [Path] found of a path.
+// Carried is the result of [Path].
 type Carried struct {
-	MTU       int   // that the kernel has for the path, with the headers of IP and UDP
+	MTU       int   // the kernel's MTU of the path, with IP and UDP headers
 	Takes     int   // the largest packet that was answered
-	RouterMTU int   // the MTU that a router reported meanwhile; 0: none
-	Above     error // what sending one byte more says
+	RouterMTU int   // the MTU that a router reported; 0: none
+	Above     error // the error of a packet one byte larger
 }
 
-// Path sends datagrams that must not be fragmented to an endpoint, which answers each with one
-// as long: as large as the path's MTU, and one byte larger. An error says that not even a small one
-// was answered.
+// Path sends datagrams without fragmentation to an endpoint, which answers each with a datagram of
+// the same size: one as large as the path's MTU, and one that is a byte larger. An error says that
+// not even a small one was answered.
 func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err error) {
 	var c *net.UDPConn
 	err = rtnl.InNetNS(netns, func() error {
@@ -68,7 +68,7 @@ func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err 
 	switch {
 	case answered:
 		p.Takes = p.MTU
-	case errors.Is(err, unix.EMSGSIZE): // a router on the way reported it
+	case errors.Is(err, unix.EMSGSIZE): // a router on the path reported it
 		if p.RouterMTU, err = pathMTU(c, to.Addr()); err != nil {
 			return p, err
 		}
@@ -82,7 +82,7 @@ func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err 
 	return p, nil
 }
 
-// exchange sends datagrams of a size until one is answered.
+// exchange sends datagrams of one size until one is answered.
 func exchange(ctx context.Context, c *net.UDPConn, size int) (bool, error) {
 	var said error
 	buf := make([]byte, 1<<16)
@@ -106,13 +106,14 @@ func exchange(ctx context.Context, c *net.UDPConn, size int) (bool, error) {
 	return false, said
 }
 
-// climb is the largest packet below limit that is answered, of [ladder]: all are sent at once.
+// climb returns the largest size of [ladder] below limit that is answered. It sends all sizes at
+// once.
 func climb(ctx context.Context, c *net.UDPConn, limit, headers int) (most int) {
 	buf := make([]byte, 1<<16)
 	for range pathTries {
 		for _, size := range slices.Backward(ladder) {
 			if size < limit && size > most {
-				_, _ = c.Write(datagram(probeRequest, size-headers)) // too large is what is looked for
+				_, _ = c.Write(datagram(probeRequest, size-headers)) // some are too large
 			}
 		}
 		_ = c.SetReadDeadline(time.Now().Add(Pause))
@@ -127,7 +128,7 @@ func climb(ctx context.Context, c *net.UDPConn, limit, headers int) (most int) {
 	return most
 }
 
-// Echo answers what asks until its socket is closed.
+// Echo answers requests until its socket is closed.
 func Echo(p net.PacketConn) {
 	buf := make([]byte, 1<<16)
 	for {
@@ -136,7 +137,7 @@ func Echo(p net.PacketConn) {
 			return
 		}
 		if err == nil && bytes.HasPrefix(buf[:n], probeRequest) {
-			_, _ = p.WriteTo(datagram(probeAnswers, n), from) // what is too large for the way back is missed there
+			_, _ = p.WriteTo(datagram(probeAnswers, n), from) // the requester notices a lost answer
 		}
 	}
 }
@@ -147,7 +148,7 @@ func datagram(begin []byte, size int) []byte {
 	return out
 }
 
-// Whole makes a socket send nothing in fragments (ip(7), IP_MTU_DISCOVER).
+// Whole makes a socket send packets without fragmentation (ip(7), IP_MTU_DISCOVER).
 func Whole(to netip.Addr) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var err error
@@ -163,7 +164,7 @@ func Whole(to netip.Addr) func(network, address string, c syscall.RawConn) error
 	}
 }
 
-// pathMTU is what the kernel takes for the MTU of a connected socket's path.
+// pathMTU returns the kernel's MTU of a connected socket's path.
 func pathMTU(c *net.UDPConn, to netip.Addr) (mtu int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

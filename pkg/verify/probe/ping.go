@@ -1,5 +1,6 @@
-// Package probe asks over the network, from any network namespace: by an echo, of a name server, by
-// a connection, and what size a path takes. ICMP is done here, so that a node needs no ping.
+// Package probe sends queries over the network, from any network namespace: ICMP echoes, DNS
+// queries, TCP connections, and datagrams that show the MTU of a path. It implements ICMP itself,
+// so a node needs no ping.
 package probe
 
 import (
@@ -21,28 +22,27 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// The time-outs of [Ping].
+// The times of [Ping].
 const (
 	Pause     = 300 * time.Millisecond // before the next echo is sent
 	pingTotal = 5 * time.Second        // unless the context ends before
 )
 
-// Timeout is how long one question may take: a lost first packet is sent again after one
+// Timeout is the time limit of one query. The kernel sends a lost first packet again after one
 // second.
 const Timeout = 3 * time.Second
 
-// ErrNoAnswer says that no echo was answered in time.
+// ErrNoAnswer says that no answer came in time.
 var ErrNoAnswer = errors.New("no answer")
 
-// Ping sends ICMP echoes from a network namespace (a file that stands for it;
-// "" is the one that we are in) until one is answered, and returns how long
-// that answer took. Several are sent because the first may be lost while
-// neighbours are looked up. It gives up when ctx ends, or after 5 s, with
-// [ErrNoAnswer] and what routers on the way said. It needs CAP_NET_RAW and, for
-// another namespace, CAP_SYS_ADMIN.
+// Ping sends ICMP echoes from a network namespace until one is answered, and returns the time of
+// that answer. netns is a file of the namespace; "" is the current one. Ping sends several echoes
+// because the first may be lost while the kernel resolves neighbours. It gives up when ctx ends, or
+// after 5 s, with [ErrNoAnswer] and the errors of routers on the path. It needs CAP_NET_RAW and,
+// for another namespace, CAP_SYS_ADMIN.
 //
-// With a size the packets have that many bytes, headers and all, of a link's MTU as a rule, and
-// nobody on the way breaks them up: a checkpoint asks neighbours so. 0 is any size.
+// With a size, the packets have that many bytes including headers, and are not fragmented. A
+// checkpoint uses it to ask neighbours with packets of a link's MTU. 0 means any size.
 func Ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, pingTotal, ErrNoAnswer)
@@ -83,7 +83,7 @@ func Ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			p.said = err
-			host.Sleep(ctx, Pause) // no route yet, or a neighbour that is being looked up
+			host.Sleep(ctx, Pause) // there is no route yet, or the neighbour is not resolved
 		}
 	}
 	if errors.Is(caller.Err(), context.Canceled) {
@@ -103,10 +103,10 @@ type pinger struct {
 	data         []byte
 	protocol, id int
 	echo, reply  icmp.Type
-	said         error // why, as far as anybody reported
+	said         error // the last reported error
 }
 
-// one sends an echo and reads until its answer comes.
+// one sends one echo and waits for its answer.
 func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	out, err := (&icmp.Message{Type: p.echo, Body: &icmp.Echo{ID: p.id, Seq: seq, Data: p.data}}).Marshal(nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	if err := p.conn.SetReadDeadline(sent.Add(Pause)); err != nil {
 		return 0, err
 	}
-	if ctx.Err() != nil { // it may have ended before the deadline was set
+	if ctx.Err() != nil { // ctx may have ended before the deadline was set
 		return 0, os.ErrDeadlineExceeded
 	}
 	buf := make([]byte, max(1500, len(p.data)+p.head+8))
@@ -145,8 +145,8 @@ func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	}
 }
 
-// mine says that a packet which a router sends back was our echo: its IP header, then at least 8
-// bytes.
+// mine reports whether a packet that a router returns is this pinger's echo: its IP header, and at
+// least 8 bytes.
 func (p *pinger) mine(packet []byte) bool {
 	header := 40
 	if p.to.Is4() && len(packet) > 0 {

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largestPacket is what a length of 16 bits can say, in bytes.
+// largestPacket is the largest length of an IP packet: 16 bits.
 const largestPacket = 1<<16 - 1
 
-// inOnePiece makes a socket send packets whole, whatever is cached of the path (ip(7),
-// ipv6(7)).
+// inOnePiece makes a socket send packets without fragmentation, whatever MTU the kernel has cached
+// for the path (ip(7), ipv6(7)).
 func inOnePiece(conn *net.IPConn, six bool) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Connect opens a connection from a network namespace.
+// Connect opens a TCP connection from a network namespace, and closes it.
 func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrNoAnswer)
 	defer cancel()
@@ -33,15 +33,15 @@ func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
 	return err
 }
 
-// Late says that a socket's own time was over, which may be a moment before the context's.
+// Late reports a timeout of a socket, which may come just before the context's.
 func Late(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Resolve asks a name server for the IPv4 addresses of a name, over UDP from a network namespace
-// ("": ours), until it answers or 3 s are over. Any answer of a name server will do, also that
-// there is no such name; what it said is returned.
+// Resolve queries a name server for the IPv4 addresses of a name, over UDP from a network namespace
+// ("": the current one), until it answers or 3 s are over. Any answer is a success, also that the
+// name does not exist. It returns a text of the answer.
 func Resolve(ctx context.Context, netns string, server netip.Addr, name string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrNoAnswer)
 	defer cancel()
@@ -78,8 +78,8 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 	return "", fmt.Errorf("ask %s for %s: %w", server, name, said)
 }
 
-// query asks once. That our own time is over, also before anything is sent, is [ErrNoAnswer]: it
-// says nothing of the server, and must not stand in the place of the answer to an earlier query.
+// query sends one query. For a timeout, also before anything is sent, it returns [ErrNoAnswer]:
+// that says nothing about the server, and must not replace the error of an earlier query.
 func query(ctx context.Context, netns string, server netip.Addr, packed []byte) (answer []byte, err error) {
 	err = rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "udp", netip.AddrPortFrom(server, 53).String())

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Exec lets libcni start plugins through the host, which alone starts programs.
+// Exec lets libcni start plugins through package host, which alone starts programs.
 type Exec struct{ Host *host.Host }
 
 var _ invoke.Exec = Exec{}
@@ -24,7 +24,7 @@ func (p Exec) ExecPlugin(ctx context.Context, path string, conf []byte, env []st
 	if err == nil {
 		return out, nil
 	}
-	// A plugin says on stdout what went wrong.
+	// A plugin writes its error to stdout.
 	var said types.Error
 	if json.Unmarshal(out, &said) == nil && said.Msg != "" {
 		return nil, fmt.Errorf("plugin %s: %w", filepath.Base(path), &said)

@@ -1,9 +1,9 @@
-// Package testpod adds pods as a container runtime does, through the CNI conf and plugins that the
+// Package testpod adds pods as a container runtime does, with the CNI conf and plugins that the
 // runtime would use.
 //
-// It changes the host by what the plugins do and takes that back with [Pod.Remove]; a plugin may
-// leave something behind all the same, such as a bridge or an empty chain. It does not prove that a
-// container runtime has loaded the conf.
+// The plugins change the host, and [Pod.Remove] undoes that. A plugin may still leave things, such
+// as a bridge or an empty chain. The package does not prove that a container runtime has loaded the
+// conf.
 package testpod
 
 import (
@@ -22,29 +22,31 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// Cache is where libcni keeps what a DEL needs to know. It is not the
-// runtime's: our pods do not outlive a boot, and nobody else shall delete them.
+// Cache is where libcni stores what a DEL needs. It is not the runtime's cache: test pods do not
+// stay over a boot, and no other program may delete them.
 const Cache = "/run/netwright/cni"
 
-// ErrNoConf says that there is no network yet: no conf in the directory.
+// ErrNoConf says that the directory has no conf: there is no network yet.
 var ErrNoConf = errors.New("no CNI conf")
 
 // Options says which pod to add.
 type Options struct {
-	// Name of the pod and its container ID, and with "netwright-" before it of its network
-	// namespace. Calico's plugin calls the pod's link by the first 11 characters of the ID, and
-	// takes away one of that name: pods that are there at one time differ in those.
+	// Name is the name of the pod and its container ID, and after "netwright-" the name of its
+	// network namespace. Calico's plugin names the pod's link by the first 11 characters of the ID,
+	// and removes a link of that name: so pods that exist at the same time must differ in these
+	// characters.
 	Name string
-	// ConfDir has the confs, of which the first by name is taken, as runtimes do: /etc/cni/net.d.
+	// ConfDir is the directory of confs. As runtimes do, Add uses the first by name:
+	// /etc/cni/net.d.
 	ConfDir string
-	// BinDirs have the plugins: /opt/cni/bin.
+	// BinDirs are the directories of plugins: /opt/cni/bin.
 	BinDirs []string
-	// PortMappings are asked of a conf that has the capability portMappings.
+	// PortMappings are passed to a conf with the capability portMappings.
 	PortMappings []PortMapping
 }
 
-// PortMapping makes a port of the pod one of the host. The names are those of
-// CNI's conventions.
+// PortMapping maps a port of the host to a port of the pod. The JSON names are those of CNI's
+// conventions.
 type PortMapping struct {
 	HostPort      int    `json:"hostPort"`
 	ContainerPort int    `json:"containerPort"`
@@ -55,10 +57,10 @@ type PortMapping struct {
 type Pod struct {
 	Name      string
 	Network   string         // the name in the conf
-	ConfFile  string         // the conf that was taken
-	NetNS     string         // a file that stands for the namespace
+	ConfFile  string         // the conf that was used
+	NetNS     string         // a file of the namespace
 	Addresses []netip.Prefix // in the order of the plugins' result
-	Gateways  []netip.Addr   // of those addresses that have one
+	Gateways  []netip.Addr   // of those addresses, where they have one
 
 	host *host.Host
 	cni  *libcni.CNIConfig
@@ -67,10 +69,9 @@ type Pod struct {
 	ns   string
 }
 
-// Add makes a network namespace and adds it to the network as a container
-// runtime would. When that fails nothing of it stays, as far as the plugins'
-// DEL goes. The caller removes the pod. It is not for pods that run something:
-// kubelet does not know of it.
+// Add makes a network namespace and adds it to the network as a container runtime would. After an
+// error it removes everything, as far as the plugins' DEL does. The caller must call Remove. Such a
+// pod is only for tests: kubelet does not know it.
 func Add(ctx context.Context, h *host.Host, opt Options) (*Pod, error) {
 	file, list, err := LoadConf(opt.ConfDir)
 	if err != nil {
@@ -85,7 +86,7 @@ func Add(ctx context.Context, h *host.Host, opt Options) (*Pod, error) {
 		p.rt.CapabilityArgs = map[string]any{"portMappings": opt.PortMappings}
 	}
 	if err := p.add(ctx); err != nil {
-		// Taken back even when ctx is what ended.
+		// removed also where ctx has ended
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 30*time.Second,
 			errors.New("taking the pod back took too long"))
 		defer cancel()
@@ -95,7 +96,7 @@ func Add(ctx context.Context, h *host.Host, opt Options) (*Pod, error) {
 	return p, nil
 }
 
-// newPod is a pod that has yet to be added.
+// newPod returns a pod that is not added yet.
 func newPod(h *host.Host, opt Options) *Pod {
 	ns := "netwright-" + opt.Name
 	p := &Pod{Name: opt.Name, NetNS: rtnl.NetNSFile(ns), host: h, ns: ns,
@@ -127,7 +128,8 @@ func (p *Pod) add(ctx context.Context) error {
 	return nil
 }
 
-// Address is the pod's address of the family of another; the zero address if it has none.
+// Address returns the pod's address in the family of another address; the zero address if it has
+// none.
 func (p *Pod) Address(as netip.Addr) netip.Addr {
 	for _, a := range p.Addresses {
 		if a.Addr().Is4() == as.Is4() {
@@ -146,10 +148,11 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 	return took, nil
 }
 
-// Clear takes away what a pod of that name left that nobody removed: a killed run's. What is
-// cached of it says by which conf it was added; else the conf in force is asked to delete it, which
-// for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there
-// was one, since a boot takes the traces and leaves addresses given out. It may be retried.
+// Clear removes what a killed run left of a pod with this name. libcni's cache has the conf with
+// which the pod was added. Without a cache entry, Clear calls DEL with the conf in force, which is
+// no error for a pod that never existed (CNI's DEL). With lost it does so also where nothing shows
+// that there was a pod, because a boot removes the cache but leaves addresses allocated. It may be
+// retried.
 func Clear(ctx context.Context, h *host.Host, opt Options, lost bool) error {
 	p := newPod(h, opt)
 	cached, err := p.cni.GetCachedAttachments(p.rt.ContainerID)
@@ -178,8 +181,8 @@ func Clear(ctx context.Context, h *host.Host, opt Options, lost bool) error {
 	return p.Remove(ctx)
 }
 
-// Remove takes the pod off the network and its namespace away. It may be
-// called again after an error, and for a pod that is gone.
+// Remove removes the pod from the network, and its namespace. It may be called again after an
+// error, and for a pod that is gone.
 func (p *Pod) Remove(ctx context.Context) error {
 	var failed []error
 	if err := p.cni.DelNetworkList(ctx, p.list, p.rt); err != nil {
@@ -189,7 +192,7 @@ func (p *Pod) Remove(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// LoadConf reads the conf that a runtime would take: the first by name.
+// LoadConf reads the conf that a runtime would use: the first by name.
 func LoadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 	files, err := libcni.ConfFiles(dir, []string{".conf", ".conflist", ".json"})
 	if err != nil {

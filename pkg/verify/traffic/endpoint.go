@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	// endpointPort is where an endpoint listens in a pod of ours, which is empty but for it.
+	// endpointPort is the port of an endpoint in a test pod, which runs nothing else.
 	endpointPort = 8080
-	// endpointVersion names the form of what an endpoint says.
+	// endpointVersion names the form of an endpoint's answer.
 	endpointVersion = "netwright.dev/endpoint/v1"
 )
 
-// hello is what an endpoint says to whoever asks it.
+// hello is the answer of an endpoint.
 type hello struct {
 	Version string         `json:"version"`
 	Name    string         `json:"name"` // of the endpoint
-	From    netip.AddrPort `json:"from"` // whom it sees asking
-	// Pods are, of an endpoint that stands for a node, the addresses of its pod; each has an
-	// endpoint of its own.
+	From    netip.AddrPort `json:"from"` // the address of the client, as the endpoint sees it
+	// Pods are the addresses of the node's test pod, in the answer of a node's endpoint. The pod
+	// has an endpoint of its own.
 	Pods []netip.Addr `json:"pods,omitempty"`
-	// Problem is why an endpoint could not ask back.
+	// Problem is why the endpoint could not reach the client's port.
 	Problem string `json:"problem,omitempty"`
 }
 
 // endpoint answers over HTTP and, for [probe.Path], over UDP on the same port.
 type endpoint struct {
 	says  hello
-	netns string // where it asks back from
+	netns string // where its own requests start
 	at    []netip.AddrPort
 
 	server  *http.Server
 	packets []net.PacketConn
 }
 
-// serveAt starts an endpoint that listens in a network namespace ("": ours) on each of the
-// addresses; port 0 is one that the kernel chooses. The caller closes it.
+// serveAt starts an endpoint that listens in a network namespace ("": the current one) on each of
+// the addresses. With port 0 the kernel chooses a port. The caller must close it.
 func serveAt(netns string, says hello, addrs ...netip.AddrPort) (*endpoint, error) {
 	says.Version = endpointVersion
 	e := &endpoint{says: says, netns: netns}
@@ -72,7 +72,7 @@ func (e *endpoint) listen(at netip.AddrPort) error {
 		if err != nil {
 			return err
 		}
-		go func() { _ = e.server.Serve(l) }() // until it is closed
+		go func() { _ = e.server.Serve(l) }() // until Close
 		at = l.Addr().(*net.TCPAddr).AddrPort()
 		lc := net.ListenConfig{Control: probe.Whole(at.Addr())}
 		p, err := lc.ListenPacket(context.Background(), udp, at.String())
@@ -98,7 +98,7 @@ func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
 	reply(w, e.saysTo(r))
 }
 
-// saysTo is what the endpoint says to who asks.
+// saysTo returns the answer to a request.
 func (e *endpoint) saysTo(r *http.Request) hello {
 	says := e.says
 	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
@@ -107,11 +107,11 @@ func (e *endpoint) saysTo(r *http.Request) hello {
 
 func reply(w http.ResponseWriter, says hello) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(says) // who went away reads nothing
+	_ = json.NewEncoder(w).Encode(says) // the client may have gone
 }
 
-// back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach
-// what the asker cannot.
+// back sends a request to a port at the client's own address and nowhere else: so a client cannot
+// use an endpoint to reach other hosts.
 func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	says := e.saysTo(r)
 	port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
@@ -130,8 +130,8 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	reply(w, says)
 }
 
-// ask asks an endpoint, from a network namespace, until it answers or its time is over. The error
-// is of the last try.
+// ask sends a request to an endpoint, from a network namespace, until it answers or the time is
+// over. The error is the one of the last try.
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, probe.Timeout, probe.ErrNoAnswer)
 	defer cancel()

@@ -12,13 +12,14 @@ import (
 	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
-// podPeer is the pod that [Serve] adds.
+// podPeer is the name of the pod that [Serve] adds.
 const podPeer = "verify-peer"
 
-// Serve adds a pod to this node's network, and answers there and on an address of the node until
-// ctx ends, for proofs on other nodes: "is what you see my pod's address", "does a packet of this
-// length arrive", "reach my hostPort". It asks back nobody but who asks. ready is called with where
-// it listens. The pod is gone when it returns. The caller holds [EndpointLock].
+// Serve adds a pod to this node's network. It answers there and at an address of the node until ctx
+// ends, for proofs on other nodes: whether the pod's address is seen, whether a packet of some
+// length arrives, whether a hostPort is reached. It sends requests only back to its client. It
+// calls ready with the address that it listens on. It removes the pod before it returns. The caller
+// holds [EndpointLock].
 func Serve(
 	ctx context.Context, h *host.Host, t Options, at netip.AddrPort, ready func(netip.AddrPort, *testpod.Pod),
 ) (err error) {
@@ -57,19 +58,19 @@ func Serve(
 	return nil
 }
 
-// peer is an endpoint of another node, which is asked once.
+// peer is an endpoint on another node. It is asked for its pods once.
 type peer struct {
 	bed   *testbed
 	at    netip.AddrPort
-	asked chan struct{} // closed when says is there, or err
+	asked chan struct{} // closed when says or err is set
 	says  hello
 	err   error
 }
 
-// errUnmet is said by what needs a peer that does not answer.
+// errUnmet is the result of proofs that need a peer which does not answer.
 var errUnmet = errors.New("the endpoint does not answer")
 
-// meet asks the peer who it is.
+// meet asks the peer for its name and pods.
 func (p *peer) meet(ctx context.Context) verify.Result {
 	defer close(p.asked)
 	p.says, p.err = ask(ctx, p.bed.want.node, p.at, "/")
@@ -84,8 +85,8 @@ func (p *peer) meet(ctx context.Context) verify.Result {
 	return well(fmt.Sprintf("%s, with the pod %v", p.says.Name, p.says.Pods))
 }
 
-// pods are the addresses of the peer's pod that a pod of ours can have to do with; none: said by
-// the result.
+// pods returns the addresses of the peer's pod in families that this node's pods have. Where there
+// are none, the result says why.
 func (p *peer) pods() ([]netip.Prefix, verify.Result) {
 	<-p.asked
 	if p.err != nil {
@@ -103,7 +104,7 @@ func (p *peer) pods() ([]netip.Prefix, verify.Result) {
 	return out, verify.Result{}
 }
 
-// podToPod has a pod of ours reach the peer's, and be seen by its own address.
+// podToPod checks that a pod reaches the peer's pod, and is seen with its own address.
 func (p *peer) podToPod(ctx context.Context) verify.Result {
 	to, none := p.pods()
 	if to == nil {
@@ -127,7 +128,7 @@ func (p *peer) podToPod(ctx context.Context) verify.Result {
 	return well(fmt.Sprintf("the pod of %s is reached, and sees the pod's own address", p.says.Name))
 }
 
-// path sends what the pods' link takes to the peer's pod.
+// path checks that packets of the pod link's MTU reach the peer's pod.
 func (p *peer) path(ctx context.Context) verify.Result {
 	to, none := p.pods()
 	if to == nil {
@@ -136,7 +137,7 @@ func (p *peer) path(ctx context.Context) verify.Result {
 	return p.bed.carries(ctx, to, "to the pod of "+p.says.Name)
 }
 
-// masquerade has a pod reach the peer's node.
+// masquerade checks that a pod reaches the peer's node.
 func (p *peer) masquerade(ctx context.Context) verify.Result {
 	to, none := p.pods()
 	at := p.at.Addr()
@@ -154,7 +155,7 @@ func (p *peer) masquerade(ctx context.Context) verify.Result {
 	return p.bed.seenBy(p.says.Name, at, says, nil)
 }
 
-// hostPort has the peer reach a pod of ours by a port of this node.
+// hostPort checks that the peer reaches a pod of this node by a port of the node.
 func (p *peer) hostPort(ctx context.Context) verify.Result {
 	to, none := p.pods()
 	switch {

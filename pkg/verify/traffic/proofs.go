@@ -36,7 +36,8 @@ func addressesOf(p *testpod.Pod) string {
 	return strings.Join(words, " and ")
 }
 
-// localhost has one socket of a pod reach another there by the loopback, as a pod's containers do.
+// localhost checks that a socket of a pod reaches another one over the loopback, as the containers
+// of a pod do.
 func (bed *testbed) localhost(ctx context.Context) verify.Result {
 	to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), endpointPort)
 	if _, err := ask(ctx, bed.a.NetNS, to, "/"); err != nil {
@@ -45,7 +46,7 @@ func (bed *testbed) localhost(ctx context.Context) verify.Result {
 	return well("two sockets of a pod meet at " + to.String())
 }
 
-// podToPod has each pod reach the other.
+// podToPod checks that each pod reaches the other one.
 func (bed *testbed) podToPod(ctx context.Context) verify.Result {
 	for _, way := range [][2]*testpod.Pod{{bed.a, bed.b}, {bed.b, bed.a}} {
 		for _, to := range way[1].Addresses {
@@ -58,7 +59,7 @@ func (bed *testbed) podToPod(ctx context.Context) verify.Result {
 	return well("two pods of this node reach each other")
 }
 
-// dropping says where to look for what drops between pods.
+// dropping returns where to look for what drops packets between pods.
 func (bed *testbed) dropping() string {
 	if bed.host.Live.Facts.ForwardPolicy["ip"] == "drop" {
 		return "the policy of FORWARD is drop: what accepts the pods' packets? `agent --once` puts ours there, " +
@@ -68,7 +69,8 @@ func (bed *testbed) dropping() string {
 		"net.ipv4.ip_forward`, a NetworkPolicy"
 }
 
-// nodeAndPod has the node reach a pod, as kubelet's probes do, and the pod the node.
+// nodeAndPod checks that the node reaches a pod, as kubelet's probes do, and that the pod reaches
+// the node.
 func (bed *testbed) nodeAndPod(ctx context.Context) verify.Result {
 	for _, to := range bed.a.Addresses {
 		if _, err := reach(ctx, bed.want.node, netip.AddrPortFrom(to.Addr(), endpointPort), bed.a.Name); err != nil {
@@ -86,13 +88,13 @@ func (bed *testbed) nodeAndPod(ctx context.Context) verify.Result {
 	return well("the node reaches a pod, and a pod the node")
 }
 
-// service has a pod reach the other by an address that is translated on this node, as kube-proxy
-// does it.
+// service checks that a pod reaches the other one by a service address, which this node translates
+// as kube-proxy does.
 func (bed *testbed) service(ctx context.Context) verify.Result {
 	return bed.byService(ctx, bed.a, "a pod reaches another of this node by a service's address", bed.unbridged())
 }
 
-// unbridged says why an answer may miss its way back.
+// unbridged returns why an answer may not come back.
 func (bed *testbed) unbridged() string {
 	if bed.bridged == "0" {
 		return bridgeFilter +
@@ -101,7 +103,7 @@ func (bed *testbed) unbridged() string {
 	return bed.dropping()
 }
 
-// hairpin has a pod reach itself by its service.
+// hairpin checks that a pod reaches itself by its service address.
 func (bed *testbed) hairpin(ctx context.Context) verify.Result {
 	return bed.byService(ctx, bed.b, "a pod reaches itself by a service's address",
 		"hairpin mode is off at the pod's port of the bridge (`bridge -d link`): hairpinMode in the conf, "+
@@ -120,17 +122,17 @@ func (bed *testbed) byService(ctx context.Context, from *testpod.Pod, seen, next
 	return well(seen)
 }
 
-// noPortmap is said where no port of the host leads to a pod.
+// noPortmap is the result where no port of the host is mapped to a pod.
 const noPortmap = "the conf's chain has nothing that makes ports of the host (portmap)"
 
-// hostPort has the outside reach a pod by a port of the node.
+// hostPort checks that the outside reaches a pod by a port of the node.
 func (bed *testbed) hostPort(ctx context.Context) verify.Result {
 	if bed.port == 0 {
 		return notApplicable(noPortmap)
 	}
 	for _, at := range bed.nodeAt {
 		if at.Addr().Is6() {
-			continue // portmap makes them for IPv4; with IPv6 kubelet says for which address
+			continue // portmap maps ports of IPv4; for IPv6 kubelet names the address
 		}
 		to := netip.AddrPortFrom(at.Addr(), bed.port)
 		if _, err := reach(ctx, bed.outside.netns, to, bed.b.Name); err != nil {
@@ -142,12 +144,12 @@ func (bed *testbed) hostPort(ctx context.Context) verify.Result {
 	return well("a pod's hostPort is reached from outside")
 }
 
-// mtu sends what the pods' link takes, and one byte more.
+// mtu checks packets of the pod link's MTU, and of one byte more.
 func (bed *testbed) mtu(ctx context.Context) verify.Result {
 	return bed.carries(ctx, bed.b.Addresses, "between two pods of this node")
 }
 
-// carries looks what the way from pod a to others takes.
+// carries checks which packet sizes pass from pod a to others.
 func (bed *testbed) carries(ctx context.Context, to []netip.Prefix, where string) verify.Result {
 	var words []string
 	for _, a := range to {
@@ -176,7 +178,7 @@ func (bed *testbed) carries(ctx context.Context, to []netip.Prefix, where string
 		strings.Join(words, " and ")))
 }
 
-// reach asks an endpoint and says who answered if it is another.
+// reach asks an endpoint, and returns an error if another one answers.
 func reach(ctx context.Context, netns string, to netip.AddrPort, name string) (hello, error) {
 	says, err := ask(ctx, netns, to, "/")
 	if err == nil && says.Name != name {

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// outsideFrom has a pod reach an address outside of the cluster.
+// outsideFrom checks that a pod reaches an address outside of the cluster.
 func (bed *testbed) outsideFrom(ctx context.Context) verify.Result {
 	for _, at := range bed.outside.at {
 		if _, err := reach(ctx, bed.a.NetNS, at, "outside"); err != nil {
@@ -21,8 +21,8 @@ func (bed *testbed) outsideFrom(ctx context.Context) verify.Result {
 	return well("a pod reaches what is neither pod nor node")
 }
 
-// masquerade looks by which address a pod is seen: its own by other pods, the node's outside where
-// we masquerade.
+// masquerade checks with which address a pod is seen: other pods must see its own, and the outside
+// must see the node's where the agent masquerades.
 func (bed *testbed) masquerade(ctx context.Context) verify.Result {
 	for _, to := range bed.b.Addresses {
 		says, err := reach(ctx, bed.a.NetNS, netip.AddrPortFrom(to.Addr(), endpointPort), bed.b.Name)
@@ -45,8 +45,8 @@ func (bed *testbed) masquerade(ctx context.Context) verify.Result {
 	return well(seen)
 }
 
-// seenBy judges by which address somebody sees pod a. Pods see its own, always (Kubernetes' rule
-// for networks); so does what lies within Unmasqueraded.
+// seenBy judges the address with which pod a is seen. Pods must always see its own (Kubernetes'
+// rule for networks), and so must destinations in Unmasqueraded.
 func (bed *testbed) seenBy(who string, at netip.Addr, says hello, err error) verify.Result {
 	own := bed.a.Address(at)
 	from := says.From.Addr()
@@ -66,8 +66,8 @@ func (bed *testbed) seenBy(who string, at netip.Addr, says hello, err error) ver
 	return well(fmt.Sprintf("%s sees %s", who, from))
 }
 
-// reachService has a pod reach a service that the caller names. Whatever answers the connection
-// will do.
+// reachService checks that a pod reaches a service that the caller names. Any program that accepts
+// the connection is enough.
 func (bed *testbed) reachService(ctx context.Context, to netip.AddrPort) verify.Result {
 	if !bed.a.Address(to.Addr()).IsValid() {
 		return notApplicable("pods have no address of its family")
@@ -82,7 +82,7 @@ func (bed *testbed) reachService(ctx context.Context, to netip.AddrPort) verify.
 	return well("a pod reaches it")
 }
 
-// resolved has a pod ask the cluster's DNS.
+// resolved checks that a pod can query the cluster's DNS.
 func (bed *testbed) resolved(ctx context.Context) verify.Result {
 	r := well("")
 	for _, server := range bed.want.Resolvers {

@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
-// What a proof makes. The names are always the same, so that the next one finds what a killed one
-// left.
+// Names of what a proof makes. They are always the same, so that the next proof finds what a killed
+// one left.
 const (
 	podA, podB = "verify-a", "verify-b"
 	outsideNS  = "netwright-verify-outside"
@@ -26,34 +26,35 @@ const (
 	tableName  = "netwright-verify"
 )
 
-// vethMTU is the largest that a veth has: while the cable is there, it must not be the node's link
-// of the smallest MTU, after which networks choose.
+// vethMTU is the largest MTU of a veth. While the pair exists, it must not be the node's link with
+// the smallest MTU, by which networks choose theirs.
 const vethMTU = 65535
 
-// The addresses of the outside and of a service, of ranges for documentation (RFC 5737, RFC 3849),
-// which nobody has.
+// The addresses of the outside and of a service. They are in ranges for documentation (RFC 5737,
+// RFC 3849), which no host uses.
 var (
 	vethHere  = []netip.Prefix{netip.MustParsePrefix("198.51.100.1/30"), netip.MustParsePrefix("2001:db8:6e77::1/126")}
 	vethThere = []netip.Prefix{netip.MustParsePrefix("198.51.100.2/30"), netip.MustParsePrefix("2001:db8:6e77::2/126")}
 	virtual   = []netip.Addr{netip.MustParseAddr("198.51.100.10"), netip.MustParseAddr("2001:db8:6e77::10")}
 )
 
-// bridgeFilter has the kernel translate what stays on a bridge, too.
+// bridgeFilter is the sysctl that makes bridged packets pass the firewall, so that they are
+// translated too.
 const bridgeFilter = "net.bridge.bridge-nf-call-iptables"
 
-// testbed is what a proof has made: pods a and b with an endpoint each, an outside on a cable of
-// the node's, a service of b's.
+// testbed is what a proof has made: pods a and b with an endpoint each, an outside that a veth pair
+// connects to the node, and a service of pod b.
 type testbed struct {
 	host *host.Host
 	want Options
 
 	a, b     *testpod.Pod
-	port     uint16       // of b; 0: the conf's chain has none
-	reserved net.Listener // keeps others off that port
-	// passes says that pods' packets go through this node's own network: its gateway is theirs. A
-	// macvlan's do not.
+	port     uint16       // of pod b; 0: the conf has no portmap
+	reserved net.Listener // reserves that port
+	// passes says that pods' packets pass this node's own network: their gateway is on this node.
+	// Packets of a macvlan do not pass it.
 	passes  bool
-	bridged string // the value of bridgeFilter; "": there is none
+	bridged string // the value of bridgeFilter; "": the kernel does not have it
 	outside *endpoint
 	ends    []*endpoint
 	nodeAt  []netip.AddrPort
@@ -95,7 +96,7 @@ func (bed *testbed) open(ctx context.Context) error {
 	return errors.Join(bed.openOutside(ctx), bed.openService(ctx))
 }
 
-// openNode starts the node's own endpoint, and finds out whether the pods' packets pass it.
+// openNode starts the node's own endpoint, and finds out whether pods' packets pass the node.
 func (bed *testbed) openNode(ctx context.Context) error {
 	addrs, err := bed.host.Live.Net.Addresses(ctx, "")
 	if err != nil {
@@ -121,7 +122,8 @@ func (bed *testbed) openNode(ctx context.Context) error {
 	return nil
 }
 
-// openOutside makes a namespace that is no pod and not the node, on a cable of the node's.
+// openOutside makes a network namespace that is neither a pod nor the node, connected to the node
+// by a veth pair.
 func (bed *testbed) openOutside(ctx context.Context) error {
 	ns, err := bed.host.Net.AddNetNS(ctx, outsideNS)
 	if err != nil {
@@ -142,8 +144,8 @@ func (bed *testbed) openOutside(ctx context.Context) error {
 	return err
 }
 
-// openService makes a service of pod b as kube-proxy does: its address becomes the pod's where
-// packets come in, and a pod that reaches itself is masqueraded.
+// openService makes a service of pod b as kube-proxy does: DNAT to the pod for incoming packets,
+// and masquerade for a pod that reaches itself.
 func (bed *testbed) openService(ctx context.Context) error {
 	for _, v := range virtual {
 		to := bed.b.Address(v)
@@ -177,7 +179,7 @@ func (bed *testbed) serve(netns, name string, at []netip.AddrPort) (*endpoint, e
 	return e, err
 }
 
-// close takes all of it away, also when ctx is what ended.
+// close removes everything, also where ctx has ended.
 func (bed *testbed) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), clearLimit,
 		errors.New("taking the pods back took too long"))
@@ -197,7 +199,7 @@ func (bed *testbed) close(ctx context.Context) error {
 	return errors.Join(append(failed, dismantle(ctx, bed.host))...)
 }
 
-// dismantle takes away what is made around the pods; absence is success.
+// dismantle removes what was made around the pods. It is no error if it is gone.
 func dismantle(ctx context.Context, h *host.Host) error {
 	return errors.Join(h.DelVethPair(ctx, vethLink), h.Net.DelNetNS(ctx, outsideNS),
 		h.Firewall.DelTable(ctx, "ip", tableName),

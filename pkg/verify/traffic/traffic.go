@@ -1,5 +1,5 @@
-// Package traffic is the proof that pods can talk: it adds two test pods, and sends packets between
-// them, the node, an outside of its own and other nodes.
+// Package traffic proves that pods can communicate. It adds two test pods, and sends packets
+// between them, the node, an outside that it makes, and other nodes.
 package traffic
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
-// Prove adds two pods by the node's real conf and plugins, as a runtime does, gives them an outside
-// of their own, and sends packets between all of them. All of it is gone when it returns, also when
-// ctx ends; what a killed one left, the next takes away first, and so does [RemoveStale]. The
-// caller holds [ProofLock]. That pods cannot be made, or taken away, is a result too.
+// Prove adds two pods with the node's real conf and plugins, as a runtime does, makes an outside,
+// and sends packets between all of them. It removes everything before it returns, also where ctx
+// ends. The next proof, or [RemoveStale], removes what a killed one left. The caller holds
+// [ProofLock]. If pods cannot be made or removed, that is a result too.
 func Prove(ctx context.Context, h *host.Host, t Options) (results []verify.Result) {
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("the proof took longer than %s", proofLimit))
 	defer cancel()
@@ -41,23 +41,24 @@ func Prove(ctx context.Context, h *host.Host, t Options) (results []verify.Resul
 	return bed.prove(ctx)
 }
 
-// passedBy is said where a proof needs that the node forwards.
+// passedBy is the result of a proof that needs the node to forward.
 const passedBy = "pods' packets do not pass this node: their gateway is not here"
 
-// checkPods is the check that pods can be made at all.
+// checkPods is the name of the check that pods can be made.
 const checkPods = "pods"
 
-// Hairpin is a check that documents may want to fail: a checkpoint leaves it out.
+// Hairpin is the name of a check that fails where documents turn hairpin mode off. A checkpoint
+// leaves it out.
 const Hairpin = "hairpin"
 
 // proof is one check with packets.
 type proof struct {
 	check  string
-	passes bool // it needs that the node forwards what pods send
+	passes bool // it needs that the node forwards pods' packets
 	try    func(context.Context) verify.Result
 }
 
-// prove has all proofs at once, for one that fails takes seconds.
+// prove makes all proofs at the same time, because a failing one takes seconds.
 func (bed *testbed) prove(ctx context.Context) []verify.Result {
 	proofs := []proof{
 		{checkPods, false, bed.added},
@@ -101,8 +102,8 @@ func (bed *testbed) prove(ctx context.Context) []verify.Result {
 	return results
 }
 
-// RemoveStale takes away what proofs and endpoints that were killed have left in this boot; where
-// nothing is left it starts no plugin. Reset calls it. It may be retried.
+// RemoveStale removes what killed proofs and endpoints of this boot left. It starts no plugin where
+// they left nothing. Reset calls it. It may be retried.
 func RemoveStale(ctx context.Context, h *host.Host, confDir string, binDirs []string) error {
 	return clearAll(ctx, h, confDir, binDirs, false, podA, podB, podPeer)
 }
