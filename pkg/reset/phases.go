@@ -180,7 +180,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 }
 
 // takeCheckpoint takes the checkpoint of the first phase. It belongs to no generation, so an undo
-// blocks none.
+// suppresses none.
 func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
 	if !of.gone.Changes.Any() && !of.back.Changes.Any() {
