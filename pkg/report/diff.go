@@ -8,11 +8,12 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// maxDiff bounds what is compared line by line; above it only sizes are shown.
+// maxDiff is the largest size that is compared line by line, in bytes; above it only sizes are
+// shown.
 const maxDiff = 1 << 20
 
-// Unified is the difference of two texts, without the names' header. It is
-// empty for equal, binary and very large contents.
+// Unified returns the unified diff of two texts, without the header with the names. It is empty for
+// equal, binary and very large contents.
 func Unified(name string, before, after []byte) string {
 	if bytes.Equal(before, after) || len(before)+len(after) > maxDiff || bytes.IndexByte(before, 0) >= 0 ||
 		bytes.IndexByte(after, 0) >= 0 {
@@ -25,15 +26,15 @@ func Unified(name string, before, after []byte) string {
 		return whole("@@ -1,%d +0,0 @@\n", '-', before)
 	}
 	text := string(diff.Diff(name, before, name, after))
-	// The first three lines name the files, which the plan's own line does.
+	// The first three lines name the files, which the plan's own line names already.
 	for range 3 {
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	return text
 }
 
-// whole is the difference of a text and none: each line with a sign. A first pass makes most files
-// anew, and the library takes five times the memory to find that nothing is alike.
+// whole returns the diff between a text and an empty one: each line with a sign. A first pass
+// creates most files, and the diff library needs five times the memory for it.
 func whole(head string, sign byte, text []byte) string {
 	lines, end := bytes.Count(text, []byte("\n")), ""
 	if text[len(text)-1] != '\n' {

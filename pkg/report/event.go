@@ -8,34 +8,34 @@ import (
 	"github.com/netwright/netwright/pkg/generation"
 )
 
-// Event is something that happened to a node, reported once.
+// Event is something that happened to a node. It is reported once.
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
-	Key  string    `json:"key,omitempty"` // of a task; "": it concerns the node
+	Key  string    `json:"key,omitempty"` // of a task; "": the event concerns the node
 	Text string    `json:"text"`
 }
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.
 const (
-	EventChanged    EventKind = "changed"     // on purpose
-	EventRepaired   EventKind = "repaired"    // what somebody else had changed
+	EventChanged    EventKind = "changed"     // by intention
+	EventRepaired   EventKind = "repaired"    // another program or person had changed it
 	EventFailed     EventKind = "failed"      // a key, or the pass
 	EventWaiting    EventKind = "waiting"     // a key, or a newer configuration
-	EventContested  EventKind = "contested"   // it is given up
-	EventDrifted    EventKind = "drifted"     // it is not as wanted, and is only reported
-	EventRight      EventKind = "right again" // what failed, waited, drifted or was contested
+	EventContested  EventKind = "contested"   // the repair was given up
+	EventDrifted    EventKind = "drifted"     // the key is not as wanted, and is only reported
+	EventRight      EventKind = "right again" // a key that failed, waited, drifted or was contested
 	EventRolledBack EventKind = "rolled back"
 	EventPaused     EventKind = "paused"
 	EventResumed    EventKind = "resumed"
-	EventConfigured EventKind = "configured" // a configuration is in force that was not
-	EventUntrusted  EventKind = "untrusted"  // the store has what no trusted key signed
+	EventConfigured EventKind = "configured" // another configuration was applied
+	EventUntrusted  EventKind = "untrusted"  // no trusted key signed what the store has
 )
 
-// Warns says that somebody should look at it.
+// Warns reports whether somebody should look at the event.
 func (k EventKind) Warns() bool {
 	switch k {
 	case EventFailed, EventContested, EventDrifted, EventRolledBack, EventUntrusted:
@@ -44,8 +44,8 @@ func (k EventKind) Warns() bool {
 	return false
 }
 
-// Events is what happened between two statuses of one daemon, and in the pass that lies between
-// them, which may be nil. before may be nil too.
+// Events returns what happened between two statuses of one daemon, and in the pass between them,
+// which may be nil. before may be nil, too.
 func Events(before, after *Status, done *Plan) []Event {
 	e := events{at: after.At}
 	before = cmp.Or(before, &Status{})
@@ -67,7 +67,7 @@ func (e *events) add(kind EventKind, key, text string) {
 	e.list = append(e.list, Event{At: e.at, Kind: kind, Key: key, Text: text})
 }
 
-// steps are the changes that were made.
+// steps adds the changes that were made.
 func (e *events) steps(list []Step) {
 	for i := range list {
 		s := &list[i]
@@ -82,11 +82,11 @@ func (e *events) steps(list []Step) {
 	}
 }
 
-// becomes are the events of keys that come to a state.
+// becomes maps a new state of a key to its event.
 var becomes = map[KeyState]EventKind{KeyFailing: EventFailed, KeyWaiting: EventWaiting, KeyContested: EventContested,
 	KeyDrifted: EventDrifted}
 
-// keys are those whose state is another one. What only shares another's fate is not reported.
+// keys adds events for keys with a changed state. Keys that only follow another key are left out.
 func (e *events) keys(before, after []KeyStatus) {
 	was := map[string]KeyState{}
 	for i := range before {
@@ -118,7 +118,7 @@ func (e *events) keys(before, after []KeyStatus) {
 	}
 }
 
-// node is what concerns the node as a whole.
+// node adds the events of the whole node.
 func (e *events) node(before, after *Status) {
 	if now, was := after.Configuration, before.Configuration; was.Digest != "" && now.Digest != was.Digest {
 		e.add(EventConfigured, "", generation.Full(now.Generation, now.Digest)+" is in force")
@@ -152,8 +152,8 @@ func (e *events) node(before, after *Status) {
 	}
 }
 
-// services are the events of those that begin to work or cease to. One that is new to who looks is
-// reported only if it does not.
+// services adds events for services that stopped working or work again. A new service is reported
+// only where it does not work.
 func (e *events) services(before, after []Service) {
 	was := map[string]bool{}
 	for _, s := range before {

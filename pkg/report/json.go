@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// JSON writes a value for programs; of a [Plan], which must be finished, [PlanVersion] names the
-// form.
+// JSON writes a value as JSON. A [Plan] must be finished before; [PlanVersion] names its form.
 func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

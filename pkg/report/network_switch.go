@@ -10,30 +10,30 @@ const (
 	Disruptive = "disruptive"
 )
 
-// Switch is a node that has one network and whose documents want another. It stands beside the
-// steps: those of a switch that is made, or, where it is not, those that keep the network which the
-// node has.
+// Switch is the change of a node to another network, which its documents want. Beside it a plan has
+// steps: those of the switch, or, where the switch is not made, those of the network that the node
+// has.
 type Switch struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Evidence is what says that the node has From: "the ledger", "10-calico.conflist in
+	// Evidence is how the agent knows that the node has From: "the ledger", "10-calico.conflist in
 	// /etc/cni/net.d".
 	Evidence string `json:"known"`
 	Kind     string `json:"kind"`   // Safe or Disruptive
 	Reason   string `json:"reason"` // why it is safe, or what it disrupts
-	// Allowed says by whom a disruptive switch is allowed; "": by nobody.
+	// Allowed says who allowed a disruptive switch; "": nobody.
 	Allowed string `json:"allowed,omitempty"`
-	// Blocked says why the switch is not made now, and what to do about it; "": it is made, or was.
+	// Blocked says why the switch is not made now, and what to do; "": it is made, or was.
 	Blocked string `json:"held,omitempty"`
-	// Generation of the documents that want To.
+	// Generation is the generation of the documents that want To.
 	Generation int64  `json:"generation"`
-	Removes    []Left `json:"removes"` // what From left here and the switch takes away
-	// Pods that have an address of From, as namespace/name: they are removed, and made again by
-	// kubelet.
+	Removes    []Left `json:"removes"` // what From left here and the switch removes
+	// Pods are the pods with an address of From, as namespace/name. The switch removes them, and
+	// kubelet makes them again.
 	Pods    []string `json:"pods"`
 	Notices []string `json:"notices"` // what pods notice
 	Order   []string `json:"order"`   // what happens, in order
-	// Stays is what nobody here takes away, and who can.
+	// Stays is what the agent does not remove, and who can.
 	Stays []string `json:"stays,omitempty"`
 }
 
@@ -43,7 +43,7 @@ type Left struct {
 	Detail string `json:"what"`
 }
 
-// switchOf writes the heading of a switch.
+// switchOf writes the summary of a switch.
 func (t *planText) switchOf(s *Switch) {
 	if s == nil {
 		return
@@ -68,7 +68,7 @@ func (t *planText) switchOf(s *Switch) {
 	for i, step := range s.Order {
 		t.indent(t.paint(dim, fmt.Sprintf("%d.", i+1))+" ", step)
 	}
-	if s.Blocked != "" && len(s.Removes) > 0 { // else they stand below, as what is done
+	if s.Blocked != "" && len(s.Removes) > 0 { // otherwise the steps below show them
 		t.indent("", "it would take away, of what "+s.From+" has here:")
 		for _, left := range s.Removes {
 			t.line("    %s %s  %s", t.paint(red, "-"), clean(left.Key), t.paint(dim, clean(left.Detail)))
@@ -83,7 +83,7 @@ func (t *planText) switchOf(s *Switch) {
 // mostPods is how many pods of a switch are named.
 const mostPods = 5
 
-// Notice says what becomes of the pods of a switch; to be put into Notices.
+// Notice returns what happens to the pods of a switch, for Notices.
 func (s *Switch) Notice() []string {
 	out := []string{"no pod with an address of " + s.From + " is here"}
 	if n := len(s.Pods); n == 1 {

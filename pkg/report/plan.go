@@ -1,6 +1,5 @@
-// Package report renders what the agent plans and what became of it, as text
-// for eyes and as JSON for programs. It is pure: it opens nothing and asks
-// nobody.
+// Package report writes plans and statuses of the agent as text for people and as JSON for
+// programs. It has no side effects: it opens no file and makes no request.
 package report
 
 import (
@@ -13,12 +12,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// PlanVersion names the JSON form of a [Plan]. Fields are added to it; none
-// changes its meaning or goes.
+// PlanVersion names the JSON form of a [Plan]. New fields may be added; existing ones stay with
+// their meaning.
 const PlanVersion = "netwright.dev/plan/v1"
 
-// Plan is what a pass would do, or did, to a node. Every task is counted;
-// those with something to say have a step.
+// Plan is what a pass would do, or did, to a node. It counts all tasks, and has a step for each
+// task that is not simply right.
 type Plan struct {
 	Version    string `json:"version"` // PlanVersion
 	Cluster    string `json:"cluster"`
@@ -28,60 +27,59 @@ type Plan struct {
 	Store      string `json:"store"`
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
-	// Applied is the last configuration with which a pass ended right; nil: none did, or that was
-	// not asked.
+	// Applied is the last configuration with which a pass ended right; nil: none, or unknown.
 	Applied *Generation `json:"applied,omitempty"`
-	// LastGood is when these documents were taken from the store, which cannot be used now.
+	// LastGood is when these documents were fetched, where the store cannot be used now.
 	LastGood *time.Time `json:"lastGood,omitempty"`
-	// Waiting is a configuration that is not taken yet: in a dry run the one that the plan is of,
-	// else a newer one.
+	// Waiting is a configuration that is not applied yet. In a dry run the plan is the one of this
+	// configuration; otherwise it is a newer one.
 	Waiting *Waiting `json:"waiting,omitempty"`
-	// Paused is set where nothing is changed for a while: what is not as wanted has drifted.
+	// Paused is set during a pause, in which nothing is changed: a key that is not as wanted has
+	// drifted.
 	Paused *Paused `json:"paused,omitempty"`
-	// Awaits is set where a change is made and awaits its confirmation: until then nothing else is
-	// changed.
+	// Awaits is set where a change awaits its confirmation. Until then nothing else is changed.
 	Awaits *Awaits `json:"awaits,omitempty"`
 	// Off are the switches that keep the daemon from starting, each with what to do to turn it on
-	// again: in a dry run.
+	// again. Only a dry run has them.
 	Off []string `json:"off,omitempty"`
 	// Pinned says that the node does not follow the store: "held at revision 3 by root".
 	Pinned string `json:"held,omitempty"`
-	// AwaitingBoot are files and units that act at the next boot, and that no boot has proved yet.
+	// AwaitingBoot are files and units that take effect at the next boot, and that no boot has
+	// proved yet.
 	AwaitingBoot []string `json:"awaitingBoot,omitempty"`
-	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty
-	// where nothing changes.
+	// Class is the highest class of the steps: live, reload, restart, drain, replace the node. It
+	// is empty where nothing changes.
 	Class string `json:"class,omitempty"`
-	// ClassWhy says what makes it more than live.
+	// ClassWhy says why the class is above live.
 	ClassWhy string `json:"classWhy,omitempty"`
 	// Switch is set where the documents want another network than the node has.
 	Switch *Switch `json:"switch,omitempty"`
-	// Rounds are the passes before this one that a command made and that changed something, in
-	// order.
+	// Rounds are the earlier passes of the same command that changed something, in order.
 	Rounds []Round `json:"rounds,omitempty"`
-	// Steps in the order in which they would run.
+	// Steps are in the order of the run.
 	Steps   []Step  `json:"steps"`
 	Notes   []Note  `json:"notes,omitempty"`
 	Summary Summary `json:"summary"`
 
-	// What a [Status] has besides: the tasks of each kind, and the pending effects.
+	// Only for the [Status]: the tasks of each kind, and the pending effects.
 	Kinds          map[string]int `json:"-"`
 	PendingEffects []string       `json:"-"`
-	// Again is when something is due that this pass left; zero: nothing is.
+	// Again is when a pass is due for what this one left; zero: not at all.
 	Again time.Time `json:"-"`
-	// What became of earlier changes: see [Status].
+	// The results of earlier changes: see [Status].
 	AwaitingBootSince time.Time `json:"-"`
 	Proof             *Proof    `json:"-"`
 	Watched           *Watched  `json:"-"`
 	Undone            []Undone  `json:"-"`
 }
 
-// Round is what an earlier pass of the same command did.
+// Round is an earlier pass of the same command.
 type Round struct {
 	Steps   []Step  `json:"steps"`
 	Summary Summary `json:"summary"`
 }
 
-// AddRound is a plan with the pass that came before it, if that one changed something.
+// AddRound adds the pass before this one to the plan, if it changed something.
 func (p *Plan) AddRound(earlier *Plan) {
 	rounds := earlier.Rounds
 	if ran(earlier) {
@@ -90,77 +88,76 @@ func (p *Plan) AddRound(earlier *Plan) {
 	p.Rounds = append(rounds, p.Rounds...)
 }
 
-// State is what is to be said of a task.
+// State is the state of a task in a plan.
 type State string
 
 // The states of a step.
 const (
 	Planned       State = "planned" // would change
-	Done          State = "done"    // changed, and proved to be as wanted
-	Waits         State = "waiting" // only time brings what is missing
+	Done          State = "done"    // changed, and then found as wanted
+	Waits         State = "waiting" // only time can bring what is missing
 	Failed        State = "failed"  // could not be planned or applied
-	Skipped       State = "skipped" // needs something that failed
+	Skipped       State = "skipped" // a key that it needs failed
 	NotApplicable State = "not here"
 	Stopped       State = "cancelled"
 
-	// Three states of a key that others changed, and that stays so. What needs it goes on with the
-	// key as it is, if it is there at all.
-	Contested State = "contested" // they change it again and again, whatever is repaired
+	// Three states of a key that others changed, and that the pass leaves so. A key that needs it
+	// is applied nevertheless, if this one exists.
+	Contested State = "contested" // others change it after each repair
 	Drifted   State = "drifted"   // spec.drift says to report it
 	Ignored   State = "ignored"   // spec.drift says to ignore it
 )
 
-// Step is one task with something to say.
+// Step is one task that is not simply right.
 type Step struct {
 	Key        string   `json:"key"` // the task's first key
 	State      State    `json:"state"`
 	Gate       string   `json:"gate"` // "before kubelet", "after kubelet"
 	Items      []Item   `json:"items,omitempty"`
 	Reason     string   `json:"reason,omitempty"`    // what is wrong: "absent", "content differs"
-	Why        string   `json:"why,omitempty"`       // what it is for: "required by bridge"
-	Origin     string   `json:"origin,omitempty"`    // who asked: "cluster.yaml:12:3"
-	Overrides  string   `json:"overrides,omitempty"` // whose value lost
-	Effects    []string `json:"asks,omitempty"`      // effects asked for
+	Why        string   `json:"why,omitempty"`       // its purpose: "required by bridge"
+	Origin     string   `json:"origin,omitempty"`    // who asked for it: "cluster.yaml:12:3"
+	Overrides  string   `json:"overrides,omitempty"` // the value that it overrides
+	Effects    []string `json:"asks,omitempty"`      // effects that it asks for
 	Unknown    string   `json:"unknown,omitempty"`   // "until X"
 	Disruption string   `json:"disruption,omitempty"`
-	// Repair says that the key was as wanted before, under the same configuration, and somebody
-	// changed it.
+	// Repair says that the key was as wanted before, with the same configuration, and another
+	// program or person changed it.
 	Repair bool `json:"repair,omitempty"`
-	// what taking it costs, of a step that changes something; see [Plan].Class
+	// Class is what the change costs; see [Plan].Class.
 	Class    string `json:"class,omitempty"`
-	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
-	// Count is how often it was repaired in the conflict that goes on, and Writer who else writes
-	// the key, where that can be known.
+	ClassWhy string `json:"classWhy,omitempty"` // why the class is above live
+	// Count is how often the key was repaired in the present conflict. Writer is the other program
+	// that writes it, if known.
 	Count  int    `json:"count,omitempty"`
 	Writer string `json:"writer,omitempty"`
 	// By is the process that Writer names.
 	By host.WriterID `json:"-"`
-	// Pods says of a key that is lost, or that somebody else keeps writing, that pods stand on it;
-	// Means says what they lack then.
+	// Pods says that pods depend on a key that is lost or that another program keeps changing.
+	// Means says what pods lack then.
 	Pods  bool   `json:"pods,omitempty"`
 	Means string `json:"means,omitempty"`
-	// Message says what is waited for, what failed and what to do, or why not here.
+	// Message says what is awaited, what failed and what to do, or why it does not apply here.
 	Message string `json:"message,omitempty"`
-	// Refused says of a step that failed by what its change is refused: the node is as it was
-	// without it.
+	// Refused says why the change of a failed step is refused. The node is as it was without the
+	// change.
 	Refused Refusal `json:"refused,omitempty"`
-	// Isolated says of a step that failed that nothing but what needs it is held up for it.
+	// Isolated says that the failure blocks only the steps that need this one.
 	Isolated bool `json:"-"`
-	// Fetching says of a step that waits that what it needs is being fetched: it was not there
-	// before.
+	// Fetching says that a waiting step needs an asset that is being fetched.
 	Fetching bool `json:"fetching,omitempty"`
-	// Because is the key that failed or waits, where this step only shares its fate.
+	// Because is the key that failed or waits, where this step only follows it.
 	Because string `json:"because,omitempty"`
 }
 
-// Refusal is by what the change of a key is refused.
+// Refusal is why the change of a key is refused.
 type Refusal string
 
 // The refusals.
 const (
 	RefusedByRule Refusal = "rule" // no document may write or switch it
 	RefusedByBoot Refusal = "boot" // the first boot with it failed
-	RefusedByUnit Refusal = "unit" // a unit did not come up with it
+	RefusedByUnit Refusal = "unit" // a unit did not start with it
 )
 
 // Item is one key that changes.
@@ -168,7 +165,7 @@ type Item struct {
 	Key    string  `json:"key"`
 	Op     string  `json:"op"` // + ~ - !
 	Fields []Field `json:"fields,omitempty"`
-	Diff   string  `json:"diff,omitempty"` // unified; never of a secret
+	Diff   string  `json:"diff,omitempty"` // unified; never for a secret
 }
 
 // Field is an attribute with its old and new value.
@@ -178,26 +175,26 @@ type Field struct {
 	After  string `json:"after"`
 }
 
-// Note is something that a person should know and that is no change.
+// Note is something that a person should know, and no change.
 type Note struct {
 	Level  string `json:"level"` // info, warning, error
 	Origin string `json:"origin,omitempty"`
 	Text   string `json:"text"`
 }
 
-// Warning is a note that somebody should look at.
+// Warning returns a note that somebody should look at.
 func Warning(text string) Note { return Note{Level: "warning", Text: text} }
 
-// Info is a note that is good to know.
+// Info returns a note that is good to know.
 func Info(text string) Note { return Note{Level: "info", Text: text} }
 
-// Warn adds a warning.
+// Warn adds a warning to the plan.
 func (p *Plan) Warn(text string) { p.Notes = append(p.Notes, Warning(text)) }
 
-// Summary counts keys for what changes, and tasks for everything else.
+// Summary counts changes by key, and everything else by task.
 type Summary struct {
 	Tasks int `json:"tasks"`
-	Right int `json:"right"` // as wanted: found so, or made so
+	Right int `json:"right"` // as wanted: found so, or changed
 
 	Create        int `json:"create"`
 	Update        int `json:"update"`
@@ -208,7 +205,7 @@ type Summary struct {
 	Skipped       int `json:"skipped"`
 	NotApplicable int `json:"notHere"`
 	Unknown       int `json:"unknown"`
-	// Repairs are those of the keys counted above that were as wanted before, and that somebody
+	// Repairs are the counted keys that were as wanted before, and that another program or person
 	// changed. Effects are not counted.
 	Repairs   int `json:"repairs"`
 	Contested int `json:"contested"`
@@ -216,11 +213,11 @@ type Summary struct {
 	Ignored   int `json:"ignored"`
 }
 
-// Changes is the number of keys that change and effects that are done.
+// Changes returns the number of changed keys and of effects.
 func (s Summary) Changes() int { return s.Create + s.Update + s.Remove + s.Run }
 
-// FromChange fills a step's items from what a task planned. Of a secret no
-// value and no content is taken over, whatever the task left in.
+// FromChange fills a step's items from the change of a task. For a secret it copies neither values
+// nor contents, even if the change has them.
 func FromChange(step *Step, c *tasks.Change, secret bool) {
 	step.Reason, step.Unknown = c.Reason, c.Unknown
 	if c.NotApplicable == "" {
@@ -252,15 +249,15 @@ func FromChange(step *Step, c *tasks.Change, secret bool) {
 	}
 }
 
-// Disruptions, as a step names them.
+// The disruptions as a step names them.
 const (
 	restartsUnit = "restarts a unit"
 	mayCutOff    = "may cut the node off"
 )
 
-// Finish completes a plan of which all steps are there: a key that several
-// tasks list, such as a directory that each would have to make, stays with the
-// first; and the summary is counted. looked is how many tasks were looked at.
+// Finish completes a plan that has all its steps. A key that several tasks list, such as a
+// directory that each of them would make, stays only in the first. Then Finish counts the summary.
+// looked is the number of tasks.
 func (p *Plan) Finish(looked int) {
 	p.Version = PlanVersion
 	if p.Steps == nil {
@@ -299,7 +296,7 @@ func (p *Plan) Finish(looked int) {
 	p.Summary = s
 }
 
-// Raise lifts the plan's class to a higher one, with what makes it so.
+// Raise raises the plan's class to a higher one, with its reason.
 func (p *Plan) Raise(class, why string) {
 	if p.Class == "" || tasks.ParseClass(class) > tasks.ParseClass(p.Class) {
 		p.Class, p.ClassWhy = class, why
@@ -330,20 +327,19 @@ func (s *Summary) count(step *Step) {
 	}
 }
 
-// ran says that the plan is of a run, not of what one would do.
+// ran reports whether the plan is of a run that changed something, and no dry run.
 func ran(p *Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == Done })
 }
 
-// NotApplied makes it a plan of which nothing was done, or nothing is left, with the reason.
+// NotApplied makes it a plan of which nothing was done or nothing is left, with the reason.
 func (p *Plan) NotApplied(why error) *Plan {
 	p.Warn(why.Error())
 	p.Leave(Stopped, "not applied: see the note")
 	return p
 }
 
-// Leave makes it a plan of which nothing is made: what was planned is in another state, and says
-// why.
+// Leave makes it a plan that is not applied: planned steps get another state and a reason.
 func (p *Plan) Leave(state State, why string) {
 	for s := range p.In(Planned) {
 		s.State, s.Message = state, why
@@ -351,7 +347,7 @@ func (p *Plan) Leave(state State, why string) {
 	p.Finish(p.Summary.Tasks)
 }
 
-// In are the steps that are in one of some states.
+// In returns the steps with one of the states.
 func (p *Plan) In(states ...State) iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
 		for i := range p.Steps {

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/generation"
 )
 
-// Intent names what a plan would change, on which node and by which configuration, as sha256 in
-// hex. Who agrees to a plan agrees to each other with the same. What waits, or is only told, is no
-// part of it.
+// Intent returns a sha256 in hex of what a plan would change, on which node and with which
+// configuration. A person who agrees to one plan agrees to each plan with the same intent. Keys
+// that wait or are only reported are not part of it.
 func (p *Plan) Intent() string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q %q\n", p.Cluster, p.Node, p.Network, p.Digest)
@@ -25,13 +25,13 @@ func (p *Plan) Intent() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// intended is what each step would change, by its key. It is the same of a plan that was read from
-// its JSON form.
+// intended returns what each step would change, by its key. It is the same for a plan that was read
+// from its JSON form.
 func (p *Plan) intended() map[string]string {
 	out := map[string]string{}
 	for s := range p.In(Planned) {
 		text, _ := json.Marshal(Step{Key: s.Key, Items: s.Items, Effects: s.Effects, Unknown: s.Unknown, Class: s.Class})
-		var read Step // JSON keeps only what is text
+		var read Step // a plan from JSON has only what JSON can contain
 		_ = json.Unmarshal(text, &read)
 		text, _ = json.Marshal(read)
 		out[s.Key] = string(text)
@@ -39,11 +39,11 @@ func (p *Plan) intended() map[string]string {
 	return out
 }
 
-// keysNamed is how many keys are named that moved.
+// keysNamed is how many changed keys a text names.
 const keysNamed = 5
 
-// Stale says what is otherwise than when p was made, by a plan that was made now; "": nothing that
-// either would change.
+// Stale compares the plan with one that was made now, and returns what has changed since; "":
+// nothing that either plan would change.
 func (p *Plan) Stale(now *Plan) string {
 	switch {
 	case p.Cluster != now.Cluster || p.Node != now.Node:
@@ -80,7 +80,7 @@ func (p *Plan) Stale(now *Plan) string {
 	return "the host moved: " + strings.Join(differ, "; ") + more
 }
 
-// nameAndDigest names a configuration, with its digest in any case.
+// nameAndDigest returns the name of a configuration, always with its digest.
 func nameAndDigest(number int64, digest string) string {
 	name := generation.Name(number, digest)
 	if number != 0 {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Text writes a plan for eyes. A line for each change with + ~ - or ! comes first, in the order of
-// the run; what needs a person comes last, next to the prompt: waits, failures with the tasks that
-// they hold up, interruptions, and one line that counts.
+// Text writes a plan as text. First comes a line for each change with + ~ - or !, in the order of
+// the run. What needs a person comes last, next to the prompt: waits, failures with the tasks that
+// they block, interruptions, and a summary line.
 func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t := &planText{text{opt: opt}}
 	if !opt.Brief {
@@ -40,7 +40,7 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 }
 
 func (t *planText) header(p *Plan) {
-	if p.Network == "" && p.Store == "" { // of a reset where nothing ever was
+	if p.Network == "" && p.Store == "" { // a reset of a node that had nothing
 		t.line("no revision was ever applied here")
 		t.gap()
 		return
@@ -57,7 +57,8 @@ func (t *planText) header(p *Plan) {
 	t.gap()
 }
 
-// summary is the last line: what failed, what there is to do or was done, how far that is from all.
+// summary writes the last line: what failed, what there is to do or was done, and how many tasks
+// are right.
 func (t *planText) summary(p *Plan) {
 	s, parts := p.Summary, []string(nil)
 	add := func(n int, what string) {
@@ -91,7 +92,7 @@ func (t *planText) summary(p *Plan) {
 	t.row("", color, strings.Join(parts, "; "))
 }
 
-// work counts what changes: "to do: 3 new, 1 changed", or "done: …" after a run.
+// work returns the counts of changes: "to do: 3 new, 1 changed", or "done: …" after a run.
 func work(p *Plan) string {
 	var parts []string
 	for _, c := range []struct {

@@ -8,23 +8,23 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// How wide the columns of a plan may grow, in characters, and how many lines of contents it shows:
-// the JSON has them all.
+// The largest widths of a plan's columns, in characters, and how many lines of contents it shows.
+// The JSON has all of them.
 const (
 	keyColumn   = 52
 	fieldColumn = 24
 	headLines   = 12  // of a new file
-	diffLines   = 120 // of a changed one
+	diffLines   = 120 // of a changed file
 )
 
 var opColor = map[string]string{"+": green, "~": yellow, "-": red, "!": bold}
 
-// row is a change as it is written: mark, key, what differs, why.
+// row is one line for a change: mark, key, what differs, why.
 type row struct {
 	item         Item
 	fields, said string
 	step         *Step
-	last         bool // of its step
+	last         bool // the last row of its step
 }
 
 // changes writes a line for each changed key, in columns, with its diff.
@@ -55,7 +55,7 @@ func (t *planText) changes(p *Plan) {
 	}
 }
 
-// within is the width of a text that fits into a column, 0 of one that does not.
+// within returns the width of a text that fits into a column; 0 for one that does not.
 func within(s string, column int) int {
 	if n := utf8.RuneCountInString(s); n <= column {
 		return n
@@ -67,7 +67,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
-// said is why the step is there, who asked, and what follows.
+// said returns why the step is in the plan, who asked for it, and which effects follow.
 func said(s *Step, it Item) string {
 	var parts []string
 	if s.Repair {
@@ -88,14 +88,14 @@ func said(s *Step, it Item) string {
 	return strings.Join(parts, " · ")
 }
 
-// evident says that the reason repeats what the line, or the one under it, shows.
+// evident reports whether the reason repeats what the line, or the one below it, shows.
 func evident(s *Step, it Item) bool {
 	return it.Op == "+" && s.Reason == "absent" ||
 		s.Unknown != "" && strings.HasSuffix(s.Reason, s.Unknown) ||
 		len(it.Fields) > 0 && (strings.HasSuffix(s.Reason, " differs") || strings.HasSuffix(s.Reason, " differ"))
 }
 
-// attention writes, under its change, what is not to be overlooked.
+// attention writes warnings below a change.
 func (t *planText) attention(s *Step) {
 	if s.Overrides != "" {
 		t.row("      ", yellow, "overrides "+s.Overrides)
@@ -103,7 +103,7 @@ func (t *planText) attention(s *Step) {
 	if s.Unknown != "" {
 		t.row("      ", yellow, "unknown "+s.Unknown)
 	}
-	if tasks.ParseClass(s.Class) >= tasks.ClassDrain { // the others are seen from what follows them
+	if tasks.ParseClass(s.Class) >= tasks.ClassDrain { // effects below show the lower ones
 		t.row("      ", red, s.Class+": "+s.ClassWhy)
 	}
 	if s.Disruption == mayCutOff {
@@ -111,14 +111,14 @@ func (t *planText) attention(s *Step) {
 	}
 }
 
-// fields is "mode 0600 → 0644, mtu 1500"; names that the value shows are left out.
+// fields returns "mode 0600 → 0644, mtu 1500". It leaves out names that the value makes clear.
 func fields(it Item) string {
 	var parts []string
 	for _, f := range it.Fields {
 		name := f.Name + " "
 		switch {
 		case f.Name == "content" && it.Diff != "":
-			continue // the diff says more
+			continue // the diff shows more
 		case it.Op == "+" && f.Name == "owner" && f.After == "root:root":
 			continue
 		case f.Name == "value", f.Name == "",
@@ -137,7 +137,7 @@ func fields(it Item) string {
 	return strings.Join(parts, ", ")
 }
 
-// diff writes an item's diff: of a new file only its head.
+// diff writes an item's diff; of a new file only the first lines.
 func (t *planText) diff(it Item) {
 	if !t.opt.Diffs || it.Diff == "" {
 		return
@@ -167,7 +167,7 @@ func (t *planText) diff(it Item) {
 	}
 }
 
-// effectNames is "daemon-reload, restart containerd.service" of effects' keys.
+// effectNames returns the names in keys of effects: "daemon-reload, restart containerd.service".
 func effectNames(keys []string) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
@@ -176,7 +176,7 @@ func effectNames(keys []string) string {
 	return strings.Join(names, ", ")
 }
 
-// shortList cuts a long enumeration of keys.
+// shortList shortens a long list of keys.
 func shortList(s string) string {
 	const shown = 3
 	parts := strings.Split(s, ", ")

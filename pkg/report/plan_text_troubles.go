@@ -8,16 +8,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// shownKeys is how many keys that share a fate are named.
+// shownKeys is how many of the keys that follow another one are named.
 const shownKeys = 8
 
-// waits writes what only time brings, each with what it holds up.
+// waits writes the steps that wait, each with the keys that wait for it.
 func (t *planText) waits(p *Plan) {
 	t.roots(p, Waits, Waits, yellow, "…",
 		func(s *Step) string { return "waiting for " + strings.TrimPrefix(s.Message, "waiting for ") }, "waits too:")
 }
 
-// failures writes what failed, each with what was not tried because of it.
+// failures writes the steps that failed, each with the keys that were not tried because of it.
 func (t *planText) failures(p *Plan) {
 	t.roots(p, Failed, Skipped, red, "✗", func(s *Step) string {
 		asked := strings.Join(slices.DeleteFunc([]string{s.Why, s.Origin},
@@ -26,8 +26,8 @@ func (t *planText) failures(p *Plan) {
 	}, "not tried because of it:")
 }
 
-// left writes the drift that is not repaired: of each key the difference, and who made it where
-// that is known.
+// left writes the drift that is not repaired: for each key the difference, and who made it, if
+// known.
 func (t *planText) left(p *Plan) {
 	first := true
 	for s := range p.In(Contested, Drifted) {
@@ -46,8 +46,8 @@ func (t *planText) left(p *Plan) {
 	}
 }
 
-// roots writes the steps of a state that met something themselves, and under each the keys that
-// share its fate.
+// roots writes the steps of a state that do not follow another one, and below each the keys that
+// follow it.
 func (t *planText) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
 	first := true
 	for s := range p.In(state) {
@@ -85,8 +85,8 @@ func (t *planText) keys(keys []string) {
 	}
 }
 
-// groups writes the keys of a state under the message that they share, as many on a line as go
-// there: values are in the JSON.
+// groups writes the keys of a state below the message that they share, several on a line. The JSON
+// has their values.
 func (t *planText) groups(p *Plan, state State, color string) {
 	byMessage, order := map[string][]string{}, []string(nil)
 	for s := range p.In(state) {
@@ -110,7 +110,7 @@ func (t *planText) groups(p *Plan, state State, color string) {
 // maxListed is how many keys of one message are listed by name.
 const maxListed = 16
 
-// kinds counts keys by their kind, in the order of their first: "20 sysctl".
+// kinds counts keys by their kind, in the order in which the kinds appear: "20 sysctl".
 func kinds(keys []string) (out []string) {
 	count, order := map[string]int{}, []string(nil)
 	for _, k := range keys {
@@ -126,7 +126,7 @@ func kinds(keys []string) (out []string) {
 	return out
 }
 
-// wrap joins words by commas into lines of about a width.
+// wrap joins words with commas into lines of about a width.
 func wrap(words []string, width int) (lines []string) {
 	line := ""
 	for i, word := range words {
@@ -141,7 +141,7 @@ func wrap(words []string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// interruptions names once more, at the end, what the changes interrupt.
+// interruptions repeats at the end what the changes interrupt.
 func (t *planText) interruptions(p *Plan) {
 	var restarts, reloads, stops, cut []string
 	for s := range p.In(Planned, Done) {

@@ -8,17 +8,18 @@ import (
 	"github.com/netwright/netwright/pkg/generation"
 )
 
-// Proof is by what a change was proved that stayed; without a time, there was none that needed it.
-// A kind of proof is that of its probes.
+// Proof says which probes proved the last change that was kept. Without a time, no change needed a
+// proof. A kind of proof is the kind of its probes.
 type Proof struct {
 	At         time.Time `json:"at,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
 	By         []string  `json:"by,omitempty"`
-	// Missing are the kinds of proofs that it does not have: nothing of them answered before it.
+	// Missing are the kinds of proofs that the change does not have, because no such probe
+	// succeeded before it.
 	Missing []string `json:"unproved,omitempty"`
 }
 
-// String is "neighbour, dns, store; inbound: not proved".
+// String returns the kinds: "neighbour, dns, store; inbound: not proved".
 func (p *Proof) String() string {
 	text := strings.Join(p.By, ", ")
 	switch {
@@ -34,15 +35,15 @@ func (p *Proof) String() string {
 	return text
 }
 
-// Watched is a good change that started a hook, and that is undone until then if it costs the node
-// its gateway and its store.
+// Watched is a good change that started a hook. Until the time Until it is undone if it costs the
+// node its gateway and its store.
 type Watched struct {
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest,omitempty"`
 	Until      time.Time `json:"until"`
 }
 
-// Undone is a change that was taken back.
+// Undone is a change that was undone.
 type Undone struct {
 	At         time.Time   `json:"at"`
 	Cause      UndoneCause `json:"cause"`
@@ -51,7 +52,7 @@ type Undone struct {
 	Why        string      `json:"why,omitempty"`
 }
 
-// UndoneCause is why a change was taken back.
+// UndoneCause is why a change was undone.
 type UndoneCause string
 
 // The causes.
@@ -61,8 +62,8 @@ const (
 	UndoneUnconfirmed UndoneCause = "unconfirmed"
 )
 
-// UndoneAfter is when a change was last taken back that failed, zero if that was not after a time.
-// Of no plan nothing is known.
+// UndoneAfter returns when a failed change was last undone; zero if that was not after the time
+// last, or for a nil plan.
 func (p *Plan) UndoneAfter(last time.Time) (at time.Time) {
 	if p == nil {
 		return at
@@ -75,7 +76,7 @@ func (p *Plan) UndoneAfter(last time.Time) (at time.Time) {
 	return at
 }
 
-// numbered is "" of a configuration that has no number.
+// numbered returns the name of a generation for a text; "" for a configuration without a number.
 func numbered(number int64) string {
 	if number == 0 {
 		return ""
@@ -83,10 +84,10 @@ func numbered(number int64) string {
 	return generation.Name(number, "") + ", "
 }
 
-// undoShown is how long an undo is shown where all is well since.
+// undoShown is how long an undo is shown where everything has been right since.
 const undoShown = 24 * time.Hour
 
-// afterChange is what is known of earlier changes.
+// afterChange writes the proof, the watch and the last undo.
 func (t *statusText) afterChange(s *Status) {
 	if p := s.Proof; p != nil {
 		line := fmt.Sprintf("proved by      %s", p)

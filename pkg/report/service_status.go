@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Service is whether one of those works that run the node's pods: the container runtime, kubelet.
+// Service is a service that runs the node's pods: the container runtime or kubelet.
 type Service struct {
 	Name  string    `json:"name"` // kubelet, containerd, cri-o, docker
 	Unit  string    `json:"unit"`
 	Works bool      `json:"works"`
-	Since time.Time `json:"since"`          // that it is so, as far as this daemon has seen
+	Since time.Time `json:"since"`          // of this state, as far as this daemon has seen
 	Text  string    `json:"text,omitempty"` // why it does not work, and what that means
 }
 
-// Down is the first service that does not work; nil: all do.
+// Down returns the first service that does not work; nil: all work.
 func (s *Status) Down() *Service {
 	for i := range s.Services {
 		if d := &s.Services[i]; !d.Works {
@@ -24,7 +24,7 @@ func (s *Status) Down() *Service {
 	return nil
 }
 
-// services are those that do not work.
+// services writes the services that do not work.
 func (t *statusText) services(list []Service) {
 	for i := range list {
 		if s := &list[i]; !s.Works {

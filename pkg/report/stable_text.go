@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Stable is a text without what is another in each message of the same: addresses, whose ports the
-// kernel draws and whose names a server of names takes in turns, and times. Two failures with the
-// same are one that goes on.
+// Stable returns a text without the parts that differ between messages about the same failure:
+// addresses, because ports are random and name servers rotate addresses, and times. Two failures
+// with the same result are one failure that continues.
 func Stable(text string) string {
 	words := strings.Fields(text)
 	for i, word := range words {
 		word = strings.TrimRight(word, ":;,)")
-		_, noAddress := netip.ParseAddrPort(word[strings.LastIndex(word, ">")+1:]) // it may be from->to
+		_, noAddress := netip.ParseAddrPort(word[strings.LastIndex(word, ">")+1:]) // a word may be from->to
 		if noAddress == nil || isTime(word) {
 			words[i] = ""
 		}
@@ -22,7 +22,7 @@ func Stable(text string) string {
 	return strings.Join(words, " ")
 }
 
-// isTime says that a word is a moment, or its day or its time of day.
+// isTime reports whether a word is a time, a date or a time of day.
 func isTime(word string) bool {
 	return slices.ContainsFunc([]string{time.RFC3339, time.DateOnly, time.TimeOnly}, func(layout string) bool {
 		_, err := time.Parse(layout, word)

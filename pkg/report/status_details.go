@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// details is what is good to know: certificates, the last pass, the next, the daemon.
+// details writes what is good to know: certificates, the last pass, the next one, the daemon.
 func (t *statusText) details(s *Status) {
 	t.certificates(s.Certificates)
 	t.afterChange(s)
@@ -37,7 +37,7 @@ func (t *statusText) details(s *Status) {
 		t.ago(s.Agent.Started), strings.Join(parts, ", ")))
 }
 
-// certificates are those with something to say, and how the others stand.
+// certificates writes the certificates with a problem, and a summary of the others.
 func (t *statusText) certificates(list []Certificate) {
 	if len(list) == 0 {
 		return
@@ -54,7 +54,7 @@ func (t *statusText) certificates(list []Certificate) {
 		case c.Problem != "":
 			t.say("", yellow, fmt.Sprintf("! certificate %s is %s: %s", name, c.State, c.Problem))
 			t.do("  ", "`agent certs` tells more")
-		case c.NotAfter.IsZero(): // not there yet
+		case c.NotAfter.IsZero(): // it does not exist yet
 			t.say("", yellow, fmt.Sprintf("… certificate %s is %s", name, c.State))
 		default:
 			well++
@@ -75,7 +75,7 @@ func (t *statusText) certificates(list []Certificate) {
 	}
 }
 
-// Sooner is the first of two times; one that is zero is none.
+// Sooner returns the earlier of two times, ignoring zero times.
 func Sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -83,7 +83,7 @@ func Sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// working is what the daemon is at.
+// working writes what the daemon is doing.
 func (t *statusText) working(s *Status) {
 	w := s.Working
 	if w == nil || !t.served {
@@ -96,7 +96,7 @@ func (t *statusText) working(s *Status) {
 	t.say("", bold, line)
 }
 
-// last is the pass that ended last, with the times of its parts.
+// last writes the last pass, with the times of its phases.
 func (t *statusText) last(l *LastPass) {
 	line := fmt.Sprintf("last converge  %s ago, took %s", t.ago(l.Began), took(l.Took))
 	if l.Cause != "" {
@@ -121,7 +121,7 @@ func (t *statusText) last(l *LastPass) {
 	}
 }
 
-// Line is the status on one line: how the node is, why, and by which documents.
+// Line returns the status on one line: the state, the reason, and the configuration.
 func (s *Status) Line() string {
 	right, tasks := 0, 0
 	for i := range s.Kinds {

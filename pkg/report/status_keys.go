@@ -14,10 +14,10 @@ type keyLook struct {
 	mark, color string
 	word        string
 	do          func(*KeyStatus) string
-	most        int // shown; the rest are counted
+	most        int // how many are shown; the others are counted
 }
 
-// looks are the states that are shown key by key, that which matters most first.
+// looks are the states that are shown key by key, the most important first.
 var looks = []keyLook{
 	{KeyFailing, "✗", red, "failing", func(k *KeyStatus) string {
 		switch k.Refused {
@@ -40,8 +40,8 @@ var looks = []keyLook{
 	{KeyRepaired, "✓", green, "repaired", func(*KeyStatus) string { return "" }, 6},
 }
 
-// troubles are the keys that are not plainly right. Those that share another's fate are counted
-// under it.
+// troubles writes the keys that are not simply right. Keys that only follow another one are counted
+// below it.
 func (t *statusText) troubles(s *Status) {
 	t.gap()
 	follow := map[string]int{}
@@ -76,7 +76,7 @@ func (t *statusText) troubles(s *Status) {
 	t.gap()
 }
 
-// key writes one key: how it stands and since when, why, who asked for it, what to do.
+// key writes one key: its state and since when, why, who asked for it, what to do.
 func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 	t.line("  %s %s", t.paint(look.color, look.mark), t.paint(look.color, clean(k.Key)))
 	said := look.word + " for " + t.ago(k.Since)
@@ -108,19 +108,19 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 	t.do("      ", look.do(k))
 }
 
-// pendingEffects are effects that were asked for and not done yet.
+// pendingEffects writes the pending effects.
 func (t *statusText) pendingEffects(keys []string) {
 	for _, name := range keys {
 		t.say("  ", yellow, "… owed: "+strings.TrimPrefix(name, "effect:"))
 	}
 }
 
-// column is a count that kinds have.
+// column is one count of the table of kinds.
 type column struct {
 	name  string
 	color string
 	of    func(*KindStatus) int64
-	force bool // shown also where it is 0 everywhere
+	force bool // shown also where it is 0 for all kinds
 }
 
 var columns = []column{
@@ -136,8 +136,8 @@ var columns = []column{
 	{"changed", "", func(k *KindStatus) int64 { return k.Changed }, false},
 }
 
-// kinds is a table of the kinds; a column in which nothing stands is left out. Where it does not
-// fit each kind is a line of words.
+// kinds writes a table of the kinds, without columns that are empty. Where the table is too wide,
+// it writes a line of text for each kind.
 func (t *statusText) kinds(list []KindStatus) {
 	if len(list) == 0 {
 		return

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// say writes a text, on as many lines as it needs; those after the first stand under its words.
+// say writes a text on as many lines as it needs. Further lines are indented below the first line's
+// text.
 func (t *statusText) say(indent, color, s string) {
 	hang := indent
 	if mark, _, found := strings.Cut(s, " "); found && utf8.RuneCountInString(mark) == 1 {
@@ -28,11 +29,11 @@ func (t *statusText) do(indent, s string) {
 	}
 }
 
-// minWidth is the narrowest column that text is folded into.
+// minWidth is the smallest width that fold uses.
 const minWidth = 20
 
-// fold breaks a line between words into lines of at most a width, of which 0 or less is none. A
-// word that is longer has a line of its own, so that a path can be copied.
+// fold breaks a line between words into lines of at most a width; a width of 0 or less means no
+// limit. A longer word has its own line, so that a path can be copied.
 func fold(s string, width int) (lines []string) {
 	if width <= 0 {
 		return []string{s}
@@ -52,10 +53,10 @@ func fold(s string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// ago is how long ago something was; of a clock that went back, none.
+// ago returns how long ago something was; "0s" where the clock went back.
 func (t *statusText) ago(at time.Time) string { return span(t.now.Sub(at)) }
 
-// span is a length of time in its largest unit: "12s", "3m", "5h", "3d".
+// span returns a duration in its largest unit: "12s", "3m", "5h", "3d".
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -70,7 +71,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// took is how long something took, to a person.
+// took returns a duration rounded for a person.
 func took(s Seconds) string {
 	switch d := s.Duration(); {
 	case d < time.Millisecond:
@@ -82,10 +83,10 @@ func took(s Seconds) string {
 	}
 }
 
-// Stamp is a moment as all that is told writes it.
+// Stamp returns a time as all texts of the agent write it.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// plural is "1 pass", "2 passes".
+// plural returns "1 pass", "2 passes".
 func plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -98,13 +99,13 @@ type statusText struct {
 	width  int
 	now    time.Time
 	served bool   // a daemon runs
-	why    string // why the node is as it is, as the first lines have it
+	why    string // the reason in the first lines
 }
 
-// headText is how long the text of a key may be that stands in the first line too, in bytes.
+// headText is the longest text of a key that is also shown in the first line, in bytes.
 const headText = 100
 
-// above is a text, or that it is said above: a long one that the first lines have.
+// above returns a text, or "as said above" for a long one that the first lines show.
 func (t *statusText) above(why string) string {
 	if len(why) > headText && strings.Contains(t.why, why) {
 		return "as said above"

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// StatusOptions says how a status is written for eyes.
+// StatusOptions says how a status is written as text.
 type StatusOptions struct {
 	Color bool
-	Width int       // of the terminal in characters; 0: not bounded
-	Now   time.Time // that ages are counted from
+	Width int       // of the terminal, in characters; 0: no limit
+	Now   time.Time // ages are counted from it
 }
 
-// StatusText writes a status for eyes: who reads it is on call. How the node is and what is wrong
-// comes first, each with what to do; then how many of each kind are right; then what is good to
-// know.
+// StatusText writes a status as text, for a person on call. First come the state and what is wrong,
+// each with what to do; then the counts by kind; then what is good to know.
 func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 	t := &statusText{text: text{opt: TextOptions{Color: opt.Color}}, width: opt.Width, now: opt.Now,
 		served: v.Daemon.Running}
@@ -35,13 +34,13 @@ func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 	return nil
 }
 
-// stateColor is how urgent a state is.
+// stateColor shows how urgent a state is.
 var stateColor = map[NodeState]string{
 	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow,
 	NodeWaiting: yellow, NodeSilent: yellow, NodeConverged: green, NodeStarting: dim,
 }
 
-// daemon says, where no daemon runs, so and why, before everything else: what follows is of the
+// daemon writes first of all that no daemon runs, and why: the rest of the text is then from the
 // past.
 func (t *statusText) daemon(d Daemon, s *Status) {
 	if !d.Running {
@@ -59,7 +58,7 @@ func (t *statusText) daemon(d Daemon, s *Status) {
 	t.gap()
 }
 
-// head is which node it is, how it is, and by which documents.
+// head writes the node, its state and its configuration.
 func (t *statusText) head(s *Status) {
 	who := t.paint(bold, clean(s.Node))
 	if s.NodeGroup != "" {
@@ -81,8 +80,8 @@ func (t *statusText) head(s *Status) {
 	t.configuration(s.Configuration)
 }
 
-// headline is why the node is as it is. Of a key with a long text it is the key, and what it means:
-// the text stands below.
+// headline returns the reason of the state. For a key with a long text it is the key and its
+// meaning, because the text comes below.
 func headline(s *Status) string {
 	for i := range s.Keys {
 		k := &s.Keys[i]
@@ -132,7 +131,7 @@ func (t *statusText) configuration(c Configuration) {
 	}
 }
 
-// expiresSoon is how long before its end a configuration is said to end.
+// expiresSoon is how long before its expiry a configuration is reported.
 const expiresSoon = 7 * 24 * time.Hour
 
 func (t *statusText) checked(c Configuration) string {
@@ -142,16 +141,16 @@ func (t *statusText) checked(c Configuration) string {
 	if c.Checked.IsZero() {
 		return "the store has not answered yet"
 	}
-	if c.Error != "" { // nobody knows what there is now
+	if c.Error != "" { // it is not known what the store has now
 		return "last known to be the newest " + t.ago(c.Checked) + " ago"
 	}
-	if c.Published != nil && !c.Published.Is(c.Applied) { // what is applied is not the newest
+	if c.Published != nil && !c.Published.Is(c.Applied) { // the applied one is not the newest
 		return "which was asked " + t.ago(c.Checked) + " ago"
 	}
 	return "the newest " + t.ago(c.Checked) + " ago"
 }
 
-// pinned is what keeps the node from following its store.
+// pinned writes what keeps the node from following the store.
 func (t *statusText) pinned(s *Status) {
 	if w := s.Waiting; w != nil {
 		until := ""
@@ -160,7 +159,7 @@ func (t *statusText) pinned(s *Status) {
 		}
 		t.say("", yellow,
 			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), t.above(w.Reason), until))
-		if w.Class != "" { // of one that was undone its reason says what to do
+		if w.Class != "" { // the reason of an undone one says what to do
 			t.do("  ", "`agent resume --apply` lets it go on this node now")
 		}
 	}

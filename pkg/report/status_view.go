@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// StatusView is what is known of a node from outside of its daemon: the status that was published
-// last, by whom, and why there is none that is newer. `agent status -o json` is one.
+// StatusView is a status as read from outside of the daemon: the last one that was published, where
+// it was read, and why no newer one exists. `agent status -o json` prints one.
 type StatusView struct {
-	*Status        // nil: none was published since the boot
+	*Status        // nil: no status was published since the boot
 	Daemon  Daemon `json:"daemon"`
 }
 
-// Daemon is whether somebody keeps the node right.
+// Daemon is whether a daemon keeps the node right.
 type Daemon struct {
 	Running bool `json:"running"`
-	// From is where the status comes from: "socket" of a daemon that runs, or the path of the file
-	// that one left; "": from nowhere.
+	// From is where the status was read: "socket" of a running daemon, or the path of the file that
+	// a daemon left; "": nowhere.
 	From string `json:"from,omitempty"`
-	// Why no daemon runs, in one line, and what to do about it.
+	// Why says in one line why no daemon runs, and Do says what to do.
 	Why string `json:"why,omitempty"`
 	Do  string `json:"do,omitempty"`
 	// Off are the switches that keep the daemon from starting at the next boot, each with what to
@@ -27,18 +27,18 @@ type Daemon struct {
 	Off []string `json:"off,omitempty"`
 }
 
-// Verdict is a status in one of four words, for automation.
+// Verdict is a status in one word, for automation.
 type Verdict string
 
 // The verdicts.
 const (
 	Right      Verdict = "right"
 	Wrong      Verdict = "wrong"    // somebody must look: a key fails, is contested, or is only reported
-	Awaited    Verdict = "awaited"  // only time, or somebody who holds the node back, is needed
-	NotRunning Verdict = "unserved" // no daemon runs: whatever the status says may be true no more
+	Awaited    Verdict = "awaited"  // only time is needed, or a person who holds the node back
+	NotRunning Verdict = "unserved" // no daemon runs: the status may be out of date
 )
 
-// Verdict is the view in one word.
+// Verdict returns the verdict on the view.
 func (v StatusView) Verdict() Verdict {
 	switch {
 	case !v.Daemon.Running || v.Status == nil:
@@ -52,8 +52,8 @@ func (v StatusView) Verdict() Verdict {
 	return Wrong
 }
 
-// Same says that one status tells no news beside the other: at most times differ, and what a pass
-// without changes counts. Each may be nil.
+// Same reports whether two statuses differ at most in times and in what a pass without changes
+// counts. Each may be nil.
 func (s *Status) Same(o *Status) bool {
 	if s == nil || o == nil {
 		return s == o
@@ -61,7 +61,7 @@ func (s *Status) Same(o *Status) bool {
 	return s.digest() == o.digest()
 }
 
-// lasting is the status without what every pass changes.
+// lasting returns the status without what each pass changes.
 func (s *Status) lasting() Status {
 	l := *s
 	l.At, l.Next, l.Last, l.Wakes, l.Totals.Passes = time.Time{}, time.Time{}, nil, nil, 0
@@ -72,11 +72,11 @@ func (s *Status) lasting() Status {
 	return l
 }
 
-// digest is what a status says that lasts.
+// digest returns a digest of the lasting part.
 func (s *Status) digest() [sha256.Size]byte {
 	data, err := json.Marshal(s.lasting())
 	if err != nil {
-		return [sha256.Size]byte{} // plain data always has a JSON form
+		return [sha256.Size]byte{} // such data always has a JSON form
 	}
 	return sha256.Sum256(data)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// StatusChange writes what happened between two statuses, a line for each thing, as `agent status
+// StatusChange writes what happened between two statuses, one line for each event, as `agent status
 // --watch` does below its table. before may be nil.
 func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int, opt StatusOptions) error {
 	t := &text{opt: TextOptions{Color: opt.Color}}
@@ -38,7 +38,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 	return nil
 }
 
-// Line is an event on one line.
+// Line returns the event on one line.
 func (e Event) Line() string {
 	words := []string{Stamp(e.At), string(e.Kind)}
 	if e.Key != "" {

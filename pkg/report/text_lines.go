@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// TextOptions says how a plan is written for eyes.
+// TextOptions says how a plan is written as text.
 type TextOptions struct {
 	Color bool // ANSI colours: only for a terminal
 	Diffs bool // unified diffs of files
-	// Brief leaves out what the plan before the run has said: the head, the
-	// changes, notes. What waits, what failed and the summary stay.
+	// Brief leaves out what the plan before the run has shown: the header, the changes, the notes.
+	// What waits, what failed and the summary stay.
 	Brief bool
-	// News are the notes that came since that plan, which Quiet does not leave out.
+	// News are the notes that are newer than that plan. Brief does not leave them out.
 	News []Note
-	// NoHeader leaves out which documents and which network it is about, where it is about none.
+	// NoHeader leaves out the documents and the network, for a plan that has none.
 	NoHeader bool
 }
 
@@ -33,13 +33,13 @@ type text struct {
 	opt TextOptions
 }
 
-// planText is the text of a plan.
+// planText writes the text of a plan.
 type planText struct{ text }
 
 // mostNames is how many names a line has.
 const mostNames = 8
 
-// Listed names the first of a list, and counts the others.
+// Listed returns the first names of a list, and the number of the others.
 func Listed(names []string) string { return listed(names, mostNames) }
 
 func listed(names []string, most int) string {
@@ -49,7 +49,7 @@ func listed(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// line writes one line, without the blanks at its end that columns leave.
+// line writes one line, without trailing spaces.
 func (t *text) line(format string, args ...any) {
 	t.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
@@ -57,7 +57,7 @@ func (t *text) line(format string, args ...any) {
 // row writes one line in a color.
 func (t *text) row(indent, color, s string) { t.line("%s", indent+t.paint(color, clean(s))) }
 
-// gap separates what follows from what is there by an empty line.
+// gap writes an empty line before the next text.
 func (t *text) gap() {
 	if s := t.b.String(); s != "" && !strings.HasSuffix(s, "\n\n") {
 		t.b.WriteString("\n")
@@ -71,7 +71,7 @@ func (t *text) paint(color, s string) string {
 	return color + s + reset
 }
 
-// notes writes what a person should know and that is no change.
+// notes writes the notes of a plan.
 func (t *text) notes(list []Note) {
 	for _, n := range list {
 		color, word := dim, "note"
@@ -89,7 +89,7 @@ func (t *text) notes(list []Note) {
 	}
 }
 
-// indent writes a text of one or more lines; those after the first stand under the first's text.
+// indent writes a text with its mark. Further lines of the text are indented.
 func (t *text) indent(mark, s string) {
 	for i, line := range strings.Split(strings.TrimRight(s, "\n"), "\n") {
 		if i > 0 {
@@ -99,8 +99,8 @@ func (t *text) indent(mark, s string) {
 	}
 }
 
-// clean makes control characters visible: documents and files of others must
-// not move the cursor of who reads their diff.
+// clean makes control characters visible: the documents and files of others must not move the
+// cursor of a person's terminal.
 func clean(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 {
 		return s
@@ -116,7 +116,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// unprintable runes are those that a terminal acts on, and marks that turn text around.
+// unprintable reports runes that a terminal interprets, and marks that change the direction of
+// text.
 func unprintable(r rune) bool {
 	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }

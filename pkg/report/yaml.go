@@ -12,11 +12,11 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// YAML writes a value for programs and for eyes: the same fields in the same order as its JSON form
-// has, no others. It goes by that form, so that what is kept out of JSON cannot get into YAML.
+// YAML writes a value as YAML, with the fields of its JSON form in the same order. It converts the
+// JSON form, so what JSON leaves out cannot be in the YAML.
 //
-// The writer is ours: that of goccy/go-yaml, which reads our documents, gives text that begins with
-// a space or is a lone newline back as another text, and the string .inf as a number.
+// It does not use goccy/go-yaml, with which the agent reads documents. That library changes a text
+// that begins with a space or is only a newline, and writes the string .inf as a number.
 func YAML(w io.Writer, v any) error {
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
@@ -35,14 +35,14 @@ func YAML(w io.Writer, v any) error {
 	return nil
 }
 
-// yamlWriter turns JSON tokens into YAML's block style.
+// yamlWriter converts JSON tokens to YAML's block style.
 type yamlWriter struct {
 	in  *json.Decoder
 	out bytes.Buffer
 }
 
-// value writes the next value. What stands before it on its line is written already, without a
-// space after it; alone says that there is nothing before it, as behind the dash of a list.
+// value writes the next value. The text before it on its line is written already, without a space
+// after it. alone says that there is no such text, as after the dash of a list.
 func (y *yamlWriter) value(depth int, alone bool) error {
 	token, err := y.in.Token()
 	if err != nil {
@@ -72,7 +72,7 @@ func (y *yamlWriter) value(depth int, alone bool) error {
 	return nil
 }
 
-// block writes a mapping or a list; entry writes one entry of it.
+// block writes a mapping or a list. entry writes one entry of it.
 func (y *yamlWriter) block(depth int, alone bool, empty string, entry func(int) error) error {
 	for first := true; y.in.More(); first = false {
 		switch {
@@ -114,7 +114,8 @@ func (y *yamlWriter) element(depth int) error {
 	return y.value(depth+1, true)
 }
 
-// text writes a string: lines as lines where every reader gives them back, else in one.
+// text writes a string: with several lines where each YAML reader can read them, or else on one
+// line.
 func (y *yamlWriter) text(s string, depth int) {
 	body := strings.TrimSuffix(s, "\n")
 	if !strings.Contains(body, "\n") || !literal().MatchString(s) {
@@ -135,17 +136,18 @@ func (y *yamlWriter) text(s string, depth int) {
 }
 
 var (
-	// literal is text of several lines that begins and ends with ink.
+	// literal matches text with several lines that begins and ends with a printable character.
 	// https://yaml.org/spec/1.2.2/#812-literal-style
 	literal = lazyregexp.New(`^[!-~](?:[\t -~]*\n)*[\t -~]*[!-~]\n?$`)
-	// bare is a string that no reader takes for anything else.
+	// bare matches a string that needs no quotes in any YAML reader.
 	// https://yaml.org/spec/1.2.2/#733-plain-style
 	bare = lazyregexp.New(`^[A-Za-z/](?:[A-Za-z0-9_./@%+=,()~ -]|:[A-Za-z0-9_./])*$`)
-	// yamlReserved are those that YAML 1.1 takes for no strings. https://yaml.org/type/bool.html
+	// yamlReserved are words that YAML 1.1 does not take for strings.
+	// https://yaml.org/type/bool.html
 	yamlReserved = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 )
 
-// scalar is a string on one line, in quotes where it needs them.
+// scalar returns a string on one line, in quotes where it needs them.
 func scalar(s string) string {
 	if bare().MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(yamlReserved, strings.ToLower(s)) {
 		return s
@@ -158,7 +160,7 @@ func scalar(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range strings.TrimSuffix(quoted.String(), "\n") {
-		if r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff { // JSON lets them stand
+		if r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff { // JSON does not escape them
 			fmt.Fprintf(&b, `\u%04x`, r)
 			continue
 		}
