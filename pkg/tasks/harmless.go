@@ -28,7 +28,8 @@ type Ground struct {
 }
 
 // proof proves that a change of a kind cannot harm the node. It returns false where it cannot prove
-// that, or cannot read what it needs: the change is then made under a checkpoint. It writes nothing.
+// that, or cannot read what it needs: the change is then made under a checkpoint. It writes
+// nothing.
 type proof func(ctx context.Context, t Task, c *Change, on Ground) bool
 
 // Harmless reports whether the kind of a task proves a change of it harmless: the change does not
