@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/cli/prober"
 )
 
-// provePodsCommand runs in the unit that [prober.MakeProof] serves; it is no command for people. It
-// needs neither documents nor the store, which a change may have cut off. It uses the CNI conf and
-// the plugins that the container runtime uses.
+// provePodsCommand runs [prober.MakeProof] in its transient service; it is no command for people.
+// It needs neither documents nor the store, which a change may have cut off. It uses the CNI conf
+// and the plugins that the container runtime uses.
 func provePodsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "prove-pods",

@@ -47,8 +47,8 @@ func (o *runOptions) runSandbox(ctx context.Context) error {
 	}
 	box := sandbox.Config{Hostname: d.Node.Name, Addresses: uplink(d.Node)}
 	args := os.Args[1:]
-	// The working directory inside is another one: so paths are made absolute. Of a repeated flag
-	// the last one counts.
+	// The working directory inside is another one, so paths are made absolute. If a flag is
+	// repeated, the last one counts.
 	if dir, ok := strings.CutPrefix(o.f.Store, "file://"); ok || !strings.Contains(o.f.Store, "://") {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return fmt.Errorf("find the store: %w", err)

@@ -131,7 +131,7 @@ func (s *Server) queue(ctx context.Context, job *Job, gone <-chan struct{}) {
 	}
 }
 
-// read reads a request. Of a request in another protocol it reads only the known fields.
+// read reads a request. Unknown fields are an error, except in a request of another protocol.
 func read(in *bufio.Reader) (Request, error) {
 	text, err := in.ReadBytes('\n')
 	if err != nil {

@@ -13,8 +13,8 @@ type RunOptions struct {
 	// Limit is how many visits may run at the same time. 0: GOMAXPROCS. With 1 the visits run in
 	// plan order, except for First.
 	Limit int
-	// First reports which nodes take long, such as a download. Of the ready nodes, Run takes these,
-	// and the nodes that they come after, before all others. Nil: none.
+	// First reports which nodes take long, such as a download. Among the ready nodes Run takes
+	// these, and the nodes that they come after, before all others. Nil: none.
 	First func(Node) bool
 	// Deadline is the time limit of one attempt at a node; 0: none. At the deadline the context of
 	// the visit ends. The error of the visit then becomes a transient *DeadlineError, unless it is

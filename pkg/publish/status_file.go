@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// fileEvery is the shortest time between two writes of [StatusFile]. Of the statuses between them
-// only the last is written.
+// fileEvery is the shortest time between two writes of [StatusFile]. If several statuses come
+// between them, only the last one is written.
 const fileEvery = 2 * time.Second
 
 // File writes the status to [StatusFile], for readers when no daemon answers. The file exists from

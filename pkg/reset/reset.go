@@ -313,7 +313,7 @@ func (p Reset) resettable() error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", p.Session.Host.Root, err)
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it is only read
 	return refuseReset(ledger.Load(files), files)
 }
 

@@ -21,8 +21,8 @@ type File struct {
 	Meta
 	Path    string
 	Content secret.Bytes `json:",omitempty"`
-	// Stored, if set, is used instead of Content. The bytes stay in the store until Apply or the
-	// plan needs them.
+	// Stored, if set, is used instead of Content. Its bytes stay where they are stored until the
+	// task needs them.
 	Stored *blob.Content `json:"-"`
 	Mode   fs.FileMode
 	Owner  string

@@ -209,7 +209,7 @@ func dirHarmless(ctx context.Context, t Directory, c *Change, on Ground) bool {
 const ownSettings = "/etc/netwright"
 
 // dropInHarmless is the proof of a drop-in. The agent makes the whole content of drop-ins for
-// kubelet and the runtimes. Of other units, which the documents name, nothing is known.
+// kubelet and the runtimes. It does not know what other units do, which the documents name.
 func dropInHarmless(_ context.Context, t DropIn, _ *Change, _ Ground) bool {
 	return runtimeUnits[t.Unit]
 }

@@ -49,7 +49,7 @@ func ModuleKey(name string) graph.Key {
 // KindSysctl is the kind of a sysctl: sysctl:net.ipv4.ip_forward.
 const KindSysctl = "sysctl"
 
-// SysctlKey is the key of a sysctl. It may be written in any form that sysctl(8) accepts.
+// SysctlKey is the key of a sysctl. Its name may be written with dots or with slashes.
 func SysctlKey(key string) graph.Key {
 	if canonical, err := kernel.CanonicalSysctl(key); err == nil {
 		key = canonical

@@ -130,7 +130,7 @@ type removal struct {
 	// pods says that packets of pods need it: it stays while pods use a link of the agent, and a
 	// switch of networks makes it after the old network is removed.
 	pods bool
-	// missing says that a key without a baseline value is the agent's, although a prune does not
+	// missing says that a key that did not exist before is the agent's, although a prune does not
 	// remove it.
 	missing bool
 }

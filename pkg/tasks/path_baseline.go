@@ -58,8 +58,8 @@ func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
 // file system.
 const covered = "directory under a mount"
 
-// as reports whether a path is as the agent left it. Of a directory that was under a mount only the
-// type is known.
+// as reports whether a path is as the agent left it. For a directory that was under a mount only
+// the type is compared.
 func as(live, last string) bool {
 	return live == last || last == covered && strings.HasPrefix(live, "directory ")
 }

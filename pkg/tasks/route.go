@@ -102,9 +102,9 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 }
 
 // reachable returns an error where the kernel would refuse the next hop. The next hop must be in a
-// subnet that a route without a next hop covers (fib_check_nh and ip6_route_check_nh). Pending
-// changes of earlier tasks count. routes are those of the route's own table; the main table counts
-// too.
+// subnet to which a route of the link leads directly, without another next hop (fib_check_nh and
+// ip6_route_check_nh). Pending changes of earlier tasks count. routes are those of the route's own
+// table; the main table counts too.
 func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, routes []rtnl.Route) error {
 	if !want.Gateway.IsValid() || want.OnLink || want.Gateway.IsLinkLocalUnicast() {
 		return nil
