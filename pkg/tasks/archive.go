@@ -179,7 +179,7 @@ func (t Archive) look(v host.View) (have archiveState, err error) {
 	have.members = make([]memberState, len(t.Members))
 	var each errgroup.Group
 	each.SetLimit(runtime.GOMAXPROCS(0))
-	for _, i := range t.largestFirst(v) {
+	for _, i := range t.largestFirst(have.receipt) {
 		each.Go(func() (err error) {
 			have.members[i], err = t.lookAt(v, t.Members[i], have.want, have.receipt)
 			return err
@@ -188,17 +188,15 @@ func (t Archive) look(v host.View) (have archiveState, err error) {
 	return have, each.Wait()
 }
 
-// largestFirst returns the indexes of the members, largest file first, so that no processor starts
-// a large file last.
-func (t Archive) largestFirst(v host.View) []int {
-	order, sizes := make([]int, len(t.Members)), make([]int64, len(t.Members))
-	for i, name := range t.Members {
+// largestFirst is an order of the members in which no processor is left with a big one at the end.
+func (t Archive) largestFirst(known map[string]hostfs.Member) []int {
+	order := make([]int, len(t.Members))
+	for i := range order {
 		order[i] = i
-		if info, there, err := lstat(v, path.Join(t.Dir, name)); there && err == nil {
-			sizes[i] = info.Size
-		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(known[t.Members[b]].Size, known[t.Members[a]].Size)
+	})
 	return order
 }
 

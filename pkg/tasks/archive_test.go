@@ -21,6 +21,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // shelf is a Fetcher over memory. It counts what was asked for.
@@ -131,6 +132,15 @@ func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
 	}
 	ok(t, os.WriteFile(root+a.receiptPath(), []byte("{dama"), 0o644))
 	converge(t, h, a)
+}
+
+// Who looks reads the largest member first, by what the receipt says of it: each is asked for once.
+func TestArchiveLooksAtTheLargestFirst(t *testing.T) {
+	a := Archive{Members: []string{"small", "unknown", "large", "middle"}}
+	known := map[string]hostfs.Member{"small": {Size: 1}, "large": {Size: 3}, "middle": {Size: 2}}
+	if order := a.largestFirst(known); !slices.Equal(order, []int{2, 3, 0, 1}) {
+		t.Errorf("the order is %v", order)
+	}
 }
 
 func TestArchiveTriesTheNextURL(t *testing.T) {
