@@ -25,25 +25,9 @@ func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 	}
 	for i := range p.Steps {
 		k := all[graph.Key(p.Steps[i].Key).Kind()]
-		if k == nil || p.Steps[i].State == report.Done {
-			continue
-		}
-		k.Right = max(k.Right-1, 0)
-		switch p.Steps[i].State {
-		case report.Waits:
-			k.Waiting++
-		case report.Failed, report.Planned:
-			k.Failing++
-		case report.Skipped, report.Stopped:
-			k.Skipped++
-		case report.NotApplicable:
-			k.NotApplicable++
-		case report.Contested:
-			k.Contested++
-		case report.Drifted:
-			k.Drifted++
-		case report.Ignored:
-			k.Right++ // an ignored key counts as right
+		if state, counted := keyStates[p.Steps[i].State]; k != nil && counted { // an ignored key counts as right
+			k.Right = max(k.Right-1, 0)
+			*k.Count(state)++
 		}
 	}
 	out := make([]report.KindStatus, 0, len(all))

@@ -245,7 +245,27 @@ type KindStatus struct {
 	Changed  int64 `json:"changed,omitempty"`
 }
 
-// KeyStatus is a key that is not simply right.
+// Count is the number of the kind's keys in a state; nil of a state that is not counted.
+func (k *KindStatus) Count(state KeyState) *int {
+	switch state {
+	case KeyFailing:
+		return &k.Failing
+	case KeyContested:
+		return &k.Contested
+	case KeyDrifted:
+		return &k.Drifted
+	case KeyWaiting:
+		return &k.Waiting
+	case KeySkipped:
+		return &k.Skipped
+	case KeyNotApplicable:
+		return &k.NotApplicable
+	case KeyRepaired: // since the daemon began
+	}
+	return nil
+}
+
+// KeyStatus is a key that is not plainly right.
 type KeyStatus struct {
 	Key   string    `json:"key"`
 	State KeyState  `json:"state"`

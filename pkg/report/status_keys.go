@@ -115,25 +115,30 @@ func (t *statusText) pendingEffects(keys []string) {
 	}
 }
 
-// column is one count of the table of kinds.
+// column is a count that kinds have, by its name: that of a state, or another.
 type column struct {
-	name  string
-	color string
-	of    func(*KindStatus) int64
-	force bool // shown also where it is 0 for all kinds
+	name, color string
+	force       bool // shown also where it is 0 everywhere
 }
 
 var columns = []column{
-	{"tasks", "", func(k *KindStatus) int64 { return int64(k.Tasks) }, true},
-	{"right", "", func(k *KindStatus) int64 { return int64(k.Right) }, true},
-	{"failing", red, func(k *KindStatus) int64 { return int64(k.Failing) }, false},
-	{"contested", red, func(k *KindStatus) int64 { return int64(k.Contested) }, false},
-	{"drifted", yellow, func(k *KindStatus) int64 { return int64(k.Drifted) }, false},
-	{"waiting", yellow, func(k *KindStatus) int64 { return int64(k.Waiting) }, false},
-	{"skipped", yellow, func(k *KindStatus) int64 { return int64(k.Skipped) }, false},
-	{"not here", dim, func(k *KindStatus) int64 { return int64(k.NotApplicable) }, false},
-	{"repaired", "", func(k *KindStatus) int64 { return k.Repaired }, true},
-	{"changed", "", func(k *KindStatus) int64 { return k.Changed }, false},
+	{"tasks", "", true}, {"right", "", true}, {"failing", red, false}, {"contested", red, false},
+	{"drifted", yellow, false}, {"waiting", yellow, false}, {"skipped", yellow, false}, {"not here", dim, false},
+	{"repaired", "", true}, {"changed", "", false},
+}
+
+func (c column) of(k *KindStatus) int64 {
+	switch c.name {
+	case "tasks":
+		return int64(k.Tasks)
+	case "right":
+		return int64(k.Right)
+	case "repaired":
+		return k.Repaired
+	case "changed":
+		return k.Changed
+	}
+	return int64(*k.Count(KeyState(c.name)))
 }
 
 // kinds writes a table of the kinds, without columns that are empty. Where the table is too wide,
