@@ -32,14 +32,20 @@ type Settings struct {
 	Trust trust.Policy // how the store's manifest is verified
 	Kube  kube.Options // how to reach the Kubernetes API; its Version is this program's
 	read  bool
+	wrong error // of the file, once it is read
 }
 
-// Read reads the agent's own file, once. A missing file is an error only where --conf names it.
+// Read reads the agent's own file, once, and returns the same error each time. A missing file is an
+// error only where --conf names it.
 func (s *Settings) Read() error {
-	if s.read {
-		return nil
+	if !s.read {
+		s.read, s.wrong = true, s.readFile()
 	}
-	s.read = true
+	return s.wrong
+}
+
+// readFile adds to the settings what the agent's own file says.
+func (s *Settings) readFile() error {
 	path := cmp.Or(s.Conf, filepath.Join(s.Host.Root, agentfile.Path))
 	data, err := ReadFile(path)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
