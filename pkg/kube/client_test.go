@@ -118,7 +118,7 @@ func TestWhatErrorsMean(t *testing.T) {
 		transient bool
 		says      string
 	}{
-		{404, status(404, "NotFound", "no"), fs.ErrNotExist, false, "get nodes n at "},
+		{404, status(404, "NotFound", "no"), fs.ErrNotExist, false, ": the server has none"},
 		{403, status(403, "Forbidden", "nodes is forbidden"), fs.ErrPermission, false, `a ClusterRole with {apiGroups: [""], resources: ["nodes"], resourceNames: ["n"], verbs: ["get"]}`},
 		{401, status(401, "Unauthorized", "no"), ErrUnknown, false, "renew its token or certificate"},
 		{409, status(409, "Conflict", "no"), ErrConflict, false, ""},
