@@ -113,9 +113,10 @@ func (rt RuntimeFacts) Without(keys []string) RuntimeFacts {
 	return rt
 }
 
-// runtimeKind returns the runtime that kubelet's endpoint names, or else the first one that exists,
-// by its socket or its unit. A kubelet without an endpoint uses containerd, and before 1.24 docker;
-// so CRI-O then comes last.
+// runtimeKind is the runtime that kubelet's endpoint names, else the first one that is there: by
+// its socket, then by its unit. CRI-O that starts at boot counts as one with a socket while it is
+// stopped: else what it needs would go when it is restarted beside containerd. A kubelet that is
+// told no endpoint does not reach CRI-O: it goes to containerd's, and before 1.24 to docker.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/apis/config/v1beta1/defaults.go
 func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	score := 0
@@ -129,7 +130,8 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 		case (!ok || unit.Masked) && g.socket(kind) == "":
 		case kind.name == "cri-o" && kubelet.Unit != "" && kubelet.RuntimeEndpoint == "":
 			points = 1
-		case g.socket(kind) != "":
+		case g.socket(kind) != "",
+			kind.name == "cri-o" && g.serviceState(kind.unit, "multi-user.target") != ServiceInstalled:
 			points = 3
 		default:
 			points = 2

@@ -241,6 +241,23 @@ func TestRuntimeSocket(t *testing.T) {
 	}
 }
 
+// Without a kubelet a runtime that starts at boot counts while it is stopped, too: else its plugins
+// would go when it is restarted. The line that keeps it: runtime.go, runtimeKind.
+func TestRuntimeThatIsStopped(t *testing.T) {
+	for enabled, want := range map[string]string{"crio.service": "cri-o", "containerd.service": "containerd"} {
+		root := t.TempDir()
+		for _, unit := range []string{"crio.service", "containerd.service"} {
+			write(t, root+"/lib/systemd/system/"+unit, "[Service]\nExecStart=x\n")
+		}
+		wants := root + "/etc/systemd/system/multi-user.target.wants"
+		noError(t, os.MkdirAll(root+"/run/containerd", 0o755), unix.Mknod(root+"/run/containerd/containerd.sock", unix.S_IFSOCK|0o600, 0),
+			os.MkdirAll(wants, 0o755), os.Symlink("/lib/systemd/system/"+enabled, wants+"/"+enabled))
+		if got := gathered(t, Options{Root: root}).Runtime.Name; got != want {
+			t.Errorf("with %s enabled: %s, want %s", enabled, got, want)
+		}
+	}
+}
+
 // What systemd 252 gives a service by such an EnvironmentFile=, and which words $A becomes.
 func TestEnvironmentFile(t *testing.T) {
 	for _, c := range []struct {
