@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clockWatch hears that somebody sets the clock on the wall, as a time server does minutes after a
-// boot. A timer of that clock is then cancelled, which reading it says (timerfd_create(2),
-// TFD_TIMER_CANCEL_ON_SET). So does the end of a sleep of the machine.
+// clockWatch notices when the wall clock is set, as a time server does minutes after a boot. The
+// kernel then cancels a timer of that clock, and a read of the timer returns an error
+// (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). The same happens when the machine resumes from
+// suspend.
 type clockWatch struct {
 	w    *Watcher
 	file *os.File
@@ -30,7 +31,7 @@ func (c *clockWatch) set(*Interest) error {
 		return fmt.Errorf("listen to the clock: %w", err)
 	}
 	c.file = os.NewFile(uintptr(fd), "the clock")
-	never := unix.ItimerSpec{Value: unix.Timespec{Sec: 1<<31 - 1}} // 2038: later it fires once, which is read
+	never := unix.ItimerSpec{Value: unix.Timespec{Sec: 1<<31 - 1}} // 2038: then it fires once, and is read
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &never, nil); err != nil {
 		return fmt.Errorf("listen to the clock: %w", err)
 	}

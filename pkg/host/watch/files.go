@@ -11,29 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileWatch hears what happens to paths, by inotify on their directories and all above, and who
-// writes to a sysctl through this procfs, by inotify on its directory. Inotify is
-// spoken here and not by fsnotify, which knows watches by their paths: when a directory above is
-// replaced it takes the old ones for watches of the new directories, and two paths of one directory
-// for one.
+// fileWatch watches paths, by inotify on their directories and all directories above. It also
+// watches writes to sysctls through the host's procfs, by inotify on the directory of the sysctl.
+// It does not use fsnotify, which identifies watches by path: if a directory above is replaced,
+// fsnotify takes the old watches for those of the new directories, and it takes two paths of one
+// directory for one.
 type fileWatch struct {
 	w    *Watcher
-	root string // before every path; "" is the host's own
+	root string // put before every path; "" for the host
 	done sync.WaitGroup
 
 	mu   sync.Mutex
-	file *os.File // of inotify
+	file *os.File // the inotify instance
 	fd   int      // of file
 	want *Interest
 	dirs map[int32]*watchedDir // by watch descriptor
 }
 
-// watchedDir is what matters of a directory.
+// watchedDir has the names in a directory whose events matter.
 type watchedDir struct {
 	path  string
 	all   bool            // every name
-	own   map[string]bool // what happens to these
-	above map[string]bool // that these come, go and are replaced: they lead to others
+	own   map[string]bool // all events of these names
+	above map[string]bool // create, delete and rename of these names: they lead to watched paths
 }
 
 func newFileWatch(w *Watcher, opt Options) *fileWatch {
@@ -46,12 +46,11 @@ func newFileWatch(w *Watcher, opt Options) *fileWatch {
 
 func (f *fileWatch) name() Source { return Files }
 
-// fileEvents are all that change a file or its attributes. Reading and executing are not among
-// them.
+// fileEvents are the events of changes to a file or its attributes, without reads and executions.
 const fileEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF |
 	unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 
-// inotifyRoom is what is read at a time: some hundred events.
+// inotifyRoom is the size of the read buffer, for some hundred events.
 const inotifyRoom = 32 << 10
 
 func (f *fileWatch) set(i *Interest) error {
@@ -92,7 +91,7 @@ func (f *fileWatch) close() error {
 	return err
 }
 
-// again looks anew which directories are at the paths.
+// again finds out anew which directories are at the paths.
 func (f *fileWatch) again() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,8 +103,8 @@ func (f *fileWatch) again() {
 	}
 }
 
-// handle holds events against what matters. Where the way to a path changed, the new one is watched
-// before anybody is woken who looks.
+// handle compares events with the interest. If a directory above a path has changed, it watches the
+// new one before it triggers.
 func (f *fileWatch) handle(b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +123,7 @@ func (f *fileWatch) handle(b []byte) {
 		case mask&unix.IN_Q_OVERFLOW != 0:
 			moved = true
 			woken = append(woken, tooMany)
-		case dir == nil: // it is not watched any more
+		case dir == nil: // no longer watched
 		case mask&(unix.IN_IGNORED|unix.IN_UNMOUNT|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF) != 0:
 			moved = true
 			woken = append(woken, dir.path)
@@ -146,7 +145,7 @@ func (f *fileWatch) handle(b []byte) {
 	}
 }
 
-// sourceOf is the part of the host that a path is of.
+// sourceOf returns the source of a path: files or sysctls.
 func sourceOf(p string) Source {
 	if strings.HasPrefix(p, sysctlRoot) {
 		return Sysctls

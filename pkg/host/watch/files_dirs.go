@@ -12,13 +12,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// fileLinks bounds how many symlinks are followed on the way to one path, as the kernel does
-// (namei(7), MAXSYMLINKS).
+// fileLinks is the largest number of symlinks in one path, as in the kernel (namei(7),
+// MAXSYMLINKS).
 const fileLinks = 40
 
-// look watches the directories that are at the paths now, and no others. A directory is watched
-// before it is looked into, so that what comes into it meanwhile is heard. To watch what is watched
-// already changes nothing: the kernel knows it by its inode. The caller holds the lock.
+// look watches the directories that are now at the paths, and no others. It watches a directory
+// before it looks into it, so that files created meanwhile cause events. To watch a directory again
+// changes nothing, because the kernel identifies it by inode. The caller must hold the lock.
 func (f *fileWatch) look() error {
 	now := map[int32]*watchedDir{}
 	var failed error
@@ -54,7 +54,7 @@ func (f *fileWatch) look() error {
 	return failed
 }
 
-// leads says that a path without links matters, or leads to one that does.
+// leads reports whether a path without symlinks is watched, or leads to a watched path.
 func (f *fileWatch) leads(at string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,12 +67,13 @@ func (f *fileWatch) leads(at string) bool {
 	return false
 }
 
-// sysctlRoot is what every sysctl is below.
+// sysctlRoot is the directory of all sysctls.
 const sysctlRoot = "/proc/sys/"
 
-// watchSysctl watches the directory of a sysctl: the kernel tells of each write to a file of procfs
-// (fs/read_write.c, vfs_write). Who writes through another procfs, as a container has, or in
-// another network namespace, is not heard; nor is a link's directory once the link was made anew.
+// watchSysctl watches the directory of a sysctl: the kernel reports each write to a file of procfs
+// (fs/read_write.c, vfs_write). It does not report writes through another procfs, such as a
+// container's, or in another network namespace. Nor does it report the directory of a link after
+// the link was created anew.
 func (f *fileWatch) watchSysctl(now map[int32]*watchedDir, key string) error {
 	dir, name := path.Split(sysctlRoot + kernel.SysctlPath(key))
 	watched, err := f.watch(now, path.Clean(dir))
@@ -82,7 +83,7 @@ func (f *fileWatch) watchSysctl(now map[int32]*watchedDir, key string) error {
 	return err
 }
 
-// walk watches the directories on the way to a path, as far as they are there.
+// walk watches the existing directories on the way to a path.
 func (f *fileWatch) walk(now map[int32]*watchedDir, p string, all bool) error {
 	rest, at, links := strings.FieldsFunc(path.Clean(p), isSlash), "/", 0
 	dir, err := f.watch(now, at)
@@ -100,7 +101,7 @@ func (f *fileWatch) walk(now map[int32]*watchedDir, p string, all bool) error {
 		var st unix.Stat_t
 		if unix.Lstat(f.root+next, &st) != nil {
 			dir.above[name] = true
-			return nil // until it comes
+			return nil // until it exists
 		}
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFLNK:
@@ -117,7 +118,7 @@ func (f *fileWatch) walk(now map[int32]*watchedDir, p string, all bool) error {
 					return err
 				}
 			}
-			// the loop drops the first
+			// The loop removes the first element.
 			rest = slices.Concat(rest[:1], strings.FieldsFunc(path.Clean(to), isSlash), rest[1:])
 		case unix.S_IFDIR:
 			dir.above[name] = true
@@ -137,7 +138,7 @@ func (f *fileWatch) walk(now map[int32]*watchedDir, p string, all bool) error {
 
 func isSlash(r rune) bool { return r == '/' }
 
-// watch watches one directory, nil where there is none.
+// watch watches one directory. It returns nil if the directory does not exist.
 func (f *fileWatch) watch(now map[int32]*watchedDir, dir string) (*watchedDir, error) {
 	wd, err := unix.InotifyAddWatch(f.fd, f.root+dir, fileEvents)
 	switch {

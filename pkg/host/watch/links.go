@@ -9,14 +9,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// linkCache is what links were like when they were last heard of. The kernel tells of a bridge at
-// each of its ports, of every carrier and counter: without a memory each pod would wake.
+// linkCache has the last known state of links. The kernel reports a bridge after changes to each of
+// its ports, and each change of carrier and counters. Without the cache, each pod would cause an
+// event.
 type linkCache struct {
-	names map[int32]string // by number, only those of the interest
+	names map[int32]string // by index, only links of the interest
 	seen  map[string]seenLink
 }
 
-// seenLink is what of a link wakes.
+// seenLink has the fields of a link whose change causes an event.
 type seenLink struct {
 	rtnl.Link
 	master int
@@ -26,17 +27,17 @@ func newLinkCache() *linkCache {
 	return &linkCache{names: map[int32]string{}, seen: map[string]seenLink{}}
 }
 
-// changed returns the name of a link of the interest that is not as it was when it was last heard
-// of, or "". A link of which nothing was known yet is not news when the kernel lists it, and is
-// when it tells of it; the two look alike, so both wake.
+// changed returns the name of a link of the interest that differs from its last known state, or "".
+// It also returns a link without a known state: the kernel's list and its report of a change look
+// alike, so both cause an event.
 func (l *linkCache) changed(aim *routeAim, m []byte, gone bool) string {
-	// What AF_BRIDGE says of a link is about its part in a bridge.
+	// Messages of AF_BRIDGE are about the link as a bridge port.
 	if len(m) < unix.SizeofIfInfomsg || m[0] != unix.AF_UNSPEC {
 		return ""
 	}
 	index, name := int32(binary.NativeEndian.Uint32(m[4:])), sys.AttributeText(m[unix.SizeofIfInfomsg:], unix.IFLA_IFNAME)
 	if !aim.links[name] {
-		if old := l.names[index]; old != "" { // it has another name now
+		if old := l.names[index]; old != "" { // it was renamed
 			delete(l.names, index)
 			delete(l.seen, old)
 			return old

@@ -11,15 +11,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// moduleWatch hears modules that come and go, by the kernel's uevents. Those of devices, of which
-// each pod brings several, are dropped before they wake anybody.
+// moduleWatch notices when modules are loaded and unloaded, by the kernel's uevents. A filter drops
+// uevents of devices, because each pod causes several.
 type moduleWatch struct {
 	multicast
 	aim atomic.Pointer[map[string]bool]
 }
 
 func newModuleWatch(w *Watcher) *moduleWatch {
-	const fromKernel = 1 // the group; udev's own is 2
+	const fromKernel = 1 // the multicast group of the kernel; udev's is 2
 	u := &moduleWatch{multicast: multicast{w: w, source: Modules, protocol: unix.NETLINK_KOBJECT_UEVENT,
 		groups: []int{fromKernel}, filter: moduleEvents}}
 	u.received, u.lost = u.handle, func() { w.trigger(Modules, tooMany, true) }
@@ -32,7 +32,7 @@ func (u *moduleWatch) set(i *Interest) error {
 		aim[strings.ReplaceAll(m, "-", "_")] = true
 	}
 	for _, key := range i.Sysctls {
-		if m := kernel.SysctlModule(key); m != "" { // it brings the key
+		if m := kernel.SysctlModule(key); m != "" { // this module adds the key
 			aim[m] = true
 		}
 	}
@@ -43,8 +43,8 @@ func (u *moduleWatch) set(i *Interest) error {
 	return nil
 }
 
-// moduleEvents lets through what begins with add@/module/ or remove@/module/ (lib/kobject_uevent.c:
-// action, @ and path come first). Words are big-endian.
+// moduleEvents accepts only messages that begin with add@/module/ or remove@/module/
+// (lib/kobject_uevent.c: action, @ and path come first). The words are big-endian.
 var moduleEvents = []bpf.Instruction{
 	bpf.LoadAbsolute{Off: 0, Size: 4},
 	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("add@"), SkipTrue: 0, SkipFalse: 2},

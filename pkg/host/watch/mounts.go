@@ -15,10 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// mountWatch hears mounts, by the descriptor of mountinfo, which the kernel marks when any mount of
-// the namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with POLLPRI). On a node every pod
-// mounts: what is not at a path of the interest, or above one, does not wake. Mountinfo has paths
-// without links, and where those of the interest lead the watch of files knows.
+// mountWatch watches mounts by polling mountinfo, which the kernel signals when any mount of the
+// namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with POLLPRI). Every pod mounts file
+// systems, so only mounts at a path of the interest, or above one, cause an event. Mountinfo has
+// paths without symlinks; the file watch knows where the paths of the interest lead.
 type mountWatch struct {
 	w    *Watcher
 	file *os.File
@@ -68,11 +68,13 @@ func (m *mountWatch) set(i *Interest) (err error) {
 	return nil
 }
 
-// mountPause is how long mounts may come together before the list of all is read again.
+// mountPause is how long follow waits for more changes before it reads the list of all mounts
+// again.
 const mountPause = 4 * watchPause
 
-// follow compares the mounts each time that the runtime's poller hears of some: POLLERR comes with
-// POLLPRI. It looks before it waits, since the poller forgets what it heard before that.
+// follow compares the mounts each time that the runtime's poller reports a change (POLLERR comes
+// with POLLPRI). It reads the mounts before it waits, because the poller drops reports from before
+// the wait.
 func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
 	for {
 		now, waited := before, false
@@ -88,7 +90,7 @@ func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
 		if err := errors.Join(err, failed); err != nil {
 			return err
 		}
-		m.files.again() // other directories are at the paths that are watched
+		m.files.again() // other directories may be at the watched paths
 		m.w.trigger(Mounts, "a mount", false)
 		before = now
 	}
@@ -104,7 +106,7 @@ func (m *mountWatch) close() error {
 	return err
 }
 
-// state is a digest of the mounts that matter.
+// state returns a hash of the mounts that matter.
 func (m *mountWatch) state() (uint64, error) {
 	list, err := sys.ReadKernelFile("/proc/self/mountinfo")
 	if err != nil {

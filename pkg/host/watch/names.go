@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// Names calls each with the names under which events tell of an interest, by source: of files,
-// links, addresses, routes and sysctls. What else may happen to it is told by names that are
-// nobody's, or by names of others: whoever goes by a name looks at the rest, too. Of a route the
-// link is said that it has itself.
+// Names calls each with the names that events have for the things of an interest, by source: files,
+// links, addresses, routes and sysctls. Other events about the same things have other names. So a
+// caller that goes by a name must also look at the rest. For a route, only the link that the route
+// itself names is included.
 func (i Interest) Names(each func(source Source, name string)) {
 	for _, p := range i.Paths {
 		each(Files, p)

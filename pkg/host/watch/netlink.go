@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// multicast is a source that hears what the kernel tells everybody, by groups of a netlink
-// protocol, as far as filter (nil: all) lets it through. received gets the bytes of each read, lost
-// is told that the kernel had to drop some. Both are called on one goroutine, which ends with
-// [multicast.close].
+// multicast is a source that reads multicast groups of a netlink protocol. filter drops messages in
+// the kernel (nil: none). received gets the bytes of each read; lost is called when the kernel had
+// to drop messages. One goroutine calls both, and ends with [multicast.close].
 type multicast struct {
 	w        *Watcher
 	source   Source
@@ -25,22 +24,22 @@ type multicast struct {
 	received func([]byte)
 	lost     func()
 
-	file *os.File // nil: it does not listen
+	file *os.File // nil: it is not listening
 	done sync.WaitGroup
 }
 
 const (
-	// multicastRoom is what the kernel keeps of events that are not read yet. It takes a storm of
-	// links within the time that a busy machine lets us wait.
+	// multicastRoom is the kernel's buffer for unread messages. It is enough for many link events
+	// at once while a busy machine delays the reader.
 	multicastRoom = 4 << 20
-	// multicastMessage is more than any single read brings: what a dump is cut to
-	// (net/netlink/af_netlink.c, netlink_dump).
+	// multicastMessage is larger than any single read, because the kernel limits the parts of a
+	// dump (net/netlink/af_netlink.c, netlink_dump).
 	multicastMessage = 32 << 10
 )
 
 func (m *multicast) name() Source { return m.source }
 
-// ended says that it does not listen. What has ended by itself is closed: it has nothing to tell.
+// ended reports whether the source does not listen. It closes a source that has ended by itself.
 func (m *multicast) ended() bool {
 	if m.file != nil && !m.w.isUnwatched(m.source) {
 		return false
@@ -49,7 +48,7 @@ func (m *multicast) ended() bool {
 	return true
 }
 
-// listen begins to listen.
+// listen opens the socket and starts the reader.
 func (m *multicast) listen() error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, m.protocol)
 	if err != nil {
@@ -62,7 +61,7 @@ func (m *multicast) listen() error {
 	m.file = file
 	m.done.Go(func() {
 		whole := func(b []byte) {
-			if len(b) == multicastMessage { // cut short
+			if len(b) == multicastMessage { // the message is cut short
 				m.lost()
 				return
 			}
@@ -97,7 +96,7 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 			return err
 		}
 	}
-	// not root of the first user namespace
+	// SO_RCVBUFFORCE needs root in the initial user namespace.
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, multicastRoom) != nil {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, multicastRoom); err != nil {
 			return err
@@ -114,7 +113,7 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 	return nil
 }
 
-// close ends the reading and waits for its end.
+// close stops the reader and waits for its end.
 func (m *multicast) close() error {
 	if m.file == nil {
 		return nil
@@ -125,8 +124,7 @@ func (m *multicast) close() error {
 	return err
 }
 
-// messages are the netlink messages in what one read brought: their types and what follows their
-// headers.
+// messages iterates over the netlink messages of one read: their types and bodies.
 func messages(b []byte) iter.Seq2[uint16, []byte] {
 	return func(yield func(uint16, []byte) bool) {
 		for len(b) >= unix.NLMSG_HDRLEN {

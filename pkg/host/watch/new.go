@@ -6,14 +6,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Options says what is watched.
+// Options says which host to watch.
 type Options struct {
-	Root    string // before every path; "/" for the running host, of which more than files is watched
-	Sandbox bool   // the process is in namespaces of its own: modules and units are not its own
+	Root    string // put before every path; "/": the running host; an image: only files
+	Sandbox bool   // in a sandbox: the modules and units are those of the host
 }
 
-// New makes a watcher that listens for nothing yet. Sockets are of the calling thread's network
-// namespace as of each [Watcher.Set]. The caller closes it.
+// New returns a watcher that watches nothing yet. Each [Watcher.Set] opens sockets in the network
+// namespace of its calling thread. The caller must close the watcher.
 func New(opt Options) *Watcher {
 	w := &Watcher{events: make(chan struct{}, 1), pending: map[Source]*Event{}, unwatched: map[Source]error{}}
 	files := newFileWatch(w, opt)

@@ -10,10 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// nextHops finds the links that routes without one of their own lead through: when that link goes
-// down they go with it, and IPv4 tells nobody (net/ipv4/fib_semantics.c, fib_sync_down_dev).
+// nextHops finds the links of routes that have a gateway but name no link. If that link goes down,
+// the kernel removes the routes, and for IPv4 sends no message (net/ipv4/fib_semantics.c,
+// fib_sync_down_dev).
 type nextHops struct {
-	last map[netip.Addr]string // the last that was found: while the link is down nothing is
+	last map[netip.Addr]string // last result; while the link is down none is found
 }
 
 // find returns the routes with their links.
@@ -29,7 +30,7 @@ func (h *nextHops) find(routes []rtnl.Route) []rtnl.Route {
 
 func (h *nextHops) link(hop netip.Addr) string {
 	found, err := netlink.RouteGet(hop.AsSlice())
-	if err != nil || len(found) == 0 || found[0].Gw != nil { // behind another hop is not where it belongs
+	if err != nil || len(found) == 0 || found[0].Gw != nil { // the gateway is behind another one
 		return h.last[hop]
 	}
 	link, err := netlink.LinkByIndex(found[0].LinkIndex)

@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// ForwardNotifies says that the kernel tells of each change of the chains at the forward hook. Of
-// those of ip_tables nobody is told.
+// ForwardNotifies reports whether the kernel reports each change of the chains at the forward hook.
+// It does not report chains of ip_tables.
 func ForwardNotifies() bool { return !firewall.LegacyForward() }
 
-// nftWatch hears changes of nf_tables.
+// nftWatch watches nf_tables.
 type nftWatch struct {
 	multicast
 
@@ -25,11 +25,11 @@ type nftWatch struct {
 	aim nftAim
 }
 
-// nftAim is what of nf_tables matters.
+// nftAim has the tables and chains whose changes matter.
 type nftAim struct {
 	tables  map[nftKey]bool
 	forward bool
-	chains  map[nftChain]bool // at the forward hook, also those that are gone
+	chains  map[nftChain]bool // at the forward hook, including removed ones
 }
 
 type nftKey struct {
@@ -58,7 +58,7 @@ func (n *nftWatch) set(i *Interest) error {
 	n.aim.tables, n.aim.forward = tables, i.Forward
 	n.mu.Unlock()
 	if n.ended() && (len(tables) > 0 || i.Forward) {
-		if !firewall.Loaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
+		if !firewall.Loaded("/") { // listening loads it (net/netfilter/nfnetlink.c)
 			return errors.New("nf_tables is not loaded")
 		}
 		if err := n.listen(); err != nil {
@@ -71,7 +71,7 @@ func (n *nftWatch) set(i *Interest) error {
 	return nil
 }
 
-// forget reads anew what was missed.
+// forget handles lost messages: it reads the chains again and triggers.
 func (n *nftWatch) forget() {
 	if err := n.learn(); err != nil {
 		n.w.note(NFT, err)
@@ -79,7 +79,7 @@ func (n *nftWatch) forget() {
 	n.w.trigger(NFT, tooMany, true)
 }
 
-// learn notes the chains that are at the forward hook. Those that come later are heard of.
+// learn records the chains at the forward hook. Later ones come by messages.
 func (n *nftWatch) learn() error {
 	list, err := firewall.Open(true).ForwardChains(context.Background())
 	if err != nil {
@@ -106,8 +106,8 @@ func (n *nftWatch) handle(b []byte) {
 	}
 }
 
-// concerns returns the name of the table that a message is about, if it matters. The first
-// attribute of all messages but that of a new generation is the table's name
+// concerns returns the name of a message's table if the message matters. The first attribute of all
+// messages, except that of a new generation, is the name of the table
 // (linux/netfilter/nf_tables.h).
 func (a *nftAim) concerns(kind uint16, m []byte) string {
 	if kind == unix.NFT_MSG_NEWGEN {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchPause is how long a source lets events come together after those that it heard: it bounds
-// what a storm costs.
+// watchPause is how long a source waits for more events after it has handled some. This limits the
+// cost of many events.
 const watchPause = 5 * time.Millisecond
 
-// readEvents reads from a descriptor that is not blocking until it is closed, which returns nil, or
-// cannot be read. What is there is read to its end, then events have [watchPause] to come together.
-// failed hears an error of one read, and says whether to go on.
+// readEvents reads from a non-blocking descriptor until it is closed, or until a read fails. It
+// returns nil after a close. It reads all available events, and then waits for [watchPause]. failed
+// gets the error of a read, and returns whether to go on.
 func readEvents(file *os.File, room int, heard func([]byte), failed func(error) bool) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// routeWatch hears links, addresses, routes, rules and the sysctls of net.*.conf that the kernel
-// tells of (netconf). On a node pods come and go by the second, and their links, addresses and
-// routes with them: what is nobody's of the interest is dropped after a few comparisons.
+// routeWatch watches links, addresses, routes, rules, and the sysctls of net.*.conf that the kernel
+// reports (netconf). Pods start and end all the time, with their links, addresses and routes. So
+// messages that do not matter are dropped after a few comparisons.
 type routeWatch struct {
 	multicast
 	aim   atomic.Pointer[routeAim]
-	links *linkCache // this and what follows: of the reading goroutine
-	again bool       // links are to be listed once more
+	links *linkCache // links and again belong to the reading goroutine
+	again bool       // the links must be listed again
 }
 
 func newRouteWatch(w *Watcher) *routeWatch {
@@ -30,8 +30,7 @@ func newRouteWatch(w *Watcher) *routeWatch {
 	return r
 }
 
-// routeGroups are joined all: which of them matter changes with the interest, and what does not is
-// dropped cheaply.
+// routeGroups are always all joined: the interest changes, and to drop other messages is cheap.
 var routeGroups = []int{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE,
 	unix.RTNLGRP_IPV6_ROUTE,
@@ -49,14 +48,14 @@ func (r *routeWatch) set(i *Interest) error {
 	return r.ask()
 }
 
-// ask has the kernel list all links on the same socket, among the events: so the numbers of links
-// are known in the order in which they change.
+// ask makes the kernel list all links on the socket of the events. So the indexes of links are
+// known in the order in which they change.
 func (r *routeWatch) ask() error {
 	_, err := r.file.Write(sys.Message(unix.RTM_GETLINK, unix.NLM_F_REQUEST|unix.NLM_F_DUMP, 0, rtnl.LinkQuestion()))
 	return err
 }
 
-// forget forgets what was known of links: it may not be so any more.
+// forget drops the known states of links after lost messages, and lists the links again.
 func (r *routeWatch) forget() {
 	clear(r.links.seen)
 	r.w.trigger(Links, tooMany, true)
@@ -74,7 +73,7 @@ func (r *routeWatch) handle(b []byte) {
 	for kind, m := range messages(b) {
 		source, what := Source(""), ""
 		switch kind {
-		case unix.NLMSG_ERROR: // EBUSY: a list was asked for while another one comes
+		case unix.NLMSG_ERROR: // EBUSY: another list is still being sent
 			r.again = true
 		case unix.NLMSG_DONE:
 			if r.again {
@@ -100,13 +99,13 @@ func (r *routeWatch) handle(b []byte) {
 	}
 }
 
-// routeAim is an interest in the form in which events are held against it.
+// routeAim is an interest in a form that is quickly compared with messages.
 type routeAim struct {
 	links     map[string]bool
 	addresses map[netip.Addr]bool
 	routes    map[routeKey]bool
 	rules     map[ruleKey]bool
-	conf      map[string]bool // of net.*.conf: "all", "default" and links, as far as the kernel tells
+	conf      map[string]bool // of net.*.conf: "all", "default" and links, for reported keys
 }
 
 type routeKey struct {
@@ -134,7 +133,7 @@ func aimRoutes(i *Interest) *routeAim {
 		r = r.Canonical()
 		a.routes[routeKey{r.Table, r.Dst}] = true
 		if r.Link != "" {
-			a.links[r.Link] = true // a route goes with its link, without a word
+			a.links[r.Link] = true // the kernel removes a route with its link without a message
 		}
 		if r.Source.IsValid() {
 			a.addresses[r.Source] = true // and with its source address
@@ -150,7 +149,7 @@ func aimRoutes(i *Interest) *routeAim {
 	for _, key := range i.Sysctls {
 		link := kernel.SysctlLink(key)
 		if link != "" {
-			a.links[link] = true // its keys come and go with it
+			a.links[link] = true // its keys exist as long as the link
 		}
 		if SysctlNotifies(key) {
 			a.conf[cmp.Or(link, "all")] = true
@@ -159,9 +158,9 @@ func aimRoutes(i *Interest) *routeAim {
 	return a
 }
 
-// SysctlNotifies says that the kernel tells of each change of a key, by netconf
-// (net/ipv4/devinet.c, devinet_conf_proc; net/ipv6/addrconf.c). Of other keys who writes through
-// the host's procfs is heard, and nobody else: they have to be looked at, too.
+// SysctlNotifies reports whether the kernel reports each change of a key, by netconf
+// (net/ipv4/devinet.c, devinet_conf_proc; net/ipv6/addrconf.c). For other keys, only writes through
+// the host's procfs are noticed, so the caller must also read them from time to time.
 func SysctlNotifies(key string) bool {
 	if key == "net.ipv4.ip_forward" {
 		return true
@@ -214,7 +213,7 @@ func (a *routeAim) rule(m []byte) (Source, string) {
 	if len(m) == 0 || len(a.rules) == 0 {
 		return "", ""
 	}
-	// struct fib_rule_hdr is as long as rtmsg
+	// struct fib_rule_hdr has the size of rtmsg.
 	priority := sys.Number(sys.Attribute(behind(m, unix.SizeofRtMsg), unix.FRA_PRIORITY))
 	if a.rules[ruleKey{m[0], priority}] {
 		return Rules, "a rule of that priority"
@@ -222,7 +221,7 @@ func (a *routeAim) rule(m []byte) (Source, string) {
 	return "", ""
 }
 
-// netconf tells which set of net.*.conf changed: -1 is "all", -2 "default" (linux/netconf.h).
+// netconf returns which net.*.conf directory changed: -1 is "all", -2 "default" (linux/netconf.h).
 func (a *routeAim) netconf(m []byte, links *linkCache) (Source, string) {
 	const ifindex, headPadded = 1, 4 // NETCONFA_IFINDEX; struct netconfmsg is one byte
 	link := sys.Attribute(behind(m, headPadded), ifindex)
@@ -239,5 +238,5 @@ func (a *routeAim) netconf(m []byte, links *linkCache) (Source, string) {
 	return "", ""
 }
 
-// behind are the attributes of a message whose own header is so long.
+// behind returns the attributes of a message with a header of head bytes.
 func behind(m []byte, head int) []byte { return m[min(len(m), head):] }

@@ -2,7 +2,7 @@ package watch
 
 import "github.com/netwright/netwright/pkg/host/systemd"
 
-// unitWatch hears systemd of units.
+// unitWatch watches units by systemd's signals.
 type unitWatch struct{ signals *systemd.Signals }
 
 func newUnitWatch(w *Watcher, relinked func()) *unitWatch {

@@ -12,30 +12,30 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Interest is what a [Watcher] listens for. It names things and not their values: what they should
-// be like is looked at by whoever is woken.
+// Interest is what a [Watcher] watches. It has names, not wanted values: whoever gets an event must
+// look at the values.
 type Interest struct {
-	Paths     []string // files, directories, symlinks: what is at the path, and whatever replaces a directory above it
-	Lists     []string // directories of which every name matters
-	Links     []string // links, their addresses of [Interest.Addresses] apart
+	Paths     []string // the path, and any replaced directory above it
+	Lists     []string // directories with all their names
+	Links     []string // without their addresses
 	Addresses []netip.Addr
 	Routes    []rtnl.Route // by table and destination
 	Rules     []rtnl.Rule  // by family and priority
 	Tables    []firewall.TableName
-	Forward   bool     // chains at the forward hook, of nf_tables
-	Sysctls   []string // in dotted form; who writes one unheard is said at [SysctlNotifies]
+	Forward   bool     // chains of nf_tables at the forward hook
+	Sysctls   []string // in dotted form; for unnoticed writes see [SysctlNotifies]
 	Modules   []string
 	Mounts    []string
 	Units     []string
 }
 
-// Source is what woke: the part of the host that something happened in.
+// Source is the part of the host in which something happened.
 type Source string
 
-// tooMany is what an event is about that stands for those that were lost.
+// tooMany is the name in an event that stands for lost events.
 const tooMany = "too many events"
 
-// maxNames bounds what is kept of the events of one source until somebody takes them.
+// maxNames limits the names that are stored for one source until Take.
 const maxNames = 16
 
 // The sources of a [Watcher].
@@ -50,29 +50,29 @@ const (
 	Modules   Source = "modules"
 	Mounts    Source = "mounts"
 	Units     Source = "units"
-	Clock     Source = "clock" // somebody set it
+	Clock     Source = "clock" // it was set
 )
 
-// Event says that something of an [Interest] may have changed. It is a reason to look and no more:
-// events come late, twice, for one's own changes, and are lost when there are too many.
+// Event says that something of an [Interest] may have changed. It is only a reason to look: events
+// may come late, twice, or for the agent's own changes, and are lost if there are too many.
 type Event struct {
 	Source Source
-	Events int    // how many were folded into this one
-	Last   string // what the last one was about: a path, a link, a unit
-	// Names are what they were about, each once, as [Interest.Names] has them; nil: there were too
-	// many to say.
+	Events int    // number of events joined to this one
+	Last   string // name of the last one: a path, a link, a unit
+	// Names are the names of the events, each once, as in [Interest.Names]; nil: there were too
+	// many.
 	Names []string
-	Lost  bool // events were lost, or could not come: anything of this source may have changed
+	Lost  bool // events may be missing: anything of the source may have changed
 }
 
-// Watcher hears what happens to the things of an [Interest], from whichever process, and wakes. It
-// changes nothing and reads only what it must to know what to listen to. Its costs are those of the
+// Watcher notices changes, by any process, to the things of an [Interest], and sends events. It
+// changes nothing, and reads only what it needs to know what to watch. It costs something only for
 // events: without any, its goroutines sleep.
 //
-// What the kernel tells nobody of it cannot hear: most sysctls where a container writes them
-// through a procfs of its own, ip_tables, a write through a memory map or another hard link,
-// extended attributes of what a directory above is mounted over. So it is an addition to looking at
-// everything now and then, and not a replacement.
+// It cannot notice what the kernel does not report: most sysctls if a container writes them through
+// its own procfs; ip_tables; a write through a memory map or another hard link; extended attributes
+// of a file that a mount on a directory above hides. So it does not replace regular looks at
+// everything.
 type Watcher struct {
 	events  chan struct{}
 	sources []source
@@ -81,24 +81,25 @@ type Watcher struct {
 	pending   map[Source]*Event
 	unwatched map[Source]error
 
-	setting  sync.Mutex // Set and Close
+	setting  sync.Mutex // for Set and Close
 	interest *Interest
-	ways     *nextHops // nil: there are no routes to hear of
+	ways     *nextHops // nil: routes are not watched
 	closed   bool
 }
 
-// source hears one part of the host. Its methods are called by one goroutine at a time.
+// source watches one part of the host. Its methods are not called concurrently.
 type source interface {
-	// set replaces what is listened for. What is not open yet, or was lost, is opened; what nobody
-	// is interested in need not be.
+	// set replaces the interest. It opens what is not open or was lost; it need not open what the
+	// interest does not need.
 	set(*Interest) error
 	close() error
 	name() Source
 }
 
-// Set replaces what is listened for. It may be called at any time, with the same interest too: then
-// what could not be heard is tried again. What happened before Set returns may have gone unheard,
-// so whoever sets another interest looks once more afterwards. Changed says that it is another one.
+// Set replaces the interest. It may be called at any time. With the same interest it retries
+// sources that could not be watched. Changes before Set returns may go unnoticed, so a caller that
+// sets another interest must look once afterwards. changed says that the interest differs from the
+// one before.
 func (w *Watcher) Set(i Interest) (changed bool) {
 	w.setting.Lock()
 	defer w.setting.Unlock()
@@ -118,7 +119,7 @@ func (w *Watcher) Set(i Interest) (changed bool) {
 	return !same
 }
 
-// same says that two interests are of the same things, in the same order.
+// same reports whether two interests name the same things in the same order.
 func (i Interest) same(o Interest) bool {
 	return i.Forward == o.Forward && slices.Equal(i.Paths, o.Paths) && slices.Equal(i.Lists, o.Lists) &&
 		slices.Equal(i.Links, o.Links) &&
@@ -128,11 +129,11 @@ func (i Interest) same(o Interest) bool {
 		slices.Equal(i.Units, o.Units)
 }
 
-// Events has something to receive after an event that [Watcher.Take] has not taken yet.
+// Events has a value to receive if there are events that [Watcher.Take] has not returned yet.
 func (w *Watcher) Events() <-chan struct{} { return w.events }
 
-// Take returns what has happened since it was called last, by source. To be called before the host
-// is looked at: what happens from then on wakes again.
+// Take returns the events since its last call, by source. Call it before a look at the host: later
+// changes cause new events.
 func (w *Watcher) Take() []Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,14 +150,15 @@ func (w *Watcher) Take() []Event {
 	return out
 }
 
-// Unwatched are the sources that cannot be heard now, and why. Their things have to be looked at.
+// Unwatched returns the sources that cannot be watched now, and why. The caller must look at their
+// things itself.
 func (w *Watcher) Unwatched() map[Source]error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.unwatched)
 }
 
-// Close ends all listening, and returns when it has ended.
+// Close stops watching and waits until all has ended.
 func (w *Watcher) Close() error {
 	w.setting.Lock()
 	defer w.setting.Unlock()
@@ -174,7 +176,7 @@ func (w *Watcher) isUnwatched(source Source) bool {
 	return w.unwatched[source] != nil
 }
 
-// trigger is what a source calls, from any goroutine; it does not block.
+// trigger adds an event. Sources call it from any goroutine; it does not block.
 func (w *Watcher) trigger(source Source, what string, lost bool) {
 	w.mu.Lock()
 	p := w.pending[source]
@@ -199,7 +201,7 @@ func (w *Watcher) trigger(source Source, what string, lost bool) {
 	}
 }
 
-// note notes whether a source can be heard.
+// note records whether a source can be watched.
 func (w *Watcher) note(source Source, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -210,7 +212,7 @@ func (w *Watcher) note(source Source, err error) {
 	w.unwatched[source] = err
 }
 
-// lose is what a source calls that has ended by itself: the next Set opens it again.
+// lose records that a source has ended by itself: the next Set opens it again.
 func (w *Watcher) lose(source Source, err error) {
 	w.note(source, err)
 	w.trigger(source, err.Error(), true)
