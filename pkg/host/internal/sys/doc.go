@@ -1,4 +1,3 @@
-// Package sys has what all parts of the host layer ask of the system itself:
-// small files of /proc and /sys, programs to run, processes, and the error of
-// a root without a kernel behind it.
+// Package sys has what all packages of the host need from the system: small files of /proc and
+// /sys, netlink, programs to run, processes, and the error for a root without a running kernel.
 package sys

@@ -9,14 +9,13 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// DumpTries bounds how often a list is read anew. A list is torn only when
-// something changed within the milliseconds of reading it.
+// DumpTries limits how often a list is read again. A list is inconsistent only if something changed
+// within the milliseconds of reading it.
 const DumpTries = 10
 
-// Dump reads a list from the kernel until it comes whole. When something
-// changes while the kernel sends a list, it marks the answer with
-// NLM_F_DUMP_INTR: entries may be missing or double. Such an answer is never
-// used; reading again is the only remedy (linux/netlink.h, NLM_F_DUMP_INTR).
+// Dump reads a list from the kernel until it is consistent. If something changes while the kernel
+// sends a list, the kernel marks the answer with NLM_F_DUMP_INTR (linux/netlink.h): entries may be
+// missing or double. Dump never returns such an answer, and reads again.
 func Dump[T any](ctx context.Context, what string, list func() (T, error)) (T, error) {
 	var none T
 	for try := range DumpTries {
@@ -24,7 +23,7 @@ func Dump[T any](ctx context.Context, what string, list func() (T, error)) (T, e
 			return none, err
 		}
 		if try > 0 {
-			time.Sleep(time.Millisecond << min(try, 6)) // 2 ms to 64 ms: let it finish what it does
+			time.Sleep(time.Millisecond << min(try, 6)) // 2 ms to 64 ms, to let the change finish
 		}
 		out, err := list()
 		switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // ReadKernelFile reads a small file of procfs or sysfs with four system calls. [os.ReadFile] makes
-// nine: it registers the file with the poller, which procfs half supports, and asks for a size
-// that is always 0.
+// nine: it registers the file with the poller, which procfs supports only partly, and reads the
+// size, which is always 0.
 func ReadKernelFile(path string) ([]byte, error) {
 	fd, err := OpenRetry(path, unix.O_RDONLY)
 	if err != nil {
@@ -34,11 +34,11 @@ func ReadKernelFile(path string) ([]byte, error) {
 	}
 }
 
-// kernelBuffer has room for most files of the kernel's.
+// kernelBuffer is large enough for most files of the kernel.
 const kernelBuffer = 512
 
-// ReadKernelValue reads a file that has one value, a sysctl or an attribute of sysfs, with three
-// system calls.
+// ReadKernelValue reads a file with one value, a sysctl or an attribute of sysfs, with three system
+// calls.
 func ReadKernelValue(path string) ([]byte, error) {
 	fd, err := OpenRetry(path, unix.O_RDONLY)
 	if err != nil {
@@ -48,11 +48,11 @@ func ReadKernelValue(path string) ([]byte, error) {
 	return ReadOpenValue(fd, make([]byte, kernelBuffer))
 }
 
-// ReadOpenValue reads the value of an open file into room, or into a larger buffer, with one system
-// call where it has room. The kernel gives the whole value to a buffer that has room for it; of
-// what has no room it gives the rest of some sysctls and not of others
-// (net.ipv4.ip_local_reserved_ports: proc_do_large_bitmap). So what fills the buffer is read again
-// from its begin, into a larger one.
+// ReadOpenValue reads the value of an open file into room, or into a larger buffer if room is too
+// small. If room is large enough, it makes one system call. The kernel returns a whole value only
+// if the buffer is large enough. For a smaller buffer, some sysctls return the rest at the next
+// read, others do not (net.ipv4.ip_local_reserved_ports: proc_do_large_bitmap). So if the buffer
+// becomes full, the value is read again from the start into a larger buffer.
 func ReadOpenValue(fd int, room []byte) ([]byte, error) {
 	for {
 		n, err := unix.Pread(fd, room, 0)
@@ -68,7 +68,7 @@ func ReadOpenValue(fd int, room []byte) ([]byte, error) {
 	}
 }
 
-// OpenRetry opens a file and starts again when a signal came between.
+// OpenRetry opens a file and repeats the call if a signal interrupts it.
 func OpenRetry(path string, flags int) (int, error) {
 	for {
 		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
@@ -78,13 +78,14 @@ func OpenRetry(path string, flags int) (int, error) {
 	}
 }
 
-// WriteKernelFile writes a value. The kernel takes it with the first write; of a list of ranges it
-// takes about a page with each, up to a comma, and adds it to those before (kernel/sysctl.c,
-// proc_do_large_bitmap). Elsewhere a second write is ignored, or begins with the first field again
-// (kernel.sysctl_writes_strict), so what the kernel leaves of another value is an error.
+// WriteKernelFile writes a value. The kernel takes it with the first write. If the value is a list
+// of ranges, the kernel takes about a page with each write, up to a comma, and adds it to the
+// earlier ones (kernel/sysctl.c, proc_do_large_bitmap). For other keys a second write is ignored,
+// or starts with the first field again (kernel.sysctl_writes_strict), so a partial write is an
+// error.
 func WriteKernelFile(path, value string) error {
-	// O_TRUNC makes procfs take the write as a whole new value whatever
-	// kernel.sysctl_writes_strict says.
+	// O_TRUNC makes procfs take the write as a new value, regardless of
+	// kernel.sysctl_writes_strict.
 	fd, err := OpenRetry(path, unix.O_WRONLY|unix.O_TRUNC)
 	if err != nil {
 		return err
@@ -107,13 +108,12 @@ func WriteKernelFile(path, value string) error {
 	}
 }
 
-// FoldSpace makes the kernel's tabs and line ends one space each, and none at
-// the ends.
+// FoldSpace replaces each run of white space by one space, and removes it at both ends.
 func FoldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// mountEscapes are how the kernel writes what separates fields and lines of a list of mounts
+// mountEscapes are the kernel's escapes for the separators of fields and lines in a list of mounts
 // (fs/proc_namespace.c, show_mountinfo).
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
 
-// UnescapeMount is a mount point as it is.
+// UnescapeMount returns a mount point without escapes.
 func UnescapeMount(s string) string { return mountEscapes.Replace(s) }

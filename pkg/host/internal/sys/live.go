@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// ErrNoLiveState says that the root is an image or a tree without a running
-// kernel or systemd behind it (--root): live state cannot be read there.
+// ErrNoLiveState means that no running kernel or systemd belongs to the root (--root): it is an
+// image or a directory tree, and live state cannot be read there.
 var ErrNoLiveState = errors.New("no live state under this root")
 
-// ErrNoListener says that a socket is there and nobody listens on it.
+// ErrNoListener means that a socket exists but no process listens on it.
 var ErrNoListener = errors.New("nobody listens there")
 
-// Ready is nil where a kernel stands behind the root, and ctx has not ended. what is to be read.
+// Ready returns nil if the root has a running kernel and ctx has not ended. what is for the error.
 func Ready(ctx context.Context, live bool, what string) error {
 	if !live {
 		return fmt.Errorf("read %s: %w", what, ErrNoLiveState)
@@ -22,5 +22,5 @@ func Ready(ctx context.Context, live bool, what string) error {
 	return context.Cause(ctx)
 }
 
-// IsLive says that a root is the one that the running kernel and its systemd see.
+// IsLive reports whether a root is that of the running kernel and systemd.
 func IsLive(root string) bool { return root == "" || filepath.Clean(root) == "/" }

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HasModule says whether a module is loaded or built in, found out without
-// asking it: opening NETLINK_NETFILTER makes the kernel load nfnetlink, and
-// the first request the subsystem behind it (net/netlink/af_netlink.c,
-// netlink_create; net/netfilter/nfnetlink.c, nfnetlink_rcv_msg), which a plan must not do.
+// HasModule reports whether a module is loaded or built in, without making the kernel load it.
+// Opening NETLINK_NETFILTER would load nfnetlink, and the first request its subsystem
+// (net/netlink/af_netlink.c, netlink_create; net/netfilter/nfnetlink.c, nfnetlink_rcv_msg). A plan
+// must not do this.
 func HasModule(root, module, option string) bool {
 	if unix.Access(filepath.Join(root, "/sys/module", module), unix.F_OK) == nil {
-		return true // one call, where the list of all takes as many as there are half kilobytes of it
+		return true // one system call; to read the list of all takes many
 	}
 	modules, err := os.ReadFile(filepath.Join(root, "/proc/modules"))
 	if err != nil {
@@ -29,8 +29,8 @@ func HasModule(root, module, option string) bool {
 		hasBuiltin(root, module, option)
 }
 
-// hasBuiltin looks where a kernel lists what was built into it. In a container
-// none of the lists may be there; the module counts as not loaded then.
+// hasBuiltin looks for the module in the lists of what is built into the kernel. A container may
+// have none of these lists; then the module counts as not loaded.
 func hasBuiltin(root, module, option string) bool {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {

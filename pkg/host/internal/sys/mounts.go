@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Mounts are the mount points that a mountinfo has and the types of their file systems, a later one
-// over an earlier one. https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo
+// Mounts iterates over the mount points in mountinfo with the types of their file systems. A later
+// mount hides an earlier one.
+// https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo
 func Mounts(mountinfo []byte) iter.Seq2[string, string] {
 	return func(yield func(point, fstype string) bool) {
 		for line := range bytes.Lines(mountinfo) {

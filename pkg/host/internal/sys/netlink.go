@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Netlink asks the kernel for whole lists. Libraries take a new buffer for each part of an answer,
-// and all attributes of all objects; on a node full of pods that is most of what a pass allocates.
-// This one has one buffer for all, and hands on the bytes of each object, which are valid until the
-// next. The buffer also tells the kernel how large a part may be. It has a socket of its own, that
-// checks strictly: the kernel then sends only what was asked for, such as one table of routes, and
-// not all that the caller would drop (NETLINK_GET_STRICT_CHK, since Linux 4.20).
+// Netlink requests lists from the kernel. Libraries allocate a new buffer for each part of an
+// answer, and all attributes of all objects; on a node full of pods these are most of a pass'
+// allocations. Netlink has one buffer, and passes on the bytes of each object, which are valid
+// until the next. The size of the buffer also tells the kernel how large a part may be. It has its
+// own socket with strict checks: the kernel then sends only what was requested, such as one table
+// of routes (NETLINK_GET_STRICT_CHK, since Linux 4.20).
 type Netlink struct {
 	Protocol int           // NETLINK_ROUTE …
-	Timeout  time.Duration // how long an answer is waited for; 0: the kernel has it ready
+	Timeout  time.Duration // limit for an answer; 0: none, the kernel answers at once
 
 	mu   sync.Mutex
 	fd   int
@@ -28,21 +28,21 @@ type Netlink struct {
 	buf  []byte
 }
 
-// partSize is more than the kernel sends at a time (net/netlink/af_netlink.c, netlink_dump).
+// partSize is larger than any part that the kernel sends (net/netlink/af_netlink.c, netlink_dump).
 const partSize = 32 << 10
 
-// List asks by a message of a type and calls each with the body of each answer of a kind. flags are
-// NLM_F_DUMP for a list, NLM_F_ACK for one object. A list that changed while it was sent is
-// [netlink.ErrDumpInterrupted], though each has heard all of it.
+// List sends a request of type get, and calls each with the body of each answer of type kind. flags
+// are NLM_F_DUMP for a list, NLM_F_ACK for one object. If the list changed while it was sent, List
+// returns [netlink.ErrDumpInterrupted], after each has got all of it.
 func (l *Netlink) List(get, kind, flags uint16, ask []byte, each func(body []byte)) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.opened(); err != nil { // it is closed after an error
+	if err := l.opened(); err != nil { // an error closes the socket
 		return err
 	}
 	defer func() {
 		if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
-			l.close() // what is left of an answer is nobody's
+			l.close() // drops the rest of the answer
 		}
 	}()
 	l.seq++
@@ -84,14 +84,14 @@ func (l *Netlink) List(get, kind, flags uint16, ask []byte, each func(body []byt
 	}
 }
 
-// Connect opens the socket in the namespace of the calling thread.
+// Connect opens the socket in the network namespace of the calling thread.
 func (l *Netlink) Connect() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.opened()
 }
 
-// opened is Connect for who has the lock.
+// opened is Connect for a caller that holds the lock.
 func (l *Netlink) opened() error {
 	if l.open {
 		return nil
@@ -106,13 +106,13 @@ func (l *Netlink) opened() error {
 			return errors.Join(fmt.Errorf("bound netlink: %w", err), unix.Close(fd))
 		}
 	}
-	// An older kernel does not know it, and sends more than was asked for.
+	// An older kernel does not support this option, and sends more than was requested.
 	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_GET_STRICT_CHK, 1)
 	l.fd, l.open = fd, true
 	return nil
 }
 
-// Close closes the socket. The next list opens it again.
+// Close closes the socket. The next List opens it again.
 func (l *Netlink) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,18 +141,18 @@ func (l *Netlink) receive() ([]byte, error) {
 			return nil, fmt.Errorf("no answer within %s: %w", l.Timeout, err)
 		case err != nil:
 			return nil, err
-		case n > len(l.buf): // it is lost; there is room for it the next time
+		case n > len(l.buf): // the part is lost; the next try has a larger buffer
 			l.buf = make([]byte, n)
 			l.close()
 			return nil, netlink.ErrDumpInterrupted
 		case kernel == nil || kernel.Pid != 0:
-			continue // somebody else's, who may write to it
+			continue // not from the kernel: any process may send to the socket
 		}
 		return l.buf[:n], nil
 	}
 }
 
-// Message is a netlink message.
+// Message returns a netlink message.
 func Message(kind, flags uint16, seq uint32, body []byte) []byte {
 	m := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(body)))
 	m = binary.NativeEndian.AppendUint16(m, kind)
@@ -162,7 +162,7 @@ func Message(kind, flags uint16, seq uint32, body []byte) []byte {
 	return append(m, body...)
 }
 
-// split takes the first message off a part of an answer.
+// split splits the first message off a part of an answer.
 func split(part []byte) (head unix.NlMsghdr, body, rest []byte, err error) {
 	if len(part) >= unix.SizeofNlMsghdr {
 		head = unix.NlMsghdr{Len: binary.NativeEndian.Uint32(part), Type: binary.NativeEndian.Uint16(part[4:]),

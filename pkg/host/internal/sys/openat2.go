@@ -6,11 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noOpenat2 says that openat2 is not there: before Linux 5.6, and where systemd hides it, as it
-// does from our own daemon (RestrictSUIDSGID=, systemd.exec(5)).
+// noOpenat2 means that openat2 does not exist: before Linux 5.6, or if systemd blocks it, as it
+// does for the agent's daemon (RestrictSUIDSGID=, systemd.exec(5)).
 var noOpenat2 atomic.Bool
 
-// Openat2 is openat2(2). Where it is not there, that is ENOSYS, and the kernel is asked once.
+// Openat2 is openat2(2). If the call does not exist, it returns ENOSYS, after asking the kernel
+// only once.
 func Openat2(dir int, name string, how *unix.OpenHow) (fd int, err error) {
 	if noOpenat2.Load() {
 		return -1, unix.ENOSYS

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IPNet is a prefix, host bits kept, in the library's terms. Nil for the zero prefix.
+// IPNet converts a prefix for package netlink, with its host bits. It returns nil for the zero
+// prefix.
 func IPNet(p netip.Prefix) *net.IPNet {
 	if !p.IsValid() {
 		return nil
@@ -16,8 +17,8 @@ func IPNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// Address is an address of a link in the library's terms. One of IPv6 comes without duplicate
-// address detection, for which a link without a carrier would wait.
+// Address converts an address for package netlink. An IPv6 address is without duplicate address
+// detection, which would wait on a link without a carrier.
 func Address(p netip.Prefix) *netlink.Addr {
 	a := &netlink.Addr{IPNet: IPNet(p)}
 	if p.Addr().Is6() {

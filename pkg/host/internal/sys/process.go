@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sleep waits, and says whether ctx let it.
+// Sleep waits for d. It returns false if ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -24,7 +24,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Cause is the context's cause where that is why a call failed.
+// Cause returns the cause of ctx if ctx has ended, else err.
 func Cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -32,7 +32,7 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// Stat is what the kernel says of a process.
+// Stat has what the kernel reports about a process.
 // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 type Stat struct {
 	Name    string // of its program
@@ -41,10 +41,10 @@ type Stat struct {
 	Started uint64 // clock ticks after the boot
 }
 
-// Began is when it was started, after the boot, as [Uptime] counts.
+// Began returns when the process started, as time since the boot like [Uptime].
 func (s Stat) Began() time.Duration { return time.Duration(s.Started) * time.Second / Ticks }
 
-// StatOf reads that of a process.
+// StatOf reads the Stat of a process.
 func StatOf(pid int) (s Stat, err error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -65,10 +65,10 @@ func StatOf(pid int) (s Stat, err error) {
 	return s, err
 }
 
-// Ticks are those of a second, as the kernel counts them for every program (USER_HZ).
+// Ticks is the number of clock ticks in a second that the kernel reports to programs (USER_HZ).
 const Ticks = 100
 
-// Uptime is the time since the boot, with that in which the machine slept. Nobody sets this clock.
+// Uptime returns the time since the boot, including suspend. No program can set this clock.
 func Uptime() time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil { // the kernel has it since 2.6.39

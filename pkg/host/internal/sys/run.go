@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// Command is a program to run. Secrets never go into args: every user of the
-// machine can read them.
+// Command is a program to run. Args must not contain secrets: every user of the machine can read
+// them.
 type Command struct {
-	Path    string // with no slash it is looked for in PATH and the sbin directories
+	Path    string // without a slash: searched in PATH and the sbin directories
 	Args    []string
 	Stdin   []byte
-	Env     []string      // nil: ours
+	Env     []string      // nil: the environment of this process
 	Timeout time.Duration // 0: 30 s
-	Max     int           // of output kept, in bytes; 0: 1 MiB
+	Max     int           // limit for the output in bytes; 0: 1 MiB
 }
 
-// Run starts a program in a process group of its own, waits for it and returns
-// what it wrote to stdout, also when it failed. At the deadline, or when ctx ends, the whole group
-// is killed. An error quotes the command and the end of its stderr. It is the
-// only way in which a task starts another program.
+// Run starts a program in a process group of its own and waits for it. It returns what the program
+// wrote to stdout, also if it failed. At the timeout, or when ctx ends, Run kills the whole group.
+// An error has the command and the end of its stderr. Tasks start other programs only by Run.
 func Run(ctx context.Context, c Command) ([]byte, error) {
 	path, err := FindProgram(c.Path)
 	if err != nil {
@@ -46,7 +45,7 @@ func Run(ctx context.Context, c Command) ([]byte, error) {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	// A grandchild outside of the group may hold the pipes open.
+	// A grandchild outside the group may keep the pipes open.
 	cmd.WaitDelay = time.Second
 
 	err = cmd.Run()
@@ -64,7 +63,7 @@ func Run(ctx context.Context, c Command) ([]byte, error) {
 	return stdout.buf.Bytes(), nil
 }
 
-// FindProgram looks in PATH and where a service's PATH may not reach.
+// FindProgram searches PATH, and directories that the PATH of a service may lack.
 func FindProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil && !strings.Contains(name, "/") {
@@ -83,7 +82,7 @@ func FindProgram(name string) (string, error) {
 	return path, err
 }
 
-// bounded keeps the first or the last bytes written to it and drops the rest.
+// bounded stores the first or the last bytes written to it and drops the rest.
 type bounded struct {
 	buf  bytes.Buffer
 	max  int
@@ -91,7 +90,7 @@ type bounded struct {
 	cut  bool
 }
 
-// Write never fails: a program must not die of SIGPIPE for our bound.
+// Write never fails, because a program must not die of SIGPIPE when the limit is reached.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.buf.Write(p)
 	switch over := b.buf.Len() - b.max; {
@@ -106,7 +105,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// LastLines are the last n lines that are not blank, on one line.
+// LastLines joins the last n lines that are not blank.
 func LastLines(s string, n int) string {
 	var lines []string
 	for line := range strings.Lines(s) {
@@ -117,8 +116,8 @@ func LastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// RunLive is [Run] of a program of the running host. [ErrNoLiveState] where none stands behind the
-// root.
+// RunLive is [Run] on the running host. It returns [ErrNoLiveState] if the root has no running
+// kernel.
 func RunLive(ctx context.Context, live bool, c Command) ([]byte, error) {
 	if !live {
 		return nil, fmt.Errorf("run %s: %w", c.Path, ErrNoLiveState)
