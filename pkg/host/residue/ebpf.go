@@ -23,27 +23,26 @@ const (
 	HookCgroup = "cgroup"
 )
 
-// Program is a program of eBPF where it is attached. What a network attached outlives it there, on
-// the machine's own devices too.
+// Program is an eBPF program at the place where it is attached. It stays attached after the network
+// is gone, also to physical devices.
 type Program struct {
 	Hook  string
 	Name  string // tc: as `tc filter show` names it; else the kernel's name, at most 15 characters
 	Where string // "eth0 ingress", "eth0", "/sys/fs/cgroup connect4"
 
 	filter   *netlink.BpfFilter
-	link     int    // of XDP, its index
+	link     int    // XDP: index of the link
 	mode     uint32 // XDP_ATTACHED_…
 	cgroup   string
 	attach   ebpf.AttachType
 	id       ebpf.ProgramID
-	pinnedBy link.ID // of TCX, the link of eBPF that holds it there
+	pinnedBy link.ID // TCX: the eBPF link that attaches the program
 }
 
-// String says the program and where it is.
+// String describes the program and where it is attached.
 func (p Program) String() string { return p.Hook + " " + p.Where + " " + p.Name }
 
-// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a
-// module.
+// Programs lists the eBPF programs at tc, XDP and the cgroup2 roots, without loading a module.
 func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -84,8 +83,8 @@ func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 	return append(out, attached...), err
 }
 
-// steers is the queueing discipline of a link that has filters for what comes in and goes out; nil
-// if it has none.
+// steers returns the qdisc of a link that has ingress and egress filters (clsact or ingress), or
+// nil.
 func steers(all []netlink.Qdisc, link int) netlink.Qdisc {
 	i := slices.IndexFunc(all, func(q netlink.Qdisc) bool {
 		return q.Attrs().LinkIndex == link && (q.Type() == "clsact" || q.Type() == "ingress")
@@ -96,7 +95,7 @@ func steers(all []netlink.Qdisc, link int) netlink.Qdisc {
 	return all[i]
 }
 
-// The two places of clsact; the discipline ingress has the first only.
+// The two parents of clsact; the qdisc ingress has only the first.
 var steeredWays = []struct {
 	name   string
 	parent uint32
@@ -111,7 +110,7 @@ func (r Reader) filters(ctx context.Context, l netlink.Link) ([]Program, error) 
 		filters, err := sys.Dump(ctx, "filters of "+l.Attrs().Name,
 			func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
 		if errors.Is(err, unix.ENODEV) {
-			continue // it went meanwhile
+			continue // the link is gone
 		}
 		if err != nil {
 			return nil, err
@@ -126,7 +125,7 @@ func (r Reader) filters(ctx context.Context, l netlink.Link) ([]Program, error) 
 	return out, nil
 }
 
-// programName asks the kernel for a program's name; "" if the program went meanwhile.
+// programName reads a program's name from the kernel; "" if the program is gone.
 func programName(id ebpf.ProgramID) (string, error) {
 	p, err := ebpf.NewProgramFromID(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,9 +145,9 @@ func programName(id ebpf.ProgramID) (string, error) {
 	return info.Name, nil
 }
 
-// DetachProgram takes a program from where it is attached, exactly that one; absence is success. A
-// discipline of tc that it leaves without any filter goes too. A link of eBPF that holds it there
-// lets go; its pin stays, and holds nothing then. It may be retried.
+// DetachProgram detaches exactly this program; a missing program is success. If a qdisc then has no
+// filters, it is removed, too. If an eBPF link attaches the program, the link is detached; its pin
+// stays, but has no effect any more. It may be retried.
 func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 	err := w.ready(ctx)
 	if err != nil {
@@ -177,7 +176,7 @@ func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 
 func (w Writer) delFilter(ctx context.Context, p Program) error {
 	l, err := netlink.LinkByIndex(p.link)
-	if errors.As(err, new(netlink.LinkNotFoundError)) { // it went with what it had
+	if errors.As(err, new(netlink.LinkNotFoundError)) { // gone with its programs
 		return nil
 	}
 	if err != nil {
@@ -187,7 +186,7 @@ func (w Writer) delFilter(ctx context.Context, p Program) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(have, p.same) { // without its discipline the kernel would say that the request is invalid
+	if slices.ContainsFunc(have, p.same) { // without the qdisc the kernel would return EINVAL
 		if err := netlink.FilterDel(p.filter); err != nil {
 			return err
 		}
@@ -210,7 +209,7 @@ func (w Writer) delFilter(ctx context.Context, p Program) error {
 	return nil
 }
 
-// same says that two readings are of one filter.
+// same reports whether two programs are the same filter.
 func (p Program) same(o Program) bool {
 	return p.Name == o.Name && p.filter.Id == o.filter.Id && p.filter.Parent == o.filter.Parent &&
 		p.filter.Priority == o.filter.Priority && p.filter.Handle == o.filter.Handle
@@ -218,13 +217,13 @@ func (p Program) same(o Program) bool {
 
 func delXDP(p Program) error {
 	l, err := netlink.LinkByIndex(p.link)
-	if errors.As(err, new(netlink.LinkNotFoundError)) { // it went with what it had
+	if errors.As(err, new(netlink.LinkNotFoundError)) { // gone with its programs
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	// XDP_FLAGS_SKB_MODE, _DRV_MODE and _HW_MODE by XDP_ATTACHED_DRV, _SKB and _HW
+	// These are XDP_FLAGS_SKB_MODE, _DRV_MODE and _HW_MODE for XDP_ATTACHED_DRV, _SKB and _HW
 	// (linux/if_link.h).
 	flags := map[uint32]int{1: 1 << 2, 2: 1 << 1, 3: 1 << 3}[p.mode]
 	return netlink.LinkSetXdpFdWithFlags(l, -1, flags)

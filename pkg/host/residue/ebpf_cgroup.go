@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// cgroupHooks are where networks attach programs to a cgroup: they translate what processes connect
-// to, or look at what they send.
+// cgroupHooks are the cgroup hooks that networks use: they translate the addresses that processes
+// connect to, or read what processes send.
 var cgroupHooks = []ebpf.AttachType{
 	ebpf.AttachCGroupInetIngress, ebpf.AttachCGroupInetEgress, ebpf.AttachCGroupInetSockCreate,
 	ebpf.AttachCGroupSockOps, ebpf.AttachCgroupInetSockRelease,
@@ -26,8 +26,8 @@ var cgroupHooks = []ebpf.AttachType{
 	ebpf.AttachCgroupInet6GetPeername,
 }
 
-// cgroupPrograms lists what is attached to the roots of cgroup2 that are mounted here: there
-// networks attach, so that it holds for all processes.
+// cgroupPrograms lists the programs attached to the mounted roots of cgroup2. Networks attach
+// there, so that the programs apply to all processes.
 func cgroupPrograms() ([]Program, error) {
 	roots, err := cgroupRoots()
 	if err != nil {
@@ -53,7 +53,7 @@ func attachedTo(dir *os.File) ([]Program, error) {
 	for _, hook := range cgroupHooks {
 		found, err := link.QueryPrograms(link.QueryOptions{Target: int(dir.Fd()), Attach: hook})
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) {
-			continue // a kernel without this hook, or without any
+			continue // a kernel without this hook, or without cgroup programs
 		}
 		if errors.Is(err, unix.EPERM) {
 			return nil, fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
@@ -73,7 +73,7 @@ func attachedTo(dir *os.File) ([]Program, error) {
 	return out, nil
 }
 
-// cgroupRoots are the directories where cgroup2 is mounted, each hierarchy once.
+// cgroupRoots returns the mount points of cgroup2, one for each hierarchy.
 func cgroupRoots() ([]string, error) {
 	list, err := sys.ReadKernelFile("/proc/thread-self/mountinfo")
 	if err != nil {
@@ -87,7 +87,7 @@ func cgroupRoots() ([]string, error) {
 		}
 		var st unix.Stat_t
 		if unix.Stat(dir, &st) != nil || slices.Contains(seen, st.Ino) {
-			continue // covered by another mount, or the same directory
+			continue // hidden by another mount, or the same directory
 		}
 		var fs unix.Statfs_t
 		if unix.Statfs(dir, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {

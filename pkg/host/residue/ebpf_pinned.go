@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tcxPrograms lists what is attached to a link by TCX (Linux 6.6 and up), where `tc` shows nothing.
+// tcxPrograms lists the programs attached to a link by TCX (since Linux 6.6), which `tc` does not
+// show.
 func tcxPrograms(l netlink.Link) ([]Program, error) {
 	var out []Program
 	for _, way := range []struct {
@@ -19,7 +20,7 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 		found, err := link.QueryPrograms(link.QueryOptions{Target: l.Attrs().Index, Attach: way.attach})
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.ENODEV) ||
 			errors.Is(err, unix.ENOENT) {
-			continue // a kernel without TCX, a link that went, or nothing at all there
+			continue // no TCX, the link is gone, or nothing is attached
 		}
 		if err != nil {
 			return nil, err
@@ -27,7 +28,7 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 		for _, p := range found.Programs {
 			holder, held := p.LinkID()
 			if !held {
-				continue // by nobody's link: no network attaches so
+				continue // attached without an eBPF link: no network does this
 			}
 			name, err := programName(p.ID)
 			if err != nil {
@@ -40,8 +41,8 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 	return out, nil
 }
 
-// linkError looks at why a program did not go: where a link of eBPF holds it there, the kernel says
-// busy or that nothing is attached. The link lets go.
+// linkError handles the error of a failed detach. If an eBPF link attaches the program, the kernel
+// returns EBUSY, or ENOENT as if nothing were attached. linkError then detaches that link.
 func linkError(kind link.Type, p Program, err error) error {
 	if !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOENT) {
 		return err

@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// genl asks a family of generic netlink and returns its answers without their heads. The caller
-// knows that the family's module is loaded: to ask for a family that is not there makes the kernel
-// look for one (net/netlink/genetlink.c, request_module).
+// genl sends a request to a generic netlink family, and returns the answers without their headers.
+// The caller must know that the family's module is loaded: for an unknown family the kernel tries
+// to load one (net/netlink/genetlink.c, request_module).
 func genl(
 	ctx context.Context, family string, version, command uint8, flags int, data ...nl.NetlinkRequestData,
 ) ([][]byte, error) {
@@ -52,7 +52,7 @@ func genl(
 	return out, err
 }
 
-// genlAttributes are the attributes of a message or of an attribute that has others in it.
+// genlAttributes returns the attributes in a message or in a nested attribute.
 func genlAttributes(m []byte) (map[uint16][]byte, error) {
 	attrs, err := nl.ParseRouteAttr(m)
 	out := make(map[uint16][]byte, len(attrs))

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// What linux/ip_vs.h calls them.
+// Constants of linux/ip_vs.h.
 const (
 	ipvsFamily      = "IPVS"
 	ipvsVersion     = 1
@@ -25,7 +25,7 @@ const (
 	ipvsAttrService = 1
 	ipvsAttrDest    = 2
 
-	// Within a service and within a server.
+	// Attributes of a service and of a server.
 	ipvsSvcAF, ipvsSvcProtocol, ipvsSvcAddr, ipvsSvcPort, ipvsSvcMark = 1, 2, 3, 4, 5
 	ipvsDestAddr, ipvsDestFamily                                      = 1, 11
 )
@@ -40,7 +40,7 @@ type IPVSService struct {
 	Servers  []netip.Addr
 }
 
-// String is how ipvsadm names it.
+// String returns the service's name as ipvsadm shows it.
 func (s IPVSService) String() string {
 	if s.Mark != 0 {
 		return fmt.Sprintf("ipv%d FWM %d", s.Family, s.Mark)
@@ -109,7 +109,7 @@ func ipvsServers(ctx context.Context, s IPVSService) ([]netip.Addr, error) {
 			return nil, err
 		}
 		family := s.Family
-		switch native16(attrs[ipvsDestFamily]) { // of another family than the service: tunnels
+		switch native16(attrs[ipvsDestFamily]) { // a tunnel may have another family than the service
 		case unix.AF_INET:
 			family = 4
 		case unix.AF_INET6:
@@ -120,7 +120,7 @@ func ipvsServers(ctx context.Context, s IPVSService) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// attribute names the service to the kernel (net/netfilter/ipvs/ip_vs_ctl.c,
+// attribute identifies the service for the kernel (net/netfilter/ipvs/ip_vs_ctl.c,
 // ip_vs_genl_parse_service).
 func (s IPVSService) attribute() *nl.RtAttr {
 	a := nl.NewRtAttr(ipvsAttrService|unix.NLA_F_NESTED, nil)
@@ -168,7 +168,7 @@ func ipvsAddr(b []byte, family int) netip.Addr {
 	return addr
 }
 
-// DelIPVS removes a service with its servers; absence is success. It may be retried.
+// DelIPVS removes a service with its servers; a missing service is success. It may be retried.
 func (w Writer) DelIPVS(ctx context.Context, s IPVSService) error {
 	if err := w.ready(ctx); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// What linux/openvswitch.h calls them.
+// Constants of linux/openvswitch.h.
 const (
 	ovsDatapathFamily  = "ovs_datapath"
 	ovsDatapathVersion = 2
@@ -26,13 +26,13 @@ const (
 	ovsGet             = 3 // OVS_DP_CMD_GET, OVS_VPORT_CMD_GET
 	ovsDatapathName    = 1 // OVS_DP_ATTR_NAME
 	ovsVportName       = 3 // OVS_VPORT_ATTR_NAME
-	ovsHead            = 4 // struct ovs_header: the datapath's link
+	ovsHead            = 4 // struct ovs_header: the index of the datapath
 )
 
-// Datapath is a switch of Open vSwitch in the kernel, that of ovs-vswitchd or one without.
+// Datapath is a switch of Open vSwitch in the kernel, with or without ovs-vswitchd.
 type Datapath struct {
 	Name  string
-	Ports []string // without its own
+	Ports []string // without the datapath's own port
 
 	index uint32
 }
@@ -92,9 +92,9 @@ type ovsHeader uint32
 func (ovsHeader) Len() int            { return ovsHead }
 func (h ovsHeader) Serialize() []byte { return binary.NativeEndian.AppendUint32(nil, uint32(h)) }
 
-// DelDatapath takes a datapath out of the kernel with its own links (kind openvswitch); what others
-// plugged into it stays, unplugged. Absence is success. One that a device of the machine is plugged
-// into is an error. It may be retried.
+// DelDatapath removes a datapath with its own links (kind openvswitch). Other links that were its
+// ports stay, without datapath. A missing datapath is success. If a physical device is a port, this
+// is an error. It may be retried.
 func (w Writer) DelDatapath(ctx context.Context, name string) error {
 	all, err := w.Datapaths(ctx)
 	if err != nil {
@@ -123,13 +123,13 @@ func (w Writer) DelDatapath(ctx context.Context, name string) error {
 	return nil
 }
 
-// ChangeOVS takes bridges and settings out of the database of Open vSwitch and waits until
-// ovs-vswitchd has done it; absence is success. A bridge that a device of the machine is a port of
-// is an error while the bridge itself has an address. It may be retried.
+// ChangeOVS removes bridges and settings from the database of Open vSwitch, and waits until
+// ovs-vswitchd has applied this. Missing ones are success. If a physical device is a port of a
+// bridge and the bridge itself has an address, this is an error. It may be retried.
 func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []string) error {
 	db, err := w.ovsdb(ctx, socket)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sys.ErrNoListener) {
-		return nil // nobody runs it
+		return nil // Open vSwitch does not run
 	}
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []st
 	return nil
 }
 
-// hasAddress says that a link has an address that is not of the link alone.
+// hasAddress reports whether a link has a global address.
 func hasAddress(ctx context.Context, name string) (bool, error) {
 	l, err := linkByName(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,23 +14,23 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// ovsdbSocket is where ovsdb-server listens. https://docs.openvswitch.org/en/latest/ref/ovsdb.7/
+// ovsdbSocket is the socket of ovsdb-server. https://docs.openvswitch.org/en/latest/ref/ovsdb.7/
 const ovsdbSocket = "/run/openvswitch/db.sock"
 
-// ovsdbLimit bounds a question and its answer: ovs-vswitchd has done what it is asked for within
-// it, or does not run.
+// ovsdbLimit limits a request and its answer. If ovs-vswitchd runs, it applies a change within this
+// time.
 const ovsdbLimit = 10 * time.Second
 
-// OVS is what a database of Open vSwitch says that there shall be.
+// OVS is the configuration in a database of Open vSwitch.
 type OVS struct {
 	Bridges []string
 	Ports   map[string][]string // of bridges, by name
-	// Keys are those of external_ids and other_config of its one row of the table Open_vSwitch.
+	// Keys are the keys of external_ids and other_config in the only row of table Open_vSwitch.
 	Keys []string
 }
 
-// OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall
-// be. [fs.ErrNotExist] or [sys.ErrNoListener] where none runs.
+// OVS reads the database of Open vSwitch at a socket ("": the default). It returns [fs.ErrNotExist]
+// or [sys.ErrNoListener] if ovsdb-server does not run.
 func (r Reader) OVS(ctx context.Context, socket string) (OVS, error) {
 	if err := r.ready(ctx); err != nil {
 		return OVS{}, err
@@ -44,13 +44,14 @@ func (r Reader) OVS(ctx context.Context, socket string) (OVS, error) {
 	return state.OVS, err
 }
 
-// ovsdb is a connection to ovsdb-server: JSON-RPC 1.0 as of RFC 7047.
+// ovsdb is a connection to ovsdb-server: JSON-RPC 1.0 according to RFC 7047.
 type ovsdb struct {
 	net.Conn
 	answers *json.Decoder
 }
 
-// ovsdb connects. [fs.ErrNotExist]: there is no socket; [sys.ErrNoListener]: nobody listens.
+// ovsdb connects. It returns [fs.ErrNotExist] without a socket, [sys.ErrNoListener] if no process
+// listens.
 func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	socket = cmp.Or(socket, ovsdbSocket)
 	conn, err := r.Dial(ctx, socket)
@@ -67,8 +68,8 @@ func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	return &ovsdb{Conn: conn, answers: json.NewDecoder(conn)}, nil
 }
 
-// call asks for a transaction. The server may ask us whether we live meanwhile (echo), which is not
-// answered: the connection is short.
+// call requests a transaction. It ignores echo requests of the server (keepalive), because the
+// connection is short.
 func (d *ovsdb) call(params []any) (results []json.RawMessage, err error) {
 	const method = "transact"
 	if err := json.NewEncoder(d).Encode(map[string]any{"method": method, "params": params, "id": method}); err != nil {
@@ -97,7 +98,7 @@ func (d *ovsdb) call(params []any) (results []json.RawMessage, err error) {
 	}
 }
 
-// transact makes operations on the database, all or none.
+// transact runs operations on the database, all or none.
 func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
 	results, err := d.call(append([]any{"Open_vSwitch"}, operations...))
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
 	return results, nil
 }
 
-// ovsState is the database as far as it is looked at.
+// ovsState is the part of the database that cleanup needs.
 type ovsState struct {
 	OVS
 	uuids    map[string]string // of bridges, by name
@@ -179,7 +180,7 @@ func (d *ovsdb) state() (ovsState, error) {
 	return s, nil
 }
 
-// ovsMap is the keys of a map of OVSDB: ["map", [[key, value], …]].
+// ovsMap has the keys of an OVSDB map: ["map", [[key, value], …]].
 type ovsMap []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -194,8 +195,8 @@ func (m *ovsMap) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ovsSet is a set of references of OVSDB: ["set", [["uuid", …], …]], or one without the set around
-// it.
+// ovsSet is an OVSDB set of references: ["set", [["uuid", …], …]], or a single reference without
+// the set.
 type ovsSet []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -219,11 +220,11 @@ func (s *ovsSet) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ovsWait is how often it is looked whether ovs-vswitchd is through.
+// ovsWait is the pause between two looks whether ovs-vswitchd has finished.
 const ovsWait = 20 * time.Millisecond
 
-// change takes bridges and keys out and waits until ovs-vswitchd has done it (next_cfg and cur_cfg,
-// as ovs-vsctl does).
+// change removes bridges and keys, and waits until ovs-vswitchd has applied this (next_cfg and
+// cur_cfg, as ovs-vsctl does).
 func (d *ovsdb) change(ctx context.Context, before ovsState, bridges, keys []string) error {
 	set := []any{}
 	for _, name := range bridges {
@@ -255,7 +256,7 @@ func (d *ovsdb) change(ctx context.Context, before ovsState, bridges, keys []str
 	}
 }
 
-// common is never nil: OVSDB wants an array.
+// common returns the strings that are in both lists. It is never nil, because OVSDB needs an array.
 func common(a, b []string) []string {
 	out := []string{}
 	for _, s := range a {

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Reader reads the network namespace that the process is in.
+// Reader reads the network namespace of the process.
 type Reader struct {
-	Live bool // false: an image, no kernel behind it
+	Live bool // false: an image, without a running kernel
 	// Dial connects to a unix socket of the host.
 	Dial func(ctx context.Context, path string) (net.Conn, error)
 }
@@ -21,9 +21,9 @@ func (r Reader) ready(ctx context.Context) error { return sys.Ready(ctx, r.Live,
 // Writer removes what a network left.
 type Writer struct {
 	Reader
-	// Devices names the links that have a device of the machine behind them.
+	// Devices returns the links that have a physical device.
 	Devices func(ctx context.Context) ([]string, error)
-	Log     *zap.Logger // nil: none
+	Log     *zap.Logger // nil: nothing is logged
 }
 
 // changed logs one operation that changed the network.

@@ -17,12 +17,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// RestoreUplink gives a device its addresses and routes back from the link that a network had moved
-// them to, in one step: the device is let go, gets the addresses, then each route is replaced, and
-// at last the link loses its own. Addresses within added, and routes to, by or from one, are those
-// of the network, and do not go to the device. A bridge of Open vSwitch (database at socket) goes
-// with it, since it would take the device again. It may cut the node off: only under a checkpoint.
-// It may be retried.
+// RestoreUplink moves addresses and routes back to a device from the link to which a network had
+// moved them. First the device is released from the link; then it gets the addresses and the
+// routes; at last the addresses are removed from the link. Addresses within added, and routes that
+// use them, belong to the network and are not moved. A bridge of Open vSwitch (database at socket)
+// is removed, because it would take the device again. This may cut the node off: call it only under
+// a checkpoint. It may be retried.
 func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string, added []netip.Prefix) error {
 	if err := w.ready(ctx); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string, adde
 	}
 	for _, a := range addresses {
 		if a.Scope == unix.RT_SCOPE_LINK && a.IP.To4() == nil {
-			continue // of that link's own MAC
+			continue // link-local, from the MAC of that link
 		}
 		if within(added, a.IP) {
 			continue
@@ -98,7 +98,7 @@ func gone(err error) bool {
 	return errors.Is(err, unix.EADDRNOTAVAIL) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO)
 }
 
-// letGo takes a device out of what holds it.
+// letGo releases a device from its master.
 func (w Writer) letGo(ctx context.Context, from, device netlink.Link, socket string) error {
 	switch name := from.Attrs().Name; from.Type() {
 	case "bridge":
@@ -116,12 +116,12 @@ func (w Writer) letGo(ctx context.Context, from, device netlink.Link, socket str
 			}
 		}
 		return w.unplug(ctx, device.Attrs().Name)
-	default: // it stands in the device's place
+	default: // the link is on top of the device
 		return netlink.LinkDel(from)
 	}
 }
 
-// unplug takes a port out of the datapath that it is in.
+// unplug removes a port from its datapath.
 func (w Writer) unplug(ctx context.Context, port string) error {
 	all, err := w.Datapaths(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (w Writer) unplug(ctx context.Context, port string) error {
 	return nil
 }
 
-// linkByName finds a link; [fs.ErrNotExist] if it is absent.
+// linkByName finds a link; it returns [fs.ErrNotExist] if there is none.
 func linkByName(name string) (netlink.Link, error) {
 	l, err := netlink.LinkByName(name)
 	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
@@ -149,7 +149,7 @@ func linkByName(name string) (netlink.Link, error) {
 	return l, nil
 }
 
-// allRoutes lists the routes of every table and of both families.
+// allRoutes lists the routes of all tables and both families.
 func allRoutes(ctx context.Context) ([]netlink.Route, error) {
 	var out []netlink.Route
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {

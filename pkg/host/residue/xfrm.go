@@ -15,11 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// XFRM is a policy or a state of IPsec as far as it shows whose it is. Its keys are not kept.
+// XFRM is an IPsec policy or state, with the fields that show which program made it. It does not
+// store keys.
 type XFRM struct {
-	Policy     bool         // else a state
+	Policy     bool         // false: a state
 	Dir        string       // of a policy: in, out, fwd
-	Src, Dst   netip.Prefix // what a policy selects; the two ends of a state
+	Src, Dst   netip.Prefix // the selector of a policy; the endpoints of a state
 	Mark, Mask uint32
 	ReqID      int    // of a policy: of its first template
 	SPI        uint32 // likewise
@@ -30,7 +31,7 @@ type XFRM struct {
 	state  *netlink.XfrmState
 }
 
-// String is what distinguishes it, in the words of `ip xfrm`.
+// String returns the identifying fields in the syntax of `ip xfrm`.
 func (x XFRM) String() string {
 	kind := "state"
 	if x.Policy {
@@ -52,7 +53,7 @@ func (x XFRM) String() string {
 	return out
 }
 
-// XFRM lists the policies and states of IPsec, without loading a module.
+// XFRM lists the IPsec policies and states, without loading a module.
 func (r Reader) XFRM(ctx context.Context) ([]XFRM, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func xfrmDir(d netlink.Dir) string {
 	case netlink.XFRM_DIR_FWD:
 		return "fwd"
 	}
-	return "socket" // of one socket: goes with it
+	return "socket" // of one socket: the kernel removes it with the socket
 }
 
 func xfrmState(s netlink.XfrmState) XFRM {
@@ -116,7 +117,7 @@ func xfrmState(s netlink.XfrmState) XFRM {
 	return out
 }
 
-// netPrefix is the zero prefix for none.
+// netPrefix converts a network; nil becomes the zero prefix.
 func netPrefix(n *net.IPNet) netip.Prefix {
 	if n == nil {
 		return netip.Prefix{}
@@ -138,10 +139,10 @@ func hostPrefix(ip net.IP) netip.Prefix {
 	return netip.PrefixFrom(addr, addr.BitLen())
 }
 
-// RemoveXFRM takes policies and states out of IPsec, as they were read, policies first: without a
-// state a policy drops. What is gone already is success. The kernel takes the first state with a
-// number (spi) whose mark fits: where a state that stays has the same number it is an error, and
-// both stay. It may be retried.
+// RemoveXFRM removes IPsec policies and states, as they were read. It removes policies first,
+// because a policy without a state drops packets. Missing ones are success. The kernel deletes the
+// first state with the given SPI and a matching mark. So if a state that must stay has the same
+// SPI, this is an error, and both stay. It may be retried.
 func (w Writer) RemoveXFRM(ctx context.Context, gone []XFRM) error {
 	if err := w.ready(ctx); err != nil {
 		return err
@@ -183,8 +184,8 @@ func (w Writer) delXFRM(x XFRM, del func() error) error {
 	return nil
 }
 
-// LeadsTo says that a policy sends packets to a state, by its template's address and number (spi);
-// where the template has no number, by both its addresses and its reqid.
+// LeadsTo reports whether a policy sends packets to a state: by the address and SPI of a template,
+// or without an SPI by both addresses and the reqid.
 func (x XFRM) LeadsTo(s XFRM) bool {
 	return x.Policy && !s.Policy && slices.ContainsFunc(x.policy.Tmpls, func(t netlink.XfrmPolicyTmpl) bool {
 		named := uint32(t.Spi) == s.SPI
@@ -195,13 +196,14 @@ func (x XFRM) LeadsTo(s XFRM) bool {
 	})
 }
 
-// same says that two readings are of one thing.
+// same reports whether two values are the same policy or state.
 func (x XFRM) same(o XFRM) bool {
 	x.policy, x.state, o.policy, o.state = nil, nil, nil, nil
 	return x == o
 }
 
-// shadows says that to name o, a state, may mean x (net/xfrm/xfrm_state.c, __xfrm_state_lookup).
+// shadows reports whether the kernel may find x when it looks up the state o
+// (net/xfrm/xfrm_state.c, __xfrm_state_lookup).
 func (x XFRM) shadows(o XFRM) bool {
 	return !x.Policy && !x.same(o) && x.Dst == o.Dst && x.SPI == o.SPI && x.state.Proto == o.state.Proto &&
 		x.IfID == o.IfID && o.Mark&x.Mask == x.Mark
