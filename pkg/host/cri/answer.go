@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// answerTimeout is how long a container runtime that works may take to say its version, also on a
+// answerTimeout is how long a working container runtime may take to report its version, also on a
 // busy node.
 const answerTimeout = 5 * time.Second
 
-// CheckAnswer asks the container runtime at a socket whether it answers; nil: it does. It waits for
-// a runtime that hangs. The daemon calls it beside its passes; it may be called again.
+// CheckAnswer returns nil if the container runtime at a socket answers. It waits up to
+// answerTimeout for a runtime that hangs. The daemon calls it in the background of its passes. It
+// may be retried.
 func CheckAnswer(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %s", answerTimeout))
 	defer cancel()

@@ -16,21 +16,21 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// criTimeout bounds what a pass waits for a container runtime that hangs. One on a busy node that
+// criTimeout limits how long a pass waits for a container runtime. A runtime on a busy node that
 // has just booted is only slow.
 const criTimeout = 3 * time.Second
 
-// Status is what a runtime says of itself and its network.
+// Status is what a runtime reports about itself and its network.
 type Status struct {
 	Name, Version string
 	NetworkReady  *bool
 	NetworkReason string
-	Info          map[string]string // JSON texts, by the runtime's own names
+	Info          map[string]string // JSON texts, by the runtime's own keys
 }
 
-// askCRI asks a container runtime for its version and status, by gRPC over
-// net/http: two calls with two fields each. With grpc-go and cri-api the
-// program would be 6 MB larger and start 1.7 ms later.
+// askCRI asks a container runtime for its version and status, by gRPC over net/http: two calls with
+// two fields each. With grpc-go and cri-api the program would be 6 MB larger and start 1.7 ms
+// later.
 func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		fmt.Errorf("the runtime at %s did not answer within %s", socket, limit))
@@ -52,7 +52,7 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, er
 	return out, nil
 }
 
-// statusOf reads a VersionResponse and a StatusResponse (k8s.io/cri-api,
+// statusOf decodes a VersionResponse and a StatusResponse (k8s.io/cri-api,
 // pkg/apis/runtime/v1/api.proto).
 func statusOf(version, status []byte) (Status, error) {
 	var d decoder
@@ -74,14 +74,14 @@ type criClient struct {
 	service   string
 }
 
-// The services by which a runtime answers.
+// The names of the runtime service in the versions of CRI.
 const (
 	criV1    = "/runtime.v1.RuntimeService/"
 	criAlpha = "/runtime.v1alpha2.RuntimeService/" // containerd before 1.6, CRI-O before 1.23
 )
 
-// dialCRI is a client of the runtime at a socket, which is connected to when it is first called;
-// done ends it.
+// dialCRI returns a client of the runtime at a socket. It connects at the first call. The caller
+// must call done at the end.
 func dialCRI(socket string) (c *criClient, done func()) {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
@@ -100,7 +100,7 @@ var errNoSandbox = errors.New("the runtime knows no such pod")
 
 var errUnimplemented = errors.New("it does not serve this version of CRI")
 
-// servesNone says of a runtime that serves neither version what most likely keeps it from that.
+// servesNone adds the likely cause to the error of a runtime that supports no version of CRI.
 func servesNone(err error) error {
 	if !errors.Is(err, errUnimplemented) {
 		return err
@@ -110,7 +110,7 @@ func servesNone(err error) error {
 		"(`ctr plugins ls`, `journalctl -u containerd`)", errUnimplemented)
 }
 
-// call calls a method by the service that the runtime has: later calls go to that.
+// call calls a method of the version of CRI that the runtime supports, and remembers that version.
 func (c *criClient) call(ctx context.Context, method string, message []byte) ([]byte, error) {
 	answer, err := c.unary(ctx, method, message)
 	if errors.Is(err, errUnimplemented) && c.service == criV1 {
@@ -120,7 +120,7 @@ func (c *criClient) call(ctx context.Context, method string, message []byte) ([]
 	return answer, err
 }
 
-// unary is one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
+// unary makes one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
 func (c *criClient) unary(ctx context.Context, method string, message []byte) ([]byte, error) {
 	frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost"+c.service+method,
@@ -141,7 +141,7 @@ func (c *criClient) unary(ctx context.Context, method string, message []byte) ([
 	}
 	code := response.Trailer.Get("Grpc-Status")
 	text := response.Trailer.Get("Grpc-Message")
-	if code == "" { // an error comes as headers alone
+	if code == "" { // an error may come as headers without trailers
 		code, text = response.Header.Get("Grpc-Status"), response.Header.Get("Grpc-Message")
 	}
 	if plain, err := url.PathUnescape(text); err == nil {
@@ -160,10 +160,10 @@ func (c *criClient) unary(ctx context.Context, method string, message []byte) ([
 	return body[5:], nil
 }
 
-// decoder reads fields of protobuf messages. Its error is the first of all reads.
+// decoder decodes fields of protobuf messages. Its err is the first error of all reads.
 type decoder struct{ err error }
 
-// at are the messages and texts of a message that are reached by these fields, one below the other.
+// at returns the messages and texts at a path of field numbers.
 func (d *decoder) at(message []byte, fields ...int) [][]byte {
 	found := [][]byte{message}
 	for _, field := range fields {
@@ -180,7 +180,7 @@ func (d *decoder) at(message []byte, fields ...int) [][]byte {
 	return found
 }
 
-// text is the last of these; "" where there is none.
+// text returns the last text at a path of field numbers, or "".
 func (d *decoder) text(message []byte, fields ...int) (last string) {
 	for _, data := range d.at(message, fields...) {
 		last = string(data)
@@ -188,7 +188,7 @@ func (d *decoder) text(message []byte, fields ...int) (last string) {
 	return last
 }
 
-// number is a number of a message; 0 where there is none.
+// number returns a number of a message, or 0.
 func (d *decoder) number(message []byte, field int) (last uint64) {
 	d.err = cmp.Or(d.err, eachField(message, func(f int, number uint64, _ []byte) {
 		if f == field {
@@ -198,8 +198,8 @@ func (d *decoder) number(message []byte, field int) (last uint64) {
 	return last
 }
 
-// eachField walks the fields of a protobuf message: a number's value for wire
-// type 0, the bytes for wire type 2, nothing for the others.
+// eachField calls do for each field of a protobuf message: with the number for wire type 0, the
+// bytes for wire type 2, neither for other types.
 func eachField(message []byte, do func(field int, number uint64, data []byte)) error {
 	for len(message) > 0 {
 		tag, n := binary.Uvarint(message)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// DescribeContainer is the name and the image of a container: "container NAME, image IMAGE"; ""
-// where the runtime does not know it, or does not tell.
+// DescribeContainer describes a container: "container NAME, image IMAGE". It is "" if the runtime
+// does not know the container or does not answer.
 func DescribeContainer(ctx context.Context, socket string, limit time.Duration, id string) (name string) {
-	// without the runtime it is the number alone
+	// Without an answer, the caller shows only the container's id.
 	_ = askRuntime(ctx, socket, limit, func(ctx context.Context, c *criClient) error {
 		answer, err := c.call(ctx, "ListContainers", nil)
 		if err == nil {
@@ -22,7 +22,7 @@ func DescribeContainer(ctx context.Context, socket string, limit time.Duration, 
 
 // containerIn finds a container in a ListContainersResponse: "container NAME, image IMAGE".
 func containerIn(answer []byte, want string) (out string) {
-	var d decoder // what cannot be read names nobody
+	var d decoder // an undecodable answer has no containers
 	for _, c := range d.at(answer, 1) {
 		if d.text(c, 1) == want {
 			out = fmt.Sprintf("container %s, image %s", d.text(c, 3, 1), d.text(c, 4, 1))

@@ -1,4 +1,3 @@
-// Package cri asks a container runtime, by CRI over its socket: its status,
-// the pods that it runs and what its log says of them. Of all this only
-// [RemovePod] changes anything.
+// Package cri asks a container runtime, by CRI over its socket, for its status and its pods. It
+// also reads what the runtime's log says about pods. Only [RemovePod] changes anything.
 package cri

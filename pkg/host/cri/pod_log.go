@@ -13,22 +13,24 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// PodLog is what the log says of pods: how many the runtime made and took away, and how it failed.
+// PodLog is what the log says about pods: how many the runtime created and removed, and its
+// failures.
 type PodLog struct {
 	Made, Removed int // pods
-	Failed        int // attempts to make one or to take one away
-	// LastFailed says that no pod was made after the last failure to make one, or none taken away
-	// after the last failure at that. FailedAt and Failure are of making, if both are so: they have
-	// the words of the plugin.
+	Failed        int // failed attempts to create or remove one
+	// LastFailed means that no pod was created after the last failed creation, or none removed
+	// after the last failed removal. If both are true, FailedAt and Failure are of the creation,
+	// because its error has the message of the plugin.
 	LastFailed bool
 	FailedAt   time.Time
 	Failure    string
 }
 
-// What is logged of pods at the default level. containerd, the same from 1.6 to 2.x:
+// These expressions match lines about pods at the default log level. containerd logs the same from
+// 1.6 to 2.x:
 // https://github.com/containerd/containerd/blob/main/internal/cri/instrument/instrumented_service.go
-// CRI-O says that it made one and took one away; since 1.24 why it could not is said only by
-// kubelet, which has asked for it:
+// CRI-O logs that it created or removed a pod. Since 1.24, only kubelet, which made the request,
+// logs a failure:
 // https://github.com/cri-o/cri-o/blob/main/server/sandbox_run_linux.go
 // https://github.com/cri-o/cri-o/blob/main/server/sandbox_stop_linux.go
 // https://github.com/kubernetes/cri-client/blob/master/pkg/remote_runtime.go
@@ -39,11 +41,11 @@ var (
 	podWhy     = lazyregexp.New(`\b(?:error|err)="((?:[^"\\]|\\.)*)"`)
 )
 
-// podUnits are whose log tells of pods, by runtime.
+// podUnits are the units whose logs have these lines, by runtime.
 var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o": {"crio.service", "kubelet.service"}}
 
-// ReadPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts
-// nothing but journalctl, and asks no service. An error says why there is none to read.
+// ReadPodLog reads the end of this boot's journal of a runtime, containerd or cri-o. It starts only
+// journalctl, and asks no service. An error means that the journal cannot be read.
 func ReadPodLog(ctx context.Context, runtime string) (PodLog, error) {
 	units := podUnits[runtime]
 	args := []string{"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=" + strconv.Itoa(4000*len(units))}
@@ -81,7 +83,7 @@ func podLog(journal []byte) (log PodLog) {
 	return log
 }
 
-// errorText is the error that a line is about.
+// errorText returns the error in a line.
 func errorText(line []byte) string {
 	if found := podWhy().FindSubmatch(line); found != nil {
 		return strings.ReplaceAll(string(found[1]), `\"`, `"`)
@@ -90,7 +92,7 @@ func errorText(line []byte) string {
 	return strings.TrimLeft(string(bytes.TrimSpace(after)), ": ")
 }
 
-// stampOf is the moment at the beginning of a line, in seconds with a fraction.
+// stampOf returns the time at the beginning of a line, in seconds with a fraction.
 func stampOf(line []byte) time.Time {
 	word, _, _ := bytes.Cut(line, []byte(" "))
 	seconds, err := strconv.ParseFloat(string(word), 64)

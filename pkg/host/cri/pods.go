@@ -12,17 +12,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Pod is a sandbox of the container runtime, in which the containers of a pod run.
+// Pod is a pod sandbox of the container runtime, in which the containers of a pod run.
 type Pod struct {
-	ID              string // the runtime's
+	ID              string // the runtime's id
 	Namespace, Name string
-	Ready           bool         // else its processes have ended, and its network may be there still
-	HostNetwork     bool         // it has the node's network, and nothing of the CNI's
-	Running         []string     // names of the containers that run
-	Addresses       []netip.Addr // that the CNI gave it
+	Ready           bool         // false: its processes have ended; its network may still exist
+	HostNetwork     bool         // it uses the node's network, and no CNI
+	Running         []string     // names of the running containers
+	Addresses       []netip.Addr // assigned by the CNI plugin
 }
 
-// String is the pod's name as kubectl writes it.
+// String returns the pod's name as kubectl shows it.
 func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
 // Limits of one call.
@@ -31,8 +31,9 @@ const (
 	criRemoveLimit = time.Minute // a plugin that waits for its agent takes long
 )
 
-// Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNoLiveState] without a
-// socket. Any other error says that the runtime did not answer: it may be retried.
+// Pods lists the pod sandboxes of the runtime at a socket, in its order. It returns
+// [sys.ErrNoLiveState] without a socket. Any other error means that the runtime did not answer;
+// then it may be retried.
 func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c *criClient) error {
 		answer, err := c.call(ctx, "ListPodSandbox", nil)
@@ -46,7 +47,7 @@ func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 		for _, p := range out {
 			answer, err := c.call(ctx, "PodSandboxStatus", criText(p.ID))
 			if errors.Is(err, errNoSandbox) {
-				continue // it went meanwhile
+				continue // removed meanwhile
 			}
 			if err == nil {
 				err = p.network(answer)
@@ -65,9 +66,9 @@ func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 	return out, err
 }
 
-// RemovePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network
-// away, and removes it. Whose pod it is, makes it again. A sandbox that is not there is success. It
-// may be retried.
+// RemovePod stops a pod sandbox and removes it. The runtime calls the CNI plugins to remove the
+// pod's network. The pod's controller or kubelet then creates it again. A missing sandbox is
+// success. It may be retried.
 func RemovePod(ctx context.Context, socket, id string) error {
 	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c *criClient) error {
 		for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
@@ -79,7 +80,7 @@ func RemovePod(ctx context.Context, socket, id string) error {
 	})
 }
 
-// askRuntime has calls made to the runtime.
+// askRuntime calls do with a client of the runtime, within limit.
 func askRuntime(
 	ctx context.Context, socket string, limit time.Duration, do func(context.Context, *criClient) error,
 ) error {
@@ -96,17 +97,17 @@ func askRuntime(
 	return nil
 }
 
-// criText is a message whose first field is a text, its only one.
+// criText encodes a message whose only field is a text with number 1.
 func criText(text string) []byte {
 	return append(binary.AppendUvarint([]byte{1<<3 | 2}, uint64(len(text))), text...)
 }
 
-// sandboxes reads a ListPodSandboxResponse.
+// sandboxes decodes a ListPodSandboxResponse.
 func sandboxes(answer []byte) (out []Pod, err error) {
 	var d decoder
 	for _, m := range d.at(answer, 1) {
 		out = append(out, Pod{ID: d.text(m, 1), Name: d.text(m, 2, 1), Namespace: d.text(m, 2, 3),
-			Ready: d.number(m, 3) == 0}) // SANDBOX_READY, which is not sent
+			Ready: d.number(m, 3) == 0}) // 0 is SANDBOX_READY, which is not sent
 	}
 	return out, d.err
 }
@@ -114,8 +115,8 @@ func sandboxes(answer []byte) (out []Pod, err error) {
 // networkOfNode is the NamespaceMode NODE.
 const networkOfNode = 2
 
-// network reads of a PodSandboxStatusResponse status.linux.namespaces.options.network, and
-// status.network.ip and additional_ips.
+// network decodes two parts of a PodSandboxStatusResponse: status.linux.namespaces.options.network,
+// and status.network.ip with additional_ips.
 func (p *Pod) network(answer []byte) error {
 	var d decoder
 	p.HostNetwork = slices.ContainsFunc(d.at(answer, 1, 6, 1, 2),
@@ -124,7 +125,7 @@ func (p *Pod) network(answer []byte) error {
 		return d.err
 	}
 	for _, text := range append(d.at(answer, 1, 5, 1), d.at(answer, 1, 5, 2, 1)...) {
-		if addr, err := netip.ParseAddr(string(text)); err == nil { // "" of a pod that has none yet
+		if addr, err := netip.ParseAddr(string(text)); err == nil { // "" if the pod has none yet
 			p.Addresses = append(p.Addresses, addr.Unmap())
 		}
 	}
@@ -134,8 +135,8 @@ func (p *Pod) network(answer []byte) error {
 // containerRunning is the ContainerState CONTAINER_RUNNING.
 const containerRunning = 1
 
-// addRunning reads a ListContainersResponse, and gives each pod the names of its containers that
-// run.
+// addRunning decodes a ListContainersResponse, and adds to each pod the names of its running
+// containers.
 func addRunning(pods []Pod, answer []byte) error {
 	var d decoder
 	for _, container := range d.at(answer, 1) {

@@ -11,29 +11,30 @@ import (
 	"time"
 )
 
-// criBrief is what a look at the host waits for a runtime that was asked aside, and has answered
-// before.
+// criBrief is how long a look at the host waits for a runtime that is asked in the background and
+// has answered before.
 const criBrief = 250 * time.Millisecond
 
-// StatusCache asks a container runtime for its status in the background, and keeps the last answer.
-// So one that does not answer holds up the first caller only. It is for a process that lives long.
+// StatusCache asks a container runtime for its status in the background, and stores the last
+// answer. So only the first caller waits for a runtime that does not answer. It is for a process
+// that runs long.
 type StatusCache struct {
 	mu     sync.Mutex
 	socket string
-	asked  bool   // an answer was had, or none came in time
-	last   Status // what it said last
-	valid  bool   // that is something
-	err    error  // why the last question was not answered
+	asked  bool   // an answer came, or the timeout ended
+	last   Status // the last answer
+	valid  bool   // last is set
+	err    error  // error of the last request
 	now    chan struct{}
-	left   bool // a look did not wait for the question that is under way
+	left   bool // a caller did not wait for the present request
 	news   chan struct{}
 }
 
-// NewStatusCache knows nothing yet.
+// NewStatusCache returns an empty cache.
 func NewStatusCache() *StatusCache { return &StatusCache{news: make(chan struct{}, 1)} }
 
-// Changed has something to receive when the runtime said something else than the last look was
-// told.
+// Changed has a value to receive if the runtime has reported a status that differs from what the
+// last caller of Status got.
 func (r *StatusCache) Changed() <-chan struct{} {
 	if r == nil {
 		return nil
@@ -41,8 +42,8 @@ func (r *StatusCache) Changed() <-chan struct{} {
 	return r.news
 }
 
-// Status is what the runtime says, or said last. known tells that there is something; the error is
-// that the last question was not answered.
+// Status returns the present or the last known status. known says whether there is one. err says
+// why the last request was not answered.
 func (r *StatusCache) Status(ctx context.Context, socket string) (s Status, known bool, err error) {
 	if r == nil {
 		s, err = askCRI(ctx, socket, criTimeout)
@@ -85,12 +86,12 @@ func (r *StatusCache) Status(ctx context.Context, socket string) (s Status, know
 	return r.last, r.valid, r.err
 }
 
-// ask asks once, and keeps the answer.
+// ask asks once and stores the answer.
 func (r *StatusCache) ask(socket string, under chan struct{}) {
 	s, err := askCRI(context.Background(), socket, criTimeout)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.now = nil; r.socket != socket { // another one meanwhile
+	if r.now = nil; r.socket != socket { // the socket has changed meanwhile
 		close(under)
 		return
 	}
@@ -99,7 +100,7 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 	if err == nil {
 		r.last, r.valid = s, true
 	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		r.last, r.valid = Status{}, false // it does not run: its files say how it will
+		r.last, r.valid = Status{}, false // it does not run: its files say how it will run
 	}
 	close(under)
 	if news {
@@ -110,7 +111,7 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 	}
 }
 
-// same says that two answers are one.
+// same reports whether two answers are equal.
 func (s Status) same(other Status) bool {
 	ready := (s.NetworkReady == nil) == (other.NetworkReady == nil) &&
 		(s.NetworkReady == nil || *s.NetworkReady == *other.NetworkReady)
