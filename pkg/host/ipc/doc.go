@@ -1,3 +1,4 @@
-// Package ipc is how processes of one host meet: locks that name who has them, and unix sockets
-// that know who connects. Both are files below the host's root, reached as hostfs reaches files.
+// Package ipc has locks and unix sockets for processes of one host. A lock knows the process that
+// has it, and a socket knows which user connects. Both are files below the host's root, opened as
+// in hostfs.
 package ipc

@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// lockWait is how long a pass waits for another one; the daemon's longest
-	// ordinary pass is shorter.
+	// lockWait is how long a pass waits for another one. The longest normal pass of the daemon is
+	// shorter.
 	lockWait = 30 * time.Second
-	// lockNotice is after which a person hears whom is waited for.
+	// lockNotice is the time after which a waiting caller is told who has the lock.
 	lockNotice = time.Second
 )
 
-// Lock takes a lock of this machine, so that no two passes write at once, nor two
-// daemons run. It waits for a holder for half a minute and then names it; told, which
-// may be nil, hears of the holder once, soon. The kernel lets go of the lock
-// when its holder dies, so it cannot be stale. The returned function unlocks. Within one process
-// the lock keeps nobody out.
-// It is taken before the host and the ledger are looked at: both may be
-// another's work until then.
+// Lock takes a lock of this machine, so that no two passes write at once, and no two daemons run.
+// It waits half a minute for the lock's owner, and then returns an error that names it. After a
+// second it calls told once with the owner; told may be nil. The kernel releases the lock when its
+// owner dies, so it cannot be stale. The returned function unlocks. Inside one process the lock has
+// no effect. The caller must take it before it looks at the host and the ledger, because another
+// process may be changing both.
 func Lock(ctx context.Context, opt hostfs.Options, name string, told func(LockOwner)) (unlock func(), err error) {
 	var f *os.File
 	begun := time.Now()
@@ -42,7 +41,7 @@ func Lock(ctx context.Context, opt hostfs.Options, name string, told func(LockOw
 		err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole)
 		switch busy := errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES); {
 		case err == nil && removed(f):
-			_ = f.Close() // it locks nothing any more: whoever comes now makes another
+			_ = f.Close() // a removed file locks nothing: the next caller creates another
 			f = nil
 		case err == nil:
 			return func() { _ = f.Close() }, nil
@@ -61,15 +60,15 @@ func Lock(ctx context.Context, opt hostfs.Options, name string, told func(LockOw
 	}
 }
 
-// removed says that a file lost its name while it was waited for: a reset takes the lock's
-// directory with it.
+// removed reports whether a file was removed while the caller waited for it: a reset removes the
+// directory of the lock.
 func removed(f *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// openDir opens the directory of a name below the root, inside of it whatever links there are, and
-// makes what is missing. clean is the name.
+// openDir opens the directory of a path below the root, without leaving the root, and creates
+// missing directories. clean is the cleaned path.
 func openDir(opt hostfs.Options, verb, name string) (dir int, clean string, err error) {
 	files, err := hostfs.Open(opt)
 	if err != nil {
@@ -85,7 +84,7 @@ func openDir(opt hostfs.Options, verb, name string) (dir int, clean string, err 
 	return dir, clean, err
 }
 
-// OpenLock opens the lock's file, and makes what is missing.
+// OpenLock opens the file of a lock, and creates it and missing directories.
 func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
 	dir, name, err := openDir(opt, "open", name)
 	if err != nil {
@@ -99,8 +98,8 @@ func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// lockOwner is the process that has the lock: the kernel knows it, so that no
-// pid need be written, and none can be stale.
+// lockOwner returns the process that has the lock. The kernel knows it, so no file with a PID is
+// needed that could be stale.
 func lockOwner(f *os.File) (who LockOwner, known bool) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil || lock.Pid <= 0 {

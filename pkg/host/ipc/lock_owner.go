@@ -11,15 +11,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// LockOwner is a process that has something which others wait for. What is not known of it is left
-// out.
+// LockOwner is a process that has something for which others wait. Unknown fields are empty.
 type LockOwner struct {
 	PID     int
-	Command string // its command line, cut
+	Command string // its command line, shortened
 	Since   time.Time
 }
 
-// String is "pid 7 (netwright rollback 3), running since 2026-01-02T15:04:05Z".
+// String returns "pid 7 (netwright rollback 3), running since 2026-01-02T15:04:05Z".
 func (h LockOwner) String() string {
 	text := "pid " + strconv.Itoa(h.PID)
 	if h.Command != "" {
@@ -42,7 +41,7 @@ func ownerOf(pid int) LockOwner {
 	return h
 }
 
-// commandLine makes one line of arguments, without what would disturb a terminal.
+// commandLine joins arguments to one line, without characters that would disturb a terminal.
 func commandLine(args []byte) string {
 	const most = 80
 	text := strings.Map(func(r rune) rune {

@@ -16,20 +16,21 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Socket is a unix socket that is listened on. Close takes its name away.
+// Socket is a listening unix socket. Close removes its file.
 type Socket struct {
 	*net.UnixListener
 	dir  int
 	base string
 }
 
-// Listen opens a unix stream socket below the root, mode 0600. It appears under its name when it
-// answers. What is in its place goes: the caller holds a lock that says that nobody listens there,
-// so it is what a dead process left. A directory in its place is an error.
+// Listen opens a unix stream socket below the root, with mode 0600. Its file appears only when the
+// socket accepts connections. It replaces an existing file: the caller must hold a lock that
+// excludes another listener, so the file is that of a dead process. A directory at the path is an
+// error.
 func Listen(opt hostfs.Options, name string) (*Socket, error) { return ListenFor(opt, name, -1) }
 
-// ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660; gid below
-// 0: none. See MakeDirFor of pkg/host/hostfs/userfile for its directory.
+// ListenFor is [Listen] for a socket that the members of a group may use, too, with mode 0660; gid
+// below 0: no group. For its directory see MakeDirFor of pkg/host/hostfs/userfile.
 func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
 	dir, name, err := openDir(opt, "listen on", name)
 	if err != nil {
@@ -44,7 +45,7 @@ func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
 	if s.UnixListener, err = net.ListenUnix("unix", socketAddr(dir, fresh)); err != nil {
 		return nil, fail(err)
 	}
-	s.SetUnlinkOnClose(false) // not under this name
+	s.SetUnlinkOnClose(false) // the file gets another name below
 	mode := uint32(0o600)
 	if gid >= 0 {
 		mode = 0o660
@@ -62,32 +63,32 @@ func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
 	return s, nil
 }
 
-// Close stops listening and removes the socket's file. The caller holds the lock still.
+// Close stops listening and removes the file of the socket. The caller must still hold the lock.
 func (s *Socket) Close() error {
 	err := unix.Unlinkat(s.dir, s.base, 0)
 	if err == unix.ENOENT {
-		err = nil // somebody was faster
+		err = nil // another process removed it
 	}
 	return errors.Join(err, s.UnixListener.Close(), unix.Close(s.dir))
 }
 
-// socketAddr names a socket by its directory's descriptor: a path of any length fits, and nobody
-// can put a link in the way.
+// socketAddr names a socket by its directory's descriptor. So paths of any length fit, and no
+// symlink can redirect the path.
 func socketAddr(dir int, base string) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir, base)}
 }
 
-// dialLimit bounds a connect: it waits only where more clients queue than a daemon ever has.
+// dialLimit limits a connect. It waits only if more clients queue than a daemon ever has.
 const dialLimit = 5 * time.Second
 
-// Dial connects to a unix socket below the root. [fs.ErrNotExist]: there is none; [ErrNoListener]:
-// nobody listens, for who did has died.
+// Dial connects to a unix socket below the root. It returns [fs.ErrNotExist] if there is no socket,
+// and [ErrNoListener] if no process listens, because the listener has died.
 func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, error) {
 	files, err := hostfs.Open(opt)
 	if err != nil {
 		return nil, err
 	}
-	defer files.Close() // only read from
+	defer files.Close() // only read
 	if name, err = hostpath.Clean("connect to", name); err != nil {
 		return nil, err
 	}
@@ -108,14 +109,15 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	return conn.(*net.UnixConn), nil
 }
 
-// ErrNoListener says that a socket is there and nobody listens on it.
+// ErrNoListener means that a socket exists but no process listens on it.
 var ErrNoListener = sys.ErrNoListener
 
-// Peer is who is at the other end of a unix socket, as the kernel saw it when it connected. PID is
-// 0 if it is of no namespace of ours.
+// Peer is the process at the other end of a unix socket, as the kernel saw it at the connect. PID
+// is 0 if the process is in no PID namespace that this process can see.
 type Peer struct{ PID, UID int }
 
-// PeerOf asks the kernel. https://man7.org/linux/man-pages/man7/unix.7.html (SO_PEERCRED)
+// PeerOf reads the peer from the kernel. https://man7.org/linux/man-pages/man7/unix.7.html
+// (SO_PEERCRED)
 func PeerOf(conn *net.UnixConn) (Peer, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -134,5 +136,5 @@ func PeerOf(conn *net.UnixConn) (Peer, error) {
 	return Peer{PID: int(cred.Pid), UID: int(cred.Uid)}, nil
 }
 
-// Trusted says that a peer is root, or the user whom this process belongs to.
+// Trusted reports whether a peer is root, or the user of this process.
 func (p Peer) Trusted() bool { return p.UID == 0 || p.UID == unix.Geteuid() }

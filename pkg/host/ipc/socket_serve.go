@@ -12,22 +12,23 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Clients are those of a [Socket].
+// Clients says how a [Socket] serves its clients.
 type Clients struct {
-	// Places are how many are served at once.
+	// Places is how many clients are served at once.
 	Places int
-	// Serve sees one client out, in a goroutine of its own; the connection is its to close.
+	// Serve serves one client, in its own goroutine. It must close the connection.
 	Serve func(*net.UnixConn)
-	// Full tells one that there is no place; the connection is its to close, and it does not wait.
+	// Full tells a client that all places are taken. It must close the connection and must not
+	// block.
 	Full func(*net.UnixConn)
-	// Refused hears why a client could not be accepted: no descriptors, mostly. It is tried again
-	// each second, and heard of once until one is accepted.
+	// Refused gets the error if a client cannot be accepted, mostly because no file descriptor is
+	// free. Serve tries again each second, and calls Refused only once until it accepts a client.
 	Refused func(error)
 }
 
-// Serve serves clients until ctx ends; then it waits for them to be gone and takes the socket away.
+// Serve serves clients until ctx ends. Then it waits until they have gone, and closes the socket.
 func (s *Socket) Serve(ctx context.Context, c Clients) error {
-	stop := context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) }) // it ends the accept below
+	stop := context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) }) // ends the accept
 	defer stop()
 	var served sync.WaitGroup
 	places := make(chan struct{}, c.Places)
@@ -40,7 +41,7 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 			}
 			break
 		}
-		if err != nil { // a client less, and not a daemon less
+		if err != nil { // this client fails, but the daemon goes on
 			if !refused {
 				c.Refused(err)
 			}
@@ -63,8 +64,8 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 	return s.Close()
 }
 
-// DialTrusted is [Dial] to a process of root's, or of the user's whom this one belongs to. Another
-// that listens there is an error that names it.
+// DialTrusted is [Dial] to a process of root or of this process' user. If the listener belongs to
+// another user, it returns an error that names the user.
 func DialTrusted(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, Peer, error) {
 	conn, err := Dial(ctx, opt, name)
 	if err != nil {
