@@ -1,4 +1,4 @@
-// Package sandbox runs this program again in throw-away namespaces, over an overlay of /: what is
-// done there reaches the machine by no file and by no link. A dry run of a verb that writes, and
-// the tests of dry runs, are made in it.
+// Package sandbox runs this program again in temporary namespaces, over an overlay of /. Nothing
+// that is done there reaches the machine through files or links. A dry run of a command that writes
+// uses it, and so do the tests of dry runs.
 package sandbox

@@ -14,13 +14,13 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// stage is where the new root is put together: a directory that every host
-// has, covered by a tmpfs that only this mount namespace sees.
+// stage is the directory in which the new root is built: every host has it, and a tmpfs covers it
+// in this mount namespace only.
 const stage = "/tmp"
 
-// changeRoot replaces / by an overlay of it whose writes go to memory.
-// /proc/sys is read-only but for net/, which is the namespace's own; /run is
-// empty, so that no socket of the host can be reached.
+// changeRoot replaces / by an overlay of it that writes to memory. /proc/sys is read-only except
+// net/, which belongs to the network namespace. /run is empty, so that no socket of the host can be
+// reached.
 func changeRoot(keep []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -40,7 +40,7 @@ func changeRoot(keep []string) error {
 	for i, at := range disks {
 		err := overlayOver(at, filepath.Join(root, at), fmt.Sprintf("%s/%d", stage, i))
 		if errors.Is(err, os.ErrNotExist) && !isDir(at) {
-			continue // its directory was removed meanwhile, which takes the mount away in every namespace
+			continue // its directory was removed, which removes the mount everywhere
 		}
 		if err != nil {
 			return err
@@ -57,7 +57,8 @@ func changeRoot(keep []string) error {
 	if err := unix.Chdir(root); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
 	}
-	// With both paths ".", the old root is stacked under the new one and comes off by the unmount.
+	// With "." for both paths, the old root is stacked under the new one, and the unmount removes
+	// it.
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("change the root: %w", err)
 	}
@@ -67,8 +68,8 @@ func changeRoot(keep []string) error {
 	return unix.Chdir("/")
 }
 
-// diskMounts lists the mount points of real file systems: /, and what is
-// mounted below it outside of the system directories; parents first.
+// diskMounts lists the mount points of disk file systems: /, and those below it outside of the
+// system directories; parents first.
 func diskMounts() ([]string, error) {
 	list, err := sys.ReadKernelFile("/proc/thread-self/mountinfo")
 	if err != nil {
@@ -112,11 +113,11 @@ func overlayOver(lower, at, scratch string) error {
 	return nil
 }
 
-// lowerdir makes one directory of a path that has what separates directories and options
+// lowerdir escapes the separators of directories and options in a path
 // (https://docs.kernel.org/filesystems/overlayfs.html#multiple-lower-layers).
 var lowerdir = strings.NewReplacer(`\`, `\\`, ":", `\:`, ",", `\,`)
 
-// systemMounts gives the new root its own proc, sys, run and tmp.
+// systemMounts mounts proc, sys, run and tmp in the new root.
 func systemMounts(root string) error {
 	for _, m := range []struct {
 		kind, at, data string
@@ -138,7 +139,7 @@ func systemMounts(root string) error {
 	return sealSysctls(root + "/proc/sys")
 }
 
-// sealSysctls makes all sysctls read-only but those of the network namespace.
+// sealSysctls makes all sysctls read-only except those of the network namespace.
 func sealSysctls(sys string) error {
 	net, err := cloneTrees([]string{sys + "/net"})
 	if err != nil {

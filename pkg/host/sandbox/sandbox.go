@@ -15,30 +15,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Env marks a process that [Run] started; its value tells [Enter] what to set up.
+// Env is set in a process that [Run] started; its value tells [Enter] what to set up.
 const Env = "NETWRIGHT_SANDBOX"
 
-// Config describes throw-away namespaces: mount, network, UTS, IPC and PID,
-// over an overlay of /. What is written there is gone with its last process.
+// Config describes temporary namespaces: mount, network, UTS, IPC and PID, over an overlay of /.
+// Writes are lost when the last process ends.
 type Config struct {
-	// Hostname inside.
+	// Hostname is the host name in the sandbox.
 	Hostname string `json:"hostname"`
-	// ReadOnly are host directories that stay visible at their place, read-only.
+	// ReadOnly are host directories that stay visible at their paths, read-only.
 	ReadOnly []string `json:"keep"`
-	// Addresses of the uplink that is made inside, eth0; its default routes go nowhere.
+	// Addresses are the addresses of the uplink eth0 in the sandbox. Its default routes lead
+	// nowhere.
 	Addresses []netip.Prefix `json:"addresses"`
 }
 
-// ErrUnavailable says that the namespaces cannot be made here, or not be set up.
+// ErrUnavailable means that the namespaces cannot be created or set up.
 var ErrUnavailable = errors.New("no sandbox on this host")
 
-// failure is the descriptor by which [Enter] tells [Run] why there is no sandbox: the first after
-// those that each process has.
+// failure is the file descriptor through which [Enter] tells [Run] why there is no sandbox. It is
+// the first one after stdin, stdout and stderr.
 const failure = 3
 
-// Run starts this program again with args in new namespaces, and
-// returns its exit code. The process there must call [Enter] first.
-// It is [ErrUnavailable] where there can be no sandbox; nothing was run in one then.
+// Run starts this program again with args in new namespaces, and returns its exit code. The new
+// process must call [Enter] first. Run returns [ErrUnavailable] if a sandbox is not possible; then
+// nothing has run in one.
 func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errOut io.Writer) (int, error) {
 	if os.Geteuid() != 0 {
 		return 0, fmt.Errorf("%w: it needs root to make namespaces and an overlay of /", ErrUnavailable)
@@ -47,8 +48,8 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	if err != nil {
 		return 0, fmt.Errorf("encode the sandbox: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) // ourselves
-	cmd.Args[0] = os.Args[0]                                   // as ps shows us
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) // this program
+	cmd.Args[0] = os.Args[0]                                   // the name that ps shows
 	cmd.Env = append(os.Environ(), Env+"="+string(setup))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errOut
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -56,7 +57,7 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWPID,
 		Pdeathsig:  syscall.SIGKILL,
 	}
-	// The signal would come at the death of the thread that started it, not of the process.
+	// Pdeathsig is sent when the thread that started the process ends, not when this process ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	why, err := runUntilEntered(cmd)
@@ -75,7 +76,7 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	return 0, nil
 }
 
-// runUntilEntered runs a command, and returns what its [Enter] says.
+// runUntilEntered runs a command, and returns the error text that its [Enter] wrote.
 func runUntilEntered(cmd *exec.Cmd) (string, error) {
 	says, say, err := os.Pipe()
 	if err != nil {
@@ -88,13 +89,12 @@ func runUntilEntered(cmd *exec.Cmd) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	why, _ := io.ReadAll(says) // until Enter, or the process, has ended
+	why, _ := io.ReadAll(says) // until Enter or the process has ended
 	return string(why), cmd.Wait()
 }
 
-// Enter sets the namespaces up in which [Run] started this
-// process. It must be called once, before anything else looks at the host.
-// Where it is [ErrUnavailable], Run has the reason.
+// Enter sets up the namespaces in which [Run] started this process. It must be called once, before
+// any other code looks at the host. If it returns [ErrUnavailable], it has sent the reason to Run.
 func Enter() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("%s is set, but this is no sandbox (pid %d): unset it", Env, os.Getpid())

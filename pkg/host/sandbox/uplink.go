@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// addUplink gives the empty network namespace what every node has: lo, and
-// an uplink eth0 with addresses and default routes. Its other end, "outside",
-// is a link of the same namespace that answers nobody.
+// addUplink gives the empty network namespace what every node has: lo, and an uplink eth0 with
+// addresses and default routes. The other end of eth0, "outside", is a link of the same namespace;
+// nothing answers there.
 func addUplink(addresses []netip.Prefix) error {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = "eth0"
@@ -40,7 +40,7 @@ func addAddress(link netlink.Link, prefix netip.Prefix) error {
 	if err := netlink.AddrAdd(link, sys.Address(prefix)); err != nil {
 		return fmt.Errorf("add %s: %w", prefix, err)
 	}
-	// The first address of the subnet plays the router.
+	// The first address of the subnet stands for the router.
 	gateway := prefix.Masked().Addr().Next()
 	if gateway == prefix.Addr() {
 		gateway = gateway.Next()
