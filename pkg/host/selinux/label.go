@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Label gives an open file that is to be at a path without links the type that the policy has for
-// that path, as restorecon(8) would: by itself it has that of the directory that it was made in. It
-// does nothing where labels do not count.
+// Label sets the type that the policy has for the path name on an open file, as restorecon(8)
+// would. The path must have no symlinks. Without Label, the file has the type of the directory in
+// which it was created. Label does nothing where SELinux is not active.
 func Label(fd int, name string, kind Kind) error {
 	if !Active() {
 		return nil
 	}
 	policy, err := Read("/")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil // it has none for files, or nobody may know
+		return nil // the policy has no file contexts, or they are not readable
 	}
 	if err != nil {
 		return fmt.Errorf("read the SELinux policy's contexts of files: %w", err)
@@ -27,11 +27,11 @@ func Label(fd int, name string, kind Kind) error {
 	if wanted == "" {
 		return nil
 	}
-	at := fmt.Sprintf("/proc/self/fd/%d", fd) // a symlink, too, as no call on a descriptor does
+	at := fmt.Sprintf("/proc/self/fd/%d", fd) // works for a symlink, too
 	value := make([]byte, 4096)
 	n, err := unix.Getxattr(at, Attribute, value)
 	if err != nil {
-		return nil // its file system has no labels
+		return nil // the file system has no labels
 	}
 	is := string(bytes.TrimRight(value[:n], "\x00"))
 	if TypeOf(is) == wanted {
@@ -39,16 +39,16 @@ func Label(fd int, name string, kind Kind) error {
 	}
 	err = unix.Setxattr(at, Attribute, []byte(WithType(is, wanted)+"\x00"), 0)
 	switch err {
-	case unix.ENOTSUP, unix.EPERM, // all of its file system has one label, or it is a server's
-		unix.EACCES, // the policy lets this process give no label: what is made has that of its directory
-		unix.EINVAL: // the policy that runs is not the one on the disk: it does not know the type
+	case unix.ENOTSUP, unix.EPERM, // its file system has one label for all files, or is remote
+		unix.EACCES, // the policy forbids this process to set labels
+		unix.EINVAL: // the loaded policy differs from that on disk and does not know the type
 		return nil
 	}
 	return err
 }
 
-// Alike says that the policy has one type for files at both paths, so that one file may have both
-// names.
+// Alike reports whether the policy has the same type for files at both paths. Then one file may
+// have both names.
 func Alike(a, b string) bool {
 	if !Active() {
 		return true

@@ -1,8 +1,8 @@
-// Package selinux says which SELinux type the policy of a host has for a path, as restorecon(8)
-// does. It reads the files that libselinux reads, and keeps nothing: a policy may be replaced at
-// any time, and who asks is about to write to a disk.
+// Package selinux returns the SELinux type that the policy of a host has for a path, as
+// restorecon(8) does. It reads the files that libselinux reads. It caches nothing, because a policy
+// may be replaced at any time, and callers are about to write to a disk anyway.
 //
-// It does not know processes, and loads no policy.
+// It does not handle processes, and it loads no policy.
 package selinux
 
 import (
@@ -16,42 +16,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kind is what kind of file a line of a policy is about, as ls(1) shows it. "" is any.
+// Kind is the kind of file that a line of a policy is for, as ls(1) shows it. "" is any kind.
 type Kind string
 
-// The kinds that are asked for.
+// The kinds that callers use.
 const (
 	File      Kind = "--"
 	Directory Kind = "-d"
 	Symlink   Kind = "-l"
 )
 
-// Attribute is the extended attribute that holds the label of a file.
+// Attribute is the extended attribute with the label of a file.
 const Attribute = "security.selinux"
 
-// mount is where the kernel's own interface is, if a policy is loaded.
+// mount is the mount point of the kernel's SELinux interface, if a policy is loaded.
 const mount = "/sys/fs/selinux"
 
-// Active says that labels count on this machine. As for libselinux, one that may not be told
-// anything (a container) has none.
+// Active reports whether SELinux is active. It is false, as in libselinux, if the interface is
+// read-only (a container).
 func Active() bool {
 	var at unix.Statfs_t
 	return unix.Statfs(mount, &at) == nil && at.Type == unix.SELINUX_MAGIC && at.Flags&unix.ST_RDONLY == 0
 }
 
-// Contexts are what a policy says of files: file_contexts(5).
+// Contexts are the file contexts of a policy: file_contexts(5).
 type Contexts struct {
-	lines []byte   // of its files, one after the other: of two lines the later counts
-	subs  [][]byte // of its files of substitutions: of two lines the earlier counts
+	lines []byte   // of all its files, in order: the later line counts
+	subs  [][]byte // of its substitution files: the earlier line counts
 }
 
-// Read reads what the policy of a root says; [os.ErrNotExist] if it has none.
+// Read reads the file contexts of the policy in a root. It returns [os.ErrNotExist] if there are
+// none.
 func Read(root string) (c Contexts, err error) {
 	conf, err := os.ReadFile(filepath.Join(root, "/etc/selinux/config"))
 	if err != nil {
 		return c, err
 	}
-	policy := "targeted" // as libselinux has it
+	policy := "targeted" // the default of libselinux
 	for line := range bytes.Lines(conf) {
 		if name, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("SELINUXTYPE=")); ok {
 			policy = string(bytes.TrimSpace(name))
@@ -67,14 +68,14 @@ func Read(root string) (c Contexts, err error) {
 		}
 	}
 	for _, name := range []string{".subs", ".subs_dist"} {
-		text, _ := os.ReadFile(base + name) // most have none, or one of them
+		text, _ := os.ReadFile(base + name) // most policies have none, or one of the two
 		c.subs = append(c.subs, text)
 	}
 	return c, nil
 }
 
-// Type is the type of what is at an absolute path without links, or "": the policy leaves it as it
-// comes.
+// Type returns the type for an absolute path without symlinks. It is "" if the policy does not set
+// one.
 func (c Contexts) Type(path string, kind Kind) string {
 	for _, text := range c.subs {
 		path = substitute(text, path)
@@ -95,7 +96,7 @@ func (c Contexts) Type(path string, kind Kind) string {
 	return TypeOf(context)
 }
 
-// TypeOf is the type of a label USER:ROLE:TYPE[:LEVEL], or "".
+// TypeOf returns the type in a label USER:ROLE:TYPE[:LEVEL], or "".
 func TypeOf(label string) string {
 	if f := strings.SplitN(label, ":", 4); len(f) >= 3 {
 		return f[2]
@@ -103,7 +104,7 @@ func TypeOf(label string) string {
 	return ""
 }
 
-// WithType is a label with another type: as restorecon(8) without -F, a file keeps the rest.
+// WithType returns a label with another type. The rest stays, as with restorecon(8) without -F.
 func WithType(label, name string) string {
 	f := strings.SplitN(label, ":", 4)
 	if len(f) < 3 {
@@ -113,7 +114,7 @@ func WithType(label, name string) string {
 	return strings.Join(f, ":")
 }
 
-// substitute takes a path for another one, if a line "FROM TO" says so.
+// substitute replaces the prefix of a path if a line "FROM TO" matches it.
 func substitute(text []byte, path string) string {
 	for line := range bytes.Lines(text) {
 		f := strings.Fields(string(line))
@@ -127,10 +128,10 @@ func substitute(text []byte, path string) string {
 	return path
 }
 
-// operators are what is no plain character of an expression.
+// operators are the characters with a meaning in an expression.
 const operators = `.^$?*+|[({`
 
-// special says that an expression is more than a path. Of one that is none the line counts more.
+// special reports whether an expression has operators. Lines without operators have priority.
 func special(expression string) bool {
 	for i := 0; i < len(expression); i++ {
 		if expression[i] == '\\' {
@@ -142,8 +143,8 @@ func special(expression string) bool {
 	return false
 }
 
-// mayMatch says that a path begins as a line's expression does, up to the first operator. Nearly
-// all of some thousand lines do not, and no expression is compiled for them.
+// mayMatch reports whether a path begins like a line's expression, up to the first operator. Nearly
+// all of some thousand lines do not match, so their expressions need not be compiled.
 func mayMatch(line []byte, path string) bool {
 	for i, j := 0, 0; ; i, j = i+1, j+1 {
 		if i == len(line) || strings.IndexByte(operators, line[i]) >= 0 {
@@ -160,11 +161,12 @@ func mayMatch(line []byte, path string) bool {
 		if j < len(path) && path[j] == c {
 			continue
 		}
-		return i+1 < len(line) && strings.IndexByte("?*{", line[i+1]) >= 0 // there may be none of it
+		return i+1 < len(line) && strings.IndexByte("?*{", line[i+1]) >= 0 // it may be optional
 	}
 }
 
-// matches says that an expression is about a path. One that is none for Go is about none.
+// matches reports whether an expression matches a path. An expression that is invalid in Go matches
+// none.
 func matches(expression, path string) bool {
 	e, err := regexp.Compile("^(?s:" + expression + ")$")
 	return err == nil && e.MatchString(path)
