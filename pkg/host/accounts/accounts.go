@@ -1,5 +1,5 @@
-// Package accounts resolves the owners of files by a root's own users and groups, and not by the
-// name services of the process.
+// Package accounts resolves the owners of files by the users and groups of a root, not by the name
+// services of the process.
 package accounts
 
 import (
@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Accounts are the users and groups of a root, read when first asked for, and once more when a name
-// is not among them: a package may have brought it. The zero value has none yet. Safe for several
+// Accounts are the users and groups of a root. They are read at the first use, and again if a name
+// is missing, because a package may have added it. The zero value is empty. It is safe for several
 // goroutines.
 type Accounts struct {
 	mu     sync.Mutex
@@ -21,8 +21,8 @@ type Accounts struct {
 
 type account struct{ uid, gid int }
 
-// Resolve resolves "user:group" (names or numbers): "" is root:root; without ":group" it is the
-// user's own group. A number of up to 32 bits stands for itself. read reads a file of the root.
+// Resolve resolves "user:group" (names or numbers). "" is root:root; without ":group" it returns
+// the user's own group. A number of up to 32 bits is used as it is. read reads a file of the root.
 func (a *Accounts) Resolve(owner string, read func(file string) ([]byte, error)) (uid, gid int, err error) {
 	if owner == "" || owner == "root:root" {
 		return 0, 0, nil
@@ -73,8 +73,7 @@ func (a *Accounts) resolve(user, group string) (uid, gid int, err error) {
 		fmt.Errorf("no group %q in /etc/group: create it (groupadd --system %s) or write its number", group, group)
 }
 
-// load reads passwd(5) and group(5). The first entry of a name counts, as it
-// does for the C library.
+// load reads passwd(5) and group(5). The first entry of a name counts, as in the C library.
 func (a *Accounts) load(read func(file string) ([]byte, error)) error {
 	a.users, a.groups = map[string]account{}, map[string]int{}
 	if err := eachEntry(read, "/etc/passwd", 4, func(e []string) {
@@ -107,7 +106,8 @@ func eachEntry(read func(file string) ([]byte, error), name string, fields int, 
 	return nil
 }
 
-// number reads a uid or gid. 4294967295 means "leave it" to chown and is none.
+// number parses a uid or gid. 4294967295 is refused, because chown interprets it as "do not
+// change".
 func number(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 32)
 	return int(n), err == nil && n < math.MaxUint32
