@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Portable are the attributes of a file or directory that mean the same on another inode; nil where
-// it has none.
+// Portable returns the attributes of a file or directory that mean the same on another inode; nil
+// if there are none.
 func Portable(fd int) (map[string][]byte, error) {
 	list, err := attributes(fd)
 	if err != nil {
@@ -34,14 +34,15 @@ func Portable(fd int) (map[string][]byte, error) {
 	return out, nil
 }
 
-// portable says that an attribute means the same on another inode. IMA's and EVM's are made from
-// the inode. Trusted ones are the kernel's own, such as overlay's and an ACL once more on XFS
-// (fs/xfs/xfs_xattr.c), or nobody's whom our units could do it for, which lack CAP_SYS_ADMIN.
+// portable reports whether an attribute means the same on another inode. Attributes of IMA and EVM
+// are computed from the inode. Trusted attributes belong to the kernel, such as those of overlayfs,
+// or the second copy of an ACL on XFS (fs/xfs/xfs_xattr.c). The agent's units could not set others,
+// because they lack CAP_SYS_ADMIN.
 func portable(attr string) bool {
 	return attr != "security.ima" && attr != "security.evm" && !strings.HasPrefix(attr, "trusted.")
 }
 
-// attribute reads one value; false where it is gone or not for us to see.
+// attribute reads one value; false if it is missing or not readable.
 func attribute(fd int, attr string) ([]byte, bool) {
 	value := make([]byte, 64<<10) // the kernel's limit for one value
 	n, err := unix.Fgetxattr(fd, attr, value)
@@ -51,10 +52,10 @@ func attribute(fd int, attr string) ([]byte, bool) {
 	return slices.Clone(value[:n]), true
 }
 
-// Set gives a file or directory attributes. Those that it has besides stay. It may be retried.
+// Set sets attributes of a file or directory. Other attributes stay. It may be retried.
 func Set(fd int, attrs map[string][]byte) error {
 	for _, attr := range slices.Sorted(maps.Keys(attrs)) {
-		if !portable(attr) { // an earlier release wrote it down
+		if !portable(attr) { // an earlier release recorded it
 			continue
 		}
 		if have, ok := attribute(fd, attr); ok && bytes.Equal(have, attrs[attr]) {
@@ -72,23 +73,23 @@ func Set(fd int, attrs map[string][]byte) error {
 	return nil
 }
 
-// DropACL takes the ACL from an open file or directory, where it has one. Its mode stays.
+// DropACL removes the ACL of an open file or directory. The mode stays.
 func DropACL(fd int) error {
 	const acl = "system.posix_acl_access"
 	if n, _ := unix.Fgetxattr(fd, acl, nil); n <= 0 {
-		return nil // also where the file system has no ACLs
+		return nil // no ACL, or a file system without ACLs
 	}
 	return unix.Fremovexattr(fd, acl)
 }
 
-// CopyLabels copies the SELinux label and the user attributes of the file that
-// is replaced. A new file has the label that the policy gives it in its directory.
-// Not copied: capabilities, IMA and EVM, which belong to the old content, and ACLs, since
-// the mode that is asked for is all the access there shall be. Who keeps an ACL asks for it.
+// CopyLabels copies the SELinux label and the user attributes of a file to the file that will
+// replace it. A new file has the label that the policy gives it in its directory. It does not copy
+// capabilities, IMA and EVM, which belong to the old content. Nor does it copy ACLs, because the
+// wanted mode alone decides on access; a caller that needs an ACL sets it.
 func CopyLabels(dir int, base string, to int) error {
 	from, err := unix.Openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil // unreadable to us or gone: it has no label that we could keep
+		return nil // unreadable or gone: there is no label to copy
 	}
 	defer unix.Close(from)
 	list, err := attributes(from)
@@ -101,11 +102,11 @@ func CopyLabels(dir int, base string, to int) error {
 		}
 		value, ok := attribute(from, attr)
 		if !ok {
-			continue // removed meanwhile, or not ours to see
+			continue // removed meanwhile, or not readable
 		}
 		err = unix.Fsetxattr(to, attr, value, 0)
 		if attr == "security.selinux" && errors.Is(err, unix.EPERM) {
-			continue // the label is of a policy that does not run: else it would be SELinux that judges, and EACCES
+			continue // the label's policy is not loaded: SELinux itself would return EACCES
 		}
 		if err != nil && !errors.Is(err, unix.ENOTSUP) {
 			return err
