@@ -11,7 +11,8 @@ import (
 // Options says which host to open and how.
 type Options struct {
 	// Root is put before every path: "/" for the running host, or the directory of a mounted image.
-	// Of an image only files are read and written, because no kernel and no systemd runs there.
+	// For an image, only its files are read and written, because no kernel and no systemd runs
+	// there.
 	Root string
 	// Sandbox means that the process runs in temporary namespaces: it loads no modules, sets no
 	// host-wide sysctls and does not use the D-Bus of the host.

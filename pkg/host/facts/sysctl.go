@@ -53,8 +53,8 @@ func BootSysctl(f hostfs.Files, key string) (value string, set bool, err error) 
 }
 
 // sysctlLines reads the wanted files as systemd-sysctl does, sorted by name over all directories.
-// Of files with the same name it reads the one with the highest priority; the last value of a key
-// counts.
+// If several directories have a file of the same name, it reads the one with the highest priority.
+// The last value of a key counts.
 func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine, problems []error) {
 	files, problems := confFiles(f, sysctlDirs)
 	for _, file := range files {

@@ -80,8 +80,8 @@ func readConfig(f hostfs.Files, file string) ([]byte, error) {
 }
 
 // confFiles lists the *.conf files in directories, the highest priority first in dirs, sorted by
-// name. Of files with the same name it lists the one with the highest priority. The problems are
-// directories that cannot be read.
+// name. If several directories have a file of the same name, it lists the one with the highest
+// priority. The problems are directories that cannot be read.
 func confFiles(f hostfs.Files, dirs []string) (files []string, problems []error) {
 	byName := map[string]string{}
 	for _, dir := range slices.Backward(dirs) {

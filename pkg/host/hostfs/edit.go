@@ -28,15 +28,10 @@ var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same tim
 // runs at a time, so two tasks can change one file. If edit returns the same content, nothing is
 // written.
 //
-// What another program writes meanwhile is not lost. The replaced file must have the content that
+// A write by another program meanwhile is not lost. The replaced file must have the content that
 // was read, and no process may have it open for writing. If not, EditFile puts that file back and
 // calls edit again with its content. If the file system cannot exchange files, or the file is a
 // mount point, EditFile checks this only before the write.
-//
-// What others write while we edit is not lost: the file that ours replaces must be the one that was
-// read, and nobody may have it open for writing. Else theirs is back in its place, and edit is
-// called again with it. Where a file system cannot swap files, or another is mounted on the file,
-// that is only looked at before.
 func (w *Writer) EditFile(ctx context.Context, name string, edit func(old []byte) ([]byte, error)) error {
 	return w.EditFileAt(ctx, name, func(old []byte) ([]byte, *int64, error) {
 		content, err := edit(old)

@@ -15,26 +15,22 @@ import (
 	"github.com/netwright/netwright/pkg/host/xattr"
 )
 
-// Retain keeps the file from under the path to, durably, even if its writer has not synced it. It
-// gives the file another name (hard link), which needs no space and keeps all attributes. It makes
-// a copy with the same owner and mode instead, if to is on another mount (in a systemd unit, each
-// path of ReadWritePaths is one) or if SELinux has another label for it: see [Linkable]. It creates
-// the directories of to and returns the metadata of the file. It may be retried. If the file has a
-// name besides from, to and ours, the error is a [hostpath.NamesError].
+// Retain keeps the file at the path from also at the path to, durably, even if its writer has not
+// synced it. It gives the file another name (hard link), which needs no space and keeps all
+// attributes. It makes a copy with the same owner and mode instead, if to is on another mount (in a
+// systemd unit, each path of ReadWritePaths is one) or if SELinux has another label for it: see
+// [Linkable]. It creates the directories of to and returns the metadata of the file. It may be
+// retried. If the file has a name besides from, to and ours, the error is a [hostpath.NamesError].
 //
 // A write in place to the file also changes its other name. The agent writes in place only files
 // that are mount points, and these have no other name.
-// file that has a name besides from, to and ours is a [hostpath.NamesError].
-//
-// Another name shares what is written to the file in place. That is done to files that something is
-// mounted on only, which have no other name.
 func (w *Writer) Retain(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
 	return w.retain(ctx, from, to, nil, func(info FileInfo, fd int) error {
 		return w.files.only(from, info, append(ours, to))
 	})
 }
 
-// Restore puts a file that was kept at the path to, with owner, mode and attributes.
+// Restore puts a kept file back at the path to, with owner, mode and attributes.
 func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) error {
 	_, err := w.retain(ctx, kept, to, spec.Attrs, func(_ FileInfo, fd int) error {
 		err := setMeta(fd, spec)
@@ -61,7 +57,7 @@ func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	return nil
 }
 
-// retain puts the file from also at to. It calls ready with the open file. A copy gets attrs.
+// retain keeps the file at from also at to. It calls ready with the open file. A copy gets attrs.
 func (w *Writer) retain(
 	ctx context.Context, from, to string, attrs map[string][]byte, ready func(info FileInfo, fd int) error,
 ) (info FileInfo, err error) {
@@ -136,8 +132,8 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
 			return errors.Join(hostpath.Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
 		}
-		// rename(2) changes nothing if both are names of one file. Here the target is a mount point
-		// that shows the same file.
+		// rename(2) changes nothing if both are names of one file. LstatAt did not show this,
+		// because another file is mounted on the target.
 		if unix.Unlinkat(dir, temp, 0) == nil {
 			return hostpath.Explain("keep", to, unix.EBUSY)
 		}

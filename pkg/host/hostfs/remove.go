@@ -60,9 +60,6 @@ func (w *Writer) SyncDirs(names ...string) error {
 //
 // It keeps each directory open while it empties it. So it does not look into a directory that
 // another program puts in its place meanwhile.
-//
-// Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
-// looked into.
 func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) error {
 	return w.inParent(name, func(dir int, base, name string) error {
 		return tree{w.log, last}.remove(ctx, dir, base, name)

@@ -48,8 +48,8 @@ func fileClock() int64 {
 	return now.Nano()
 }
 
-// AwaitTick is [Stable], but waits first if one tick is enough. It sleeps by the kernel, because
-// the kernel's clock counts, and not by package time.
+// AwaitTick is [Stable], but waits first if one tick is enough. It sleeps with nanosleep(2), not
+// with package time, because the kernel's clock decides.
 func AwaitTick(info FileInfo) bool {
 	newest := lastChange(info)
 	if fileClock()+longestTick*1e6 < newest {

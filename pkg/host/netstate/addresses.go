@@ -87,7 +87,7 @@ func (s State) moves(now [][]byte, how func(wanted, have [][]byte) (off, on [][]
 	for link, list := range ofLinks(s.Addresses) {
 		away, back := how(list, have[link])
 		on = append(on, back...)
-		if !theirs(link) { // their programs go on
+		if !theirs(link) { // other programs' links go on working
 			off = append(off, away...)
 		}
 	}

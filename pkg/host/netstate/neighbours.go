@@ -39,8 +39,8 @@ func (s State) writtenDown(ctx context.Context) ([][]byte, error) {
 }
 
 // listEntries lists two kinds of entries that users add: proxied neighbours, for which the host
-// answers; and forwarding entries of bridges and VXLANs. Of the latter these are the static ones of
-// a bridge, and the permanent ones of a VXLAN that have a next hop. The kernel makes the other
+// answers; and forwarding entries of bridges and VXLANs. The forwarding entries are the static ones
+// of a bridge, and the permanent ones of a VXLAN that have a next hop. The kernel makes the other
 // permanent entries for the own address of a link.
 func (s State) listEntries(ctx context.Context) ([][]byte, error) {
 	theirs := s.hasWriters()

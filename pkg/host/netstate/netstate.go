@@ -48,8 +48,8 @@ type State struct {
 	Expires []uint32 `json:"expires"`
 }
 
-// hasWriter reports whether a link belongs to a program that runs on the node, such as the agent of
-// the node's network, which restores the link itself: see [sys.HasWriter].
+// hasWriter reports whether a program that runs on the node creates and changes a link: see
+// [sys.HasWriter]. The links of the node's own network count, too.
 func (s State) hasWriter(link string) bool {
 	return sys.HasWriter(link) ||
 		slices.ContainsFunc(s.Own, func(p string) bool { is, _ := path.Match(p, link); return is })

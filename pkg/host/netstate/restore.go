@@ -16,10 +16,10 @@ type Made struct {
 }
 
 // Restore restores a recorded network: it removes what the change created, and adds what is
-// missing. What other programs created meanwhile stays. It goes on after an error and returns all
-// errors. It may be retried, and changes nothing if nothing differs. The state must be of this
-// boot. Afterwards [Writer.PutOthersBehind] moves the addresses of other programs behind the
-// restored ones.
+// missing. Objects that other programs created meanwhile stay. It goes on after an error and
+// returns all errors. It may be retried, and changes nothing if nothing differs. The state must be
+// of this boot. Afterwards [Writer.PutOthersBehind] moves the addresses of other programs behind
+// the restored ones.
 func (w *Writer) Restore(ctx context.Context, was State, made Made) error {
 	var errs []error
 	there := map[string]bool{}

@@ -18,10 +18,10 @@ const (
 	neighbourTblHead = 4 // sizeof(struct ndtmsg)
 )
 
-// LinkSettings reads the settings of all links for IPv4, IPv6 and their neighbours with three
-// netlink requests. The key is the directory below /proc/sys, such as net/ipv4/conf/eth0. The value
-// is in the kernel's binary form, only to be compared: equal values mean equal settings. Callers
-// use it where they read all sysctls of a node with many pods. It may be retried.
+// LinkSettings reads the settings of all links for IPv4, IPv6 and their neighbours with two netlink
+// requests. The key is the directory below /proc/sys, such as net/ipv4/conf/eth0. The value is in
+// the kernel's binary form, only to be compared: equal values mean equal settings. Callers use it
+// where they read all sysctls of a node with many pods. It may be retried.
 func (n *Reader) LinkSettings(ctx context.Context) (map[string]string, error) {
 	if _, err := n.rt(ctx); err != nil {
 		return nil, err

@@ -84,9 +84,9 @@ func (w *Writer) DelNetNS(ctx context.Context, name string) error {
 	return nil
 }
 
-// InNetNS runs f in the network namespace of a file, on an own thread that ends with f. With "" it
-// runs f in the process' namespace. Sockets that f opens stay in that namespace; goroutines that f
-// starts do not run in it. It needs CAP_SYS_ADMIN unless path is "".
+// InNetNS runs f in the network namespace of a file, on a thread of its own, which ends with f.
+// With "" it runs f in the process' namespace. Sockets that f opens stay in that namespace;
+// goroutines that f starts do not run in it. It needs CAP_SYS_ADMIN unless path is "".
 func InNetNS(path string, f func() error) error {
 	if path == "" {
 		return f()

@@ -51,7 +51,7 @@ type Route struct {
 	Source   netip.Addr   // preferred source
 	Table    int          // 254 main
 	Metric   int
-	Protocol int // rtnetlink's number; ours is [RouteProtocol]
+	Protocol int // rtnetlink's number; the agent's is [RouteProtocol]
 	Scope    int
 	MTU      int
 	OnLink   bool

@@ -34,7 +34,7 @@ const noAutoStart = dbus.FlagNoAutoStart
 // Bus is a connection to systemd, with the jobs that callers wait for.
 type Bus struct {
 	conn     *dbus.Conn
-	listener *Signals // gets all signals except the end of jobs; nil: none
+	listener *Signals // gets the signals about units; nil: none
 
 	mu       sync.Mutex
 	starting int                               // calls whose job's name may not be known yet

@@ -17,7 +17,7 @@ import (
 type Signals struct {
 	Units   *Reader
 	Changed func(what string) // called with a unit, "unit files" or "daemon-reload"
-	Files   func()            // called before Changed for unit files and their links
+	Files   func()            // called before Changed if unit files may have changed
 	Lost    func(error)       // connection ended: call [Signals.Listen] again
 
 	bus   *Bus
