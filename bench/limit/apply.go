@@ -189,7 +189,7 @@ func unpack(url, want, dir string, how unpacking) error {
 	return nil
 }
 
-// decompress reads gzip or zstd, which it recognizes by the first bytes.
+// decompress reads gzip or zstd, which it recognises by the first bytes.
 func decompress(from *bufio.Reader, gunzip func(io.Reader) (io.Reader, error)) (io.Reader, error) {
 	if head, err := from.Peek(4); err == nil && string(head) == "\x28\xb5\x2f\xfd" {
 		return zstd.NewReader(from, zstd.WithDecoderConcurrency(1))

@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/inflate"
 )
 
-// sniff is how many bytes are needed to recognize the format: a tar header.
+// sniff is how many bytes are needed to recognise the format: a tar header.
 const sniff = 512
 
-// decompress recognizes the format of an archive by its first bytes, not by its name, and starts to
+// decompress recognises the format of an archive by its first bytes, not by its name, and starts to
 // decompress it in a goroutine of its own.
 func decompress(p *packed, want Wanted, to MemberWriter) (*readahead, error) {
 	r := bufio.NewReaderSize(p, piece)

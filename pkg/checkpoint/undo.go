@@ -121,7 +121,8 @@ func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock fu
 	return s.Lock(ctx)
 }
 
-// endMaker ends the process that makes the change, if it is still at it.
+// endMaker ends the process that made the change. It does nothing after a reboot, or if the change
+// awaits its confirmation.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 	if j.Boot != host.BootID(h.Live.Files) || j.Awaits != nil {
 		return nil

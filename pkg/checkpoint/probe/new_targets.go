@@ -80,8 +80,9 @@ func (n Prober) withKubelet(ctx context.Context, p Probe) bool {
 	return err != nil || u.Active != "active"
 }
 
-// Warnings returns the name servers that do not answer after the change and were not probed as
-// failed before it. They are no failures, because another one answers or kubelet does not run yet.
+// Warnings returns the name servers that do not answer after the change and did not fail before it.
+// They are no failures, because another one answers or kubelet does not run yet. It also warns if
+// no peer could be asked.
 func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	if c.Stated {
 		return nil

@@ -207,7 +207,7 @@ func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
 }
 
 // silent returns the next hops of default routes that do not answer, in the families in which one
-// answered before. In a family without such next hops, it returns the neighbours if none of them
+// answered before. If no next hop answered before, it returns the neighbours if none of them
 // answers.
 func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (failed Failures) {
 	for _, bits := range []int{32, 128} {

@@ -28,7 +28,7 @@ import (
 //
 // It is not known which of the differences the program made and which were made by others
 // meanwhile. So an undo restores what is missing, and removes what may be the program's. It leaves
-// what Kubernetes' own programs, pods, routing daemons and leases make, which it recognizes by
+// what Kubernetes' own programs, pods, routing daemons and leases make, which it recognises by
 // kind, protocol or name.
 type surroundings struct {
 	Rules   firewall.RuleSet             `json:"rules"`

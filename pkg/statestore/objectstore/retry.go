@@ -34,8 +34,8 @@ func (b *Busy) Unwrap() error { return b.Err }
 
 // Retrying is a Source that repeats a request after a transient error. A call makes up to three
 // attempts with pauses of random length, so that the nodes of a fleet do not ask at the same
-// moments. After a call failed, the next calls make one attempt each until one succeeds. No request
-// is sent before the time for which the server asked.
+// moments. While the source keeps failing, each call makes only one attempt. No request is sent
+// before the time for which the server asked.
 type Retrying struct {
 	Source
 	sleep func(context.Context, time.Duration) error

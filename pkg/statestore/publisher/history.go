@@ -158,7 +158,7 @@ func Compare(
 	before, after := out.From.manifest.Objects, out.To.manifest.Objects
 	names := maps.Clone(before)
 	maps.Copy(names, after)
-	delete(names, manifest.NoteName) // is listed apart
+	delete(names, manifest.NoteName) // the notes are in From and To
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		d, err := differ(ctx, store, name, before, after)
 		if err != nil {

@@ -70,7 +70,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: said})
 		}
 		return graph.Transient(said)
-	case status == http.StatusNotImplemented && r.action == actionPut: // a header, S3 says
+	case status == http.StatusNotImplemented && r.action == actionPut: // of a header
 		return fmt.Errorf("%w: it lacks what a publication needs: writes on a condition (If-Match and If-None-Match "+
 			"of a PUT), or the encryption of ?kmsKey=: update the server, or publish to another store", said)
 	}

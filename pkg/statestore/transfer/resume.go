@@ -30,7 +30,7 @@ const (
 
 // Resume opens an object, and requests the rest of the same object if its body breaks off. It calls
 // open with the byte to begin with and the ETag that the object must have. The first call has 0 and
-// "". If the rest cannot be read, the error of reading is the one that broke off.
+// "". If the object cannot be resumed, Read returns the error of the last body.
 func Resume(
 	ctx context.Context, open func(ctx context.Context, from int64, etag string) (Part, error),
 ) (io.ReadCloser, int64, error) {
