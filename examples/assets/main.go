@@ -10,8 +10,8 @@
 //	cni-plugins-linux-amd64-v1.9.1.tgz.sha256   its hash, as sha256sum writes it
 //	linux-amd64/                                the plugins and cnitool, unpacked
 //
-// and prints the archive's path and hash. It takes 20 s with an empty build cache, and half a second
-// when nothing changed.
+// and prints the archive's path and hash. It takes 20 s with an empty build cache, and half a
+// second when nothing changed.
 package main
 
 import (
