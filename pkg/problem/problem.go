@@ -94,15 +94,3 @@ type named struct {
 func (n *named) Error() string { return n.error.Error() + " " + n.id.String() }
 func (n *named) Unwrap() error { return n.error }
 func (n *named) Problem() ID   { return n.id }
-
-// ID is the identifier of a kind of error: lower-case words, joined by hyphens.
-type ID string
-
-// Row is the section of one identifier.
-type Row struct {
-	ID      ID
-	Means   string // what is wrong, in one sentence
-	Do      string // what to do next, in one sentence or two
-	Page    string // in docs/, with more about it; "" for none
-	Warning bool   // it is always a warning
-}
