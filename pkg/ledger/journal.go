@@ -18,11 +18,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// JournalFile is the ledger itself: whoever removes all of [Dir] removes it last, for without it
-// the rest says nothing.
+// JournalFile is the file of the ledger itself. A program that removes all of [Dir] removes it
+// last, because the other files are useless without it.
 const JournalFile = Dir + "/journal"
 
-// loadJournal reads the journal's lines and its head; entries are decoded when somebody asks.
+// loadJournal reads the lines and the head of the journal. Entries are decoded on demand.
 func (l *Ledger) loadJournal(r Reader) {
 	data, err := r.ReadFile(JournalFile)
 	switch {
@@ -54,26 +54,26 @@ func (l *Ledger) loadJournal(r Reader) {
 	}
 }
 
-// InTheWay is the error that writing the journal is going to be, where something stands in its
-// place that is no file. A dry run says it.
+// InTheWay returns the error that writing the journal will cause if something at its path is not a
+// file. A dry run reports it.
 func InTheWay(v host.View) error {
 	there, err := v.Files.Lstat(JournalFile)
 	if err != nil || there.Type == hostfs.Regular || there.Type == hostfs.Symlink {
-		return nil // what cannot be looked at is said where it is read
+		return nil // the reader reports that it cannot be looked at
 	}
 	return fmt.Errorf("write the ledger: %w",
 		&hostpath.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
 }
 
-// Head returns what the last commit said.
+// Head returns the head of the last commit.
 func (l *Ledger) Head() Head { return l.head }
 
-// Baked says that what the ledger knows was put into an image, and that this machine never was up
-// with it: nobody on it is in the way of anything.
+// Baked reports whether the ledger was made in an image and this machine has never been right with
+// it. Then nothing on this machine depends on its network yet.
 func (l *Ledger) Baked() bool { return l.Head().Current > 0 && l.Head().Boot == "" }
 
-// Entries returns all entries; the caller must not change the map. Decoding them is put off until
-// here, for a run in which nothing changes does not need them.
+// Entries returns all entries. The caller must not change the map. It decodes the entries on the
+// first call, because a run without changes does not need them.
 func (l *Ledger) Entries() map[graph.Key]Entry {
 	if l.entries == nil {
 		var err error
@@ -90,8 +90,9 @@ func (l *Ledger) Entries() map[graph.Key]Entry {
 	return l.entries
 }
 
-// Unpacked are the files that archives brought, as far as the journal says it without being decoded
-// as a whole: nearly all bytes that a node has from us. Some may be nobody's any more.
+// Unpacked returns the files that archives brought, without decoding the whole journal. They are
+// nearly all bytes that the agent has written to the node. Some of the files may have no owner any
+// more.
 func (l *Ledger) Unpacked() (paths []string) {
 	mark := []byte(`"kind":"` + tasks.KindArchive + `"`)
 	for _, one := range l.lines {
@@ -101,22 +102,23 @@ func (l *Ledger) Unpacked() (paths []string) {
 		var e struct {
 			Task *tasks.Recorded `json:"task"`
 		}
-		if json.Unmarshal(one.value, &e) == nil && e.Task != nil { // what is damaged is said where it is decoded
+		if json.Unmarshal(one.value, &e) == nil && e.Task != nil { // Entries reports a damaged line
 			paths = append(paths, e.Task.Unpacked()...)
 		}
 	}
 	return paths
 }
 
-// Dirs returns the times of change that directories had before the agent put something into them.
+// Dirs returns the modification times that directories had before the agent put something into
+// them.
 func (l *Ledger) Dirs() map[string]int64 {
 	l.Entries()
 	return l.dirs
 }
 
-// Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that
-// names them. On an error the ledger on disk is as before. Of a [Batch.Later] nothing is on the
-// disk before the next Commit, or [Ledger.Flush].
+// Commit writes a batch as one record with one fsync. It writes blobs and the revision before the
+// record that names them. On an error the ledger on the disk is as before. A batch with
+// [Batch.Later] stays in memory until the next Commit or [Ledger.Flush].
 func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	if l.Newer != nil {
 		return l.Newer
@@ -148,7 +150,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		text = nil
 	} else if text = append(slices.Clip(l.later), text...); !b.Later {
 		if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
-			l.rewrite = true // part of it may be there
+			l.rewrite = true // a part of it may be on the disk
 			return unwritten(err)
 		}
 		text = nil
@@ -157,7 +159,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	return nil
 }
 
-// Flush writes what a [Batch.Later] left to the next batch, where there was none.
+// Flush writes a batch with [Batch.Later] if no other batch has followed it.
 func (l *Ledger) Flush(ctx context.Context, w Host) error {
 	if len(l.later) == 0 {
 		return nil
@@ -165,7 +167,7 @@ func (l *Ledger) Flush(ctx context.Context, w Host) error {
 	return l.Commit(ctx, w, Batch{Head: l.head})
 }
 
-// apply makes the batch's lines, and changes entries and dirs by it.
+// apply makes the lines of the batch, and applies the batch to entries and dirs.
 func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int64) (text []byte, err error) {
 	for _, e := range b.Put {
 		entries[e.Key] = e
@@ -191,7 +193,7 @@ func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int
 	return appendLine(text, lineHead, l.durable(b.Head))
 }
 
-// whole is the journal with nothing in it that was replaced since.
+// whole returns the journal without lines that later lines have replaced.
 func (l *Ledger) whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) ([]byte, error) {
 	b := Batch{Dirs: dirs, Head: head}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {

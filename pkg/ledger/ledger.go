@@ -1,11 +1,11 @@
-// Package ledger is the agent's memory on disk, /var/lib/netwright: what it has
-// taken charge of and what was there before (the journal), the last ten sets of
-// tasks that it applied (revisions), contents by their digest (blobs), pending
-// effects, and stamps of the files that it has compared, so that the next
-// run need not read them again.
+// Package ledger is the agent's memory on disk, /var/lib/netwright. It records what the agent
+// manages and what was there before (the journal), the last ten sets of tasks that it applied
+// (revisions), contents by their digest (blobs), pending effects, and stamps of the files that it
+// has compared, so that the next run need not read them again.
 //
-// It decides nothing. A lost or damaged part of it costs time or knowledge,
-// never a thing of somebody else's: without a journal all counts as found.
+// The ledger decides nothing. If a part of it is lost or damaged, the agent loses time or
+// knowledge, but never removes a thing of another owner: without a journal everything counts as
+// found.
 package ledger
 
 import (
@@ -15,28 +15,28 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Ledger is the memory of one node. Safe for several goroutines.
+// Ledger is the memory of one node. Several goroutines may use it.
 type Ledger struct {
 	*Stamps
 	Effects PendingEffects
-	// Damage says what could not be read, for a note to the user.
+	// damage says what could not be read, for a note to the user.
 	damage []string
 
-	// Lost says that there was a journal, and that what it knew is gone.
+	// Lost means that there was a journal and its content is lost.
 	Lost bool
-	// Unreadable says that there is a journal, and that it is not for us.
+	// Unreadable means that there is a journal which this process may not read.
 	Unreadable bool
-	// Newer says that a later version wrote it, or that it cannot be read now: nothing of it is
-	// known, and nothing may be written.
+	// Newer is set if a later release wrote the journal, or if it cannot be read now. Then nothing
+	// of it is known, and nothing may be written.
 	Newer error
-	// Of the journal, used by one goroutine: the pass.
+	// The content of the journal. Only one goroutine, the pass, uses it.
 	lines   []line
 	head    Head
 	rewrite bool
-	later   []byte // lines that come to the disk with the next batch
-	// inherited says that it is another machine's, whose disk this one has.
+	later   []byte // lines that are written with the next batch
+	// inherited means that another machine wrote the ledger: this machine has a copy of its disk.
 	inherited bool
-	// The head has a pin that is not on the disk, where there is another: see Hold.
+	// pinUnsaved means that the head has a pin that differs from the pin on the disk: see Hold.
 	pinUnsaved bool
 	savedPin   *Pin
 	entries    map[graph.Key]Entry
@@ -46,7 +46,7 @@ type Ledger struct {
 // Load reads the ledger. Missing and damaged files are no error: see [Ledger.Damage].
 func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
 
-// LoadWith is Load for who has the stamps already.
+// LoadWith is [Load] for a caller that has read the stamps already.
 func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	l := &Ledger{Stamps: stamps, Effects: PendingEffects{queue: map[string]pendingEffect{}}}
 	if err := CheckFormat(r); err != nil {
@@ -55,8 +55,8 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	}
 	l.loadJournal(r)
 	if host.IsOtherMachine(r, l.head.Machine) {
-		// The disk of another machine is an image to this one: nobody held it, it never was up, no
-		// change of it was proved, and nobody changed it.
+		// The disk of another machine is like an image for this one: nobody has pinned this
+		// machine, it has not been right in a boot, and none of its changes was proved.
 		l.head.Pin, l.head.Boot, l.head.Proof = nil, "", Proof{}
 		l.inherited, l.rewrite = true, true
 	}
@@ -70,5 +70,5 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	return l
 }
 
-// Damage lists what of the ledger could not be read.
+// Damage lists the parts of the ledger that could not be read.
 func (l *Ledger) Damage() []string { return l.damage }

@@ -188,7 +188,8 @@ func (t Archive) look(v host.View) (have archiveState, err error) {
 	return have, each.Wait()
 }
 
-// largestFirst is an order of the members in which no processor is left with a big one at the end.
+// largestFirst returns the indexes of the members, largest file first, so that no processor starts
+// a large file last. known has the sizes.
 func (t Archive) largestFirst(known map[string]hostfs.Member) []int {
 	order := make([]int, len(t.Members))
 	for i := range order {
