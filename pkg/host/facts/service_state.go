@@ -33,7 +33,7 @@ var networkServices = []struct{ unit, wantedBy string }{
 	{"dhcpcd.service", "multi-user.target"},
 }
 
-// networkRules are files of udev rules that configure new interfaces. Sources: (udev) of
+// networkRules are files of udev rules that configure new interfaces. Sources: directory udev of
 // https://github.com/amazonlinux/amazon-ec2-net-utils, and Debian's cloud images up to version 11
 // (cloud-ifupdown-helper).
 var networkRules = []string{"99-vpc-policy-routes.rules", "75-cloud-ifupdown.rules"}

@@ -16,7 +16,7 @@ import (
 // is success. It returns [fs.ErrNotExist] if systemd has no such unit, and [sys.ErrNoLiveState]
 // where no systemd runs. It may be retried. First it resets the failed state and the start counter
 // of the unit, or systemd could refuse the start (StartLimitBurst=). [Writer.RestartUnit] and
-// [Writer.ReloadUnit] do the same: otherwise systemd would stop the unit, and then refuse to start
+// [Writer.ReloadUnit] do the same: otherwise systemd could stop the unit, and then refuse to start
 // it.
 func (w *Writer) StartUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "start unit "+name, "StartUnit", name, wait)
