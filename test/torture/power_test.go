@@ -322,7 +322,7 @@ func (p *powerTest) histogram() string {
 
 // The power goes the moment that a batch was committed, and a file of somebody else's kept that
 // they had not synced: all of it is there. What keeps it: pkg/host/hostfs/batch.go Commit:
-// syncDirs; pkg/host/hostfs/kept_files.go linkFile: syncAll of the file.
+// syncDirs; pkg/host/hostfs/backup.go linkFile: syncAll of the file.
 func TestCommittedIsDurable(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

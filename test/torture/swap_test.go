@@ -236,7 +236,7 @@ func (s swap) put(l *lair) {
 // and with that of kernels that have none. `make test` samples the calls.
 //
 // What keeps it: pkg/host/hostpath/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go
-// tree.remove (O_NOFOLLOW); pkg/host/hostfs/kept_files.go openRegularAt and only;
+// tree.remove (O_NOFOLLOW); pkg/host/hostfs/backup.go openRegularAt and only;
 // pkg/host/hostfs/filespec.go single.
 func TestSwappedPaths(t *testing.T) {
 	needs.Root(t)

@@ -16,7 +16,7 @@ import (
 // An undo brings ACLs and capabilities back, of small files, of large ones and of directories: the
 // group bits of a mode are an ACL's mask, and without it the group could write. A journal of a
 // release that kept none is undone as before. The lines that keep it: capture.go, file (Attrs);
-// restore.go, restore; pkg/host/hostfs/kept_files.go, Restore.
+// restore.go, restore; pkg/host/hostfs/backup.go, Restore.
 func TestUndoBringsAttributesBack(t *testing.T) {
 	root, h := openRoot(t)
 	must := func(errs ...error) {

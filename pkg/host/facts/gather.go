@@ -7,14 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/host/cri"
-	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostpath"
-	"github.com/netwright/netwright/pkg/host/internal/sys"
-	"github.com/netwright/netwright/pkg/host/kernel"
-	"github.com/netwright/netwright/pkg/host/rtnl"
-	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // Gather reads once what is true for a whole pass. It writes nothing, starts no service and runs no
@@ -76,51 +70,4 @@ func (g *gatherer) symbolicLinks() {
 			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
 		}
 	}
-}
-
-// gatherer fills facts from a host.
-type gatherer struct {
-	*Sources
-	facts *Facts
-	mu    *sync.Mutex // for Problems
-
-	without string // file of the runtime to be ignored
-}
-
-// problem records something that exists and cannot be read. In the second read without the agent's
-// drop-in it records nothing.
-func (g gatherer) problem(what string, err error) {
-	if g.without != "" {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.facts.Problems = append(g.facts.Problems, fmt.Sprintf("%s: %v", what, err))
-}
-
-// Sources are the readers from which facts are gathered.
-type Sources struct {
-	files    *hostfs.Reader
-	kernel   *kernel.Reader
-	net      *rtnl.Reader
-	firewall *firewall.Reader
-	units    *systemd.Reader
-	opt      Options
-}
-
-// Options describe the host of the readers.
-type Options struct {
-	Root    string           // "/" (or "") is the running host
-	Sandbox bool             // the process is in temporary namespaces
-	Stamps  hostfs.Stamps    // cached versions of programs; nil: none
-	Runtime *cri.StatusCache // asks the runtime in the background; nil: each look asks
-}
-
-func (o Options) live() bool { return sys.IsLive(o.Root) }
-
-// NewSources returns Sources with these readers, which the caller must close.
-func NewSources(
-	f *hostfs.Reader, k *kernel.Reader, n *rtnl.Reader, fw *firewall.Reader, u *systemd.Reader, opt Options,
-) *Sources {
-	return &Sources{f, k, n, fw, u, opt}
 }

@@ -87,7 +87,7 @@ func TestAnEditKeepsTheACL(t *testing.T) {
 }
 
 // What was kept on a file system without attributes comes back with those that are asked for. The
-// lines that keep it: kept_files.go, Restore and retain (Attrs).
+// lines that keep it: backup.go, Restore and retain (Attrs).
 func TestACopyComesBackWithAttributes(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

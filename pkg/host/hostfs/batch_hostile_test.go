@@ -192,7 +192,7 @@ func TestKillLeavesOldOrNew(t *testing.T) {
 }
 
 // Nothing is staged in a directory that only grows: it could never be removed again. The lines that
-// keep it: batch.go, dir; write.go, Symlink; kept_files.go, linkFile (mayStage).
+// keep it: batch.go, dir; write.go, Symlink; backup.go, linkFile (mayStage).
 func TestNothingIsStagedWhereItWouldStay(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "chattr")

@@ -10,7 +10,7 @@ import (
 )
 
 // A file that is kept outlives its replacement and its removal, as the file that it was where that
-// can be: the same inode, with all that is of it. The lines that keep it: kept_files.go, linkFile;
+// can be: the same inode, with all that is of it. The lines that keep it: backup.go, linkFile;
 // Retain (b.Create) on another file system.
 func TestKeep(t *testing.T) {
 	needs.Root(t)
@@ -43,7 +43,7 @@ func TestKeep(t *testing.T) {
 }
 
 // What is kept comes back where another file is mounted by then, as containers do with single
-// files, be what is under it the kept file or not. The lines that keep it: kept_files.go, retain
+// files, be what is under it the kept file or not. The lines that keep it: backup.go, retain
 // (EBUSY); linkFile (Unlinkat).
 func TestRestoreOntoAMount(t *testing.T) {
 	needs.Root(t)
