@@ -12,8 +12,7 @@ const flatCircle = 4
 // largeStill lists the packages that are too large still, with the reason. A line goes when its
 // package is cut.
 var largeStill = map[string]string{
-	"pkg/model/network": "not yet cut: a network a file, and what they share",
-	"pkg/tasks":         "not yet cut: a kind a file, and what the table of kinds says of each",
+	"pkg/tasks": "not yet cut: a kind a file, and what the table of kinds says of each",
 }
 
 // Packages bounds how much a package is, unless it is a flat list.

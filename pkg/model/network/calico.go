@@ -145,3 +145,20 @@ func calicoRequires() Requires {
 func encapsulates(c *networks.Calico) bool {
 	return c.EncapsulationMode == "" || c.EncapsulationMode == "ipip"
 }
+
+// calicoUntestable: with the datastore Kubernetes an endpoint is kept at its Pod. An etcd keeps it
+// by itself.
+// https://github.com/projectcalico/calico/blob/master/libcalico-go/lib/backend/k8s/resources/workloadendpoint.go
+func calicoUntestable() []Untestable {
+	const source = "https://docs.tigera.io/calico/latest/reference/configure-cni-plugins"
+	return []Untestable{
+		{Why: "Calico keeps its endpoints at the API's Pods: its plugin refuses a pod that the API does not know",
+			Instead: apiPods, Source: source,
+			Case: Case{"datastore Kubernetes, without eBPF",
+				func(in Input) bool { return in.Node.Networking.Calico.Etcd == nil && !calicoBPF.If(in) }}},
+		{Why: "Calico's programs go by the endpoints that it keeps at the API's Pods, and serve the services before " +
+			"any rule of this host", Source: "https://docs.tigera.io/calico/latest/operations/ebpf/troubleshoot-ebpf",
+			Instead: apiPods + "; `calico-node -bpf nat dump` and `-bpf conntrack dump` in calico-node's pod here " +
+				"show what its programs know", Case: calicoBPF},
+	}
+}

@@ -55,7 +55,14 @@ func cilium() Network {
 		IPv6:         true,
 		Requires:     ciliumRequires(),
 		HealthChecks: ciliumHealth(),
-		Untestable:   ciliumUntestable(),
+		// Its plugin gives an endpoint without a Pod the identity reserved:init, for which there is
+		// a policy of its own, and its programs decide at the pods' links about services, ports of
+		// the host and masquerading, before a rule of the host's sees a packet.
+		Untestable: []Untestable{{Why: "to Cilium a pod that the API does not know is no endpoint but one that is " +
+			"still being made (reserved:init), and its programs serve the services before any rule of this host",
+			Instead: "`cilium connectivity test` in the cluster; on this node `cilium-dbg status --verbose` and " +
+				"`cilium-health status` in the agent's pod",
+			Source: "https://docs.cilium.io/en/stable/security/network/identity/"}},
 		SharedHost: ownLinks("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni",
 			ciliumENI.If).besides(
 			Shared{Service: "systemd-sysctl",

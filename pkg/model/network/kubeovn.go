@@ -59,8 +59,10 @@ func kubeOVN() Network {
 				Missing: "ovn-central is not reached on 6642, or the kernel has no openvswitch"},
 			{Text: "its daemon answers the plugin", Path: "/run/openvswitch/kube-ovn-daemon.sock"},
 		},
-		Untestable: kubeovnUntestable(),
-		Residue:    kubeOVNResidue(),
+		Untestable: []Untestable{{Why: "Kube-OVN's controller gives addresses to the API's Pods, by their annotations: its " +
+			"plugin refuses a pod that the API does not know",
+			Instead: "`kubectl ko diagnose all`", Source: "https://kubeovn.github.io/docs/stable/en/ops/kubectl-ko/"}},
+		Residue: kubeOVNResidue(),
 		TestedBy: []Proof{
 			{"pods of two virtual machines talk over Geneve by its own daemon and plugin, Open vSwitch and OVN; a machine " +
 				"that leaves it has nothing of what they made, but what is said above to stay",

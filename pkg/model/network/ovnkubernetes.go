@@ -52,8 +52,11 @@ func ovnKubernetes() Network {
 			{Text: "its daemon answers the plugin", Path: "/run/ovn-kubernetes/cni/ovn-cni-server.sock"},
 			{Text: "its rules", Table: "inet ovn-kubernetes"},
 		},
-		Untestable: ovnKubernetesUntestable(),
-		Residue:    ovnKubernetesResidue(),
+		Untestable: []Untestable{{Why: "OVN-Kubernetes gives addresses to the API's Pods, by their annotations: its plugin " +
+			"refuses a pod that the API does not know",
+			Instead: apiPods + "; `ovnkube-trace` shows the way of their packets",
+			Source:  "https://ovn-kubernetes.io/troubleshooting/ovnkube-trace/"}},
+		Residue: ovnKubernetesResidue(),
 		Untested: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had " +
 			"through the module proxy",
 		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch
