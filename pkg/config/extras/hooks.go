@@ -78,17 +78,14 @@ func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
 			return h, false // it has its name on the nodes that it is for
 		}
 	}
-	needed := []string{"name", "manifest"}
-	if !h.Enabled {
-		needed = needed[:1]
-		if v.Get("manifest") == nil {
-			v.Newer(v.Pos, v.Path, "a hook that is off and has no manifest")
-		}
+	empty := v.Get("manifest") == nil
+	if empty && !h.Enabled {
+		v.Newer(v.Pos, v.Path, "a hook that is off and has no manifest")
 	}
-	if h.Name == "" && !v.Required(needed[0]) {
+	if h.Name == "" && !v.Required("name") {
 		return h, false
 	}
-	if len(needed) > 1 && v.Get("manifest") == nil {
+	if empty && h.Enabled {
 		v.Error(document.Diagnostic{ID: problem.FieldMissing, Summary: v.Path + ".manifest is missing",
 			Field:    v.Path + ".manifest",
 			Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
