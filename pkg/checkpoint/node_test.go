@@ -67,7 +67,7 @@ systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/sys
 // Units are after an undo what they were before the change: masked, enabled and running or not,
 // with their drop-ins, with links that people made and none to what their Also= names. The timer
 // stands while the change is not confirmed, and goes with it. The lines that keep it:
-// pkg/checkpoint/undo/restore_units.go, Units; pkg/tasks/unitlinks.go, Restore; arm.go, arm and
+// pkg/checkpoint/undo/restore_units.go, Units; pkg/tasks/unit_links.go, Restore; arm.go, arm and
 // dismantle (timer).
 func TestUndoOfUnits(t *testing.T) {
 	if os.Getenv(inNode) == "" {

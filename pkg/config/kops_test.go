@@ -99,7 +99,7 @@ func TestKopsSysctlsOfSeveralLines(t *testing.T) {
 
 // TestKopsSysctlsOfTheClusterCount: of one key in the group's list and the cluster's nodeup has the
 // cluster's later in its file. Up to 1.27 a NodeupConfig has the group's alone, from then on both.
-// The line that keeps it: pkg/config/nodeup.go, sysctlsLast
+// The line that keeps it: pkg/config/kops_nodeup.go, sysctlsLast
 func TestKopsSysctlsOfTheClusterCount(t *testing.T) {
 	const cluster = kopsCluster + calico + "  sysctlParameters: [net.core.somaxconn=1, net.core.rmem_max=1]\n"
 	const group = "  sysctlParameters: [net.core.somaxconn=2, net.core.wmem_max=2]\n"

@@ -127,8 +127,8 @@ func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
 // An upgrade makes no revision where nothing of the host changes: this release says more of a hook,
 // how long its start may take and that kubelet does not wait for it. What does change makes one,
 // and what was there before that is still known. The lines that keep it:
-// pkg/reconcile/ownership/number_revisions.go, revise; pkg/reconcile/desired/records.go, Same;
-// pkg/tasks/kind_record.go, State.
+// pkg/reconcile/ownership/revise.go, revise; pkg/reconcile/desired/records.go, Same;
+// pkg/tasks/ledger_rebuild.go, State.
 func TestAnUpgradeMakesNoRevision(t *testing.T) {
 	root := t.TempDir()
 	on, off := true, false

@@ -392,7 +392,7 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 
 // The former network's conf comes first by its name: it goes, and is no error for the network that
 // waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, protect
-// (Gone); pkg/tasks/conf_file.go, confFiles.
+// (Gone); pkg/tasks/cni_conf_file.go, confFiles.
 func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/05-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

@@ -148,7 +148,7 @@ func testNoBlock(t *testing.T) {
 
 // testIndirectAndAlias turns units on and off whose state is that of others: what a change did, the
 // next plan finds right.
-// The lines that keep it: unitstate.go, look, isEnabled; pkg/host/systemd/units.go, ID
+// The lines that keep it: unit_state.go, look, isEnabled; pkg/host/systemd/units.go, ID
 func testIndirectAndAlias(t *testing.T) {
 	h := onNode(t)
 	const vendor = "/usr/lib/systemd/system"
@@ -176,7 +176,7 @@ func testIndirectAndAlias(t *testing.T) {
 
 // testLinksComeBack resets a unit to links that no verb of systemd makes: a person's own, and none
 // of what its Also= names.
-// The lines that keep it: unitlinks.go, LinksOfUnit, relink, Restore
+// The lines that keep it: unit_links.go, LinksOfUnit, relink, Restore
 func testLinksComeBack(t *testing.T) {
 	h := onNode(t)
 	const vendor = "/usr/lib/systemd/system"

@@ -9,7 +9,7 @@ import (
 )
 
 // A unit of an image is enabled and masked by links, one of ours before its file is there. The
-// lines that keep it: unitstate_image.go, linksOf and planLinks.
+// lines that keep it: unit_state_image.go, linksOf and planLinks.
 func TestUnitStateInAnImage(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.MkdirAll(root+"/usr/lib/systemd/system", 0o755))

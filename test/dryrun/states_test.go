@@ -48,9 +48,9 @@ type tried struct {
 // nothing.
 //
 // It turns red without any of: the items of missingParents and the owner in access.changed
-// (pkg/tasks/path.go), the Pending fact of Link.Plan (pkg/tasks/link.go), reachable in Route.Plan
-// (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed in
-// applier.visit (pkg/reconcile/execute/apply.go).
+// (pkg/tasks/path_access.go), the Pending fact of Link.Plan (pkg/tasks/link.go), reachable in
+// Route.Plan (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed
+// in applier.visit (pkg/reconcile/execute/apply.go).
 func TestRandomStates(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

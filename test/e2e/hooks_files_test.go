@@ -11,7 +11,7 @@ import (
 // What runs of a hook is what its file says, whatever ran there before, and it ends with the hook:
 // over a unit of the system that runs, after somebody removed the file, and when the file is away
 // as the hook goes. The same text written again restarts nothing. Red without Runs in
-// pkg/tasks/unit.go:Plan, and in pkg/tasks/unitstate.go:Live; without
+// pkg/tasks/unit_file.go:Plan, and in pkg/tasks/unit_state.go:Live; without
 // pkg/reconcile/drift/drift.go:Spare what only lost its file is restarted.
 func TestHookRunsFromItsFile(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 
 // Units of the user come and go with the documents: what is no longer named is stopped, disabled
 // and removed, restarted is nothing of it, and the run after that has nothing to do. Red without
-// pkg/tasks/unitstate.go:gone, pkg/tasks/removal.go:Asks, pkg/model/user_hooks.go:hookUnit.
+// pkg/tasks/unit_state.go:gone, pkg/tasks/removal.go:Asks, pkg/model/user_hooks.go:hookUnit.
 func TestHooksComeAndGo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -10,9 +10,9 @@ import (
 // Before READY nothing waits for a unit that is ordered after the agent: systemd would keep that
 // unit's restart waiting for the agent's start, and so each for the other. Here containerd and a
 // unit of the documents wait for the agent, and both are to be restarted or started by it: while
-// everything runs, and at boot. The line that keeps it: pkg/model/effects.go, effects (an Effect
-// without Wait). With a wait the agent stands still until the effect's deadline, and only its
-// second attempt finds the job queued: its log says so.
+// everything runs, and at boot. The line that keeps it: pkg/model/effect_tasks.go, effects (an
+// Effect without Wait). With a wait the agent stands still until the effect's deadline, and only
+// its second attempt finds the job queued: its log says so.
 func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

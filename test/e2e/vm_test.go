@@ -65,7 +65,7 @@ func TestMachine(t *testing.T) {
 			test ! -e /proc/sys/net/bridge
 			# Nothing was loaded, nor autoloaded by a netlink family that was asked (host/firewall/firewall.go: without it nf_tables comes).
 			lsmod | cut -d' ' -f1 | sort | diff /tmp/modules -
-			# A module that the kernel does not have: refused by name, before anything is touched (pkg/model/requires.go).
+			# A module that the kernel does not have: refused by name, before anything is touched (host_requirements.go).
 			ko=$(find /lib/modules -name 'br_netfilter.ko*'); mv $ko /root/; depmod
 			netwright --once >/tmp/fault 2>&1 && exit 1 || test $? = 1
 			grep -q 'needs kernel module br_netfilter' /tmp/fault; test ! -e /etc/sysctl.d/99-netwright.conf; test ! -e /usr/lib/cni/bridge; test ! -e /proc/sys/net/bridge

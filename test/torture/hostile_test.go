@@ -131,7 +131,8 @@ func TestHostileAssets(t *testing.T) {
 // Files that attack: the agent says what is wrong with them in one line, and keeps its memory. A
 // document is read by whoever has its store, a conf comes from whatever pod has its directory.
 //
-// What keeps it: pkg/config/document/document.go checkIndicators, pkg/tasks/conf_file.go readConf.
+// What keeps it: pkg/config/document/document.go checkIndicators,
+// pkg/tasks/cni_conf_file.go readConf.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	usual := baseSpec + "  networking:\n    cni: {}\n"

@@ -11,7 +11,7 @@ import (
 
 // TestTabs: a tab within a plain text stays, in values and keys, on one line and on several. What
 // stands around it is read as kOps reads it.
-// The lines that keep it: tokens.go, restoreTabs, scalarText
+// The lines that keep it: yaml_tokens.go, restoreTabs, scalarText
 func TestTabs(t *testing.T) {
 	for _, within := range []string{"\t", "4\t5", "\t\t \tc", " \tc", "\n  c\td", "\t\n  c", "\tc\n\n\n  d\t", "\t'c'\td", "\t\"", "#\tc",
 		"\t:c", ":c\t", "\u00a0\tc"} {
@@ -63,7 +63,7 @@ func generic(v *Value) any {
 
 // A name of an anchor ends at a tab; the library goes on to the next blank. It is refused, for the
 // text behind the tab would be lost.
-// The line that keeps it: tokens.go, restoreTabs
+// The line that keeps it: yaml_tokens.go, restoreTabs
 func TestTabBehindAnAnchor(t *testing.T) {
 	for _, text := range []string{"k: &a\tb c\n", "k: &a b\nl: [*a\tc]\n"} {
 		d := New(Source{Path: "cluster.yaml", Data: []byte(text)})

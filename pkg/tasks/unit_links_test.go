@@ -12,7 +12,7 @@ import (
 
 // What enabled, disabled and masked a unit, or what its Also= reaches, goes back to the links that
 // there were: with those that people made, and with directories of their own. A masked unit's Also=
-// counts. The lines that keep it: unitlinks.go, LinksOfUnit, alsoOf, relink
+// counts. The lines that keep it: unit_links.go, LinksOfUnit, alsoOf, relink
 func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	h, root := onDisk(t)
 	at := root + unitDir + "/"
@@ -54,7 +54,7 @@ func TestTheLinksOfAUnitComeBack(t *testing.T) {
 }
 
 // What a program took of the links of units comes back, but no mask and nothing of a unit whose
-// file is gone; what came stays. The lines that keep it: unitlinks.go, remake, LinksOfUnits
+// file is gone; what came stays. The lines that keep it: unit_links.go, remake, LinksOfUnits
 func TestLinksThatAreGoneComeBack(t *testing.T) {
 	h, root := onDisk(t)
 	at := root + unitDir + "/"
@@ -85,7 +85,7 @@ func TestLinksThatAreGoneComeBack(t *testing.T) {
 }
 
 // A baseline of an earlier release has no names, and is brought back by systemd's verbs.
-// The line that keeps it: unitbaseline.go, unitBaseline
+// The line that keeps it: unit_baseline.go, unitBaseline
 func TestAnOlderBaselineOfAUnit(t *testing.T) {
 	var was unitBaseline
 	ok(t, json.Unmarshal([]byte(`{"Name":"a.service","File":"enabled","links":[{"path":"/p","target":"t","mtime":1}]}`), &was))

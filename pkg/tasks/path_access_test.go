@@ -171,7 +171,8 @@ func TestFileInTheWay(t *testing.T) {
 	wantError(t, File{Path: "/pipe"}, h.Live.View(), "a device, pipe or socket is in the way")
 	c := converge(t, h, File{Path: "/link", Content: []byte("x"), Mode: 0o644})
 	wantLines(t, c, "~ file:/link, type symlink→file, mode →0644, owner →root:root")
-	// A parent that cannot be one is known before anything is written (path.go: missingParents).
+	// A parent that cannot be one is known before anything is written
+	// (path_access.go: missingParents).
 	ok(t, os.Symlink("nowhere", root+"/lost"))
 	wantError(t, File{Path: "/lost/file"}, h.Live.View(), "/lost: it is a symlink that leads nowhere")
 	wantError(t, Directory{Path: "/lost/a/b"}, h.Live.View(), "/lost: it is a symlink that leads nowhere")

@@ -10,7 +10,7 @@ import (
 )
 
 // One wrong digit in a node's document turns the routes of all others to where nobody is: the node
-// itself says so. The line that keeps it: problems.go, address.
+// itself says so. The line that keeps it: host_problems.go, address.
 func TestAnAddressThatTheNodeHasNot(t *testing.T) {
 	const lo, mine, six = "127.0.0.1/8", "10.77.0.71/24", "fd00:77::71/64"
 	for name, c := range map[string]struct {

@@ -53,7 +53,7 @@ func everyKind() []Task {
 	}
 }
 
-// The line that keeps it: record.go, rebuild (each content comes back and is checked).
+// The line that keeps it: ledger_record.go, rebuild (each content comes back and is checked).
 func TestARecordRebuildsItsTask(t *testing.T) {
 	compare := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 	addr := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
