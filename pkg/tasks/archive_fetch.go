@@ -37,7 +37,10 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		if err == nil {
 			return nil
 		}
-		if graph.IsWait(err) { // it is being fetched
+		if graph.IsWait(err) { // it is on its way, of which a pass has read more each time
+			if read, ok := errors.AsType[*archive.SourceError](err); ok {
+				err = read.Err
+			}
 			return err
 		}
 		if shown := Shown(from); !strings.Contains(err.Error(), shown) { // the error of a request has the URL already
