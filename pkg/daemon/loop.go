@@ -233,8 +233,12 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	said := out
 	said.load = l.unread // a pass that did not ask the store keeps the last error
 	l.notify.passEnded(said.status(l.desired), out.plan)
-	next := time.Now().Add(Delay(l.Interval, l.failures))
-	if w.cacheOnly && l.looks.idle() { // this pass does not delay the next look
+	failures := l.failures
+	if w.cacheOnly && out.err == nil && !l.looks.idle() { // the store failed alone, and is asked already
+		failures = 0
+	}
+	next := time.Now().Add(Delay(l.Interval, failures))
+	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
 		next = report.Sooner(next, l.next)
 	}
 	l.awaited = nextMoment(l.Pass, l.desired, out.plan)

@@ -32,3 +32,20 @@ func TestASilentStore(t *testing.T) {
 		}
 	})
 }
+
+// Beside a look that the store holds there is one pass by what is known, and one when it has ended,
+// however often the looks before it failed. The line that keeps it: loop.go, publish (looks.idle).
+func TestALookThatIsHeldBringsOnePass(t *testing.T) {
+	b, heard := newBox(t), &listener{}
+	s := &heldStore{Store: b.daemon.Store}
+	b.daemon.Store, b.daemon.Observers = s, []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		s.hold(true)
+		passes, looks := heard.last().Totals.Passes, s.times()
+		later(40 * time.Minute)
+		passes, looks = heard.last().Totals.Passes-passes, s.times()-looks
+		if looks < 5 || passes > int64(2*looks) {
+			t.Errorf("%d looks brought %d passes", looks, passes)
+		}
+	})
+}
