@@ -15,11 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// The applied configuration is that of the last pass that ended right. It is kept on the disk, so
-// that a restart of the daemon does not forget it. What the store has, and what the daemon works
-// towards, may be newer.
+// The applied configuration is the one of the last pass that ended without an error and put nothing
+// off. It is kept on the disk, so that a restart of the daemon does not lose it. The store may have
+// a newer configuration, and the daemon may be working towards a newer one.
 
-// noting makes of a pass one that notes which configuration it has applied.
+// noting wraps the action of a pass, so that it also saves which configuration the pass has
+// applied.
 func noting(ctx context.Context, do session.Action) session.Action {
 	return func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		plan, err := do(h, led)
@@ -30,10 +31,10 @@ func noting(ctx context.Context, do session.Action) session.Action {
 	}
 }
 
-// noteApplied puts into a plan which configuration is applied once its pass has ended so, and on
-// the disk where that is another one than before.
+// noteApplied writes into the plan which configuration is applied now that its pass has ended. If
+// that is another one than before, it saves it on the disk. ended is the error of the pass.
 func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
-	was, _ := ledger.ReadApplied(h.Live.Files) // a damaged one is as good as none
+	was, _ := ledger.ReadApplied(h.Live.Files) // a damaged note counts as none
 	plan.Applied = history.AppliedOf(was)
 	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest,
 		Time: time.Now().UTC().Truncate(time.Second)}
@@ -47,7 +48,7 @@ func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Ho
 	return nil
 }
 
-// appliedWhole says of a plan without errors that nothing of it was put off.
+// appliedWhole reports whether a plan without errors put nothing off.
 func appliedWhole(plan *report.Plan) bool {
 	if plan.Paused != nil || plan.Awaits != nil {
 		return false
@@ -61,9 +62,10 @@ func appliedWhole(plan *report.Plan) bool {
 	return true
 }
 
-// noteForward remembers, where the node was at a revision before and the next was to have a number,
-// that a generation brought back what a kept revision has: it is at that one again, and no new one
-// says when and by which generation.
+// noteForward adds to the history that a generation brought the node back to a kept revision. Such
+// a pass makes no new revision, so nothing else would say when that was and which generation did
+// it. before is the node's revision before the pass, next the number that a new revision would have
+// had.
 func noteForward(
 	ctx context.Context, s session.Session, h *host.Host, led *ledger.Ledger, before, next int, plan *report.Plan,
 ) {

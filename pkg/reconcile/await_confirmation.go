@@ -16,8 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// await has the change of the pass kept only if somebody confirms it. It comes before the guard
-// settles, and returns why that must undo: late, or that it cannot await.
+// await arranges that the change of the pass is undone unless somebody confirms it. The caller
+// calls it before the guard finishes. It returns the error for which the guard must undo the
+// change: late, or why the change cannot wait for a confirmation.
 func (o *outcome) await(ctx context.Context, p Pass, h *host.Host, late error) error {
 	g := o.guard
 	if p.ConfirmWithin == 0 || g == nil || !g.Armed || late != nil {
@@ -37,7 +38,8 @@ func (o *outcome) await(ctx context.Context, p Pass, h *host.Host, late error) e
 	return nil
 }
 
-// noteAwaits puts into the plan of a pass that was to await its confirmation whether it does.
+// noteAwaits writes into the plan whether the change waits for its confirmation. It does so only
+// for a pass that was asked for with a confirmation.
 func noteAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *report.Plan {
 	if confirm == 0 {
 		return plan
@@ -52,7 +54,8 @@ func noteAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *re
 	return plan
 }
 
-// mayAwait refuses a confirmation where nobody would undo what is not confirmed.
+// mayAwait refuses a confirmation on a host without systemd, because nothing else there would undo
+// a change that nobody confirms.
 func mayAwait(confirm time.Duration, h *host.Host) error {
 	if confirm > 0 && h.Live.Facts.Init != "systemd" {
 		return errors.New("nothing was changed: --confirm needs systemd, " +

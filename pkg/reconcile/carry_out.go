@@ -27,47 +27,47 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// outcome is what a pass has made of its plan.
+// outcome is the result of a pass that applied its plan.
 type outcome struct {
 	plan *plan
 	steps
-	notes     []report.Note // of how it was made
-	guard     *guard.Guard  // of what cuts the node off; nil: nothing does
-	lookAgain bool          // a unit is coming up
+	notes     []report.Note // about how the plan was applied
+	guard     *guard.Guard  // for changes that may cut the node off; nil: there are none
+	lookAgain bool          // a unit is still starting
 	awaits    bool          // the change is kept only if somebody confirms it
-	halfway   bool          // a switch of networks was begun and is not made
+	halfway   bool          // a switch of networks was begun and is not complete
 }
 
-// converge makes a pass on a host that is open for writing. There is no outcome where it was not
-// made to its end.
+// converge makes a pass on a host that is open for writing. It returns no outcome if the pass was
+// not made to its end.
 func (p Pass) converge(
 	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger,
 ) (*report.Plan, *outcome, error) {
-	// of an earlier pass; what it takes back is refused below
+	// Judge settles the trials of an earlier pass. A change that it takes back is refused below.
 	_, unsettled := probation.Load(h.Live.Files, p.Log, p.CacheOnly).Judge(ctx, h, led)
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
 	p.Hooks.Enter("plan")
-	h.Files.RemoveStale(unfinished(led)) // before anybody asks whether a directory is empty
+	h.Files.RemoveStale(unfinished(led)) // before a task checks whether a directory is empty
 	r, err := p.plan(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil, nil, errors.Join(unsettled, err)
 	}
-	// An error of these writes holds up no change that needs no note.
+	// An error of these writes does not stop a change that needs no entry in the ledger.
 	beside := errors.Join(unsettled, discover.Save(ctx, h, r.apiCache))
 	out, made, err := p.carryOut(ctx, h, r)
 	var undone error
 	if d != nil {
 		undone = d.Undone
 	}
-	if !rollout.RetriesLater(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
+	if !rollout.RetriesLater(errors.Join(err, undone)) { // otherwise it stays cordoned until the switch ends
 		p.Rollout().Uncordon(ctx, h)
 	}
 	return out, made, errors.Join(err, beside)
 }
 
-// carryOut makes what is planned.
+// carryOut applies the plan.
 func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan, *outcome, error) {
 	h.Files.RemoveStale(directories(r.graph, r.pruning.Graph))
 	before := r.report()
@@ -88,7 +88,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan
 		return p.unchanged(ctx, h, r, before)
 	}
 	p.Hooks.Enter("apply")
-	whole := ctx // what the guard returns ends with the checkpoint
+	whole := ctx // the context that the guard returns ends with the checkpoint
 	prefetches := execute.Prefetch(ctx, r.wanted, h, r.refused)
 	defer prefetches.Discard()
 	guard, ctx, r, err := p.prepare(ctx, h, r)
@@ -100,10 +100,10 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan
 			return p.instead(whole, h, r, err)
 		}
 		guard, ctx = nil, whole
-		r, _ = r.restoreOnly(err).write(ctx, p, h) // what of the rest can be written is
+		r, _ = r.restoreOnly(err).write(ctx, p, h) // it writes down what it can of the rest
 	}
 	o := &outcome{plan: r, steps: noSteps(), guard: guard}
-	if guard != nil { // a switch that cannot be taken back is not begun, and cordons nobody
+	if guard != nil { // a switch without an undo is not begun, so its node is not cordoned
 		guard.Begun = func() { o.cordon(whole, p, h) }
 	}
 	if err := o.apply(ctx, p, h, prefetches); err != nil {
@@ -136,7 +136,7 @@ func (o *outcome) cordon(ctx context.Context, p Pass, h *host.Host) {
 	}
 }
 
-// apply makes what was planned, and then takes away what nobody wants any more.
+// apply applies the wanted tasks, and then removes the keys that nobody wants any more.
 func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches execute.Prefetches) (err error) {
 	r := o.plan
 	o.wanted, err = execute.Apply(ctx, r.wanted, h, r.led, o.options(p, r.ownership.Judge, prefetches),
@@ -144,7 +144,7 @@ func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches ex
 	if err != nil {
 		return err
 	}
-	// The ledger made its own directory when it wrote down what was to come.
+	// The ledger created its own directory when it recorded the changes before they were made.
 	own := tasks.FileKey(ledger.Dir)
 	if c := r.wanted.Changes.Get(own); o.wanted.Changes.Get(own) == nil && c != nil {
 		o.wanted.Changes.Put(own, c)
@@ -159,8 +159,8 @@ func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches ex
 	return err
 }
 
-// confirm has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
-// whole with the pass.
+// confirm has the guard probe what the pass changed. The change then stays or is undone. ctx ends
+// with the checkpoint, whole with the pass.
 func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) error {
 	p.Hooks.Enter("settle")
 	r := o.plan
@@ -172,7 +172,7 @@ func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) erro
 	acting := o.acting()
 	o.guard.WaitFor(p.waiting().Starting(ctx, h, o.wanted, acting),
 		func(ctx context.Context) error { return acting.Unread(ctx, h) })
-	if err := o.guard.Finish(ctx, o.await(ctx, p, h, late)); err != nil { // of what is undone nothing is on trial
+	if err := o.guard.Finish(ctx, o.await(ctx, p, h, late)); err != nil { // a change that was undone is not on trial
 		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
 	}
 	o.notes = append(o.notes, o.guard.Warnings()...)
@@ -191,7 +191,8 @@ func (p Pass) unchanged(
 	return noteAwaits(p.ConfirmWithin, o.cacheArchives(ctx, p.Ready, h, before), h.Live.Files), o, err
 }
 
-// end writes down how the pass ended. Its error is first that of the tasks.
+// end writes into the ledger how the pass ended. An error of the tasks comes before an error of
+// these writes.
 func (o *outcome) end(ctx context.Context, p Pass, h *host.Host) error {
 	r, all, gone := o.plan, o.wanted.Rep, o.unwanted.Rep.Results
 	if len(gone) > 0 {
@@ -211,19 +212,19 @@ func (o *outcome) end(ctx context.Context, p Pass, h *host.Host) error {
 	if failed := changes.Failure(all); failed != nil {
 		return failed
 	}
-	// All is right: nothing is held back any more.
+	// All is right, so no change is held back any more.
 	return errors.Join(err,
 		r.trials.Drop(context.WithoutCancel(ctx), h,
 			func(t ledger.Probation) bool { return t.State == ledger.ProbationSuppressed }))
 }
 
-// acting are the units that the pass had reloaded or restarted.
+// acting returns the units that the pass had reloaded or restarted.
 func (o *outcome) acting() starts.Acting {
 	return slices.Concat(starts.Acts(o.wanted), starts.Acts(o.unwanted))
 }
 
-// awaitStarts looks at the units that were started; false: there are none. A reload that failed is
-// owed again.
+// awaitStarts waits for the units that the pass started, and returns false if there are none. It
+// enqueues a reload that failed again.
 func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 	for _, reload := range p.waiting().AwaitReloads(ctx, h, o.acting()) {
 		o.plan.led.Effects.Enqueue(string(reload), "its last try, which failed")
@@ -233,7 +234,7 @@ func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 	return any
 }
 
-// options are how the plan is made so.
+// options returns the options with which the plan is applied.
 func (o *outcome) options(p Pass, judge *drift.Judge, prefetches execute.Prefetches) execute.Options {
 	r := o.plan
 	return execute.Options{
@@ -242,10 +243,10 @@ func (o *outcome) options(p Pass, judge *drift.Judge, prefetches execute.Prefetc
 	}
 }
 
-// cacheArchives keeps what archives have put in place, where this pass found it right. That is for
-// a daemon that has said READY: it has the time, and no one who asked for a single pass waits for a
-// copy that he may never need. A node that cannot keep it is right all the same, and needs the
-// archive's URL when somebody deletes a plugin: that is a note.
+// cacheArchives keeps a copy of each installed archive that this pass found right. Only a daemon
+// that has said READY does that: it has the time, while a person who asks for a single pass should
+// not wait for a copy that he may never need. If a copy cannot be kept, the node is right all the
+// same, but needs the archive's URL when somebody deletes a plugin. The plan then has a note.
 func (o *outcome) cacheArchives(ctx context.Context, ready bool, h *host.Host, out *report.Plan) *report.Plan {
 	if !ready {
 		return out

@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Do does what a person asks for that needs no newer documents: in the daemon, or in the command
-// itself where none runs. said is what a command without a plan says.
+// Do carries out a person's command that needs no newer documents. The daemon calls it, or the
+// command itself where no daemon runs. said is the answer of a command that has no plan.
 func (p Pass) Do(ctx context.Context, req control.Request) (said string, plan *report.Plan, err error) {
 	p.By = req.By
 	switch req.Command {
@@ -24,7 +24,7 @@ func (p Pass) Do(ctx context.Context, req control.Request) (said string, plan *r
 	case control.Rollback:
 		p.AllowDisruptive, p.EndPause = p.AllowDisruptive || req.AllowDisruptive, req.EndPause
 		plan, err = p.Rollback(ctx, req.Revision)
-	case control.Once, control.OnceConfirmed, control.Stop: // are the daemon's own
+	case control.Once, control.OnceConfirmed, control.Stop: // the daemon carries these out
 	}
 	return said, plan, err
 }

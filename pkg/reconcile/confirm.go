@@ -14,19 +14,19 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A change that awaits its confirmation is a pass that stands still before its end: the probes
-// passed, the journal is there, and what the ledger said before is in it. So an undo is the same as
-// of a pass that was killed. What the end of the pass would have written down is written when it is
-// confirmed, by a pass towards the revision that was prepared.
+// A change that awaits its confirmation is a pass that stops before its end. Its probes passed. Its
+// journal is kept, with what the ledger said before. So an undo does the same as for a pass that
+// was killed. When somebody confirms the change, a pass towards the prepared revision writes what
+// the end of the first pass would have written.
 
-// How long a change may be confirmed.
+// These are the bounds of the time within which a change must be confirmed.
 const (
-	MinConfirm = 10 * time.Second // who comes in anew needs some
+	MinConfirm = 10 * time.Second // the person needs time for a new login
 	MaxConfirm = session.MaxPause
 )
 
-// lookMeanwhile is the daemon's pass while a change awaits its confirmation: it tells what is not
-// as wanted, and changes nothing. What waits for its turn besides is only named.
+// lookMeanwhile is the daemon's pass while a change awaits its confirmation. It reports what is not
+// as wanted, and changes nothing. It only names a newer configuration that waits for its turn.
 func (p Pass) lookMeanwhile(ctx context.Context, d *desired.State, a *report.Awaits) (*report.Plan, error) {
 	plan, err := p.DryRun(ctx, d)
 	if plan == nil {
@@ -44,9 +44,9 @@ func (p Pass) lookMeanwhile(ctx context.Context, d *desired.State, a *report.Awa
 	return plan, err
 }
 
-// Confirm keeps the change that awaits it, for whom [session.Session.MayConfirm] lets. It says what
-// is kept. That not all of the pass can be brought to its end then is no error: the next one goes
-// on with it.
+// Confirm keeps the change that awaits its confirmation, and returns what it kept. The caller asks
+// [session.Session.MayConfirm] first. It is no error if the pass cannot be completed now: the next
+// pass goes on with it.
 func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 	p.confirms = true
 	_, err = p.Session().Locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
@@ -63,7 +63,7 @@ func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 	return kept, err
 }
 
-// complete brings the pass to its end whose change was confirmed.
+// complete makes the rest of the pass whose change was confirmed. number is its prepared revision.
 func (p Pass) complete(ctx context.Context, number int, h *host.Host, led *ledger.Ledger) error {
 	if number == 0 {
 		return errors.New("not all of it was made")

@@ -16,15 +16,14 @@ import (
 	"github.com/netwright/netwright/pkg/service"
 )
 
-// DryRun says what a pass would change. It opens the host for reading only.
-// The error is that of tasks that could not be planned; the plan is returned
-// with it.
+// DryRun returns what a pass would change. It opens the host for reading only. The error names the
+// tasks that could not be planned. The plan is returned together with it.
 func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	led, view, err := p.Session().Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer view.Close() // only read from
+	defer view.Close() // it was opened for reading only
 	undo, err := p.Session().PendingUndo(view.Files)
 	if err != nil {
 		return nil, err
@@ -52,9 +51,8 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	return out, errors.Join(changes.Failure(r.wanted.Rep), r.unbuilt, unwritable)
 }
 
-// Converge makes the host match, once. When all is right it writes nothing.
-// The returned plan tells what was done, what waits and what failed. d may be nil
-// where the node is held at a revision.
+// Converge makes one pass. It writes nothing if all is right. The plan says what was done, what
+// waits and what failed. d may be nil if the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	plan, err := p.convergeLocked(ctx, d)
 	if awaits, ok := errors.AsType[*session.AwaitsError](err); ok && p.TakeNow == "" {
@@ -82,9 +80,9 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		if err := p.checkSavedPlan(ctx, d, h, led); err != nil {
 			return nil, err
 		}
-		pauses := ledger.DropPause(h.Files) // it is over, whether or not its note goes
+		pauses := ledger.DropPause(h.Files) // the pause is over, even if its file cannot be removed
 		newest := d
-		waited, _ := ledger.ReadUpdate(h.Live.Files) // what is damaged is said by taking
+		waited, _ := ledger.ReadUpdate(h.Live.Files) // Take reports a damaged file
 		d, err := p.Rollout().Take(ctx, d, h, led, func() *rollout.Planned { return p.planned(ctx, d, h, led) })
 		if err != nil {
 			return nil, err
@@ -95,7 +93,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 				newest.LookAgain = d.LookAgain
 			}
 			before := led.Head().Current
-			next, _ := led.NextRevision(h.Live.Files) // that they cannot be listed is said where one is made
+			next, _ := led.NextRevision(h.Live.Files) // an error to list them is reported when a revision is made
 			plan, made, err = p.converge(ctx, d, h, led)
 			noteForward(ctx, p.Session(), h, led, before, next, plan)
 		}
@@ -105,7 +103,8 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		if p.TakeNow != "" && aborted(err) {
 			err = errors.Join(err, rollout.WaitAgain(context.WithoutCancel(ctx), h, waited))
 		}
-		// it worked towards something else or what was taken before, or took it back
+		// The pass worked towards another configuration, or towards one that was taken before, or
+		// it took the configuration back.
 		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || !d.Taken.IsZero() ||
 			plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil {
 			return plan, errors.Join(err, pauses)
@@ -117,7 +116,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 	}))
 }
 
-// planned is what d would change; nil where it cannot be made.
+// planned returns what d would change, or nil if d cannot be planned.
 func (p Pass) planned(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) *rollout.Planned {
 	r, err := p.show(ctx, d, h.Live.View(), led)
 	if err != nil {
@@ -126,7 +125,8 @@ func (p Pass) planned(ctx context.Context, d *desired.State, h *host.Host, led *
 	return r.planned()
 }
 
-// planned is what the documents would change; nil where the plan is not towards them.
+// planned returns what the documents would change, or nil if the plan does not follow the
+// documents.
 func (r *plan) planned() *rollout.Planned {
 	if r.unbuilt != nil || r.sw != nil && r.sw.Blocked != nil {
 		return nil
@@ -134,7 +134,7 @@ func (r *plan) planned() *rollout.Planned {
 	return &rollout.Planned{Plan: r.report(), Fingerprint: r.ownership.Set.Fingerprint}
 }
 
-// issue has issued what is due of the certificates of d.
+// issue requests the certificates of d that are due.
 func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err error) {
 	if d == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Converged is what a pass knew that ended with everything right: what is wanted, and the ledger
-// that says so. With it a single key is repaired without another pass: docs/adr/0030-direct.md.
-// Its user is one goroutine.
+// Converged is what a pass that ended with everything right knew: what is wanted, and the ledger.
+// With it a single key can be repaired without another pass: see docs/adr/0030-direct.md. Only one
+// goroutine may use it.
 type Converged struct {
 	desired *desired.State
 	graph   *tasks.Graph
@@ -18,5 +18,5 @@ type Converged struct {
 	cached  *ledger.Cached
 }
 
-// Tasks are those that are wanted. The caller must not change the list.
+// Tasks returns the wanted tasks. The caller must not change the list.
 func (s *Converged) Tasks() []tasks.Task { return s.set.Order }

@@ -1,18 +1,18 @@
-// Package reconcile makes one pass: see what would change on a host, make it so, prove it, and
-// write down how it ended.
+// Package reconcile makes one pass. It plans what would change on a host, applies that, probes the
+// result, and writes down how the pass ended.
 //
-//	session     the host, and what an earlier run left     looked at, or locked
+//	session     opens the host, ends an earlier run        to look, or under the lock
 //	desired     store → documents → tasks                  what is wanted, as a value
-//	rollout     is it its turn?                            else what is in force
-//	discover    what documents leave to others to say
-//	ownership   whose is it, and what does nobody want     wanted and unwanted keys
+//	rollout     may the new configuration be applied?      if not: the one in force
+//	discover    what the documents leave to others         asks the API and the cloud
+//	ownership   whose key is it; what is unwanted          wanted and unwanted keys
 //	execute     tasks × view → changes                     planned, upstream first
-//	drift       which of them are repairs                  and which of those are not made now
-//	guard       may any cut the node off?                  then a checkpoint
-//	execute     changes × host                             applied; planned once more
-//	probation   do the units come up with it?              else their files go back
-//	ownership   what is ours now                           written down, with a revision
+//	drift       which changes are repairs                  and which are not made now
+//	guard       may a change cut the node off?             then a checkpoint
+//	execute     changes × host                             applied, and planned once more
+//	probation   do the units start with the change?        if not: their files are restored
+//	ownership   what is ours now                           the ledger, with a revision
 //
-// A dry run is the same path without what follows guard: it holds a [host.View], which has no
-// method that writes.
+// A dry run takes the same path and ends after drift. It holds a [host.View], which has no method
+// that writes.
 package reconcile

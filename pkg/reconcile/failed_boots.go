@@ -14,9 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// failedBoots says which tasks are not made, by their first key: a boot failed with them, and all
-// that it failed with is wanted still. Nobody knows which of it was bad, so without one of it the
-// others are made again. Removals count too. The error is that it cannot be read now.
+// failedBoots returns the tasks that are not made, by their first key, because a boot with them
+// failed. They are refused only while all that was new at that boot is still wanted: nobody knows
+// which part of it was bad, so the rest is made again once one part is no longer wanted. Removals
+// count too. It returns an error if the record of the boots cannot be read now.
 func failedBoots(set *desired.Records, v host.View, now time.Time) (map[graph.Key]error, error) {
 	out := map[graph.Key]error{}
 	list, err := ledger.ReadBoots(v.Files)
@@ -29,7 +30,8 @@ func failedBoots(set *desired.Records, v host.View, now time.Time) (map[graph.Ke
 	}
 	for _, b := range list {
 		why := &BootFailedError{Boot: b}
-		// A clock that was set back must not hold it for years: many a boot has none that is right.
+		// The clock may have been set back, because many machines boot with a wrong one. Without
+		// this check the change could then be held back for years.
 		over := now.Before(b.Time) || !now.Before(why.retry())
 		if b.Outcome == string(firstboot.Unsure) && over || slices.ContainsFunc(b.Keys, differs) {
 			continue
@@ -41,15 +43,16 @@ func failedBoots(set *desired.Records, v host.View, now time.Time) (map[graph.Ke
 	return out, nil
 }
 
-// BootFailedError is a change that is not made, or was taken back, since a boot failed with it.
+// BootFailedError is the error of a change that a boot failed with. The change was taken back or is
+// not made.
 type BootFailedError struct{ ledger.Boot }
 
-// retry is when a change of which nothing is known is made again.
+// retry returns when a change is made again of which it is unknown whether it was bad.
 func (e *BootFailedError) retry() time.Time {
 	return e.Time.Add(probation.Backoff(e.Tries))
 }
 
-// RefusedBy tells reports what refuses it.
+// RefusedBy tells reports that a failed boot refuses the change.
 func (e *BootFailedError) RefusedBy() report.Refusal { return report.RefusedByBoot }
 
 func (e *BootFailedError) Error() string {

@@ -18,11 +18,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// While new documents are not applied the node still works, and passes keep the last revision
-// right. No part of the new documents is applied alone: nobody knows which parts do without the
-// rest.
+// While new documents cannot be applied, the node still works, and passes keep the last revision
+// right. No part of the new documents is applied alone, because nobody knows which parts work
+// without the rest.
 
-// retainNetwork plans to keep the network that the node has, while a switch is not made.
+// retainNetwork plans to keep the node's present network while a switch is not made.
 func (p planner) retainNetwork(ctx context.Context, to target) (*plan, error) {
 	v, led := p.v, p.led
 	rev, err := ledger.ReadRevision(v.Files, led.Head().Current)
@@ -43,9 +43,10 @@ func (p planner) retainNetwork(ctx context.Context, to target) (*plan, error) {
 	return r, err
 }
 
-// lastBuilt is the last revision as a target, where the documents ask for something impossible on
-// this host: a network of another cloud, an MTU above the link's. It returns why if there is no
-// revision to keep, as on a fresh node, or if that one cannot be built either.
+// lastBuilt returns the last revision as the target if the documents ask for something that is
+// impossible on this host, such as a network of another cloud or an MTU above the link's. It
+// returns why if there is no revision to keep, as on a fresh node, or if that revision cannot be
+// built either.
 func (p planner) lastBuilt(to target, why error) (target, error) {
 	current := p.led.Head().Current
 	if current == 0 || to.desired.Pinned != nil {
@@ -65,13 +66,13 @@ func (p planner) lastBuilt(to target, why error) (target, error) {
 	return kept, nil
 }
 
-// retain is the target that keeps what a revision has, in the place of another one.
+// retain returns a target that keeps what a revision has, in place of the target to.
 func (p planner) retain(to target, rev *ledger.Revision) (kept target, err error) {
 	kept.sw = to.sw
 	if kept.desired, err = desired.FromRevision(rev, p.v.Files, p.pass.Assets); err != nil {
 		return kept, graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
 	}
-	if a, _ := ledger.ReadApplied(p.v.Files); a != nil && !a.Time.Before(rev.Time) { // it wanted the same
+	if a, _ := ledger.ReadApplied(p.v.Files); a != nil && !a.Time.Before(rev.Time) { // it wanted the same as rev
 		kept.desired.Snapshot.Revision = statestore.Revision{Generation: a.Generation, Digest: a.Digest}
 	}
 	kept.desired.Node.Drift = to.desired.Node.Drift
@@ -79,11 +80,11 @@ func (p planner) retain(to target, rev *ledger.Revision) (kept target, err error
 	return kept, err
 }
 
-// unmade is why the documents are not what the node has when the pass is right; nil: they are, or
-// only time is needed.
+// unmade returns why the node does not match the documents although the pass is right. It returns
+// nil if the node matches them, or if only time is needed.
 func (to target) unmade() error { return cmp.Or(to.unbuilt, to.sw.Failure()) }
 
-// annotate puts into a plan that is only shown why it is not that of the documents.
+// annotate adds to a plan that is only shown why it does not follow the documents.
 func (to target) annotate(p Pass, out *report.Plan, v host.View) {
 	if to.unbuilt != nil {
 		out.Warn(to.unbuilt.Error())

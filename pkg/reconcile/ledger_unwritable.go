@@ -17,13 +17,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A change is not begun if it cannot be written down first, or if its undo cannot be kept: the disk
-// is full, the journal or the checkpoint cannot be written. A repair needs no new note, for the
-// ledger has its owner and its baseline already. It is made all the same: no fault of the ledger's
-// disk takes pods and kubelet what they need.
+// A change is not begun if it cannot be recorded in the ledger first, or if its undo cannot be
+// kept, because the disk is full or the journal or the checkpoint cannot be written. A repair needs
+// no new record, because the ledger already has its owner and its baseline. It is made even then,
+// so that a full disk does not deprive pods and kubelet of what they need.
 
-// write writes down what the plan is about to change, before the first change. What it returns is
-// the plan without what could not be looked at.
+// write records what the plan is about to change, before the first change. It returns the plan
+// without the tasks whose state could not be read.
 func (r *plan) write(ctx context.Context, p Pass, h *host.Host) (*plan, error) {
 	unknown, err := r.ownership.Intend(ctx, h, r.wanted.Changes, r.unwanted.Changes.Any())
 	for key, why := range unknown {
@@ -39,7 +39,8 @@ func (r *plan) write(ctx context.Context, p Pass, h *host.Host) (*plan, error) {
 	return r, execute.Enqueue(ctx, h, r.led, r.wanted.Changes)
 }
 
-// refusing is the plan without the changes of tasks, by their first keys and with the reasons.
+// refusing returns the plan without the changes of some tasks. why has the reason by each task's
+// first key.
 func (r *plan) refusing(why map[graph.Key]error) *plan {
 	if len(why) == 0 {
 		return r
@@ -51,7 +52,8 @@ func (r *plan) refusing(why map[graph.Key]error) *plan {
 	return &less
 }
 
-// restoreOnly is the plan without all that does not bring back what the ledger says was right.
+// restoreOnly returns the plan without every change that does not restore a state that the ledger
+// says was right.
 func (r *plan) restoreOnly(why error) *plan {
 	refused := map[graph.Key]error{}
 	for _, c := range []*changes.Set{r.wanted.Changes, r.unwanted.Changes} {
@@ -68,8 +70,8 @@ func (r *plan) restoreOnly(why error) *plan {
 	return &less
 }
 
-// UnwrittenError is a pass that only made repairs: its other changes could not be written down, or
-// no undo of them could be kept.
+// UnwrittenError is the error of a pass that made only repairs. Its other changes could not be
+// recorded, or no undo of them could be kept.
 type UnwrittenError struct{ Err error }
 
 func (e *UnwrittenError) Error() string {
@@ -78,8 +80,8 @@ func (e *UnwrittenError) Error() string {
 
 func (e *UnwrittenError) Unwrap() error { return e.Err }
 
-// writable looks whether the ledger can be written again. A pass that changes nothing writes
-// nothing, and would say that all is well.
+// writable checks whether the ledger can be written again. A pass that changes nothing writes
+// nothing, and would otherwise report that all is well.
 func (r *plan) writable(ctx context.Context, p Pass, h *host.Host) error {
 	if !p.WasUnwritten {
 		return nil
@@ -90,14 +92,15 @@ func (r *plan) writable(ctx context.Context, p Pass, h *host.Host) error {
 	return nil
 }
 
-// mayNotGoOn says that nothing is made of a pass whose changes could not be written down: somebody
-// ended it, or confirms all or nothing of it, or a change awaits its confirmation.
+// mayNotGoOn reports whether a pass whose changes could not be recorded must end without any
+// change. It must if it was cancelled, if it is to be confirmed as a whole, or if another change
+// awaits its confirmation.
 func mayNotGoOn(ctx context.Context, confirm time.Duration, err error) bool {
 	var awaits *session.AwaitsError
 	return ctx.Err() != nil || confirm > 0 || errors.As(err, &awaits)
 }
 
-// instead keeps the network that the node has, where the switch of networks cannot be begun.
+// instead keeps the node's present network if the switch of networks cannot be begun.
 func (p Pass) instead(ctx context.Context, h *host.Host, r *plan, why error) (*report.Plan, *outcome, error) {
 	r.sw.Blocked = why
 	kept, err := planner{p, h.Live.View(), r.led}.retainNetwork(ctx, r.target)

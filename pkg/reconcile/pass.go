@@ -24,87 +24,89 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Hooks tell a caller how a pass goes on. All may be nil; they must be quick.
+// Hooks tell the caller about the progress of a pass. Each may be nil, and each must return
+// quickly.
 type Hooks struct {
 	execute.Hooks
 	session.Progress
-	// OnPlan hears the plan of a pass that will be applied, before its first change.
+	// OnPlan receives the plan of a pass that will be applied, before its first change.
 	OnPlan func(*report.Plan)
-	// OnFetch hears how far a download is.
+	// OnFetch receives how far a download is.
 	OnFetch func(fetch.Transfer)
-	// Built hears what the pass works towards, before it looks at it.
+	// Built receives what the pass works towards, before the pass looks at the host for it.
 	Built func(d *desired.State, list []tasks.Task, v host.View)
 }
 
-// Pass is one look at the host, and what comes of it.
+// Pass makes the host match the documents once. Its fields say how.
 type Pass struct {
-	Host   host.Options // without stamps: the ledger brings them
+	Host   host.Options // without stamps, which come from the ledger
 	Assets tasks.Fetcher
 	Log    *zap.Logger
-	Trust  *trust.Policy // what the store is held against; nil: nothing
+	Trust  *trust.Policy // the policy that the store's manifests must satisfy; nil: there is none
 	Hooks  Hooks
-	// Checkpoint is how a change is probed that may cut the node off.
+	// Checkpoint says how a change is probed that may cut the node off.
 	Checkpoint checkpoint.Settings
-	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents
-	// say.
+	// AllowDisruptive allows a switch of networks that interrupts pods, whatever the documents say.
 	AllowDisruptive bool
-	// EndPause lets a rollback end a pause: it holds the node where it brings it.
+	// EndPause allows a rollback on a paused node. The rollback ends the pause, and then holds the
+	// node at the revision.
 	EndPause bool
 	API      *access.API  // the Kubernetes API; nil: it is not asked
 	EC2      discover.EC2 // EC2's API; nil: it is not asked
-	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
+	// TakeNow is the person who approves a configuration that would wait because of spec.update;
+	// "": nobody does.
 	TakeNow string
-	// CacheOnly makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's.
-	// For what only the host can have changed.
+	// CacheOnly makes the pass use cached answers: it asks neither the Kubernetes API nor EC2's
+	// API. It is for a pass after a change that only the host can have made.
 	CacheOnly bool
-	// ForceRepair repairs at once what is given up because somebody else writes it, too. For who
-	// asks for a pass by hand.
+	// ForceRepair repairs at once even a key that was given up because another program writes it.
+	// It is for a pass that a person asks for.
 	ForceRepair bool
-	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it
-	// changes; 0: what passes its probes stays.
+	// ConfirmWithin makes the undo take the change back unless somebody confirms it within this
+	// time, whatever it changes. 0: a change that passes its probes stays.
 	ConfirmWithin time.Duration
-	// Agreed is the intent of the plan that the pass may make, and no other; "": any. See
+	// Agreed is the intent of the only plan that the pass may apply; "": any plan. See
 	// [report.Plan.Intent].
 	Agreed string
-	By     string // who makes the pass, for the history; "" is the agent itself
+	By     string // who asks for the pass, for the history; "": the agent itself
 
-	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
-	// which may so below any root. A dry run never calls it.
+	// Certificates returns the API from which certificates are requested, in place of API. It is
+	// for tests, which may request them below any root. A dry run never calls it.
 	Certificates func() (issue.CertificateAPI, error)
 
-	confirms        bool         // it is to confirm the change that awaits it
-	confirmed       *probe.Proof // that of this change, once it is confirmed
-	OfDaemon        bool         // it is a pass of the daemon's own, which nobody asked for
-	Ready           bool         // what archives installed is kept: nothing waits for this pass
-	WasUnwritten    bool         // the last pass of the daemon's own could not write down what it was to change
-	issueAnywhere   bool         // also below a root that is no node's: for tests
-	UpdatesAnywhere bool         // likewise: spec.update holds there too
+	confirms        bool         // the pass confirms the change that awaits its confirmation
+	confirmed       *probe.Proof // the proof of that change, once it is confirmed
+	OfDaemon        bool         // the daemon makes the pass by itself; nobody asked for it
+	Ready           bool         // the pass keeps copies of installed archives, because nobody waits for it
+	WasUnwritten    bool         // the daemon's last pass could not record what it was about to change
+	issueAnywhere   bool         // certificates are also requested below a root that is not a node's: for tests
+	UpdatesAnywhere bool         // spec.update also applies below a root that is not a node's: for tests
 
-	// OnConverged gets what a pass knew that ends with everything right. It may be nil.
+	// OnConverged receives what a pass knew that ended with everything right. It may be nil.
 	OnConverged func(*Converged)
-	Before      *Converged        // what the pass before left, of which this one may keep the ledger; nil: nothing
-	Answers     *discover.Answers // what others said in a look; nil: they are asked
-	stamps      *ledger.Stamps    // those that a store has too; nil: a pass loads its own
+	Before      *Converged        // what the last pass left, whose cached ledger may be used again; nil: nothing
+	Answers     *discover.Answers // what others answered in a look; nil: the pass asks them
+	stamps      *ledger.Stamps    // the stamps that a store uses too; nil: the pass loads its own
 }
 
-// Session is how the pass has the host.
+// Session returns the session with which the pass opens the host.
 func (p Pass) Session() session.Session {
 	return session.Session{Host: p.Host, Log: p.Log, Checkpoint: p.Checkpoint, API: p.API, By: p.By,
 		Progress: p.Hooks.Progress, Confirms: p.confirms, Stamps: p.stamps}
 }
 
-// Sources are whom the pass asks.
+// Sources returns the sources that the pass asks.
 func (p Pass) Sources() discover.Sources {
 	return discover.Sources{Host: p.Host, API: p.API, EC2: p.EC2, Live: p.Host.Running(), CacheOnly: p.CacheOnly,
 		Answers: p.Answers}
 }
 
-// mayIssue tells that this host is a node, and no image of one.
+// mayIssue reports whether the pass may request certificates: only for a node, not for an image.
 func (p Pass) mayIssue() bool {
 	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
 }
 
-// circumstances are what a switch of networks goes by.
+// circumstances returns what decides about a switch of networks.
 func (p Pass) circumstances(d *desired.State, r host.FileReader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
 		Sandbox: p.Host.Sandbox, Live: p.Host.Running(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
@@ -112,13 +114,13 @@ func (p Pass) circumstances(d *desired.State, r host.FileReader, led *ledger.Led
 	}
 }
 
-// Rollout is which configuration the pass works towards.
+// Rollout returns what decides which configuration the pass works towards.
 func (p Pass) Rollout() rollout.Rollout {
 	return rollout.Rollout{Host: p.Host, Log: p.Log, Assets: p.Assets, API: p.API, Trust: p.Trust, TakeNow: p.TakeNow,
 		AllowDisruptive: p.AllowDisruptive, Anywhere: p.UpdatesAnywhere}
 }
 
-// Remember gives a store the memory of this pass' host: see [rollout.Remember].
+// Remember gives a store the memory of this pass's host: see [rollout.Remember].
 func (p *Pass) Remember(store statestore.Store) error {
 	stamps, err := rollout.Remember(p.Host, store)
 	if stamps != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a
-// change that cut the node off is not asked: it was done before.
+// lookOnly is the pass of a paused node. It reports what is not as wanted, and changes nothing. A
+// pause does not stop the undo of a change that cut the node off: the session made it before.
 func (p Pass) lookOnly(
 	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, z *report.Paused,
 ) (*report.Plan, error) {
@@ -40,7 +40,8 @@ func (p Pass) lookOnly(
 	return plan, errors.Join(changes.Failure(r.wanted.Rep), r.unbuilt)
 }
 
-// endsInPause shouts for certificates that end while nothing is renewed, or soon after.
+// endsInPause returns an error note for each certificate that ends before or within an hour after
+// the end of the pause, because nothing is renewed meanwhile.
 func endsInPause(at host.Options, node string, z *report.Paused) (notes []report.Note) {
 	list, err := issue.List(at, node, time.Now())
 	if err != nil {

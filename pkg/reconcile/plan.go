@@ -28,30 +28,30 @@ type target struct {
 	desired *desired.State
 	graph   *tasks.Graph
 	notes   []model.Note
-	sw      *migrate.Switch // nil: the node has the network that is wanted
-	unbuilt error           // why it is the last revision, and not what the documents want
+	sw      *migrate.Switch // nil: the node already has the wanted network
+	unbuilt error           // why the target is the last revision and not what the documents want
 }
 
-// steps are the changes of a pass, planned or made, and how each task fares: first what is wanted,
-// then what nobody wants any more.
+// steps are the changes of a pass, planned or made, and the result of each task: first for what is
+// wanted, then for what nobody wants any more.
 type steps struct{ wanted, unwanted changes.Work }
 
 func noSteps() steps {
 	return steps{changes.Work{Changes: changes.NewSet()}, changes.Work{Changes: changes.NewSet()}}
 }
 
-// plan is what a pass is to make. What makes less of it is another plan: [plan.refusing].
+// plan is what a pass is about to apply. A plan that makes less is a copy: see [plan.refusing].
 type plan struct {
 	target
 	steps
 	led       *ledger.Ledger
 	ownership *ownership.Transaction
 	pruning   *ownership.Removals
-	expiries  []report.Note // of certificates that end
+	expiries  []report.Note // about certificates that end
 	trials    *probation.Trials
-	refused   map[graph.Key]error // by a task's first key: it is not made
-	unwritten error               // why the pass only brings back what was right
-	apiCache  ledger.APICache     // of the Kubernetes API
+	refused   map[graph.Key]error // by each task's first key: why the task is not made
+	unwritten error               // why the pass makes only repairs
+	apiCache  ledger.APICache     // what the Kubernetes API answered
 }
 
 // plan plans the pass. It reads the host and changes nothing.
@@ -59,7 +59,7 @@ func (p Pass) plan(ctx context.Context, d *desired.State, v host.View, led *ledg
 	return planner{p, v, led}.plan(ctx, d)
 }
 
-// show plans a pass of which nothing is made.
+// show plans a pass that is not applied.
 func (p Pass) show(ctx context.Context, d *desired.State, v host.View, led *ledger.Ledger) (*plan, error) {
 	if d != nil {
 		d.Planned(v.Files, p.mayIssue())
@@ -67,7 +67,7 @@ func (p Pass) show(ctx context.Context, d *desired.State, v host.View, led *ledg
 	return p.plan(ctx, d, v, led)
 }
 
-// planner is a pass that is planned, on a host and with a ledger.
+// planner plans a pass from a view of the host and from the ledger.
 type planner struct {
 	pass Pass
 	v    host.View
@@ -97,11 +97,12 @@ func (p planner) plan(ctx context.Context, d *desired.State) (*plan, error) {
 	return r, nil
 }
 
-// withoutOurKeys are the facts of a host without the keys of ours in containerd's own file: those
-// go where no document wants them, and what they say is not containerd's own.
+// withoutOurKeys returns the host's facts without the keys that the agent set in containerd's own
+// file. Those keys are removed when no document wants them, so their values are not containerd's
+// own.
 func withoutOurKeys(f *host.Facts, led *ledger.Ledger) *host.Facts {
 	if f.Runtime.Name != "containerd" || f.Runtime.HasDefaultDirs() {
-		return f // no entry of the ledger is decoded
+		return f // so no entry of the ledger is decoded
 	}
 	var keys []string
 	for key, e := range led.Entries() {
@@ -117,7 +118,7 @@ func withoutOurKeys(f *host.Facts, led *ledger.Ledger) *host.Facts {
 	return &out
 }
 
-// target is what the pass works towards, and what the Kubernetes API said of it.
+// target returns what the pass works towards, and what the Kubernetes API said about it.
 func (p planner) target(
 	ctx context.Context, d *desired.State,
 ) (to target, learnt ledger.APICache, err error) {
@@ -164,7 +165,7 @@ func (p planner) target(
 	return to, learnt, nil
 }
 
-// planSteps plans what the target wants, and then what nobody wants any more.
+// planSteps plans what the target wants, and then the removal of what nobody wants any more.
 func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) {
 	v, led := p.v.Snapshot(), p.led
 	r = &plan{target: to, led: led, expiries: issue.Ending(to.graph, to.desired.Node.Name, time.Now())}
@@ -207,8 +208,8 @@ func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) 
 	return r, nil
 }
 
-// pendingFacts is what the removals of a switch find when their turn comes: what the old network
-// left is gone.
+// pendingFacts returns the facts that the removals of a switch find when their turn comes: by then
+// the remains of the old network are gone.
 func pendingFacts(r *plan) (facts []host.Fact) {
 	if r.sw.Begins() {
 		for _, c := range r.wanted.Changes.ByKey {
@@ -218,8 +219,8 @@ func pendingFacts(r *plan) (facts []host.Fact) {
 	return facts
 }
 
-// lateEffects are the effects that are owed and that no wanted task asks for: those of removals
-// that were interrupted.
+// lateEffects returns the pending effects that no wanted task asks for. They are effects of
+// removals that were interrupted.
 func (r *plan) lateEffects() map[string][]string {
 	out := map[string][]string{}
 	for effect, by := range r.led.Effects.List() {

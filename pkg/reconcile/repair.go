@@ -17,12 +17,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// ReadyAtOnce is up to how many tasks the first event finds all ready: the ledger decoded, and the
-// tasks by what events name.
+// ReadyAtOnce is the number of tasks up to which all is prepared before the first event: the ledger
+// is decoded, and the tasks are indexed by the names in events.
 const ReadyAtOnce = 1000
 
-// converged is what a pass leaves; nil where not everything is right, or anything is under way. The
-// ledger that was cached before serves again where it is as its files are.
+// converged returns what the pass leaves for direct repairs. It returns nil if not everything is
+// right or if anything is under way. It uses the ledger that was cached before again if its files
+// did not change.
 func (o *outcome) converged(h *host.Host, before *Converged) *Converged {
 	r := o.plan
 	if r.unbuilt != nil || r.unwritten != nil || r.sw != nil || o.awaits || o.halfway || o.lookAgain ||
@@ -44,24 +45,24 @@ func (o *outcome) converged(h *host.Host, before *Converged) *Converged {
 	return s
 }
 
-// WholeError says that a repair takes a pass. Something may have been repaired all the same.
+// WholeError says that a repair needs a whole pass. Something may have been repaired all the same.
 type WholeError struct{ Why error }
 
 func (e *WholeError) Error() string { return fmt.Sprintf("it takes a whole pass: %v", e.Why) }
 
-// Unwrap is why.
+// Unwrap returns the reason.
 func (e *WholeError) Unwrap() error { return e.Why }
 
 func wholePass(format string, args ...any) error { return &WholeError{fmt.Errorf(format, args...)} }
 
-// Repair plans and applies some tasks alone, and those that need them. The daemon calls it with the
-// owners of a key that somebody changed. It returns a step for each repair, and none where all is
-// right. After an error a pass has to look: a repair refuses changes that ask for effects, that are
-// not known to be harmless, that are contested or that must be written down before, and it may
-// fail. A [*UnwrittenError] says that the repairs were made, and could not be written down.
+// Repair plans and applies only some tasks and those that need them. The daemon calls it with the
+// owners of a key that somebody changed. It returns one step for each repair, and none if all is
+// right. After an error a pass must follow. Repair refuses a change that asks for an effect, that
+// is not known to be harmless, that is contested or that must be recorded before it is made. It may
+// also fail. A [*UnwrittenError] says that the repairs were made but could not be recorded.
 //
-// rest is called once, if there is something to repair: it waits until no more events come, and
-// returns the owners of the keys that changed meanwhile. They are repaired with the others.
+// Repair calls rest once if there is something to repair. rest waits until no more events come, and
+// returns the owners of the keys that changed meanwhile. They are repaired too.
 func (s *Converged) Repair(
 	ctx context.Context, p Pass, owners []tasks.Task, rest func() (more []tasks.Task, err error),
 ) (steps []report.Step, err error) {
@@ -97,18 +98,19 @@ func (s *Converged) Repair(
 	return steps, err
 }
 
-// directRepair is what is to be brought back without a pass.
+// directRepair is what is repaired without a pass.
 type directRepair struct {
 	changes.Work
 	tx *ownership.Transaction
 }
 
-// nearby is how many tasks a repair looks at, at most.
+// nearby is the largest number of tasks that a repair looks at.
 const nearby = 64
 
-// around is the graph of tasks with all that may be lost with them: a link that comes back has no
-// address yet, one sysctl resets another, and a directory took what was in it along. Effects are in
-// it, since tasks name them, and not what needs those: a repair asks for none.
+// around returns the graph of the tasks and of all that may be lost with them: a link that is
+// created again has no address yet, one sysctl resets another, and with a directory its files were
+// deleted. Effects are in the graph, because tasks name them. What needs the effects is not,
+// because a repair asks for no effect.
 func (s *Converged) around(owners []tasks.Task) (*tasks.Graph, error) {
 	list, seen := []tasks.Task(nil), map[graph.Key]bool{}
 	var add func(t tasks.Task)
@@ -138,7 +140,7 @@ func (s *Converged) around(owners []tasks.Task) (*tasks.Graph, error) {
 	return g, nil
 }
 
-// plan plans tasks, and those that need them. It is an error if a change of one of them takes a
+// plan plans tasks and those that need them. It returns an error if a change of one of them needs a
 // pass.
 func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, owners []tasks.Task) (*directRepair, error) {
 	g, err := s.around(owners)
@@ -176,8 +178,8 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	return one, nil
 }
 
-// direct refuses a change that may only be made in a pass. What may be made without one brings a
-// proved state back, asks for no effect, fetches and starts nothing, and is not contested.
+// direct refuses a change that only a pass may make. A change without a pass restores a proved
+// state, asks for no effect, fetches and starts nothing, and is not contested.
 func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 	c := planned.Get(key)
 	if planned.Repairs.Later(key) != nil || planned.Repairs.Contested(key) != nil {
@@ -196,7 +198,7 @@ func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 	return nil
 }
 
-// repair makes what was planned, and writes down that it was made.
+// repair applies what was planned, and records it.
 func (s *Converged) repair(ctx context.Context, p Pass, h *host.Host, one *directRepair) ([]report.Step, error) {
 	tx := one.tx
 	done, err := execute.Apply(ctx, one.Work, h, tx.Led, execute.Options{

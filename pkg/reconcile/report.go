@@ -20,15 +20,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// ProbationPoll is when to look again, at most, while a unit is not known to run from its new
-// settings, or kubelet makes its Node.
+// ProbationPoll is the longest wait before the next look while a unit may not yet run with its new
+// settings, or while kubelet registers its Node.
 const ProbationPoll = 5 * time.Second
 
-// report says what the plan would change.
+// report returns what the plan would change.
 func (r *plan) report() *report.Plan { return r.reportOf(r.steps, report.Planned) }
 
-// reportOf says what became of the plan, of which steps are what was planned or made; notes are
-// those of the making.
+// reportOf reports on the plan. s has what was planned or made. notes are about how it was made.
 func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *report.Plan {
 	waits := r.sw.Step()
 	list := slices.Concat(s.wanted.Steps(changed, r.ownership.Judge.NotePods), s.unwanted.Steps(changed, nil), waits)
@@ -45,7 +44,7 @@ func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *re
 	return p
 }
 
-// report says what the pass has done; changed is the state of what it changed.
+// report returns what the pass has done. changed is the state of what it changed.
 func (o *outcome) report(changed report.State) *report.Plan {
 	made := steps{o.wanted.WithGone(o.plan.wanted.Changes), o.unwanted.WithGone(o.plan.unwanted.Changes)}
 	p := o.plan.reportOf(made, changed, o.notes...)
@@ -66,7 +65,7 @@ func kindsOf(reps ...tasks.Report) map[string]int {
 	return out
 }
 
-// made is the change that the pass makes, for the history, should it be taken back.
+// made describes the change of the pass for the history, in case the change is taken back.
 func (r *plan) made(p Pass) ledger.Undone {
 	return ledger.Undone{
 		By: p.Session().Maker(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
@@ -76,8 +75,8 @@ func (r *plan) made(p Pass) ledger.Undone {
 
 func (p Pass) waiting() starts.Waiting { return starts.Waiting{Daemon: p.OfDaemon, Ready: p.Ready} }
 
-// raise lifts a plan's class for what no single step shows: a pods' range that the node leaves.
-// Kubernetes gives a Node its range once, and pods keep the addresses that they have.
+// raise raises a plan's class if the node leaves its pod CIDR, which no single step shows.
+// Kubernetes gives a Node its pod CIDR once, and pods keep their addresses.
 // https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#NodeSpec
 // (podCIDRs)
 func (r *plan) raise(p *report.Plan) {
@@ -96,8 +95,8 @@ func (r *plan) raise(p *report.Plan) {
 	}
 }
 
-// linksOnTheWay says once of each link that is not followed that it lies on the way to what the
-// documents want.
+// linksOnTheWay returns one warning for each symbolic link that the agent does not follow and that
+// lies on a path which the documents want.
 func linksOnTheWay(v host.View, g *tasks.Graph) (notes []model.Note) {
 	for _, dir := range directories(g) {
 		if err := v.Files.Way(dir); err != nil &&
@@ -108,7 +107,7 @@ func linksOnTheWay(v host.View, g *tasks.Graph) (notes []model.Note) {
 	return notes
 }
 
-// directories are those that the tasks of graphs have files in, and the ledger's own.
+// directories returns the directories of the graphs' files and of the ledger.
 func directories(graphs ...*tasks.Graph) []string {
 	dirs := map[string]bool{}
 	for _, dir := range ledger.Directories() {
@@ -127,10 +126,10 @@ func directories(graphs ...*tasks.Graph) []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
-// unfinished are the directories in which an earlier run was about to change something: killed
-// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is clean
-// has none, and is not decoded to look for them: of ten thousand files that takes longer than the
-// whole pass.
+// unfinished returns the directories in which an earlier run was about to change something. If that
+// run was killed it left staged files there, perhaps for keys that nobody wants any more. A clean
+// ledger has no such directory, and is not decoded to look for one: for ten thousand files that
+// takes longer than the whole pass.
 func unfinished(led *ledger.Ledger) []string {
 	if led.Head().Clean {
 		return nil

@@ -19,10 +19,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Rollback makes the node what a revision was, and holds it there until [session.Session.Resume]; 0
-// is the one before the current. The pin comes last: a pass that is aborted, or killed, leaves the
-// node as free as it was, and what was not done is not done later. Tasks that fail do not abort it.
-// On a paused node it is a [session.PausedError] without [Pass.EndPause].
+// Rollback applies a revision and pins the node to it until [session.Session.Resume]. Number 0 is
+// the revision before the current one. The pin is saved last: a pass that is aborted or killed does
+// not pin the node, and what it did not do is not done later. Tasks that fail do not abort the
+// pass. On a paused node it returns a [session.PausedError], unless [Pass.EndPause] is set.
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.Session().Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		paused := p.Session().PausedBy(h.Live.Files)
@@ -43,7 +43,7 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
 		}
-		// else it is held since then, by whom it was
+		// otherwise the pin stays, with its time and author
 		if was := led.Head().Pin; was == nil || was.Revision != rev.Number {
 			led.SetPin(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second),
 				Disruptive: p.AllowDisruptive})
@@ -63,15 +63,16 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	}))
 }
 
-// aborted says that a pass was not made, or not to its end: more went wrong than single tasks.
-// Whoever asked for it has asked for nothing.
+// aborted reports whether a pass was not made, or not to its end: more went wrong than single
+// tasks. The request then has no effect that lasts.
 func aborted(err error) bool {
 	var refused *checkpoint.RefusedError
 	return changes.BesidesTasks(err) != nil || errors.As(err, &refused) || errors.Is(err, context.Canceled)
 }
 
-// mayLeave refuses a revision with another network than the node has, where that is disruptive and
-// nobody allowed it: the pin would hold the node at what it does not become.
+// mayLeave refuses a revision with another network than the node has if the switch is disruptive
+// and nobody allowed it. Otherwise the pin would hold the node at a revision that it does not
+// reach.
 func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host, led *ledger.Ledger) error {
 	g, _, err := target.Graph(h.Live.Facts, model.Discovered{}, p.Assets)
 	if err != nil {
@@ -84,7 +85,7 @@ func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host,
 	return err
 }
 
-// available proves that all archives that are not installed any more can be had.
+// available checks that each archive that is no longer installed can still be fetched or read.
 func available(ctx context.Context, h *host.Host, list []tasks.Task) error {
 	var errs []error
 	for _, t := range list {
@@ -95,14 +96,14 @@ func available(ctx context.Context, h *host.Host, list []tasks.Task) error {
 	return errors.Join(errs...)
 }
 
-// rollbackTo finds the revision that is meant.
+// rollbackTo returns the revision to roll back to.
 func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revision, error) {
 	if number != 0 {
 		return ledger.ReadRevision(r, number)
 	}
 	head := led.Head()
 	switch {
-	case head.Pin != nil: // it goes on backwards; what it has may be numbered anew, with what was rotated since
+	case head.Pin != nil: // one further back; a rotated secret may have given the node a new number
 		head.Current = min(head.Current, head.Pin.Revision)
 	case head.Former != 0 && head.Former != head.Current:
 		if rev, err := ledger.ReadRevision(r, head.Former); err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
-// checkSavedPlan refuses a pass that would make another change than somebody agreed to. It plans as
-// a dry run does, and changes nothing.
+// checkSavedPlan refuses a pass that would make another change than the one that somebody agreed
+// to. It plans as a dry run does, and changes nothing.
 func (p Pass) checkSavedPlan(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
 	if p.Agreed == "" {
 		return nil

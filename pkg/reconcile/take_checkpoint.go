@@ -23,10 +23,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// prepare writes the changes of the pass into the ledger, before the first of them. If one is
-// neither harmless nor proved before, it captures the state of all that the pass changes, for an
-// undo. It returns the guard, the context of the run, and the plan without the tasks whose state
-// could not be read.
+// prepare records the changes of the pass in the ledger, before the first of them. If one of them
+// is neither harmless nor a return to a proved state, it captures the state of all that the pass
+// changes, for an undo. It returns the guard, the context of the run, and the plan without the
+// tasks whose state could not be read.
 func (p Pass) prepare(
 	ctx context.Context, h *host.Host, r *plan,
 ) (*guard.Guard, context.Context, *plan, error) {
@@ -34,15 +34,14 @@ func (p Pass) prepare(
 	if err != nil {
 		return nil, ctx, r, err
 	}
-	if change == nil || !p.Host.Running() { // there is nothing to be cut off from
+	if change == nil || !p.Host.Running() { // the host is not running, so nothing can be cut off
 		r, err = r.write(ctx, p, h)
 		return nil, ctx, r, err
 	}
 	r.ownership.TimesBefore = ownership.TimesBefore(h.Live.Files, checkpoint.Around)
 	taker := guard.Taker{Running: true, Settings: p.Checkpoint, Log: p.Log, API: p.API,
 		Node: r.desired.Node.Name, CachesCopy: p.Ready, All: p.ConfirmWithin > 0}
-	// A switch, and a change that awaits a confirmation, is written down only when it can be
-	// undone.
+	// A switch, and a change that awaits a confirmation, is recorded only if it can be undone.
 	if r.sw.Begins() || p.ConfirmWithin > 0 {
 		g, ctx, err := taker.Take(ctx, h, r.led, *change)
 		if err == nil {
@@ -61,7 +60,7 @@ func (p Pass) prepare(
 	return g, guarded, written, err
 }
 
-// undoable is the part of the pass that an undo takes back. Nil: no change needs an undo.
+// undoable returns the part of the pass that an undo takes back, or nil if no change needs an undo.
 func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.Change, error) {
 	made, gone := guard.Work(r.wanted), guard.Work(r.unwanted)
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
@@ -100,8 +99,8 @@ func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.C
 	return change, nil
 }
 
-// judged says that pods of the agent's own can judge the network: that they are added by a conf,
-// and are to it as pods of the API's are.
+// judged reports whether the agent's own pods can test the network: a conf must add them to it, and
+// the network must treat them as pods of the API.
 func (r *plan) judged(f *host.Facts) bool {
 	net, known := network.Of(r.desired.Node)
 	byConf := func(t tasks.Task) bool {
@@ -111,7 +110,7 @@ func (r *plan) judged(f *host.Facts) bool {
 	return known && model.Untestable(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
 }
 
-// suppressed says why the documents are not applied now, nil if they are.
+// suppressed returns why the documents are not applied now, or nil if they are.
 func suppressed(by rollout.Rollout, r host.FileReader, d *desired.State) error {
 	if why := by.Verdict(r, d); why != nil {
 		return why
@@ -119,10 +118,10 @@ func suppressed(by rollout.Rollout, r host.FileReader, d *desired.State) error {
 	return nil
 }
 
-// withoutUnsafe is the plan without what is not proved, where what holds the generation back came
-// with it later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It
-// is nil where there is no rest, and of a generation that the node never took: half of one is no
-// configuration.
+// withoutUnsafe returns the plan without the changes that need a checkpoint. It is for a generation
+// in force to which a fact, or a hook that ran anew, later added the change that is held back. The
+// rest of the configuration in force is kept right. It returns nil if there is no rest, or if the
+// node never took the generation: one half of a configuration is not applied.
 func (r *plan) withoutUnsafe(h *host.Host, why error) *plan {
 	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil ||
 		good.Digest != r.desired.Snapshot.Digest {
@@ -145,5 +144,5 @@ func (r *plan) withoutUnsafe(h *host.Host, why error) *plan {
 	return r.refusing(refused)
 }
 
-// mayReboot says that the documents allow a reboot after a boot that failed.
+// mayReboot reports whether the documents allow a reboot after a boot that failed.
 func mayReboot(n *config.Node) bool { return n.Update.BootUndo == policy.BootUndoReboot }
