@@ -15,15 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The start of a unit of the documents is queued and not waited for by its task: the unit may be
-// ordered after the agent. Whether it came up is looked at when all else of the pass is done. One
-// that did not is a failure of its task, with what systemd and the journal say of it.
+// The task of a unit from the documents only enqueues the unit's start. It does not wait for it,
+// because the unit may be ordered after the agent. At the end of the pass, Await checks whether the
+// unit came up. If it did not, its task fails with what systemd and the journal say about it.
 
-// StartError is a unit that did not come up.
+// StartError is the error of a unit that did not come up.
 type StartError struct {
 	Unit string
-	Why  string // "it failed (exit-code, exit code 3)"
-	Said string // the last lines of its journal, or ""
+	Why  string // for example "it failed (exit-code, exit code 3)"
+	Said string // the last lines of the unit's journal, or ""
 }
 
 func (e *StartError) Error() string {
@@ -34,13 +34,14 @@ func (e *StartError) Error() string {
 	return fmt.Sprintf("%s: see `journalctl -u %s`", text, e.Unit)
 }
 
-// StartOf is the task of a unit whose start is looked at.
+// StartOf returns the task as a unit task, and whether the unit's start is checked.
 func StartOf(t tasks.Task) (tasks.UnitState, bool) {
 	u, ok := t.(tasks.UnitState)
 	return u, ok && u.Within > 0 && u.Active != nil && *u.Active
 }
 
-// FailedStart is the error of a unit that did not come up, nil of one that may.
+// FailedStart returns the error of a unit that did not come up, or nil if the unit may still come
+// up.
 func FailedStart(ctx context.Context, v host.View, t tasks.Task) error {
 	u, ok := StartOf(t)
 	if !ok {
@@ -53,7 +54,7 @@ func FailedStart(ctx context.Context, v host.View, t tasks.Task) error {
 	return startError(ctx, v, now)
 }
 
-// startError says how the last run of a unit ended.
+// startError returns an error that says how the last run of a unit ended.
 func startError(ctx context.Context, v host.View, now systemd.UnitState) error {
 	e := &StartError{Unit: now.Name, Why: "it is not started: its file is wrong (" + now.Load + ")"}
 	if now.Load == "loaded" {
@@ -68,8 +69,9 @@ func startError(ctx context.Context, v host.View, now systemd.UnitState) error {
 	return graph.Permanent(e)
 }
 
-// Stays is the error of a unit that was started again and again, and is left alone for now: nil
-// where it is not the unit's own doing. unproved says that none of the starts was seen to end well.
+// Stays returns the error of a unit that was started several times and is left alone for now. It
+// returns nil if the unit itself is not the cause. unproved means that none of the starts was seen
+// to end well.
 func Stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error {
 	if err := FailedStart(ctx, v, t); err != nil {
 		return err
@@ -81,22 +83,23 @@ func Stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error 
 	return graph.Permanent(&StartError{Unit: u.Name, Why: "it does not come up"})
 }
 
-// Waiting is how a pass waits for the units that it starts. A person, or a boot script, who asks
-// for a pass is told how it ended. The daemon's own passes wait for what kubelet is to wait for, as
-// long as kubelet waits; afterwards repair is not kept waiting.
+// Waiting says how a pass waits for the units that it starts. A pass that a person or a boot script
+// asks for waits for all of them, and reports the result. The daemon's own pass waits only for the
+// units that kubelet needs, and only until READY. After that, repair does not wait for a unit.
 type Waiting struct {
-	Daemon bool // it is a pass of the daemon's own
-	Ready  bool // and READY was said
+	Daemon bool // it is the daemon's own pass
+	Ready  bool // the daemon has said READY
 }
 
-// bide is that on a host.
+// bide says for which units the pass waits on a host.
 type bide struct {
-	all    bool // for each; else only for what kubelet waits for
-	none   bool // for none: each is looked at once
-	behind bool // for what is queued too: that does not wait for us
+	all    bool // for each unit; otherwise only for the units that kubelet needs
+	none   bool // for none: each unit is checked once
+	behind bool // also for queued units, because their jobs do not wait for the agent
 }
 
-// bide: what is queued is waited for unless it may wait for the agent, which is starting.
+// bide returns for which units the pass waits. The pass does not wait for a queued unit while the
+// agent is starting, because the unit's job may wait for the agent.
 func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
 	b := bide{all: !w.Daemon, none: w.Daemon && w.Ready, behind: true}
 	for _, name := range []string{service.Unit, h.Live.Units.OwnUnit(ctx)} {
@@ -110,7 +113,7 @@ func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
 	return b
 }
 
-// started are the units whose start this pass asked for, or found under way.
+// started returns the tasks of the units whose start this pass asked for or found in progress.
 func started(done changes.Work) (list []*tasks.Result) {
 	for i := range done.Rep.Results {
 		res := &done.Rep.Results[i]
@@ -127,10 +130,10 @@ func started(done changes.Work) (list []*tasks.Result) {
 	return list
 }
 
-// Starting returns a question for a checkpoint: is a unit still on its way up, or in its reload or
-// restart? What units do then may cut the node off, and the probes are to see that. Before READY it
-// leaves out units that kubelet does not wait for, and those that may wait for the agent. Nil: no
-// unit starts.
+// Starting returns a question for the checkpoint: is any unit still starting, reloading or
+// restarting? What the unit does then may cut the node off, so the probes must come after it.
+// Before READY the question leaves out units that kubelet does not need, and units that may wait
+// for the agent. Starting returns nil if no unit starts.
 func (w Waiting) Starting(
 	ctx context.Context, h *host.Host, done changes.Work, acting Acting,
 ) func(context.Context) bool {
@@ -152,8 +155,8 @@ func (w Waiting) Starting(
 	}
 }
 
-// Await looks at the units that were started, and puts into the report what became of each. any
-// says that there are some, again that one is coming up.
+// Await checks the units that were started, and writes the result of each into the report. any
+// means that there are such units. again means that one of them is still starting.
 func (w Waiting) Await(ctx context.Context, h *host.Host, done changes.Work) (any, again bool) {
 	list := started(done)
 	how, begun := bide{}, time.Now()
@@ -177,8 +180,8 @@ func (w Waiting) Await(ctx context.Context, h *host.Host, done changes.Work) (an
 	return len(list) > 0, again
 }
 
-// awaitStart waits for one unit: nil when it is up, a wait when that is not known, a [StartError]
-// when it failed. What takes longer than it may is stopped.
+// awaitStart waits for one unit. It returns nil if the unit is up, a wait if that is not known yet,
+// and a [StartError] if the unit failed. It stops a unit that takes longer than its time limit.
 func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time.Time, waits, behind bool) error {
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, kind, v, err := lookAtStart(ctx, h, u.Name)
@@ -210,7 +213,8 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 	}
 }
 
-// lookAtStart is how the start of a unit goes. kind is its Type once it is active, else "".
+// lookAtStart returns how far the start of a unit is. kind is the unit's Type once the unit is
+// active, otherwise "".
 func lookAtStart(
 	ctx context.Context, h *host.Host, unit string,
 ) (now systemd.UnitState, kind string, v Verdict, err error) {
@@ -226,7 +230,7 @@ func lookAtStart(
 	return now, kind, judgeStart(now, kind, restarts, systemd.ClockUS()), nil
 }
 
-// tooLate stops what has not started in time.
+// tooLate stops a unit that did not start in time, and returns the error.
 func tooLate(ctx context.Context, h *host.Host, u tasks.UnitState) error {
 	said := h.Live.Units.UnitEnd(ctx, u.Name).Journal
 	if err := h.Units.StopUnit(ctx, u.Name, false); err != nil {

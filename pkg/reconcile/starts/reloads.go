@@ -11,13 +11,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A reload is queued and not waited for by its effect: the unit may be ordered after the agent. A
-// unit whose reload failed runs on with the settings that it had, and systemd calls it active.
+// An effect only enqueues a reload. It does not wait for it, because the unit may be ordered after
+// the agent. A unit whose reload failed runs on with its old settings, and systemd calls it active.
 
-// Acting are the units that a run had reloaded or restarted.
+// Acting has the results of the effects that reloaded or restarted units.
 type Acting []*tasks.Result
 
-// Acts are those of a run.
+// Acts returns the results of the effects that reloaded or restarted a unit in a run.
 func Acts(done changes.Work) (list Acting) {
 	for i := range done.Rep.Results {
 		res := &done.Rep.Results[i]
@@ -31,17 +31,17 @@ func Acts(done changes.Work) (list Acting) {
 	return list
 }
 
-// unitOf is the unit of an effect.
+// unitOf returns the unit of an effect.
 func unitOf(res *tasks.Result) string { return res.Node.(tasks.Effect).Unit }
 
-// acts says that a unit has not done its reload or restart yet.
+// acts reports whether a unit has not finished its reload or restart yet.
 func (b bide) acts(ctx context.Context, h *host.Host, unit string) bool {
 	u, err := h.Live.Units.Unit(ctx, unit)
 	return err == nil && (u.Active == "reloading" || u.Job && b.behind)
 }
 
-// Unread is the error of a unit of the node's network that has not read its files: nobody has seen
-// what the node is like with a change that it will act on later.
+// Unread returns the error of a network unit that failed to reload. Such a unit has not read its
+// new files, so the probes have not shown how the node works with a change that takes effect later.
 func (list Acting) Unread(ctx context.Context, h *host.Host) error {
 	for _, res := range list {
 		if err := failedReload(ctx, h, res); err != nil && tasks.NetworkUnit(unitOf(res)) {
@@ -51,11 +51,12 @@ func (list Acting) Unread(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// reloadLimit is how long a pass waits for reloads that no checkpoint has waited for.
+// reloadLimit is how long a pass waits for reloads after the checkpoint, which may have waited for
+// them already.
 const reloadLimit = 5 * time.Second
 
-// AwaitReloads looks at the reloads, and puts into the report which of them failed. It returns
-// those.
+// AwaitReloads waits for the reloads, and writes into the report which of them failed. It returns
+// the keys of those.
 func (w Waiting) AwaitReloads(ctx context.Context, h *host.Host, list Acting) (failed []graph.Key) {
 	if len(list) == 0 {
 		return nil
@@ -63,7 +64,7 @@ func (w Waiting) AwaitReloads(ctx context.Context, h *host.Host, list Acting) (f
 	how, deadline := w.bide(ctx, h), time.Now().Add(reloadLimit)
 	for _, res := range list {
 		if res.Node.(tasks.Effect).Action != tasks.ActionReload {
-			continue // who ran from other files is on trial
+			continue // a restarted unit is on trial
 		}
 		for how.acts(ctx, h, unitOf(res)) && time.Now().Before(deadline) && host.Sleep(ctx, 50*time.Millisecond) {
 		}
@@ -75,8 +76,8 @@ func (w Waiting) AwaitReloads(ctx context.Context, h *host.Host, list Acting) (f
 	return failed
 }
 
-// failedReload is the error of a unit that did not take its last reload. systemd forgets that one
-// when it starts the unit anew.
+// failedReload returns the error of a unit whose last reload failed. systemd forgets a failed
+// reload when it starts the unit again.
 func failedReload(ctx context.Context, h *host.Host, res *tasks.Result) error {
 	unit := unitOf(res)
 	if now, err := h.Live.Units.Unit(ctx, unit); err != nil || now.Active != "active" {

@@ -1,27 +1,27 @@
-// Package starts looks at units that a pass started, reloaded or restarted: whether they came up,
-// and what systemd and the journal say where they did not.
+// Package starts checks the units that a pass started, reloaded or restarted: whether they came up,
+// and if not, what systemd and the journal say about it.
 package starts
 
 import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Verdict is what is known of a unit after a change.
+// Verdict is what is known about a unit after a change.
 type Verdict int
 
 const (
-	Starting Verdict = iota // it is coming up
-	Queued                  // it was not restarted yet, or its job waits, and maybe for us
+	Starting Verdict = iota // the unit is starting
+	Queued                  // it was not restarted yet, or its job waits, perhaps for the agent
 	IsUp
 	IsDown
-	NoVerdict // there is nothing to judge: somebody stopped it, or it is gone
+	NoVerdict // somebody stopped the unit, or it is gone
 )
 
 // steady is how long a unit without a readiness signal must run to count as up, in microseconds.
 const steady = 2_000_000
 
-// JudgeUnit looks at a unit. before is its run before the change. ready says that nobody waits for
-// the agent: a job that waits then is about to run.
+// JudgeUnit returns the verdict on a unit. before is the ID of its run before the change. ready
+// means that no unit waits for the agent, so a waiting job is about to run.
 func JudgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64, ready bool) Verdict {
 	fresh := now.Invocation != before
 	switch {
@@ -29,9 +29,9 @@ func JudgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64
 		return NoVerdict
 	case now.Job && now.JobState == "waiting" && !ready:
 		return Queued
-	case now.Job: // also of one that failed: it is about to be started
+	case now.Job: // even a failed unit with a job is about to be started
 		return Starting
-	case now.Load == "bad-setting" || now.Load == "error": // it cannot be started again
+	case now.Load == "bad-setting" || now.Load == "error": // systemd cannot start it again
 		return IsDown
 	case now.Active == "failed" && fresh, now.Active == "activating" && now.Sub == "auto-restart" && fresh:
 		return IsDown
@@ -49,8 +49,8 @@ func JudgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64
 	return IsUp
 }
 
-// judgeStart looks at a unit that is to run. kind is its Type, restarts how often systemd has
-// started it again by itself: once may be bad luck.
+// judgeStart returns the verdict on a unit that should run. kind is its Type. restarts is how often
+// systemd has restarted it by itself: one restart may have an accidental cause.
 func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64) Verdict {
 	again := now.Active == "activating" && now.Sub == "auto-restart"
 	switch {
@@ -68,5 +68,5 @@ func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64
 		clockUS-now.ActiveSinceUS < steady:
 		return Starting
 	}
-	return IsUp // or it ran, and ended well
+	return IsUp // or it ran and ended well
 }
