@@ -18,12 +18,12 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// What a change makes act at the next boot is on record until a boot has shown that the node is
-// reached with it: docs/adr/0020-boot.md.
+// A change that takes effect only at the next boot stays on record until a boot has shown that the
+// node can be reached with it: see docs/adr/0020-boot.md.
 
-// FirstBoot judges what awaited this boot. It comes before the store is asked, which a node that
-// cannot be reached cannot ask either. Where nothing awaited it, it opens one file and takes no
-// lock.
+// FirstBoot judges the changes that awaited this boot. The caller calls it before it asks the
+// store, because a node that cannot be reached cannot reach the store either. If no change awaited
+// the boot, it only opens one file and takes no lock.
 func (s Session) FirstBoot(ctx context.Context) error {
 	if !s.Host.Running() {
 		return nil
@@ -41,8 +41,9 @@ func (s Session) FirstBoot(ctx context.Context) error {
 	return err
 }
 
-// firstBoot judges what awaited this boot, before the caller, who has the lock, makes its pass. A
-// record that cannot be read holds nothing up: what acted at the boot has acted.
+// firstBoot judges the changes that awaited this boot, before the caller, which has the lock, makes
+// its pass. A record that cannot be read does not stop the pass, because the boot has already
+// applied those changes.
 func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	if !s.Host.Running() {
 		return nil
@@ -61,8 +62,9 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		Books: revert.BootBooks{Ledger: led}, Reboot: h.Units.Reboot, Log: log}.FirstBoot(ctx)
 }
 
-// FirstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
-// is known of how this machine was reached before, and there is nothing to go back to.
+// FirstOfImage probes the gateways once, at the first boot of an image that the agent was applied
+// to, and records the result. It undoes nothing: nobody knows how this machine was reached before,
+// and there is no earlier state to restore.
 func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *zap.Logger) {
 	if !led.Baked() || led.Boot() == "" {
 		return
@@ -75,7 +77,7 @@ func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 		note.Outcome = string(firstboot.Unsure)
 		log.Warn("the first boot of an image: a gateway does not answer", zap.String("why", note.Why))
 	}
-	if err := ledger.NoteBoot(ctx, h.Files, note); err != nil { // the next pass looks again
+	if err := ledger.NoteBoot(ctx, h.Files, note); err != nil { // the next pass probes again
 		log.Warn("the first boot of an image cannot be noted", zap.Error(err))
 	}
 }

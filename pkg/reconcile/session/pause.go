@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes
-// look, and tell. It ends by itself, and by [Session.Resume]. A second one takes the place of the
+// Pause stops all changes of the node for a while: repairs as well as new configurations. Passes
+// look and report. A pause ends by itself or by [Session.Resume]. A second pause replaces the
 // first.
 func (s Session) Pause(ctx context.Context, d time.Duration, reason string) (*report.Paused, error) {
 	switch {
@@ -41,18 +41,18 @@ func (s Session) Pause(ctx context.Context, d time.Duration, reason string) (*re
 	return out, err
 }
 
-// Paused says until when nothing is changed on the node; nil: it is not paused.
+// Paused returns the pause of the node, or nil if it is not paused.
 func (s Session) Paused() *report.Paused {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return nil
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it was opened for reading only
 	return s.PausedBy(files)
 }
 
-// PausedBy says until when nothing is changed on the host of these files; nil: it is not paused.
-// While that cannot be read, it is; a damaged pause is none.
+// PausedBy returns the pause of the host of these files, or nil if it is not paused. If the file
+// cannot be read now, the host counts as paused. If the file is damaged, it counts as not paused.
 func (s Session) PausedBy(r ledger.Reader) *report.Paused {
 	z, err := ledger.ReadPause(r)
 	if host.Unread(err) {
@@ -72,15 +72,17 @@ func (s Session) PausedBy(r ledger.Reader) *report.Paused {
 	return pausedAs(z, now)
 }
 
-// unreadPause is how long a pause holds that cannot be read, until it is looked at again.
+// unreadPause is how long the host counts as paused if its pause cannot be read, before the next
+// look.
 const unreadPause = time.Minute
 
 func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
 	return &report.Paused{Until: z.Ends(now).UTC().Truncate(time.Second), Reason: z.Reason, By: z.By}
 }
 
-// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how
-// it was: "held at revision 3 by root", "paused until …"; "" if neither.
+// Resume ends a pause and removes the pin, so that the node follows the store again from the next
+// pass on. It returns what it ended, such as "held at revision 3 by root" or "paused until …", or
+// "".
 func (s Session) Resume(ctx context.Context) (was string, err error) {
 	_, err = s.Locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		var how []string
@@ -91,7 +93,7 @@ func (s Session) Resume(ctx context.Context) (was string, err error) {
 		if pin != nil {
 			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
 			led.SetPin(nil)
-			if err := led.SavePin(ctx, h.Files); err != nil { // it needs room, and to end a pause needs none
+			if err := led.SavePin(ctx, h.Files); err != nil { // first, because only this needs room on the disk
 				return nil, err
 			}
 		}
@@ -111,10 +113,10 @@ func (s Session) Resume(ctx context.Context) (was string, err error) {
 	return was, err
 }
 
-// PausedError is something that was asked for and not done, because the node is paused.
+// PausedError is the error of a request that was refused because the node is paused.
 type PausedError struct {
 	report.Paused
-	Ends string // the command that ends it
+	Ends string // the command that ends the pause
 }
 
 func (e *PausedError) Error() string {
@@ -124,5 +126,5 @@ func (e *PausedError) Error() string {
 // Kind implements [problem.KindOf].
 func (e *PausedError) Kind() problem.ID { return problem.NodePaused }
 
-// MaxPause is how long a pause may be: one that nobody ends must not be found a month later.
+// MaxPause is the longest pause. A forgotten pause must not hold for a month.
 const MaxPause = 24 * time.Hour

@@ -13,17 +13,17 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// Recover completes files that belong together and that a killed run left partly old and partly
-// new. It needs neither store nor documents, and comes first: at the start of the agent, and at the
-// boot before anybody reads the files. Where there is nothing to complete it looks at one directory
-// and takes no lock. The number is that of the sets completed.
+// Recover completes each set of files that a killed run left partly old and partly new. It needs
+// neither store nor documents. It runs first: when the agent starts, and at boot before any program
+// reads the files. If there is nothing to complete, it looks at one directory and takes no lock. It
+// returns the number of sets that it completed.
 func (s Session) Recover(ctx context.Context) (int, error) {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return 0, fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
 	list, err := hostfs.Interrupted(files)
-	if len(list) > 0 { // a later version may want something else of these files
+	if len(list) > 0 { // a later version of the agent may want other content in these files
 		err = errors.Join(err, ledger.CheckFormat(files))
 	}
 	if err := files.Close(); err != nil {
@@ -43,12 +43,12 @@ func (s Session) Recover(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("look at the host: %w", err)
 	}
-	defer h.Close() // every write was synced and checked where it was made
+	defer h.Close() // each write was synced and checked when it was made
 	return hostfs.RecoverAtBoot(ctx, h.Files)
 }
 
-// RecoverFirst is Recover for a run that goes on whatever comes of it: the tasks of the files say
-// what is wrong with them.
+// RecoverFirst calls recover and only logs its error. The caller goes on, because the tasks of the
+// files report what is wrong with them.
 func RecoverFirst(ctx context.Context, log *zap.Logger, recover func(context.Context) (int, error)) {
 	if _, err := recover(ctx); err != nil && log != nil {
 		log.Warn("what a killed run had begun is not completed", zap.Error(err))

@@ -1,5 +1,5 @@
-// Package session opens a host for who changes it: he looks at it, or has it to himself. What an
-// earlier run left undone is done first, whoever comes next.
+// Package session opens a host: to look at it, or to change it under the lock. Whoever changes the
+// host next first completes or undoes what an earlier run left unfinished.
 package session
 
 import (
@@ -21,52 +21,55 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Session is who does something to a host, and how.
+// Session says who works on a host, and how.
 type Session struct {
-	Host       host.Options // without stamps: the ledger brings them
+	Host       host.Options // without stamps, which come from the ledger
 	Log        *zap.Logger
-	Checkpoint checkpoint.Settings // how what an earlier run left is probed
-	API        *access.API         // hears what the host is; nil: there is none
-	By         string              // for the history; "" is the agent itself
+	Checkpoint checkpoint.Settings // how an unfinished change of an earlier run is probed
+	API        *access.API         // receives the facts of the host; nil: there is none
+	By         string              // who works on the host, for the history; "": the agent itself
 	Progress   Progress
-	Confirms   bool           // a change that awaits its confirmation is no error: it is to be confirmed
-	Stamps     *ledger.Stamps // those that a store has too; nil: it loads its own
-	// Cached is the ledger that an earlier session of this process left; nil: it is read. If
-	// somebody wrote it since, the session ends before it changes anything, with [ErrStale].
+	Confirms   bool           // a change that awaits its confirmation is no error, because the session confirms it
+	Stamps     *ledger.Stamps // the stamps that a store uses too; nil: the session loads its own
+	// Cached is the ledger that an earlier session of this process left; nil: the session reads it.
+	// If another process has written the ledger since, the session ends with [ErrStale] before it
+	// changes anything.
 	Cached *ledger.Cached
-	// OnEnd hears of a session that ended without an error, before it gives up the lock.
+	// OnEnd is called after a session that ended without an error, before it releases the lock.
 	OnEnd func(*host.Host, *ledger.Ledger)
 }
 
-// ErrStale says that the ledger is not as it was cached.
+// ErrStale says that the ledger changed after it was cached.
 var ErrStale = errors.New("somebody wrote the ledger since it was read")
 
 // errBusy says that another run has the lock.
 var errBusy = errors.New("another run goes on")
 
-// Progress tells a caller how it goes on. Both may be nil; they must be quick.
+// Progress tells the caller about the progress of a session. Both may be nil, and both must return
+// quickly.
 type Progress struct {
-	// OnWait hears whom the session waits for before it begins, once.
+	// OnWait receives once, before the session begins, what the session waits for.
 	OnWait func(who string)
-	// OnPhase hears which part of a pass begins: "look", "plan", "apply", "remove", "record".
+	// OnPhase receives the name of each part of a pass that begins: "look", "plan", "apply",
+	// "remove", "record".
 	OnPhase func(name string)
 }
 
-// Waits tells whom the session waits for.
+// Waits tells the caller what the session waits for.
 func (p Progress) Waits(who string) {
 	if p.OnWait != nil {
 		p.OnWait(who)
 	}
 }
 
-// Enter tells which part of a pass begins.
+// Enter tells the caller which part of a pass begins.
 func (p Progress) Enter(phase string) {
 	if p.OnPhase != nil {
 		p.OnPhase(phase)
 	}
 }
 
-// OnLock tells of another run that has the lock.
+// OnLock returns a function that tells the caller which run has the lock, or nil.
 func (p Progress) OnLock() func(ipc.LockOwner) {
 	if p.OnWait == nil {
 		return nil
@@ -74,10 +77,10 @@ func (p Progress) OnLock() func(ipc.LockOwner) {
 	return func(who ipc.LockOwner) { p.OnWait("another run: " + who.String()) }
 }
 
-// Maker is who does it.
+// Maker returns who works on the host.
 func (s Session) Maker() string { return cmp.Or(s.By, "agent") }
 
-// Look opens the host for reading, with the stamps that the ledger has.
+// Look opens the host for reading, with the stamps from the ledger.
 func (s Session) Look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 	led, err := s.LoadLedger()
 	if err != nil {
@@ -92,13 +95,13 @@ func (s Session) Look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 	return led, view, nil
 }
 
-// LoadLedger reads the ledger through the root, before the host is opened with it.
+// LoadLedger reads the ledger below the root, before the host is opened with it.
 func (s Session) LoadLedger() (*ledger.Ledger, error) {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it was opened for reading only
 	led := (*ledger.Ledger)(nil)
 	if s.Cached != nil {
 		if s.Cached.Stale(files) {
@@ -114,15 +117,15 @@ func (s Session) LoadLedger() (*ledger.Ledger, error) {
 	return led, led.Newer
 }
 
-// Action is what is done to the host by the one process that may.
+// Action is what a session does to the host under the lock.
 type Action func(*host.Host, *ledger.Ledger) (*report.Plan, error)
 
-// Locked does something to the host as the only one that does.
+// Locked waits for the lock, and then does the action.
 func (s Session) Locked(ctx context.Context, do Action) (*report.Plan, error) {
 	return s.locked(ctx, ctx, do)
 }
 
-// Trying is [Session.Locked] for who does not wait.
+// Trying is [Session.Locked], but fails at once if another run has the lock.
 func (s Session) Trying(ctx context.Context, do Action) error {
 	now, stop := context.WithCancelCause(ctx)
 	stop(errBusy)
@@ -130,7 +133,7 @@ func (s Session) Trying(ctx context.Context, do Action) error {
 	return err
 }
 
-// locked waits for the lock until wait ends.
+// locked waits for the lock until wait ends, and then does the action.
 func (s Session) locked(ctx, wait context.Context, do Action) (*report.Plan, error) {
 	unlock, err := ipc.Lock(wait, s.Host.Files(), ledger.LockFile, s.Progress.OnLock())
 	if err != nil {
@@ -140,7 +143,7 @@ func (s Session) locked(ctx, wait context.Context, do Action) (*report.Plan, err
 	return s.Holding(ctx, do)
 }
 
-// Holding is [Session.Locked] for who has the lock.
+// Holding is [Session.Locked] for a caller that has the lock already.
 func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 	s.Progress.Enter("look")
 	led, err := s.LoadLedger()
@@ -149,21 +152,21 @@ func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 	}
 	opt := s.Host
 	opt.Stamps, opt.Log, opt.FollowLinks = led, s.Log, led.Head().Followed()
-	if opt.Verify && s.Cached == nil { // most of a pass is the reading of these: it begins beside the facts
+	if opt.Verify && s.Cached == nil { // to read these files takes most of a pass, so it runs beside the facts
 		sums, err := prefetch.Start(opt.Files(), led.Unpacked())
 		if err != nil {
 			return nil, fmt.Errorf("look at the host: %w", err)
 		}
-		defer sums.Close() // only read from
+		defer sums.Close() // it was opened for reading only
 		opt.Prefetched = sums
 	}
 	h, err := host.Open(ctx, opt)
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
-	defer h.Close() // every write was synced and checked where it was made
+	defer h.Close() // each write was synced and checked when it was made
 	s.API.Met(h.Live.Facts)
-	// Before an undo, which clears up what is staged.
+	// This comes before an undo, which removes staged files.
 	RecoverFirst(ctx, s.Log, h.Files.Recover)
 	if err := s.finishUndo(ctx, h, led); err != nil {
 		return nil, err
@@ -185,8 +188,8 @@ func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 	return out, err
 }
 
-// Note remembers for the history what was done, which made no revision. It comes after the action:
-// where there is no room for the word, the action stands.
+// Note adds to the history an action that made no revision. The caller calls it after the action.
+// If the note cannot be written, the action stays.
 func (s Session) Note(ctx context.Context, h *host.Host, d ledger.OperatorAction) {
 	d.Time, d.By = time.Now(), s.Maker()
 	if err := ledger.NoteOperatorAction(context.WithoutCancel(ctx), h.Files, d); err != nil && s.Log != nil {

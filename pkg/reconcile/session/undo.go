@@ -17,10 +17,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Undo takes back a change that was not confirmed, and returns what became of it; without one it
-// does nothing, and returns nil. The timer, the boot and a person call it, in a process of its own.
-// With watches it watches a change that was good, and takes it back should it still cost the node
-// its network.
+// Undo takes back a change that was not confirmed, and returns what became of it. If there is no
+// such change, it does nothing and returns nil. The timer, the boot and a person call it, each in a
+// process of its own. With watches it watches a change that passed its probes, and takes it back if
+// the change still cuts the node off.
 func (s Session) Undo(ctx context.Context, watches bool) (*checkpoint.Verdict, error) {
 	opt := s.Host
 	opt.Log = s.Log
@@ -28,7 +28,7 @@ func (s Session) Undo(ctx context.Context, watches bool) (*checkpoint.Verdict, e
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
-	defer h.Close() // every write was synced and checked where it was made
+	defer h.Close() // each write was synced and checked when it was made
 	settings := s.Checkpoint
 	settings.Log, settings.Record = s.Log, revert.Recorder(nil)
 	settings.Lock = func(ctx context.Context) (func(), error) {
@@ -44,22 +44,23 @@ func (s Session) Undo(ctx context.Context, watches bool) (*checkpoint.Verdict, e
 	return checkpoint.Undo(ctx, h, settings)
 }
 
-// CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no
-// lock.
+// CheckUndo returns an error if Undo could not read what it would take back. It changes nothing and
+// takes no lock.
 func (s Session) CheckUndo() error {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it was opened for reading only
 	return checkpoint.Check(files)
 }
 
-// PendingUndo is what a dry run says of a change that was not confirmed. One that cannot be taken
-// back holds up every pass: it is an error here too. Who may not look has a warning.
+// PendingUndo returns the notes of a dry run about a change that was not confirmed. A change that
+// cannot be taken back stops every pass, so it is an error here too. If the user may not read the
+// journal, PendingUndo returns a warning.
 func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 	due := checkpoint.Pending
-	if !s.Host.Running() { // see finishUndo
+	if !s.Host.Running() { // as in finishUndo
 		due = checkpoint.Unconfirmed
 	}
 	j, err := due(r)
@@ -76,8 +77,8 @@ func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 		"the next pass takes it back before anything else, or its own process confirms it")}, nil
 }
 
-// finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
-// only when the timer says so. A change that may still be confirmed stays, and is the error:
+// finishUndo undoes at once what a run left that ended during its checkpoint, without waiting for
+// the timer. A change that may still be confirmed stays. It then returns an [AwaitsError], so that
 // nothing else is changed meanwhile. The caller has the lock.
 func (s Session) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	settings := s.Checkpoint
@@ -95,7 +96,7 @@ func (s Session) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledge
 	return &AwaitsError{*history.AwaitsOf(j)}
 }
 
-// AwaitsError is something that was asked for and not done, since a change awaits its confirmation.
+// AwaitsError is the error of a request that was refused because a change awaits its confirmation.
 type AwaitsError struct{ report.Awaits }
 
 func (e *AwaitsError) Error() string {
@@ -106,5 +107,5 @@ func (e *AwaitsError) Error() string {
 // Kind implements [problem.KindOf].
 func (e *AwaitsError) Kind() problem.ID { return problem.ChangeUnconfirmed }
 
-// LogInAnew is what to do with a change that awaits its confirmation.
+// LogInAnew tells the user what to do about a change that awaits its confirmation.
 const LogInAnew = "log in anew, by ssh or at the console, and run `agent confirm` there"

@@ -14,54 +14,56 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// What the disk of a host says, for who has no lock.
+// These methods read the host's disk without the lock.
 
-// Pinned says that the node is held at a revision, so that a pass needs nothing of the store.
+// Pinned reports whether the node is pinned to a revision, so that a pass needs nothing from the
+// store.
 func (s Session) Pinned() bool {
 	led, err := s.LoadLedger()
 	return err == nil && led.Head().Pin != nil
 }
 
-// Applied is what the disk says of the configuration that is applied; nil: none is known.
+// Applied returns the configuration that the disk says is applied, or nil if none is known.
 func (s Session) Applied() *report.Generation {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return nil
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it was opened for reading only
 	a, _ := ledger.ReadApplied(files)
 	return history.AppliedOf(a)
 }
 
-// Awaits says which change of the node awaits its confirmation; nil: none does, or it is not for
-// this user to know.
+// Awaits returns the change that awaits its confirmation. It returns nil if there is none, or if
+// this user may not read about it.
 func (s Session) Awaits() *report.Awaits {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return nil
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it was opened for reading only
 	return history.Awaits(files)
 }
 
-// MidChange says that a change of this node is under way, or awaits its confirmation.
+// MidChange reports whether a change of this node is in progress or awaits its confirmation.
 func (s Session) MidChange() bool {
 	files, err := host.OpenFiles(s.Host)
 	if err != nil {
 		return true
 	}
-	defer files.Close() // only read from
+	defer files.Close() // it was opened for reading only
 	return checkpoint.UnderWay(files)
 }
 
-// MayConfirm says whether this process may confirm the change that awaits it: it must have been
-// started from a login that began after the change, for only that proves that one can still log in.
+// MayConfirm returns an error if this process may not confirm the change that awaits its
+// confirmation. The process must belong to a login that began after the change, because only such a
+// login proves that a user can still log in.
 func (s Session) MayConfirm(ctx context.Context) error {
 	view, err := host.OpenView(ctx, s.Host)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
-	defer view.Close() // only read from
+	defer view.Close() // it was opened for reading only
 	j, err := checkpoint.Unconfirmed(view.Files)
 	if err != nil {
 		return err
