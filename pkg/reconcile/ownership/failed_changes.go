@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Undid notes of a change that was made, and was not there any more when it was looked at, that to
-// make it again is a repair. So is the next start of a unit that did not come up, or is not known
-// to have: each waits longer.
+// Undid records that it is a repair to make a change again that was gone when the agent looked
+// after making it. The same holds for the next start of a unit that did not come up, or is not
+// known to have come up. Each repair of the same key waits longer than the last.
 func (c *Transaction) Undid(res *tasks.Result, b *ledger.Batch) {
 	var gone *changes.NotConvergedError
 	var down *starts.StartError

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// forgetArchives forgets what only revisions knew that are not kept any more. Where something is
-// damaged that may know one, nothing is forgotten.
+// forgetArchives forgets the archives that only removed revisions named. It forgets nothing if a
+// revision or entry that may name an archive is damaged.
 func forgetArchives(h *host.Host, led *ledger.Ledger) error {
 	wanted, err := archives(h, led)
 	if err != nil {
@@ -18,7 +18,7 @@ func forgetArchives(h *host.Host, led *ledger.Ledger) error {
 	return tasks.ForgetArchives(h, wanted)
 }
 
-// archives are those of the entries and of the revisions.
+// archives returns the archives of the ledger's entries and of the revisions.
 func archives(h *host.Host, led *ledger.Ledger) ([]tasks.Archive, error) {
 	var all []tasks.Recorded
 	for _, e := range led.Entries() {

@@ -15,12 +15,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A prune gives back the file that was at a path before the agent came: it was somebody's, and what
-// the documents had in its place is nobody's any more. What else was there before stays as the
-// agent made it: nobody says that it was right before. A rollback says so. A node that is held at a
-// revision gives back, as a reset would, what the revision did not have and a later one took.
+// A prune restores the file that was at a path before the agent came. That file belonged to
+// somebody, and nobody wants any more what the documents had in its place. Other keys that were
+// there before stay as the agent set them, because nobody says that their earlier state was right.
+// A rollback says so: a node that is pinned to a revision restores, as a reset would, the keys that
+// the revision did not have and that a later revision took.
 
-// RestorationOf makes the task that brings back what was at a key before the agent came.
+// RestorationOf returns the task that restores what was at a key before the agent came.
 func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Restoration, error) {
 	base := *e.Baseline
 	if base.Blob != nil {
@@ -36,9 +37,9 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 	}, nil
 }
 
-// takenLater says of a key which the set has not that a revision after the one that the node is
-// held at took it. What the ledger looks after still, the set in force took. Of what was let go of,
-// the kept revisions tell.
+// takenLater reports whether a key that is not in the set was taken by a revision after the one
+// that the node is pinned to. A key that the ledger still manages was taken by the set in force.
+// For a released key, the kept revisions tell.
 func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	if c.PinnedAt == 0 || !e.Released {
 		return c.PinnedAt != 0
@@ -48,7 +49,7 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 		return false
 	}
 	if c.later == nil {
-		all, _ := ledger.Revisions(r) // of a damaged one nobody knows what it took
+		all, _ := ledger.Revisions(r) // what a damaged revision took is unknown
 		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.PinnedAt })
 	}
 	return slices.ContainsFunc(c.later, func(rev ledger.Revision) bool {
@@ -56,8 +57,9 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	})
 }
 
-// giveBack has a key brought back that a revision did not have, or a file that no document has any
-// more. It says whether that is all that becomes of the key. live is what the host has there.
+// giveBack plans to restore a key that a revision did not have, or a file that no document has any
+// more. done means that nothing else is to be done about the key. live is the key's state on the
+// host.
 func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.StateReader,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
@@ -75,7 +77,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 	back, err := RestorationOf(v.Files, e, restorer)
 	why := staysInRollback(v, e.Key, taskOf(c.Led, e))
 	switch {
-	case why != "" && c.PinnedAt == 0: // it stays, as all else that was there before
+	case why != "" && c.PinnedAt == 0: // it stays like all other keys that were there before
 		return false, nil
 	case why != "":
 	case c.Altered(ctx, v, e, live):
@@ -88,19 +90,18 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 		p.back = append(p.back, back)
 		return true, nil
 	}
-	if !e.Released { // else somebody heard that it stays
+	if !e.Released { // otherwise the user was told already that it stays
 		p.release(e, "warning", fmt.Sprintf("%s is not brought back: %s", e.Key, why))
 	}
 	return true, nil
 }
 
-// noBaseline says of a sysctl that it was not there before: its link came later.
+// noBaseline reports whether a sysctl did not exist before, because its link was created later.
 func noBaseline(e ledger.Entry) bool {
 	return e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == ""
 }
 
-// staysInRollback says why a rollback leaves a key although there was something else before; "": it
-// does not.
+// staysInRollback returns why a rollback does not restore a key's baseline, or "" if it does.
 func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 	confs, programs := model.CNIDirs(&config.Node{}, v.Facts)
 	dirs := append([]string{confs, "/etc/cni/net.d", "/opt/cni/bin"}, programs...)
@@ -108,10 +109,10 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 	kind := ""
 	if task != nil {
 		kind = task.Kind
-		_ = json.Unmarshal(task.Params, &recorded) // kinds without the field have no secret
+		_ = json.Unmarshal(task.Params, &recorded) // kinds without this field have no secret
 	}
 	file := tasks.FileOf(key)
-	in := func(dir string) bool { // "": the runtime names none
+	in := func(dir string) bool { // "": the runtime names no directory
 		return dir != "" && (file == dir || strings.HasPrefix(file, dir+"/"))
 	}
 	switch {
@@ -125,11 +126,12 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 	return ""
 }
 
-// token says of a secret file that Kubernetes' own programs read it: what is in it is rotated.
-// Other files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
+// token reports whether Kubernetes' own programs read a secret file. The content of such a file is
+// rotated. Other files are secret because of their mode (netplan's files, NetworkManager's
+// keyfiles) or because units are.
 func token(file string, v host.View) bool { return tasks.HarmlessPath(file, v.Facts) }
 
-// tasksBack are the restorations, in the order in which things were set.
+// tasksBack returns the restorations, in the order in which the keys were set.
 func (p *Removals) tasksBack(c *Transaction) (list []tasks.Task) {
 	for _, t := range p.back {
 		needs := slices.Clone(c.Led.Entries()[t.Key].Needs)

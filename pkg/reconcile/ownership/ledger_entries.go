@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// oldest gives a key in a TOML file the file as it was before the first key of ours in it: with the
-// last of them, all of it comes back.
+// oldest gives a key in a TOML file the baseline of the agent's first key in that file. So the
+// whole file is restored together with the agent's last key in it.
 func (c *Transaction) oldest(key graph.Key, base *tasks.Baseline) {
 	if key.Kind() != tasks.KindTOML {
 		return
@@ -26,21 +26,21 @@ func (c *Transaction) oldest(key graph.Key, base *tasks.Baseline) {
 	}
 }
 
-// overtaken says that a key which was to be ours, had the agent not been killed first, is now
-// somebody else's.
+// overtaken reports whether somebody else has taken a key that the agent was about to create when
+// it was killed.
 func (c *Transaction) overtaken(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return e.Pending && e.Last == "" && e.Mode != ledger.Found && !c.leftBy(ctx, v, e)
 }
 
-// Altered says that somebody else has made of a key what is there. A found file that is not there
-// is their doing whatever the ledger says: nothing of ours removes one.
+// Altered reports whether somebody else changed the key's state. If a found file is missing,
+// somebody else removed it whatever the ledger says, because the agent removes no such file.
 func (c *Transaction) Altered(ctx context.Context, v host.View, e ledger.Entry, live string) bool {
 	removed := live == "" && e.Mode == ledger.Found && e.Key.Kind() == tasks.KindFile
 	return (live != e.Last || removed) && !c.leftBy(ctx, v, e)
 }
 
-// enter makes the entry of a key that the ledger does not know: absent makes it ours to be, present
-// makes it found.
+// enter makes an entry for a key that the ledger does not know. A key that is absent becomes owned.
+// A key that is present becomes found.
 func (c *Transaction) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
 	e := ledger.Entry{Key: key, Mode: ledger.Found}
 	k := tasks.StateReaderOf(t, key)
@@ -67,9 +67,9 @@ func (c *Transaction) enter(ctx context.Context, v host.View, t tasks.Task, key 
 	return e, nil
 }
 
-// again is the entry of a key that was let go of and is wanted again. What has gone from the host
-// meanwhile enters anew, as ours to be: somebody took it away, and what we put there next goes with
-// us.
+// again returns the entry of a key that was released and is wanted again. If the key has
+// disappeared from the host meanwhile, it gets a new entry as owned: somebody removed it, so what
+// the agent creates next is removed with the agent.
 func (c *Transaction) again(ctx context.Context, v host.View, t tasks.Task, e ledger.Entry) (ledger.Entry, error) {
 	anew, err := c.enter(ctx, v, t, e.Key)
 	if err != nil || anew.Mode == ledger.Found {
@@ -78,7 +78,7 @@ func (c *Transaction) again(ctx context.Context, v host.View, t tasks.Task, e le
 	return anew, nil
 }
 
-// describe puts the task into an entry.
+// describe writes the task into an entry.
 func (c *Transaction) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 	e.Parent = !c.Set.Wants(key)
 	if e.Parent {
@@ -96,9 +96,9 @@ func (c *Transaction) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 	}
 }
 
-// leftBy says that a change which nothing says the end of has ended as it was meant: then what is
-// there is ours. Only of paths it is asked, for they change in one step; of the kernel's objects, a
-// half is ours too.
+// leftBy reports whether a change whose end is not recorded ended as planned, so that what is there
+// is the agent's. It checks only files, because a file changes in one step. A half-made object of
+// the kernel is the agent's too.
 func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if !e.Pending {
 		return false
@@ -116,7 +116,7 @@ func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) b
 		(change == nil || !slices.ContainsFunc(change.Items, func(it tasks.Item) bool { return it.Key == e.Key }))
 }
 
-// taskOf is the task that looks after a key, as it is recorded; nil: it is not.
+// taskOf returns the recorded task that manages a key, or nil if none is recorded.
 func taskOf(led *ledger.Ledger, e ledger.Entry) *tasks.Recorded {
 	if e.Of != "" {
 		return led.Entries()[e.Of].Task
@@ -124,8 +124,9 @@ func taskOf(led *ledger.Ledger, e ledger.Entry) *tasks.Recorded {
 	return e.Task
 }
 
-// UsedBy says what of somebody else's would go along with a key of ours; "" if nothing would.
-// Directories are looked at when their turn comes, since what is in them may go before.
+// UsedBy returns which thing of somebody else would be removed together with the agent's key, or ""
+// if there is none. It does not check directories: that is done when they are removed, because
+// their contents may be removed first.
 func UsedBy(ctx context.Context, v host.View, led *ledger.Ledger, k tasks.StateReader) (string, error) {
 	holder, ok := k.(tasks.UseReader)
 	if !ok {

@@ -13,14 +13,15 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// commitRemoved takes out of the ledger what is off the host, and what nobody looks after any more.
+// commitRemoved drops from the ledger what is no longer on the host, and marks as released what is
+// no longer managed.
 func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending, b *ledger.Batch) error {
 	b.Put = append(b.Put, out.Pruned.released...)
 	b.Drop = append(b.Drop, out.Pruned.dropped...)
 	for i := range out.Removed {
 		res := &out.Removed[i]
 		if t, ok := res.Node.(tasks.Restoration); ok && res.State == graph.Done {
-			b.Drop = append(b.Drop, t.Key) // it is nobody's again
+			b.Drop = append(b.Drop, t.Key) // it belongs to nobody again
 			continue
 		}
 		r, ok := res.Node.(tasks.Removal)
@@ -42,14 +43,15 @@ func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending
 	return nil
 }
 
-// revise numbers the set: the one that it had, or the next. A revision is of one node: the same set
-// under another name is another one, or the next pass would find the machine renamed.
+// revise gives the set a revision number: the one that it had, or the next. A revision belongs to
+// one node. The same set under another node name is another revision: otherwise the next pass would
+// find the machine renamed.
 func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	was, d := c.Led.Head(), out.Desired
 	if was.Fingerprint == c.Set.Fingerprint && was.Current != 0 && !c.Led.Baked() && !d.Renamed {
 		return nil
 	}
-	kept, _ := ledger.Revisions(h.Live.Files) // a damaged one is as good as none here
+	kept, _ := ledger.Revisions(h.Live.Files) // a damaged revision counts as none here
 	kept = slices.DeleteFunc(kept, func(r ledger.Revision) bool {
 		return r.Node != d.Node.Name || r.NodeGroup != d.Node.NodeGroup
 	})
@@ -88,8 +90,8 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	return nil
 }
 
-// Prepare numbers the set as [Transaction.revise] does, and says whether it had to write that
-// revision down. The node is not at it yet.
+// Prepare numbers the set as [Transaction.revise] does. wrote means that it had to write the
+// revision. The node is not at that revision yet.
 func (c *Transaction) Prepare(ctx context.Context, h *host.Host, to Ending) (n int, wrote bool, err error) {
 	b := ledger.Batch{Head: c.Led.Head()}
 	if err := c.revise(h, to, &b); err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Policy says who wants that things of ours go although somebody changed them since:
-// "cluster.yaml:12:5" or a flag. "" is nobody: they are reported and stay.
+// Policy says who wants the agent's keys removed although somebody changed them since:
+// "cluster.yaml:12:5" or a flag. "": nobody does, so such keys are reported and stay.
 type Policy string
 
-// PolicyOf is that of the documents. A revision has none: what is brought back is not what
-// the documents say now.
+// PolicyOf returns the policy of the documents. A revision has none, because the present documents
+// do not speak for what it restores.
 func PolicyOf(d *desired.State) Policy {
 	if d.Pinned != nil || d.Node.Prune.Changed != policy.Remove {
 		return ""
@@ -20,7 +20,8 @@ func PolicyOf(d *desired.State) Policy {
 	return Policy(d.Node.Origin("spec.prune.changed").String())
 }
 
-// Reason is what a plan says of something that goes although it was changed, "" of what was not.
+// Reason returns what a plan says of a key that is removed although it was changed. It returns ""
+// for a key that was not changed.
 func (p Policy) Reason(changed bool) string {
 	if !changed || p == "" {
 		return ""
@@ -28,11 +29,11 @@ func (p Policy) Reason(changed bool) string {
 	return "somebody changed it, and it goes all the same by " + string(p)
 }
 
-// NotOurs is what is said of a key of ours in whose place somebody has put something of their own:
-// whoever wants what was changed to go, too, does not mean that.
+// NotOurs is the text about a key of the agent that somebody replaced by something of their own. It
+// stays even if changed keys are to be removed.
 const NotOurs = "somebody has put their own in its place; remove it by hand if it is not needed"
 
-// Unmanaged says that what is at a key of ours cannot be ours any more.
+// Unmanaged reports whether the state at a key of the agent can no longer be the agent's.
 func Unmanaged(e ledger.Entry, k tasks.StateReader, live string) bool {
 	c, ok := k.(tasks.Claimer)
 	return ok && e.Mode != ledger.Found && c.Unmanaged(live)

@@ -16,22 +16,23 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Removals are what of the ledger nobody wants any more.
+// Removals are the keys of the ledger that nobody wants any more.
 type Removals struct {
 	switches bool                // the pass makes a switch of networks
-	last     []tasks.Task        // what a switch does when all of this is gone
+	last     []tasks.Task        // tasks that a switch does when all of this is removed
 	Graph    *tasks.Graph        // of tasks.Removal and tasks.Restoration; nil when there is nothing to remove
-	back     []tasks.Restoration // what a rollback gives back
-	// released stay on the host, and are no longer looked after.
+	back     []tasks.Restoration // what is restored
+	// released has the entries of keys that stay on the host and are no longer managed.
 	released []ledger.Entry
-	dropped  []graph.Key // are not on the host any more
+	dropped  []graph.Key // keys that are no longer on the host
 	Notes    []report.Note
-	// Gone is what tasks that look around must not take into account: confs that go.
+	// Gone has the CNI confs that will be removed. Tasks that look for confs must ignore them.
 	Gone []host.Fact
 }
 
-// Prune sorts out what nobody wants any more. It reads the host and changes nothing. switches says
-// that the pass makes a switch of networks, and last is what that does when all of it is gone.
+// Prune decides about each key that nobody wants any more. It reads the host and changes nothing.
+// switches means that the pass makes a switch of networks. last has the tasks that the switch does
+// when all of this is removed.
 func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, last []tasks.Task) (*Removals, error) {
 	p := &Removals{switches: switches, last: last}
 	if c.InStep() && c.PinnedAt == 0 || c.Led.Unreadable {
@@ -53,8 +54,8 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 	return p, p.arrange(c, v, list, c.PendingEffects())
 }
 
-// PendingEffects are the effects that are owed and that no wanted task asks for: those of removals
-// that were interrupted.
+// PendingEffects returns the pending effects that no wanted task asks for. They are effects of
+// removals that were interrupted.
 func (c *Transaction) PendingEffects() []tasks.Task {
 	var out []tasks.Task
 	for _, effect := range slices.Sorted(maps.Keys(c.Led.Effects.List())) {
@@ -65,7 +66,7 @@ func (c *Transaction) PendingEffects() []tasks.Task {
 	return out
 }
 
-// arrangeEffects makes a graph of nothing but owed effects, if there are any.
+// arrangeEffects makes a graph of pending effects only, if there are any.
 func (c *Transaction) arrangeEffects(v host.View, p *Removals) error {
 	list := c.PendingEffects()
 	if len(list)+len(p.last) == 0 {
@@ -79,11 +80,11 @@ func (c *Transaction) arrangeEffects(v host.View, p *Removals) error {
 	return nil
 }
 
-// sort decides what becomes of one entry that nobody wants.
+// sort decides what happens to one entry that nobody wants.
 func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, list *[]tasks.Removal) error {
 	t, err := e.Rebuild(v.Files)
 	if err != nil && e.Released {
-		return nil // it was said when it was let go of
+		return nil // the user was told when it was released
 	}
 	if err != nil {
 		p.release(e, "warning", fmt.Sprintf("%s stays: %v", e.Key, err))
@@ -144,7 +145,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	return nil
 }
 
-// goesAlong says that a key is a sysctl of a link of ours that goes.
+// goesAlong reports whether a key is a sysctl of a link that the agent owns and removes.
 func (c *Transaction) goesAlong(key graph.Key) bool {
 	if key.Kind() != tasks.KindSysctl {
 		return false
@@ -159,7 +160,7 @@ func (p *Removals) release(e ledger.Entry, level, text string) {
 	p.Notes = append(p.Notes, report.Note{Level: level, Origin: OriginOf(e), Text: text})
 }
 
-// OriginOf is where the documents had the task of an entry. Empty: it is not known.
+// OriginOf returns where the documents had the task of an entry, or "" if that is not known.
 func OriginOf(e ledger.Entry) string {
 	if e.Task == nil {
 		return ""
@@ -167,7 +168,7 @@ func OriginOf(e ledger.Entry) string {
 	return e.Task.From
 }
 
-// Without are keys but for one.
+// Without returns keys without drop.
 func Without(keys []graph.Key, drop graph.Key) []graph.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k graph.Key) bool { return k == drop })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// arrange makes a graph of the removals. Effects are what is owed besides.
+// arrange makes a graph of the removals. effects has the pending effects.
 func (p *Removals) arrange(c *Transaction, v host.View, list []tasks.Removal, effects []tasks.Task) error {
 	p.Order(c, v, list)
 	var err error
@@ -20,8 +20,8 @@ func (p *Removals) arrange(c *Transaction, v host.View, list []tasks.Removal, ef
 	return err
 }
 
-// ArrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes
-// last.
+// ArrangeGone makes a graph of ordered removals, or of some of them. The tasks in last come at the
+// end.
 func ArrangeGone(
 	v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task,
 ) (*tasks.Graph, error) {
@@ -36,7 +36,8 @@ func ArrangeGone(
 	return g, nil
 }
 
-// Order orders the removals: what needed others goes before them, a path before its directory.
+// Order orders the removals: a key is removed before the keys that it needs, and a path before its
+// directory.
 func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 	at := map[graph.Key]int{}
 	for i := range list {
@@ -60,8 +61,8 @@ func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 	}
 }
 
-// Lay makes the graph of the removals in list. The tasks in last, of a switch, come after all
-// removals that they cannot do without.
+// Lay makes the graph of the removals in list. The tasks in last belong to a switch. They come
+// after all removals that the switch needs.
 func Lay(v host.View, list, last []tasks.Task) (*tasks.Graph, error) {
 	var keys []graph.Key
 	for _, t := range list {
@@ -77,8 +78,8 @@ func Lay(v host.View, list, last []tasks.Task) (*tasks.Graph, error) {
 		graph.Options{Requires: after})
 }
 
-// protect says what must not be broken by the removals: pods on a bridge, a CNI directory without a
-// conf.
+// protect records what the removals must not break: pods on a bridge, and a CNI directory that
+// would have no conf left.
 func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 	var links []string
 	confs := map[string][]string{}
@@ -93,7 +94,7 @@ func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 		}
 	}
 	if p.switches {
-		return // no pod lives by the time
+		return // no pod runs by then
 	}
 	for i := range list {
 		if tasks.UsedByPods(list[i].Key) {
@@ -109,7 +110,7 @@ func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 	}
 }
 
-// IsConf says that a key is a file that a runtime takes for a CNI conf.
+// IsConf reports whether a key is a file that a runtime reads as a CNI conf.
 func IsConf(v host.View, key graph.Key) bool {
 	if key.Kind() != tasks.KindFile {
 		return false
@@ -123,7 +124,7 @@ func IsConf(v host.View, key graph.Key) bool {
 	return dir == "/etc/cni/net.d" || dir == v.Facts.Runtime.ConfDir
 }
 
-// WithEffects adds to effects those that tasks ask for.
+// WithEffects adds to effects the effects that the tasks in list ask for.
 func WithEffects(effects, list []tasks.Task) []tasks.Task {
 	for _, t := range effectsOf(list) {
 		if !slices.ContainsFunc(effects, func(e tasks.Task) bool { return e.Owns()[0] == t.Owns()[0] }) {
@@ -133,7 +134,7 @@ func WithEffects(effects, list []tasks.Task) []tasks.Task {
 	return effects
 }
 
-// effectsOf are the effects that tasks ask for.
+// effectsOf returns the effects that tasks ask for.
 func effectsOf(list []tasks.Task) []tasks.Task {
 	seen := map[graph.Key]bool{}
 	var out []tasks.Task
@@ -148,9 +149,9 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 	return out
 }
 
-// Needed says that a switch cannot do without a removal: pods, their runtime or a program that acts
-// on it would go by what is left. Nobody goes by other files of the former documents, such as a
-// directory or a plugin.
+// Needed reports whether a switch needs a removal, because pods, their runtime or a program that an
+// effect acts on would otherwise use what is left. Nothing uses other files of the former
+// documents, such as a directory or a plugin.
 func Needed(v host.View, t tasks.Task) bool {
 	key := t.Owns()[0]
 	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }

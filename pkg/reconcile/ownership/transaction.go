@@ -1,5 +1,5 @@
-// Package ownership says whose each key is: what a pass writes down before it changes something and
-// after it, and what goes, stays or comes back when nobody wants it any more.
+// Package ownership decides who owns each key. It records what a pass changes before and after the
+// change, and decides whether a key that nobody wants any more is removed, stays or is restored.
 package ownership
 
 import (
@@ -10,34 +10,36 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Transaction is one pass's dealings with the ledger: which keys are whose, and what that was
-// before.
+// Transaction is what one pass reads from the ledger and writes into it: who owns which key, and
+// what the key was before.
 //
-// The order of writing is what makes it true after a kill at any time: an entry, with whose the key
-// is and its baseline, is written before the change (intend); how it ended, after (Commit).
+// The order of writes keeps the ledger true even if the agent is killed. Before a change,
+// [Transaction.Intend] writes the entry with the owner and the baseline. After it,
+// [Transaction.Commit] writes how the change ended.
 type Transaction struct {
 	Led      *ledger.Ledger
 	Set      *desired.Records
 	Changed  Policy
-	Judge    *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
-	PinnedAt int               // the revision that the node is held at; 0: it follows the store
-	later    []ledger.Revision // those after it, once somebody asked
-	// wasInStep is [Transaction.InStep] before the pass wrote down what it was about to change.
+	Judge    *drift.Judge      // which changes undo somebody's change; nil: none does
+	PinnedAt int               // the revision that the node is pinned to; 0: it follows the store
+	later    []ledger.Revision // the revisions after PinnedAt; they are read when they are first needed
+	// wasInStep is [Transaction.InStep] before the pass recorded what it was about to change.
 	wasInStep bool
-	// TimesBefore are as of [TimesBefore]; nil: the pass takes no checkpoint.
+	// TimesBefore is the result of the function [TimesBefore]; nil: the pass takes no checkpoint.
 	TimesBefore map[string]int64
 
-	// Repeats says that the ledger had all that was to be written down before the changes, as
-	// [Transaction.Noted] has it: that they were about to be made is written with how they ended.
+	// Repeats means that the ledger already had all that must be recorded before the changes: see
+	// [Transaction.Noted]. That they were about to be made is then written together with how they
+	// ended.
 	Repeats bool
 
-	// Unnoted says that nothing was written down before the changes, and that of the rest of the
-	// set nothing is known: what they are is written with how they ended, and the head stays.
+	// Unnoted means that nothing was recorded before the changes, and that the state of the rest of
+	// the set is unknown. The changes are recorded together with how they ended, and the head stays
+	// as it was.
 	Unnoted bool
 }
 
-// Begin is what a pass that wants these tasks does to the ledger. It reads nothing of the
-// host.
+// Begin returns the transaction of a pass that wants the tasks of g. It does not read the host.
 func Begin(g *tasks.Graph, led *ledger.Ledger) (*Transaction, error) {
 	set, err := desired.Record(g)
 	c := &Transaction{Led: led, Set: set}
@@ -45,13 +47,14 @@ func Begin(g *tasks.Graph, led *ledger.Ledger) (*Transaction, error) {
 	return c, err
 }
 
-// InStep says that the ledger was left with this very set, and nothing open.
+// InStep reports whether the last pass left the ledger with exactly this set and with nothing open.
 func (c *Transaction) InStep() bool {
 	head := c.Led.Head()
 	return head.Clean && head.Fingerprint == c.Set.Fingerprint
 }
 
-// wants says that the desired set has the key, or something below a directory that was made for it.
+// wants reports whether the desired set has the entry's key, or something below a directory that
+// was made for it.
 func wants(set *desired.Records, e ledger.Entry) bool {
 	if set.Wants(e.Key) {
 		return true
@@ -61,7 +64,7 @@ func wants(set *desired.Records, e ledger.Entry) bool {
 	}
 	for key := range set.Keys() {
 		if key.Kind() == tasks.KindMount {
-			key = tasks.FileKey(key.Name() + "/mounted") // it needs its own directory
+			key = tasks.FileKey(key.Name() + "/mounted") // a mount needs its own directory
 		}
 		for up, ok := graph.PathParent(key); ok; up, ok = graph.PathParent(up) {
 			if up == e.Key {

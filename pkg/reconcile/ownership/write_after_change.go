@@ -21,17 +21,17 @@ import (
 
 // Ending is how a pass ended.
 type Ending struct {
-	changes.Work // of what is wanted
+	changes.Work // for the wanted tasks
 	Pruned       *Removals
-	Removed      []tasks.Result // of the removals
+	Removed      []tasks.Result // for the removals
 	By           string
 	Desired      *desired.State
-	Halfway      bool         // the set is not what the host has, although nothing of it failed
+	Halfway      bool         // the host does not match the set, although no task failed
 	Proof        *probe.Proof // of a change that was under a checkpoint; nil: none was
 }
 
-// Commit writes down how a pass ended: what is right, with what it left there, and what went. Where
-// the ledger was in step with the set, only what changed is looked at.
+// Commit records how a pass ended: which keys are right, with their present state, and which were
+// removed. If the ledger was in step with the set, Commit looks only at what changed.
 func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) error {
 	b := ledger.Batch{Head: c.Led.Head()}
 	if out.Desired.Pinned == nil {
@@ -57,7 +57,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 			continue
 		}
 		if err := c.commitTask(ctx, v, res.Node, change, &b); err != nil {
-			unseen = append(unseen, err) // its change stays one of which nothing says how it ended
+			unseen = append(unseen, err) // its entry stays pending
 		}
 	}
 	if err := c.commitRemoved(ctx, v, out, &b); err != nil {
@@ -72,7 +72,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 && !c.Unnoted {
 		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
 		b.Head.Network = out.network(b.Head.Network)
-		b.Head.Machine = cmp.Or(host.MachineID(h.Live.Files), b.Head.Machine) // an image stays that of its node
+		b.Head.Machine = cmp.Or(host.MachineID(h.Live.Files), b.Head.Machine) // an image keeps the ID of its node
 		b.Head.Clean = c.clean(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
@@ -90,8 +90,8 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	return errors.Join(unseen...)
 }
 
-// network is the one that the node has after the pass: with its former modes, while what they left
-// is not known to be gone.
+// network returns the network of the node after the pass. It keeps the former modes until their
+// cleanup is done.
 func (e Ending) network(had ledger.Network) ledger.Network {
 	for i := range e.Rep.Results {
 		res := &e.Rep.Results[i]
@@ -102,7 +102,7 @@ func (e Ending) network(had ledger.Network) ledger.Network {
 	return e.Desired.NetworkAfter(had)
 }
 
-// commitTask brings the entries of one task that is right up to date.
+// commitTask updates the entries of a task that is right.
 func (c *Transaction) commitTask(
 	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,
 ) error {
@@ -146,14 +146,15 @@ func (c *Transaction) commitTask(
 	return nil
 }
 
-// SameEntry says that a ledger would hold the same of both.
+// SameEntry reports whether the ledger would store both entries alike.
 func SameEntry(a, b ledger.Entry) bool {
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// clean says that after b nothing is open: no change whose end is unknown, nothing to prune.
+// clean reports whether nothing is open after b: no change whose end is unknown, and nothing to
+// prune.
 func (c *Transaction) clean(b ledger.Batch) bool {
 	put := map[graph.Key]bool{}
 	for _, e := range b.Put {

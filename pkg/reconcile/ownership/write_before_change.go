@@ -15,9 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TimesBefore are the times of change of directories that get something before the change: the one
-// that the ledger comes into, and those of a checkpoint. Called by who makes a checkpoint, before
-// it makes anything: it keeps files beside the ledger while that is written.
+// TimesBefore returns the modification times of the directories in which files are created before
+// the change: the one above the ledger's, and those of a checkpoint. A caller that takes a
+// checkpoint calls it before it creates anything, because the checkpoint keeps files beside the
+// ledger while the ledger is written.
 func TimesBefore(files hostfs.Files, ofCheckpoint []string) map[string]int64 {
 	times := map[string]int64{}
 	for _, dir := range ofCheckpoint {
@@ -34,11 +35,11 @@ func TimesBefore(files hostfs.Files, ofCheckpoint []string) map[string]int64 {
 	return times
 }
 
-// Intend writes down what is about to change, before the first change: whose each key is, and what
-// was there. What the ledger has already is not written again before it: [Transaction.Repeats].
-// Before something is only removed, too, something is written: where the ledger cannot be, nothing
-// is changed. unknown are the tasks, by their first keys, whose keys could not be looked at:
-// nothing is written of them, and the caller must not change them.
+// Intend records what is about to change, before the first change: the owner of each key and its
+// present state. If the ledger has all of that already, Intend does not write it again first: see
+// [Transaction.Repeats]. It also writes if the pass only removes something, so that nothing is
+// changed while the ledger cannot be written. unknown has the tasks, by their first keys, whose
+// keys could not be read. Intend writes nothing about them, and the caller must not change them.
 func (c *Transaction) Intend(
 	ctx context.Context, h *host.Host, planned *changes.Set, removing bool,
 ) (unknown map[graph.Key]error, err error) {
@@ -75,9 +76,10 @@ func (c *Transaction) Intend(
 	return unknown, c.Led.Commit(ctx, h.Files, b)
 }
 
-// Noted says that the ledger has all that [Transaction.Intend] would write before the changes but
-// that they are about to be made: whose the keys are, and what was there. That is so of what was
-// right for this very set, unless somebody changes for the first time what was right before us.
+// Noted reports whether the ledger already has all that [Transaction.Intend] would write before the
+// changes, except that they are about to be made: the owners of the keys, and what was there. That
+// is so for all that was right for this very set, except for a key that was right before the agent
+// came and is changed for the first time.
 func (c *Transaction) Noted(ctx context.Context, v host.View, planned *changes.Set) (bool, error) {
 	b := ledger.Batch{Dirs: map[string]int64{}}
 	for first, change := range planned.ByKey {
@@ -93,8 +95,8 @@ func (c *Transaction) Noted(ctx context.Context, v host.View, planned *changes.S
 	return c.noted(&b), nil
 }
 
-// noted says that the ledger has what a batch says before the changes. A baseline that is new is in
-// its entry.
+// noted reports whether the ledger already has what a batch records before the changes. A new
+// baseline makes the entry differ.
 func (c *Transaction) noted(b *ledger.Batch) bool {
 	for _, e := range b.Put {
 		was, known := c.Led.Entries()[e.Key]
@@ -105,14 +107,14 @@ func (c *Transaction) noted(b *ledger.Batch) bool {
 	}
 	for dir := range b.Dirs {
 		_, known := c.Led.Dirs()[dir]
-		if made := c.Led.Entries()[tasks.FileKey(dir)]; !known && made.Mode != ledger.Owned { // it had no time before us
+		if made := c.Led.Entries()[tasks.FileKey(dir)]; !known && made.Mode != ledger.Owned { // its former time is unknown
 			return false
 		}
 	}
 	return true
 }
 
-// intents are the entries of the keys that a task is about to change.
+// intents returns the entries of the keys that a task is about to change.
 func (c *Transaction) intents(
 	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,
 ) (list []ledger.Entry, err error) {
@@ -130,7 +132,8 @@ func (c *Transaction) intents(
 	return list, nil
 }
 
-// Parents are the directories that a change makes on the way, and that no task wants by itself.
+// Parents returns the directories that a change creates on the way to its file and that no task
+// wants.
 func (c *Transaction) Parents(change *tasks.Change) []graph.Key {
 	var out []graph.Key
 	for _, it := range change.Items {
@@ -141,7 +144,7 @@ func (c *Transaction) Parents(change *tasks.Change) []graph.Key {
 	return out
 }
 
-// intent is the entry of a key that is about to change. What the ledger says of whose it is, stays.
+// intent returns the entry of a key that is about to change. An owner that the ledger has stays.
 func (c *Transaction) intent(
 	ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch,
 ) (ledger.Entry, error) {
@@ -153,7 +156,7 @@ func (c *Transaction) intent(
 		e, err = c.enter(ctx, v, t, key)
 	case e.Released:
 		e, err = c.again(ctx, v, t, e)
-	case k != nil && c.leftBy(ctx, v, e): // how an earlier change ended is known now, and will not be after this one
+	case k != nil && c.leftBy(ctx, v, e): // how the earlier change ended can be seen now, but not after this change
 		e.Last, err = k.Live(ctx, v)
 	}
 	if err != nil {
