@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -69,7 +70,7 @@ func (p Pass) converge(
 
 // carryOut applies the plan.
 func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan, *outcome, error) {
-	h.Files.RemoveStale(directories(r.graph, r.pruning.Graph))
+	h.Files.RemoveStale(append(directories(r.graph, r.pruning.Graph), checkpoint.Dir))
 	before := r.report()
 	if r.sw != nil && r.sw.Stuck {
 		return before, nil, r.sw.Failure()

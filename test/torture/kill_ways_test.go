@@ -6,11 +6,13 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/trap"
 )
 
@@ -165,4 +167,30 @@ func (b *bench) traces(t testing.TB) (left []string) {
 		left = append(left, "the network is\n"+live+"not\n"+b.freshLive)
 	}
 	return left
+}
+
+// The agent is killed while it writes the first file of a checkpoint, and the documents take the
+// change back: the next run takes no checkpoint, and leaves nothing that was staged for one. The
+// line that keeps it: pkg/reconcile/outcome.go, carryOut (RemoveStale).
+func TestKilledBeforeACheckpointStands(t *testing.T) {
+	t.Parallel()
+	needs.Root(t)
+	b := newBench(t)
+	all := ways(t)
+	s := all[slices.IndexFunc(all, func(s scenario) bool { return s.name == "change under a checkpoint" })]
+	b.prepare(t, s)
+	o := b.run(t, nil, func(c trap.Call) trap.Decision {
+		return trap.Decision{Kill: c.Name == "renameat" && path.Base(c.Target) == "scaffold.json"}
+	})
+	const staged = "find /var/lib/netwright/checkpoint -name '.netwright-*'"
+	if !o.Killed || b.shell(t, staged) == "" {
+		t.Fatalf("no checkpoint was begun: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
+	}
+	b.put(s.from[0])
+	if o := b.run(t, nil, pass); o.Code != 0 {
+		t.Errorf("with the documents from before: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
+	}
+	if left := b.shell(t, staged); left != "" {
+		t.Errorf("it leaves %s", left)
+	}
 }
