@@ -13,7 +13,7 @@ import (
 )
 
 // Memory is given back once, five seconds after the last of passes in a row. The lines that keep
-// it: free_memory.go; loop.go, await.
+// it: trim_heap.go; loop.go, await.
 func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -38,7 +38,7 @@ func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 }
 
 // What is given back: the program's pages, and what pools keep. The process goes on by those pages
-// that come back. The lines that keep it: free_memory.go, trim.
+// that come back. The lines that keep it: trim_heap.go, trim.
 func TestWhatIsGivenBack(t *testing.T) {
 	pool := sync.Pool{}
 	pool.Put(new([1 << 20]byte))
