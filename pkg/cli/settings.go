@@ -39,13 +39,13 @@ type Settings struct {
 // error only where --conf names it.
 func (s *Settings) Read() error {
 	if !s.read {
-		s.read, s.wrong = true, s.readFile()
+		s.read, s.wrong = true, readAgentFile(s)
 	}
 	return s.wrong
 }
 
-// readFile adds to the settings what the agent's own file says.
-func (s *Settings) readFile() error {
+// readAgentFile adds to the settings what the agent's own file says.
+func readAgentFile(s *Settings) error {
 	path := cmp.Or(s.Conf, filepath.Join(s.Host.Root, agentfile.Path))
 	data, err := ReadFile(path)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
