@@ -127,7 +127,7 @@ func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
 // An upgrade makes no revision where nothing of the host changes: this release says more of a hook,
 // how long its start may take and that kubelet does not wait for it. What does change makes one,
 // and what was there before that is still known. The lines that keep it:
-// pkg/reconcile/ownership/revise.go, revise; pkg/reconcile/desired/records.go, Same;
+// pkg/reconcile/ownership/number_revisions.go, revise; pkg/reconcile/desired/records.go, Same;
 // pkg/tasks/ledger_rebuild.go, State.
 func TestAnUpgradeMakesNoRevision(t *testing.T) {
 	root := t.TempDir()
