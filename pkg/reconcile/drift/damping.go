@@ -9,26 +9,26 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// A conflict is a key that is changed back again and again, whatever is repaired. Two programs that
-// correct each other for ever help nobody: they load the node, and the key has no value that
-// anybody could rely on.
+// In a conflict another program changes a key again after each repair. Two programs that correct
+// each other for ever help nobody: they load the node, and nobody can rely on the key's value.
 
-// damping is how a conflict is kept small. It is pure: what it knows is in the ledger.
+// damping limits the repairs of a key in a conflict. It is pure: all that it knows is in the
+// ledger.
 type damping struct {
-	repairs int           // repairs within the time after which a key is given up
-	within  time.Duration // and the time
+	repairs int           // a key is given up after so many repairs
+	within  time.Duration // if they fall into this time
 }
 
 const (
-	// A person who tries something out does so two or three times; a package's scripts and a boot's
-	// units write a key a few times. Five times in ten minutes is a program.
+	// A person who tries something out changes a key two or three times. A package's scripts and a
+	// boot's units write a key a few times. Five changes within ten minutes come from a program.
 	maxRepairs = 5
 	dampWithin = 10 * time.Minute
-	// What is given up is tried again, at least once a day: the other writer may be gone, and
-	// nobody tells.
-	restTimes = 6 // times within, which is an hour; doubled at each try
+	// A key that was given up is tried again at least once a day, because the other program may be
+	// gone and nothing reports that.
+	restTimes = 6 // times within, which is one hour; doubled after each try
 	restMax   = 24 * time.Hour
-	// maxRecent bounds the ledger: it does for the largest number that documents may give.
+	// maxRecent bounds the ledger. It is enough for the largest number that documents may set.
 	maxRecent = 1000
 )
 
@@ -43,30 +43,30 @@ func dampingOf(c policy.Contested) damping {
 	return p
 }
 
-// decision is what is to become of a key that somebody changed.
+// decision is what happens to a key that somebody changed.
 type decision struct {
-	repair    bool      // now
-	until     time.Time // else: when it is
-	contested bool      // it is given up until then; else it only waits its turn
-	retry     bool      // it was given up, and is tried again
-	anew      bool      // a person asked: what was before does not count
+	repair    bool      // the key is repaired now
+	until     time.Time // otherwise: when it is repaired
+	contested bool      // the key is given up until then; otherwise the repair is only delayed
+	retry     bool      // the key was given up, and is tried again
+	anew      bool      // a person asked: earlier repairs do not count
 }
 
-// judge says whether a key that others changed is repaired now. gone says that who else wrote it is
-// not there any more.
+// judge decides whether a key that others changed is repaired now. gone means that the other
+// program no longer runs.
 //
-// The first time it is, at once. Each next time within the same conflict waits four times as long
-// after the repair before it, so that the last one that is allowed has waited a quarter of the
-// time, and all of them fall into it. Then the key is given up for six times that time, and tried
-// again; if it is changed once more, for twice as long, up to a day. A key that stayed right for
-// that rest after it was due has no conflict any more.
+// The first repair is made at once. Each further repair in the same conflict waits four times as
+// long after the repair before it. The last one that is allowed waits a quarter of p.within, so all
+// of them fall into p.within. Then the key is given up for six times that time, and tried again. If
+// it is changed once more, it is given up for twice as long, up to a day. If a key stays right for
+// one rest after its try was due, the conflict is over.
 //
-// Without the other it is repaired at once. Should that have been only one process of it, each next
-// such try waits twice as long.
+// If the other program no longer runs, the key is repaired at once. In case that was only one
+// process of several, each further repair of this kind waits twice as long.
 func (p damping) judge(d *ledger.Drift, now time.Time, gone bool) decision {
 	last := d.Last()
 	passed := now.Sub(last)
-	if last.IsZero() || passed < 0 { // a clock that was set back is no reason to wait for it
+	if last.IsZero() || passed < 0 { // no wait after the clock was set back
 		return decision{repair: true}
 	}
 	near := len(p.recent(d, last))
@@ -91,7 +91,7 @@ func (p damping) judge(d *ledger.Drift, now time.Time, gone bool) decision {
 	return decision{repair: true, retry: true}
 }
 
-// noted is what the ledger says of a key that is repaired now, by a decision.
+// noted returns what the ledger says about a key that is repaired now, after a decision.
 func (p damping) noted(was *ledger.Drift, by decision, now time.Time) *ledger.Drift {
 	d := ledger.Drift{First: now}
 	if was != nil {
@@ -115,7 +115,7 @@ func (p damping) noted(was *ledger.Drift, by decision, now time.Time) *ledger.Dr
 	return &d
 }
 
-// recent are the repairs within the time that ends at a moment.
+// recent returns the repairs within the time that ends at end.
 func (p damping) recent(d *ledger.Drift, end time.Time) []time.Time {
 	i := slices.IndexFunc(d.Recent, func(at time.Time) bool { return end.Sub(at) < p.within && !at.After(end) })
 	if i < 0 {
@@ -124,7 +124,7 @@ func (p damping) recent(d *ledger.Drift, end time.Time) []time.Time {
 	return d.Recent[i:]
 }
 
-// pause is how long the next repair waits after so many.
+// pause returns how long the next repair waits after so many repairs.
 func (p damping) pause(made int) time.Duration {
 	pause := p.within / 4
 	for range p.repairs - 1 - made {
@@ -133,7 +133,7 @@ func (p damping) pause(made int) time.Duration {
 	return pause
 }
 
-// rest is how long a key is left alone after so many trials.
+// rest returns how long a key is left alone after so many tries.
 func (p damping) rest(trials int) time.Duration {
 	rest := restTimes * p.within
 	for range trials {

@@ -8,17 +8,17 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// What pods stand on is never given up: without it they have no network, and a value that is right
-// for most of the time helps them more than one that is wrong for an hour.
+// A key that pods depend on is never given up. Without it they have no network, and a value that is
+// right most of the time helps them more than one that is wrong for an hour.
 const (
-	PodsPause = 10 * time.Second // at most, between two repairs
-	PodsOver  = time.Minute      // that it stood so long ends the conflict
+	PodsPause = 10 * time.Second // the longest pause between two repairs
+	PodsOver  = time.Minute      // the conflict is over once the key stayed right for so long
 )
 
-// judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of
-// other keys, but never above PodsPause, and it is contested once it was repaired as often as makes
-// another key be given up. gone says that who else wrote it is not there any more: then it is
-// repaired at once. That is so once in a conflict, for it may have been one process of many.
+// judgePods decides whether a key that pods depend on is repaired now. Its pauses grow as those of
+// other keys do, but never above PodsPause. It is contested after as many repairs as make another
+// key be given up. gone means that the other program no longer runs: the key is then repaired at
+// once. That happens once in a conflict, because the program may have been one process of many.
 func (p damping) judgePods(d *ledger.Drift, now time.Time, gone bool) decision {
 	last := d.Last()
 	passed := now.Sub(last)
@@ -36,8 +36,8 @@ func (p damping) judgePods(d *ledger.Drift, now time.Time, gone bool) decision {
 
 func (p damping) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.repairs }
 
-// notedPods is what the ledger says of such a key that is repaired now. Of a conflict it keeps when
-// it began, and the last repairs of it: it may last for years.
+// notedPods returns what the ledger says about such a key that is repaired now. It keeps when the
+// conflict began and its last repairs only, because a conflict may last for years.
 func (p damping) notedPods(was *ledger.Drift, by decision, now time.Time) *ledger.Drift {
 	d := ledger.Drift{First: now}
 	if was != nil {

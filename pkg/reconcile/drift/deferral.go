@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// leave says that a change is not made, since documents say so or somebody makes it again and
-// again; nil: it is made.
+// leave returns why a change is not made: documents say so, or another program changes the key
+// again and again. It returns nil if the change is made.
 func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *changes.Deferral {
 	was := e.Drift
 	l := &changes.Deferral{Change: c, Drift: was}
@@ -41,7 +41,7 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	return l
 }
 
-// deferral says how a key stands about which somebody fights.
+// deferral describes the state of a contested key.
 func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
 	since, when := report.Stamp(was.Recent[0]), report.Stamp(rule.until)
@@ -60,7 +60,7 @@ func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule 
 	return l
 }
 
-// rule is that of the conflict about a key.
+// rule returns the decision about a key in a conflict.
 func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {
 	switch {
 	case d.force:
@@ -71,12 +71,13 @@ func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {
 	return d.damping.judge(was, d.now, d.gone(was))
 }
 
-// gone says that it is known who else wrote a key, and that it does not run any more.
+// gone reports whether the other program that wrote a key is known and no longer runs.
 func (d *Judge) gone(was *ledger.Drift) bool {
 	return was != nil && was.By.PID != 0 && !was.By.Runs()
 }
 
-// mode is that of a task: of its first key that documents name, else of its kind.
+// mode returns the drift mode of a task: the mode of its first key that documents name, otherwise
+// that of its kind.
 func (d *Judge) mode(t tasks.Task) (mode, key string) {
 	keys := t.Owns()
 	named := slices.IndexFunc(keys, func(k graph.Key) bool { return d.node.Drift.Keys[string(k)] != "" })

@@ -1,5 +1,5 @@
-// Package drift decides which changes of a pass are repairs of drift and which are wanted by new
-// documents, and how often a key is repaired that others keep changing.
+// Package drift decides which changes of a pass are repairs of drift and which come from new
+// documents. It also decides how often a key is repaired that another program keeps changing.
 package drift
 
 import (
@@ -19,31 +19,31 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Judge tells, in one pass, the changes that bring something back from those that somebody wants.
+// Judge tells repairs from intended changes, in one pass.
 //
 // A change is a repair if the ledger says that the key was right for this very task. A task is all
-// that is wanted of the key, with what it got from facts and from the API: another MTU, another pod
-// CIDR is another task, and its change is intended, while a newer configuration that wants the same
-// of a key does not hide what somebody did to it.
+// that is wanted of a key, including what came from facts and from the API. So another MTU or
+// another pod CIDR makes another task, and its change is intended. A newer configuration that wants
+// the same of a key does not hide that somebody changed the key.
 type Judge struct {
 	set     *desired.Records
 	led     *ledger.Ledger
 	view    host.View
 	boot    string
 	now     time.Time
-	node    *config.Node // says what becomes of drift
+	node    *config.Node // says what happens to drift
 	damping damping
-	pods    func(tasks.Task) bool   // pods stand on it
-	means   func(tasks.Task) string // what pods lack without it
-	force   bool                    // a person asks: what is given up is tried again at once
+	pods    func(tasks.Task) bool   // reports whether pods depend on the task's key
+	means   func(tasks.Task) string // what pods lack without the key
+	force   bool                    // a person asks: a key that was given up is tried again at once
 
-	mu      sync.Mutex // of the ledger, which is only decoded for a pass that changes something
+	mu      sync.Mutex // guards the ledger, which is decoded only if a pass changes something
 	found   *changes.Repairs
-	missing map[graph.Key]bool // by a task's first key: it was skipped, and is not as wanted
+	missing map[graph.Key]bool // by a task's first key: the task was skipped, and its key is not as wanted
 }
 
-// New is one for the tasks of a set, on a host as a view has it. afresh is what a person asks for:
-// what is given up is tried again at once.
+// New returns a judge for the tasks of a set on a host. With afresh, a key that was given up is
+// tried again at once, because a person asks.
 func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *Judge {
 	return &Judge{
 		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node,
@@ -52,7 +52,7 @@ func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State
 	}
 }
 
-// Repairs are what was judged so far; nil of a nil drift.
+// Repairs returns what was decided so far. It returns nil for a nil judge.
 func (d *Judge) Repairs() *changes.Repairs {
 	if d == nil {
 		return nil
@@ -60,9 +60,9 @@ func (d *Judge) Repairs() *changes.Repairs {
 	return d.found
 }
 
-// Decide looks at a change that is planned. If what it would repair is left as it is, that is
-// returned. Tasks are planned at the same time, and the ledger is only decoded for a pass that
-// changes something.
+// Decide decides about a planned change. It returns a deferral if the repair is not made now. Tasks
+// are planned at the same time, so it locks the ledger, which is decoded only if a pass changes
+// something.
 func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *changes.Deferral {
 	key := t.Owns()[0]
 	if d == nil || c.NotApplicable != "" || !tasks.IsState(key) {
@@ -91,9 +91,9 @@ func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *chan
 	return nil
 }
 
-// Quicker is what becomes of a repair that was changed again before anybody looked at it: the other
-// is quicker, and it is a conflict and no failure. A person who asks for the repair hears that it
-// failed.
+// Quicker returns a deferral for a repair whose key was changed again before the pass looked at it.
+// Another program is quicker, so that is a conflict and not a failure. If a person asked for the
+// repair, Quicker returns nil and the task fails.
 func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	if d == nil || d.force {
 		return nil
@@ -112,8 +112,8 @@ func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	return l
 }
 
-// NotePods puts into a step what pods lack without its key, where they stand on it and it is not
-// right.
+// NotePods writes into a step what pods lack without its key, if they depend on the key and it is
+// not right.
 func (d *Judge) NotePods(s *report.Step, t tasks.Task) {
 	if d == nil {
 		return
@@ -123,19 +123,19 @@ func (d *Judge) NotePods(s *report.Step, t tasks.Task) {
 	}
 }
 
-// lost says of a step that its key was right, pods stand on it, and it is not brought back.
+// lost reports whether a step's key was right, pods depend on it, and it is not repaired.
 func (d *Judge) lost(s *report.Step, t tasks.Task) bool {
 	key := t.Owns()[0]
 	wrong := s.State == report.Failed || s.State == report.Planned || s.State == report.Skipped && d.missing[key]
 	if !wrong || s.Refused != "" || !d.pods(t) {
 		return false
 	}
-	e, known := d.led.Entries()[key] // decodes the ledger: only where something is wrong
+	e, known := d.led.Entries()[key] // decodes the ledger, but only if something is wrong
 	return known && d.sameTask(e) && (!tasks.GoneAfterBoot(t, key) || e.Boot == d.boot)
 }
 
-// FindMissing looks at what pods stand on and was skipped, since what it needs failed: most of it
-// is right.
+// FindMissing checks the keys that pods depend on and whose tasks were skipped because a task that
+// they need failed. Most of those keys are right.
 func (d *Judge) FindMissing(ctx context.Context, rep tasks.Report) {
 	if d == nil {
 		return
@@ -149,8 +149,8 @@ func (d *Judge) FindMissing(ctx context.Context, rep tasks.Report) {
 	}
 }
 
-// Spare leaves a unit alone that runs from the very text which is written again: somebody removed
-// its file, and nothing else.
+// Spare removes the restart of a unit that already runs from the text which is written again:
+// somebody only removed its file.
 func (d *Judge) Spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 	u, ok := t.(tasks.Unit)
 	if d == nil || !ok || c.Items[len(c.Items)-1].Op != tasks.Create {
@@ -162,26 +162,26 @@ func (d *Judge) Spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 	}
 }
 
-// wasRight says that a key was as the task wants it, or was made so.
+// wasRight reports whether a key was as the task wants it, or was made so.
 func (d *Judge) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool {
 	switch {
 	case !d.sameTask(e):
 		return false
 	case tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot && d.led.Head().Boot != d.boot:
-		return false // it went with the boot
+		return false // the reboot removed it
 	}
 	set, issued := t.(tasks.CertificateSet)
 	return !issued || set.Source == "" || d.altered(ctx, set)
 }
 
-// sameTask says that the key of an entry was right for the very task that is wanted now.
+// sameTask reports whether an entry's key was right for the very task that is wanted now.
 func (d *Judge) sameTask(e ledger.Entry) bool {
 	rec, kept := d.set.Of(e.Key)
 	return kept && !e.Released && e.Task != nil && e.Task.Same(rec.Recorded) && (!e.Pending || e.Again)
 }
 
-// altered says that somebody changed a certificate that was issued to the node. Its task is the
-// same when it is renewed.
+// altered reports whether somebody changed a certificate that was issued to the node. A renewal
+// does not change the task, so the task alone does not tell.
 func (d *Judge) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
 		e, known := d.led.Entries()[key]
@@ -190,19 +190,19 @@ func (d *Judge) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	})
 }
 
-// Mark puts into the entry of a key that is about to change what the change is.
+// Mark writes into the entry of a key that is about to change whether the change is a repair.
 func (d *Judge) Mark(e *ledger.Entry) {
 	if d != nil {
 		e.Drift, e.Again = nil, false
 		if note := d.found.Note(e.Key); note != nil {
-			now := *note // who else writes it is not known yet
+			now := *note // the other program is not known yet
 			e.Drift, e.Again = &now, true
 		}
 		e.Untried = e.Untried && e.Again
 	}
 }
 
-// NameIn notes who else writes a key that was repaired, if that is known now.
+// NameIn writes into the entry which other program writes a repaired key, if that is known now.
 func (d *Judge) NameIn(e *ledger.Entry) bool {
 	note := d.Repairs().Note(e.Key)
 	if note == nil || e.Drift == nil || e.Drift.Writer == note.Writer {
@@ -212,7 +212,8 @@ func (d *Judge) NameIn(e *ledger.Entry) bool {
 	return true
 }
 
-// WasQuicker says that a key was repaired in this pass and changed again before it was looked at.
+// WasQuicker reports whether a key was repaired in this pass and changed again before the pass
+// looked at it.
 func (d *Judge) WasQuicker(key graph.Key) bool {
 	return d.Repairs().Note(key) != nil && d.Repairs().Later(key) != nil
 }

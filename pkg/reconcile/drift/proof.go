@@ -12,11 +12,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Prove says of each planned change what is known of it before it is made. v is the host before the
-// pass, without what the plan will have done: what was there must go on as it did.
+// Prove gives each planned change its proof: what is known about it before it is made. v is the
+// host before the pass, without the planned changes, because what was there must go on to work.
 //
-// What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
-// a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
+// A change that restores what the ledger says was right is proved before, for example at a boot or
+// in a repair. If no change is planned, Prove costs nothing. It asks the ledger first, because that
+// is in memory.
 func (d *Judge) Prove(ctx context.Context, w changes.Work, v host.View, node *config.Node) {
 	c := w.Changes
 	if len(c.ByKey) == 0 {
@@ -42,8 +43,8 @@ func (d *Judge) Prove(ctx context.Context, w changes.Work, v host.View, node *co
 	}
 }
 
-// follows says that an effect only follows from changes of this pass that are proved before. That a
-// change of a file is harmless says nothing of what reads it.
+// follows reports whether an effect is asked for only by changes of this pass that are proved
+// before. A harmless change of a file proves nothing about the program that reads the file.
 func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 	if d == nil {
 		return false
@@ -58,7 +59,7 @@ func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 		}
 		asking = append(asking, by)
 	}
-	for _, by := range d.led.Effects.List()[string(effect)] { // what an earlier pass changed, and how, nobody knows any more
+	for _, by := range d.led.Effects.List()[string(effect)] { // nobody knows what an earlier pass changed
 		if !slices.Contains(asking, graph.Key(by)) {
 			return false
 		}
@@ -66,7 +67,8 @@ func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 	return len(asking) > 0
 }
 
-// recordedRight says that the ledger has the very task as right: the node had it, and went on.
+// recordedRight reports whether the ledger has this very task as right: the node had it and went on
+// to work.
 func (d *Judge) recordedRight(t tasks.Task) bool {
 	if d == nil || !tasks.IsState(t.Owns()[0]) || tasks.Anew(t) {
 		return false

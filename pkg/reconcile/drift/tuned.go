@@ -7,16 +7,17 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// tunedDirs are where profiles of tuned are, those of people first; below /usr/lib/tuned since 2.23
-// one directory deeper. https://github.com/redhat-performance/tuned/blob/master/tuned/consts.py
+// tunedDirs are the directories of tuned's profiles; those of administrators come first. Since
+// tuned 2.23 the profiles in /usr/lib/tuned are one directory deeper.
+// https://github.com/redhat-performance/tuned/blob/master/tuned/consts.py
 var tunedDirs = []string{"/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"}
 
-// tunedProfiles bounds the profiles that are read: each may include others.
+// tunedProfiles bounds the number of profiles that are read, because each may include others.
 const tunedProfiles = 16
 
-// tunedSets is the file of the active profile of tuned, or of one that it includes, that sets a
-// sysctl; "" if none does. tuned writes its sysctls again whenever it is started or its profile
-// changes, after sysctl.d.
+// tunedSets returns the file of tuned's active profile, or of a profile that it includes, that sets
+// a sysctl, or "". tuned writes its sysctls again whenever it starts or its profile changes, which
+// is after sysctl.d.
 func tunedSets(r ledger.Reader, key string) string {
 	active, err := r.ReadFile("/etc/tuned/active_profile")
 	if err != nil {

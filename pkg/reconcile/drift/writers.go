@@ -15,11 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// maxSought bounds how many keys one pass looks for the writers of.
+// maxSought bounds for how many keys one pass looks for the other program.
 const maxSought = 16
 
-// NameWriters looks who else writes the keys that this pass repaired not for the first time. It
-// costs a look at all processes, which a conflict has a few times, until its key is given up.
+// NameWriters looks for the programs that write the keys which this pass repaired, unless it was a
+// key's first repair. It reads all processes, which happens only a few times in a conflict, until
+// its key is given up.
 func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	if d == nil {
 		return
@@ -45,7 +46,8 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	}
 }
 
-// supposed is who writes such a key on hosts like this one, where nothing that runs names it.
+// supposed returns which program usually writes such a key on a host like this one, if no running
+// process names it.
 func supposed(key graph.Key, h *host.Host) string {
 	switch key.Kind() {
 	case tasks.KindSysctl:
