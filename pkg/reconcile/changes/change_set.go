@@ -1,6 +1,6 @@
-// Package changes is what a pass would change, and what became of it: a set of changes that passes
-// plan and apply, the repairs among them, and how reports show both. It judges nothing and writes
-// nothing.
+// Package changes has what a pass would change and what became of it: the set of changes that
+// passes plan and apply, the repairs among them, and how reports show both. It decides nothing and
+// writes nothing.
 package changes
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Set has the changes of one run by the first keys of their tasks. Tasks that are right are not in
-// it: a no-op has an empty Set.
+// Set has the changes of one run by the first keys of their tasks. A task that is right is not in
+// it, so a run with nothing to do has an empty Set.
 type Set struct {
 	mu      sync.Mutex
 	ByKey   map[graph.Key]*tasks.Change
-	Repairs *Repairs // what of them brings something back
+	Repairs *Repairs // the changes that are repairs
 }
 
-// NewSet is an empty one.
+// NewSet returns an empty set.
 func NewSet() *Set { return &Set{ByKey: map[graph.Key]*tasks.Change{}} }
 
-// Without is the set without the changes of some tasks.
+// Without returns the set without the changes of some tasks.
 func (c *Set) Without(keys map[graph.Key]error) *Set {
 	rest := &Set{ByKey: maps.Clone(c.ByKey), Repairs: c.Repairs}
 	for key := range keys {
@@ -32,22 +32,22 @@ func (c *Set) Without(keys map[graph.Key]error) *Set {
 	return rest
 }
 
-// Put puts the change of a task in.
+// Put adds the change of a task.
 func (c *Set) Put(key graph.Key, ch *tasks.Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ByKey[key] = ch
 }
 
-// Get is the change of a task; nil: it has none.
+// Get returns the change of a task, or nil if it has none.
 func (c *Set) Get(key graph.Key) *tasks.Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ByKey[key]
 }
 
-// Any says that something changes: what is only listed, because it is never set on this host, does
-// not.
+// Any reports whether anything changes. A change that is only listed, because the key is never set
+// on this host, does not count.
 func (c *Set) Any() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +59,8 @@ func (c *Set) Any() bool {
 	return false
 }
 
-// IsRepair says that the change of a task is one; of an effect, that all who ask for it are
-// repaired.
+// IsRepair reports whether the change of a task is a repair. An effect is a repair if all changes
+// that ask for it are.
 func (c *Set) IsRepair(key graph.Key) bool {
 	if tasks.IsState(key) {
 		return c.Repairs.Note(key) != nil
@@ -76,7 +76,7 @@ func (c *Set) IsRepair(key graph.Key) bool {
 	return asked
 }
 
-// ProveAll gives every change one proof.
+// ProveAll gives all changes the same proof.
 func (c *Set) ProveAll(proof tasks.Proof) {
 	for _, change := range c.ByKey {
 		change.Proof = proof

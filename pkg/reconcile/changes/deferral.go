@@ -10,19 +10,19 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Deferral is a key that somebody changed and that stays so for now.
+// Deferral is a change back to what is wanted that is not made now.
 type Deferral struct {
 	Change *tasks.Change
 	State  report.State
 	Text   string
-	Until  time.Time     // when it is repaired after all; zero: not by itself
-	Drift  *ledger.Drift // nil: it was never repaired
-	Pods   bool          // pods stand on it
-	Failed error         // it is nobody's doing: the unit does not come up
+	Until  time.Time     // when the key is repaired; zero: not by itself
+	Drift  *ledger.Drift // nil: the key was never repaired
+	Pods   bool          // pods depend on the key
+	Failed error         // the unit does not come up, and no other program is the cause
 }
 
-// End is how the visit of a task ends whose change is not made. What needs it goes on with what is
-// there; if nothing is, it waits.
+// End returns how the visit of a task ends whose change is not made. Tasks that need it go on with
+// what is there. If nothing is there, they wait.
 func (l *Deferral) End() error {
 	if l.Failed != nil {
 		return l.Failed
@@ -33,7 +33,7 @@ func (l *Deferral) End() error {
 	return graph.Wait(l.Text)
 }
 
-// annotate puts it into the step of its task.
+// annotate writes the deferral into the step of its task.
 func (l *Deferral) annotate(s *report.Step) {
 	s.State, s.Message, s.Repair, s.Effects, s.Disruption = l.State, l.Text, false, nil, ""
 	s.Pods = l.Pods

@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// Cause is the error that others wrapped, with what it was doing when it met
-// the kernel's answer: "dial tcp 192.0.2.1:443: connect: connection refused". The
-// whole of it is told if the last attempt fails too.
+// Cause returns the innermost error that still says what was done when the kernel answered, such as
+// "dial tcp 192.0.2.1:443: connect: connection refused". The whole error is reported if the last
+// attempt fails too.
 func Cause(err error) error {
 	for {
 		var inner error
-		switch e := err.(type) { // this is the walk itself
+		switch e := err.(type) { // the loop itself unwraps
 		case interface{ Unwrap() error }:
 			inner = e.Unwrap()
 		case interface{ Unwrap() []error }:

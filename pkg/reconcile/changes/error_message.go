@@ -2,12 +2,12 @@ package changes
 
 import "strings"
 
-// messageOf is the text of an error with line ends only between the errors that it is made of.
-// Within one of them a line end is part of a name, such as a file's that somebody else made: it is
-// shown as \n, so that no name can write a line of its own.
+// messageOf returns the text of an error with line breaks only between the errors that it consists
+// of. A line break within one of them is part of a name, such as the name of a file that somebody
+// else made. It is shown as \n, so that no name can start a new line.
 func messageOf(err error) string {
 	var parts []error
-	switch w := err.(type) { // its own parts, and not those of what it wraps
+	switch w := err.(type) { // only the direct parts
 	case interface{ Unwrap() error }:
 		parts = []error{w.Unwrap()}
 	case interface{ Unwrap() []error }:
@@ -20,7 +20,7 @@ func messageOf(err error) string {
 			continue
 		}
 		before, after, shown := strings.Cut(text, part.Error())
-		if !shown { // the text has other words for it
+		if !shown { // the text names it in other words
 			continue
 		}
 		b.WriteString(joined(before, !first, true))
@@ -31,8 +31,8 @@ func messageOf(err error) string {
 	return b.String()
 }
 
-// joined is a text beside other errors: before it, or behind it, or both. A line end that touches
-// one of them is kept.
+// joined returns a text that stands before other errors, behind them, or both. It keeps a line
+// break that is next to one of them.
 func joined(text string, behind, before bool) string {
 	head, tail := "", ""
 	if behind && strings.HasPrefix(text, "\n") {

@@ -10,25 +10,25 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// RefusedError is what a document wants and no document may. Nothing is changed for it: an earlier
-// release may have made it, and who publishes with this one is told.
+// RefusedError says that a document wants what no document may want. Nothing is changed for it. An
+// earlier release may have allowed it; when a user publishes with this release, it says so.
 type RefusedError struct{ why, origin string }
 
-// RefusedBy tells reports what refuses it.
+// RefusedBy tells reports that a rule refuses the change.
 func (e *RefusedError) RefusedBy() report.Refusal { return report.RefusedByRule }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("refused: %s (%s)", e.why, e.origin) }
 
-// HostError is what documents ask for by themselves, and the host keeps from being made. No pass
-// changes that, and no pod stands on it: it fails alone.
+// HostError says that the host does not allow what a document asks for. No pass can change that,
+// and no pod depends on it, so only this task and those that need it fail.
 type HostError struct{ Err error }
 
 func (e *HostError) Error() string { return e.Err.Error() }
 
-// Unwrap is what the host said.
+// Unwrap returns the host's error.
 func (e *HostError) Unwrap() error { return e.Err }
 
-// Allowed is a run without what fails alone.
+// Allowed returns a run without the results of isolated tasks.
 func Allowed(rep tasks.Report) tasks.Report {
 	alone := func(res tasks.Result) bool { return isolated(res.Err) }
 	if slices.ContainsFunc(rep.Results, alone) {
@@ -37,15 +37,15 @@ func Allowed(rep tasks.Report) tasks.Report {
 	return rep
 }
 
-// isolated says of a task that nothing but what needs it is held up for it: no document may ask
-// for it, or the host keeps it from being made and the network does without it. A further pass
-// would not make it either.
+// isolated reports whether a failed task stops only the tasks that need it: no document may ask for
+// it, or the host does not allow it and the network does without it. Another pass would not make it
+// either.
 func isolated(err error) bool {
 	var held *HostError
 	return err != nil && (refusal(err) == report.RefusedByRule || errors.As(err, &held))
 }
 
-// refusal says by what a change is refused that failed; "": by nothing.
+// refusal returns what refuses a failed change, or "" if nothing does.
 func refusal(err error) report.Refusal {
 	var refused interface{ RefusedBy() report.Refusal }
 	if errors.As(err, &refused) {
@@ -54,7 +54,7 @@ func refusal(err error) report.Refusal {
 	return ""
 }
 
-// Failure is the error of a run without the noise of what it skipped.
+// Failure returns the error of a run, without the tasks that it skipped.
 func Failure(rep tasks.Report) error {
 	if err := rep.Err(); err != nil {
 		return &RunError{err}
@@ -62,25 +62,25 @@ func Failure(rep tasks.Report) error {
 	return nil
 }
 
-// RunError is a run in which tasks failed; every one of them is in Err.
+// RunError is the error of a run in which tasks failed. Err has all their errors.
 type RunError struct{ Err error }
 
 func (e *RunError) Error() string { return e.Err.Error() }
 
-// Unwrap is the joined errors of the tasks.
+// Unwrap returns the joined errors of the tasks.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// IsRunError says whether the tasks failed, as opposed to what came before them.
+// IsRunError reports whether tasks failed, and not a step before them.
 func IsRunError(err error) bool {
 	var run *RunError
 	return errors.As(err, &run)
 }
 
-// BesidesTasks is what of a pass's error its plan does not tell: what failed around the tasks, as a
-// ledger that cannot be written. Nil if there is no such thing. Whoever prints the plan prints it
-// too.
+// BesidesTasks returns the part of a pass's error that is not in its plan: what failed around the
+// tasks, such as a write of the ledger. It returns nil if there is none. A caller that prints the
+// plan prints this too.
 func BesidesTasks(err error) error {
-	switch e := err.(type) { // this is the walk itself
+	switch e := err.(type) { // the function itself unwraps
 	case *RunError:
 		return nil
 	case interface{ Unwrap() []error }:
@@ -93,17 +93,17 @@ func BesidesTasks(err error) error {
 	return err
 }
 
-// FetchingError says that an asset is being fetched.
+// FetchingError says that the agent is still fetching an asset.
 type FetchingError struct{ graph.WaitError }
 
-// Fetching is a wait for something that is.
+// Fetching returns a wait for something that is being fetched.
 func Fetching(reason string) error {
 	return &FetchingError{WaitError: graph.WaitError{Reason: reason}}
 }
 
 func (e *FetchingError) Unwrap() error { return &e.WaitError }
 
-// NotConvergedError is a task that was applied without error and still differs.
+// NotConvergedError says that a task was applied without an error and still differs.
 type NotConvergedError struct {
 	Key    graph.Key
 	Reason string

@@ -7,16 +7,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Work is a graph of tasks, with what changes of them and how each ended: as it was planned, or as
-// it was made.
+// Work is a graph of tasks, with their changes and the result of each task, as planned or as
+// applied.
 type Work struct {
-	Graph   *tasks.Graph // nil: there is nothing
+	Graph   *tasks.Graph // nil: there are no tasks
 	Changes *Set
 	Rep     tasks.Report
 }
 
-// WithGone is what was made, with what was planned to be removed and went before its turn with
-// something else, such as the address of a link. A plan counts that too.
+// WithGone returns what was applied, and adds planned removals of keys that disappeared together
+// with another key before their turn, such as the address of a link. The plan counts those too.
 func (w Work) WithGone(planned *Set) Work {
 	all := w.Changes.Without(nil)
 	for i := range w.Rep.Results {

@@ -14,10 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// peerFiles are the paths that another agent of the node writes: it would write them again, so that
-// two would fight for ever. One that ends with a slash stands for all below it. nodeup: kOps,
-// nodeup/pkg/model (sysctls.go, kubelet.go, containerd.go). nodeadm: awslabs/amazon-eks-ami,
-// nodeadm/internal. kubeadm: cmd/kubeadm/app/constants and the packages' kubelet drop-in.
+// peerFiles are the paths that another agent of the node writes. It would write them again, so that
+// both agents would change them for ever. A path that ends with a slash stands for all below it.
+// nodeup: kOps, nodeup/pkg/model (sysctls.go, kubelet.go, containerd.go). nodeadm:
+// awslabs/amazon-eks-ami, nodeadm/internal. kubeadm: cmd/kubeadm/app/constants and the kubelet
+// drop-in of the packages.
 var peerFiles = map[string][]string{
 	"nodeup": {
 		"/etc/sysctl.d/99-k8s-general.conf", "/etc/sysconfig/kubelet", "/etc/sysconfig/containerd",
@@ -47,8 +48,8 @@ var peerUnits = map[string][]string{
 	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
 }
 
-// PlanTask asks a task what it would change. One that is refused, or cannot be made, fails. What
-// another agent on this node owns is reported and not changed.
+// PlanTask returns what a task would change. A task that is refused or cannot be made fails. What
+// belongs to another agent on this node is reported and not changed.
 func PlanTask(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	meta := t.Base()
 	if meta.Refused != "" {
@@ -61,7 +62,7 @@ func PlanTask(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, er
 	return c, err
 }
 
-// makable asks a task what it would change, and whether that can be made here.
+// makable returns what a task would change, or an error if that cannot be made here.
 func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	c, err := PlanWithRetry(ctx, t, v)
 	if err != nil || c == nil || c.NotApplicable != "" {
@@ -80,7 +81,7 @@ func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, err
 	return c, nil
 }
 
-// peerOf says which of the agents on this node a key belongs to, or "".
+// peerOf returns to which of the other agents on this node a key belongs, or "".
 func peerOf(peers []string, key graph.Key) string {
 	for _, peer := range peers {
 		if key.Kind() == tasks.KindUnit && slices.Contains(peerUnits[peer], key.Name()) {
@@ -96,9 +97,9 @@ func peerOf(peers []string, key graph.Key) string {
 	return ""
 }
 
-// PlanWithRetry plans a task. A plan looks at one thing several times, and somebody may remove it
-// between two looks: it is planned again then, twice at most. What fails each time is not there for
-// another reason.
+// PlanWithRetry plans a task. A plan reads the same thing several times, and another program may
+// remove it between two reads. The task is then planned again, at most twice. If each attempt
+// fails, the cause is another one.
 func PlanWithRetry(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change, err error) {
 	for range 3 {
 		if c, err = t.Plan(ctx, v); !errors.Is(err, host.ErrNotExist) {
@@ -108,5 +109,5 @@ func PlanWithRetry(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Cha
 	return c, err
 }
 
-// OfPeer says that a key belongs to an agent of that name, wherever it is on the node.
+// OfPeer reports whether a key belongs to the agent of that name, on any node.
 func OfPeer(peer string, key graph.Key) bool { return peerOf([]string{peer}, key) != "" }

@@ -13,9 +13,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// preflight says why a change cannot be made: a path of it leads through a link that is not
-// followed, is held by its file system, has no room there, or its file system is still to come.
-// That fails, or waits, before anything of the path is taken down, and this one task alone.
+// preflight returns why a change cannot be made: one of its paths leads through a symbolic link
+// that the agent does not follow, the file system refuses the write or has no room, or the file
+// system is not mounted yet. The task then fails or waits before anything at the path is removed.
+// Other tasks go on.
 func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		file := tasks.FileOf(it.Key)
@@ -25,7 +26,7 @@ func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) 
 		if err := v.Files.Way(wayOf(t, it.Key, file)); err != nil {
 			return graph.Permanent(err)
 		}
-		// systemd covers what is there
+		// systemd mounts over what is there.
 		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotApplicable != "" || it.Key.Kind() == tasks.KindMount {
 			continue
 		}
@@ -40,10 +41,11 @@ func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) 
 	return nil
 }
 
-// pendingMount is the directory above a path, or the path, that systemd is about to mount: what is
-// put there now is hidden then. "": there is none. What could not be mounted holds nothing up.
+// pendingMount returns the directory, the path itself or one above it, that systemd is about to
+// mount. The mount would hide a file that is written now. It returns "" if there is none. A mount
+// that failed does not count.
 func pendingMount(ctx context.Context, v host.View, name string) string {
-	if parent, err := v.Files.Resolve(path.Dir(name)); err == nil { // a link may lead there
+	if parent, err := v.Files.Resolve(path.Dir(name)); err == nil { // the parent may be a symbolic link
 		name = path.Join(parent, path.Base(name))
 	}
 	for dir := name; dir != "/"; dir = path.Dir(dir) {
@@ -61,12 +63,13 @@ func pendingMount(ctx context.Context, v host.View, name string) string {
 	return ""
 }
 
-// mountUnitDirs are where the units of mounts are, whichever unit wants them: those of people and
-// packages, and those of /etc/fstab.
+// mountUnitDirs are the directories of mount units, whichever unit wants them: those of
+// administrators and packages, and the one for /etc/fstab.
 // https://www.freedesktop.org/software/systemd/man/systemd-fstab-generator.html
 var mountUnitDirs = append(slices.Clone(facts.UnitDirs), "/run/systemd/generator")
 
-// newBytes is how much an item writes; less than 0: nothing but an owner or a mode.
+// newBytes returns how many bytes an item writes. It is negative if only the owner or the mode
+// changes.
 func newBytes(c *tasks.Change, it tasks.Item) int64 {
 	access := func(f tasks.Field) bool { return f.Name == "mode" || f.Name == "owner" }
 	if it.Op == tasks.Update && !slices.ContainsFunc(it.Fields, func(f tasks.Field) bool { return !access(f) }) {
@@ -80,7 +83,8 @@ func newBytes(c *tasks.Change, it tasks.Item) int64 {
 	return 0
 }
 
-// wayOf is the directory that a change of a key is made in, or the file that is edited.
+// wayOf returns the directory in which a key is changed, or the file itself if that is edited in
+// place.
 func wayOf(t tasks.Task, key graph.Key, file string) string {
 	if d, ok := t.(tasks.Directory); key.Kind() == tasks.KindTOML || ok && d.Path == file {
 		return file
@@ -88,8 +92,8 @@ func wayOf(t tasks.Task, key graph.Key, file string) string {
 	return path.Dir(file)
 }
 
-// LinksMet are notes of the links that a host has on the way to directories of the network, and
-// that are not followed.
+// LinksMet returns a note for each symbolic link on the way to the network's directories that the
+// agent does not follow.
 func LinksMet(f *host.Facts, followed []string) (notes []string) {
 	for _, link := range f.SymbolicLinks {
 		if !slices.Contains(followed, link.Path) {

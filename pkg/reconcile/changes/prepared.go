@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Prepared says that all tasks of the first gate are right. Three kinds do not hold kubelet back:
-// tasks that wait (for a pod CIDR that only a running kubelet brings), tasks that a boot failed
-// with, and tasks that fail alone, for kubelet ran before without them. A plugin that is being
-// fetched does hold it back, and so does a change that is planned and not made.
+// Prepared reports whether all tasks of the first gate are right. Three kinds of task do not hold
+// kubelet back: tasks that wait (for a pod CIDR that only a running kubelet brings), tasks with
+// which a boot failed, and isolated tasks, because kubelet ran without them before. A plugin that
+// is being fetched does hold kubelet back, and so does a change that is planned and not made.
 func Prepared(p *report.Plan) bool {
 	if p == nil {
 		return false
@@ -27,5 +27,5 @@ func Prepared(p *report.Plan) bool {
 	return true
 }
 
-// unmadeStates are those of a step that was to be made and is not.
+// unmadeStates are the states of a step whose change should have been made and was not.
 var unmadeStates = []report.State{report.Planned, report.Failed, report.Skipped, report.Stopped}

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Repairs are the changes of a pass that bring back what somebody changed, and those of them that
-// are not made now, by the first keys of their tasks. Nil: there are none.
+// Repairs has the repairs of a pass, and those of them that are not made now, by the first keys of
+// their tasks. A nil Repairs has none.
 type Repairs struct {
 	mu    sync.Mutex
 	byKey map[graph.Key]repair
@@ -19,15 +19,15 @@ type Repairs struct {
 
 // repair is what was decided about a key that somebody changed.
 type repair struct {
-	note   *ledger.Drift // what the ledger says of it once it is repaired
-	later  *Deferral     // it is not repaired now
-	fought *Deferral     // it is repaired, and contested all the same, for pods stand on it
+	note   *ledger.Drift // what the ledger says about the key after the repair
+	later  *Deferral     // the key is not repaired now
+	fought *Deferral     // the key is repaired although it is contested, because pods depend on it
 }
 
-// NewRepairs has none yet.
+// NewRepairs returns an empty Repairs.
 func NewRepairs() *Repairs { return &Repairs{byKey: map[graph.Key]repair{}} }
 
-// of is what was decided about a key.
+// of returns what was decided about a key.
 func (r *Repairs) of(key graph.Key) repair {
 	if r == nil {
 		return repair{}
@@ -46,34 +46,36 @@ func (r *Repairs) set(key graph.Key, change func(*repair)) {
 	r.byKey[key] = is
 }
 
-// Put notes that the change of a task is a repair. fought says why it is contested all the same;
-// nil: it is not.
+// Put records that the change of a task is a repair. fought says why the key is contested all the
+// same. It is nil if the key is not contested.
 func (r *Repairs) Put(key graph.Key, note *ledger.Drift, fought *Deferral) {
 	r.set(key, func(is *repair) { is.note, is.fought = note, fought })
 }
 
-// Postpone notes that a repair is not made now.
+// Postpone records that a repair is not made now.
 func (r *Repairs) Postpone(key graph.Key, l *Deferral) {
 	r.set(key, func(is *repair) { is.later, is.fought = l, nil })
 }
 
-// Over notes that a key which was to be left is right.
+// Over records that a key whose repair was postponed is right.
 func (r *Repairs) Over(key graph.Key) {
 	if r.Later(key) != nil {
 		r.set(key, func(is *repair) { is.later = nil })
 	}
 }
 
-// Note is what the ledger says of a key once it is repaired; nil: its change is no repair.
+// Note returns what the ledger says about a key after its repair, or nil if its change is no
+// repair.
 func (r *Repairs) Note(key graph.Key) *ledger.Drift { return r.of(key).note }
 
-// Later says that the change of a task is not made, and why; nil: it is.
+// Later returns why the change of a task is not made now, or nil if it is made.
 func (r *Repairs) Later(key graph.Key) *Deferral { return r.of(key).later }
 
-// Contested says that the repair of a task did not end the conflict about it; nil: there is none.
+// Contested returns the conflict about a key that is repaired all the same, or nil if there is
+// none.
 func (r *Repairs) Contested(key graph.Key) *Deferral { return r.of(key).fought }
 
-// Keys are those that are repaired.
+// Keys returns the keys that are repaired.
 func (r *Repairs) Keys() (keys []graph.Key) {
 	for key, is := range r.byKey {
 		if is.note != nil {
@@ -84,7 +86,7 @@ func (r *Repairs) Keys() (keys []graph.Key) {
 	return keys
 }
 
-// LookAgain is when the first of what is deferred is repaired after all; zero: nothing is.
+// LookAgain returns when the first postponed repair is due, or zero if there is none.
 func (r *Repairs) LookAgain() (at time.Time) {
 	if r == nil {
 		return at

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Steps turns what became of the tasks into a report's steps, in plan order.
-// changed is the state of a task that has a change: Planned, or Done after apply. pods puts into a
-// step what pods lack without it; nil: nobody asks.
+// Steps turns the results of the tasks into a report's steps, in plan order. changed is the state
+// of a task that has a change: Planned, or Done after apply. pods writes into a step what pods lack
+// without its key. It may be nil.
 func (w Work) Steps(changed report.State, pods func(*report.Step, tasks.Task)) (out []report.Step) {
 	for i := range w.Rep.Results {
 		res := &w.Rep.Results[i]
@@ -71,7 +71,7 @@ func step(res *tasks.Result, key graph.Key, c *tasks.Change, changed report.Stat
 	return s
 }
 
-// GateName is a gate as a plan writes it.
+// GateName returns the name of a gate in plans.
 func GateName(g graph.Gate) string {
 	if g == graph.AfterKubelet {
 		return "after kubelet"
@@ -79,8 +79,7 @@ func GateName(g graph.Gate) string {
 	return "before kubelet"
 }
 
-// Soonest is the first of a time, if there is one, and of the times at which what waits is judged
-// anew.
+// Soonest returns the earliest of at, if it is not zero, and the times until which tasks wait.
 func Soonest(at time.Time, rep tasks.Report) time.Time {
 	for i := range rep.Results {
 		if wait, ok := errors.AsType[*graph.WaitError](rep.Results[i].Err); ok {
