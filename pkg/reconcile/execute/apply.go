@@ -20,38 +20,37 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Options are how a graph is made so.
+// Options say how a plan is applied.
 type Options struct {
 	Log       *zap.Logger
-	Judge     *drift.Judge        // of what is planned; nil: nothing of it is drift
-	Refused   map[graph.Key]error // tasks whose change is not made, by first key
-	Admission Admission           // nil: nothing needs one
-	// Unwritten says that the pass only brings back what was right, since nothing can be written
-	// down.
+	Judge     *drift.Judge        // judges the planned changes; nil: none of them is drift
+	Refused   map[graph.Key]error // by first key: tasks whose change is not made, with the reason
+	Admission Admission           // nil: no change needs one
+	// Unwritten means that nothing can be recorded, so that the pass makes only repairs.
 	Unwritten  bool
-	Generation int64 // of the documents that the pass works towards, for the log
+	Generation int64 // the generation of the documents that the pass works towards, for the log
 	Hooks      Hooks
-	Prefetches Prefetches // archives that are fetched already
-	// Fresh says that the plan was made just now: it holds until something is changed.
+	Prefetches Prefetches // archives whose download has begun
+	// Fresh means that the plan was made just now. It holds until something is changed.
 	Fresh bool
 }
 
-// Admission hears of each change before it is made; its error keeps it from being made. waited says
-// that it took its time, as an undo does that is armed first: the host may be another by then.
+// Admission is asked before each change. An error refuses the change. waited means that the answer
+// took time, for example because an undo was armed first, so the host may have changed meanwhile.
 type Admission interface {
 	Before(ctx context.Context, t tasks.Task, c *tasks.Change) (waited bool, err error)
 }
 
-// Hooks tell a caller how it goes on. All may be nil; they must be quick.
+// Hooks tell the caller about the progress of a run. Each may be nil, and each must return quickly.
 type Hooks struct {
-	// OnStart and OnDone frame the work on a key that changes.
+	// OnStart and OnDone are called before and after the work on a key that changes.
 	OnStart func(graph.Key)
 	OnDone  func(graph.Key, graph.State)
-	// OnRetry hears why a key will be tried again, and after which pause.
+	// OnRetry receives why a key is tried again, and after which pause.
 	OnRetry func(key graph.Key, why error, pause time.Duration)
 }
 
-// applier makes a plan so.
+// applier applies a plan.
 type applier struct {
 	Options
 	host    *host.Host
@@ -60,20 +59,20 @@ type applier struct {
 	done    *changes.Set
 	asked   *host.Pending
 	view    host.View // the host as it is, with the effects that were asked for
-	// unaffected are the tasks, by their first keys, that are right and that no change of the run
-	// touches.
+	// unaffected has the tasks, by their first keys, that are right and that no change of the run
+	// can affect.
 	unaffected map[graph.Key]bool
 }
 
-// atOnce is how many tasks are applied at a time, besides downloads. Most of them wait: for
-// systemd, or for the disk, to which one commit of the file system brings all that is synced
+// atOnce is how many tasks are applied at the same time, besides downloads. Most of them wait: for
+// systemd, or for the disk, where one commit of the file system writes all that was synced
 // meanwhile.
 const atOnce = 16
 
-// Apply makes what was planned so, as a dataflow. What is owed is written down
-// before the first change, so that a restart survives a kill between a rename
-// and the restart that it needs. Without how each task's plan ended every task is looked at again.
-// gone is what this run removes at its end.
+// Apply applies a plan in the order of its graph. It records the pending effects before the first
+// change, so that a kill between a rename and the restart that it needs does not lose the restart.
+// If the plan has no result for a task, the task is looked at again. gone is what this run removes
+// at its end.
 func Apply(
 	ctx context.Context, plan changes.Work, h *host.Host, led *ledger.Ledger, o Options, gone ...host.Fact,
 ) (changes.Work, error) {
@@ -89,7 +88,8 @@ func Apply(
 	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
 		return changes.Work{}, err
 	}
-	// A download needs no processor: it goes on while the checkpoint is taken, beside the rest.
+	// A download needs no processor, so it runs beside the other tasks while the checkpoint is
+	// taken.
 	fetches := 0
 	for _, t := range g.Order() {
 		if a.fetches(t) {
@@ -109,12 +109,12 @@ func Apply(
 	return changes.Work{Graph: g, Changes: a.done, Rep: rep}, nil
 }
 
-// fetches says that a node is an archive that changes.
+// fetches reports whether a task is an archive that changes.
 func (a *applier) fetches(n graph.Node) bool {
 	return isArchive(n) && a.planned.Get(n.Owns()[0]) != nil
 }
 
-// enqueue notes what the planned changes will ask for.
+// enqueue records the effects that the planned changes will ask for.
 func enqueue(led *ledger.Ledger, planned *changes.Set) {
 	for key, c := range planned.ByKey {
 		if c.NotApplicable == "" {
@@ -125,8 +125,8 @@ func enqueue(led *ledger.Ledger, planned *changes.Set) {
 	}
 }
 
-// cancelUntried takes back what was noted for changes that were not tried after all.
-// What an earlier run owed stays owed.
+// cancelUntried removes the effects that were recorded for changes that were not tried after all.
+// An effect that an earlier run left pending stays.
 func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[string][]string) {
 	for key, c := range planned.ByKey {
 		if done.Get(key) != nil {
@@ -140,21 +140,22 @@ func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[st
 	}
 }
 
-// visit converges what a change of the run may touch. The rest was looked at by the plan.
+// visit converges a task that a change of the run may affect. The plan has looked at the other
+// tasks.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
 	if !a.unaffected[key] {
 		return a.converge(ctx, t)
 	}
-	if c := a.planned.Get(key); c != nil { // it is listed, and never set here
+	if c := a.planned.Get(key); c != nil { // listed, and never set on this host
 		a.done.Put(key, c)
 	}
 	return nil
 }
 
-// converge plans a task again just before its apply, applies it, and plans it once more: only what
-// then has nothing left to change is done. Between the plan and the apply nothing is waited for:
-// after the checkpoint was armed the task is planned again.
+// converge plans a task again just before its apply, applies it, and plans it once more. The task
+// is done only if nothing is left to change then. Nothing waits between a plan and its apply: if
+// arming the checkpoint took time, the task is planned again.
 func (a *applier) converge(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
 	c, err := a.look(ctx, t)
@@ -186,7 +187,7 @@ func (a *applier) converge(ctx context.Context, t tasks.Task) error {
 		}
 	}
 	if planned == nil && a.disturbed(t) {
-		return t.Apply(ctx, a.host, c) // as it was when the pass began: no change
+		return t.Apply(ctx, a.host, c) // it restores the value from before the pass, which is no change
 	}
 	if err := within(key, c, planned); err != nil {
 		return err
@@ -215,7 +216,7 @@ func (a *applier) converge(ctx context.Context, t tasks.Task) error {
 	left, err := changes.PlanWithRetry(ctx, t, a.view)
 	_, begins := starts.StartOf(t)
 	switch {
-	case begins && graph.IsWait(err): // see awaitStarts
+	case begins && graph.IsWait(err): // as in starts.Waiting.Await
 		return nil
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)
@@ -239,7 +240,7 @@ func (a *applier) look(ctx context.Context, t tasks.Task) (*tasks.Change, error)
 	return changes.PlanTask(ctx, t, a.view)
 }
 
-// apply applies a task, with what was fetched of it.
+// apply applies a task, with what was downloaded for it.
 func (a *applier) apply(ctx context.Context, t tasks.Task, c *tasks.Change) error {
 	if fetched := a.Prefetches[t.Owns()[0]]; fetched != nil {
 		return fetched.Apply(ctx, a.host)
@@ -247,8 +248,9 @@ func (a *applier) apply(ctx context.Context, t tasks.Task, c *tasks.Change) erro
 	return t.Apply(ctx, a.host, c)
 }
 
-// disturbed says that t is a sysctl, and that this pass wrote another before it that may change it:
-// ip_forward resets accept_redirects, a default reaches the links (pkg/tasks/sysctl_resets.go).
+// disturbed reports whether t is a sysctl that an earlier write of this pass may have changed:
+// ip_forward resets accept_redirects, and a default is copied to the links
+// (pkg/tasks/sysctl_resets.go).
 func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
 	return ours(t.Owns()[0]) && slices.ContainsFunc(tasks.NeedsOf(t), func(k graph.Key) bool {
@@ -257,7 +259,7 @@ func (a *applier) disturbed(t tasks.Task) bool {
 	})
 }
 
-// ackEffect notes that an effect was done, or that nobody asked for it after all.
+// ackEffect records that an effect is done, or that no change asked for it after all.
 func (a *applier) ackEffect(key graph.Key) {
 	if key.Kind() == tasks.KindEffect {
 		a.asked.Ack(string(key))
@@ -282,14 +284,14 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 
 func (a *applier) finished(res graph.Result[graph.Node]) {
 	key := res.Key
-	// What failed is told by whoever made the pass: once, and not at every pass.
+	// The caller of the pass reports failures: once, and not in each pass.
 	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotApplicable == "" &&
 		a.planned.Repairs.Later(key) == nil {
 		word, level := "changed", zap.InfoLevel
 		if a.planned.IsRepair(key) {
 			word = "repaired"
 		}
-		if a.planned.Repairs.Contested(key) != nil { // that goes on for ever, and is logged once
+		if a.planned.Repairs.Contested(key) != nil { // this repeats for ever, and was logged once
 			level = zap.DebugLevel
 		}
 		a.Log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason),
@@ -301,8 +303,8 @@ func (a *applier) finished(res graph.Result[graph.Node]) {
 	}
 }
 
-// changeText says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
-// says nothing.
+// changeText returns the old and the new values in a line of bounded length: "value: 0 → 1". It
+// returns "" for secrets.
 func changeText(n graph.Node, c *tasks.Change) string {
 	if t, ok := n.(tasks.Task); !ok || t.Base().Secret {
 		return ""
@@ -322,7 +324,7 @@ func changeText(n graph.Node, c *tasks.Change) string {
 	return string(text)
 }
 
-// Deadlines of one attempt at a task.
+// These are the time limits of one attempt at a task.
 const (
 	planLimit  = 30 * time.Second
 	applyLimit = 2 * time.Minute
@@ -330,7 +332,7 @@ const (
 
 func planDeadline(graph.Node) time.Duration { return planLimit }
 
-// ApplyDeadline is how long one task may take to apply.
+// ApplyDeadline returns how long it may take to apply one task.
 func ApplyDeadline(n graph.Node) time.Duration {
 	if isArchive(n) {
 		return fetch.Limit

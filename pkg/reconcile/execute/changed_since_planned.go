@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// within says whether now is what was planned, or less. What differs stops its
-// branch until the next pass has planned it, and a person could have seen it.
+// within returns an error if now changes anything that was not planned. The error stops the tasks
+// that need this one until the next pass has planned the change, so that a person can see it
+// before.
 func within(key graph.Key, now, planned *tasks.Change) error {
 	if planned == nil {
 		return graph.Permanent(&changedError{Key: key, Reason: now.Reason})
@@ -26,7 +27,7 @@ func within(key graph.Key, now, planned *tasks.Change) error {
 	return nil
 }
 
-// sameOutcome compares what a key becomes, not what it was: an upstream task
+// sameOutcome compares what a key becomes. It ignores what the key was, because an upstream task
 // may have changed that.
 func sameOutcome(a, b tasks.Item) bool {
 	if a.Key != b.Key || !bytes.Equal(a.After, b.After) {
@@ -41,7 +42,7 @@ func sameOutcome(a, b tasks.Item) bool {
 	return true
 }
 
-// changedError is a task that no longer plans what was planned.
+// changedError says that a task would now change something else than was planned.
 type changedError struct {
 	Key    graph.Key
 	Reason string
@@ -52,10 +53,10 @@ func (e *changedError) Error() string {
 		e.Reason, e.Key)
 }
 
-// OnlyChangedSincePlanned says that all that failed was planned otherwise than
-// found: another pass may help at once.
+// OnlyChangedSincePlanned reports whether each error is that a task changed after it was planned.
+// Another pass may then help at once.
 func OnlyChangedSincePlanned(err error) bool {
-	switch e := err.(type) { // this is the walk itself
+	switch e := err.(type) { // the function itself unwraps
 	case nil:
 		return false
 	case *changedError:

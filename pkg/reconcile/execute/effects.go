@@ -12,13 +12,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// An effect is done once, whenever the agent is killed. That it is owed is on the disk before the
-// first change that asks for it. That it is tried is on the disk before it is, with what systemd
-// showed of it until then; by that the next run tells whether it was done. Only both together do:
-// the first alone would do it again when the kill comes after it, the second alone would forget it
-// when the kill comes before.
+// An effect is done exactly once, even if the agent is killed. Before the first change that asks
+// for an effect, the ledger records the effect as pending. Before the effect is tried, the ledger
+// records the attempt, with what systemd showed about the unit until then. From that the next run
+// knows whether the effect was done. Both records are needed. With the first alone, an effect would
+// be done again after a kill that follows it. With the second alone, it would be lost after a kill
+// that comes before it.
 
-// try writes down that an effect is about to be done.
+// try records that an effect is about to be done.
 func (a *applier) try(ctx context.Context, t tasks.Task) error {
 	e, ok := t.(tasks.Effect)
 	if !ok {
@@ -29,20 +30,20 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.ledger.Effects.Attempt(string(e.Owns()[0]), mark)
-	// else it is done twice if the agent is killed now
+	// Otherwise the effect is done twice if the agent is killed now.
 	if err := a.ledger.Effects.Save(ctx, a.host.Files); err != nil && !a.Unwritten {
 		return err
 	}
 	return nil
 }
 
-// AckDone strikes out what a killed run had done of what it owed. What it had only been about to do
-// is done anew.
+// AckDone removes the pending effects that a killed run had already done. An effect that it had
+// only recorded as an attempt is done again.
 func AckDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	for effect, mark := range led.Effects.Attempted() {
 		done, err := tasks.EffectOf(graph.Key(effect)).DoneSince(ctx, v, mark)
 		switch {
-		case errors.Is(err, host.ErrNoLiveState): // an image: the host that it is of will see
+		case errors.Is(err, host.ErrNoLiveState): // an image: the host that boots it will see
 		case err != nil:
 			return fmt.Errorf("see whether %s was done: %w", effect, err)
 		case done:
@@ -52,8 +53,8 @@ func AckDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	return nil
 }
 
-// Enqueue writes down what planned changes will ask for, before the first of them is made. Where
-// that cannot be, nothing is owed for them.
+// Enqueue records the effects that planned changes will ask for, before the first change is made.
+// If they cannot be saved, none is recorded.
 func Enqueue(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
 	before := led.Effects.List()
 	enqueue(led, planned)

@@ -1,6 +1,5 @@
-// Package execute plans a graph of tasks on a view, and makes so what was planned: each task is
-// planned again just before, applied, and planned once more. A pass, a reset and an installation do
-// so.
+// Package execute plans a graph of tasks on a view and applies the plan. Each task is planned again
+// just before it is applied, and once more after that. A pass, a reset and an installation use it.
 package execute
 
 import (
@@ -16,10 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Plan asks every task what it would change on view, upstream first, each on the host as the tasks
-// before it will have left it. owed are effects that an earlier run still owes; refused are tasks
-// whose change is not made, with the reason; judge, which may be nil, judges the changes; gone is
-// what this run removes at its end.
+// Plan asks each task what it would change, upstream first, each on the host as the tasks before it
+// will leave it. owed has the effects that an earlier run left pending. refused has the tasks whose
+// change is not made, with the reason. judge judges the changes, and may be nil. gone is what this
+// run removes at its end.
 func Plan(
 	ctx context.Context, g *tasks.Graph, view host.View, owed map[string][]string,
 	refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact,
@@ -59,9 +58,9 @@ func Plan(
 	return changes.Work{Graph: g, Changes: out, Rep: rep}
 }
 
-// greetSystemd has the view connect to systemd while the rest of a graph is looked at, if the graph
-// has units: it takes longer to answer than all else, and units come last. What is wrong with it is
-// said by who asks for a unit.
+// greetSystemd makes the view connect to systemd while other tasks are planned, if the graph has
+// units. systemd takes longer to answer than all else, and units come last. It ignores an error,
+// because the task of a unit reports it.
 func greetSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
 	var greeting sync.WaitGroup
 	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }

@@ -10,11 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Prefetches are archives that are fetched before [Apply], by first key.
+// Prefetches are the archives whose download begins before [Apply], by first key.
 type Prefetches map[graph.Key]*tasks.ArchivePrefetch
 
-// Prefetch begins to fetch the archives of a plan: beside what is written down before the first
-// change. It ends with ctx, and the caller ends it with [Prefetches.Discard].
+// Prefetch begins to download the archives of a plan while the changes are recorded in the ledger.
+// The downloads end with ctx. The caller must call [Prefetches.Discard].
 func Prefetch(
 	ctx context.Context, plan changes.Work, h *host.Host, refused map[graph.Key]error,
 ) Prefetches {
@@ -36,13 +36,13 @@ func Prefetch(
 			out[key] = f
 		}
 	}
-	if len(out) > 0 { // what a start used is not used again while they are unpacked
-		_ = host.UnmapProgram() // a saving: where it fails the pages stay
+	if len(out) > 0 { // while they are unpacked, the pages of the start are not used
+		_ = host.UnmapProgram() // it only saves memory: after an error the pages stay
 	}
 	return out
 }
 
-// Discard ends what was begun, and returns when nothing of it is under way.
+// Discard ends the downloads, and returns when none is in progress any more.
 func (p Prefetches) Discard() {
 	for _, f := range p {
 		f.Discard()

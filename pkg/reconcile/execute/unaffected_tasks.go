@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// unaffected are the tasks, by their first keys, that were right when they were planned, or are
-// never set on this host, and that no change of a run touches. There are none where a change may
-// touch anything: where it is not proved, runs something, or is not known. Else a change touches
-// what the graph has after it, and what waits for whatever others do.
+// unaffected returns the tasks, by their first keys, that were right when they were planned, or are
+// never set on this host, and that no change of the run can affect. It returns none if a change can
+// affect anything: if it is not proved, asks for an effect, or is not known. Any other change
+// affects the tasks that come after it in the graph, and tasks that wait.
 func unaffected(plan changes.Work, refused map[graph.Key]error) map[graph.Key]bool {
 	for _, c := range plan.Changes.ByKey {
 		if c.NotApplicable == "" && (c.Proof == tasks.ProofNone || len(c.Effects) > 0 || c.Unknown != "") {
