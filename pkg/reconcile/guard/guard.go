@@ -1,4 +1,4 @@
-// Package guard keeps a change from cutting the node off: it takes down how everything is that the
+// Package guard keeps a change from cutting the node off. It captures the state of all that the
 // change touches, arms a checkpoint before the first change that needs one, and finishes it.
 package guard
 
@@ -15,32 +15,32 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Guard keeps a pass from cutting the node off. A nil guard is that of a pass of which every change
-// is proved: it costs nothing and does nothing.
+// Guard keeps a pass from cutting the node off. A nil guard belongs to a pass whose changes are all
+// proved. It does nothing.
 type Guard struct {
 	point *checkpoint.Checkpoint
-	all   bool                    // also of changes that are proved harmless
-	end   context.CancelCauseFunc // of the run
-	Begun func()                  // hears that it is armed, before the first change; nil: nobody does
+	all   bool                    // also for changes that are proved harmless
+	end   context.CancelCauseFunc // ends the run
+	Begun func()                  // called when the checkpoint is armed, before the first change; nil: not called
 
 	once  sync.Once
-	done  atomic.Bool // it was armed, or could not be
+	done  atomic.Bool // it was armed, or arming failed
 	Armed bool
 	err   error // why it could not be armed
 	limit *time.Timer
 }
 
-// errTooLong ends a run that may have cut the node off and does not come to its end.
+// errTooLong ends a run that may have cut the node off and that takes too long.
 var errTooLong = errors.New("the change did not come to its end in time")
 
-// NeedsCheckpoint says that a change is made under a checkpoint only.
+// NeedsCheckpoint reports whether a change may be made only under a checkpoint.
 func NeedsCheckpoint(c *tasks.Change) bool {
 	return c.NotApplicable == "" && c.Proof == tasks.ProofNone
 }
 
-// Before arms the checkpoint before the first change that needs it: not
-// earlier, since a download may take longer than a checkpoint lasts. waited says that it was not
-// armed yet: that takes seconds where somebody does not answer.
+// Before arms the checkpoint before the first change that needs it, and not earlier, because a
+// download may take longer than a checkpoint lasts. waited means that it was not armed before. To
+// arm it takes seconds if a probe gets no answer.
 func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) (waited bool, err error) {
 	if g == nil || !NeedsCheckpoint(c) && !(g.all && Undone(t, c)) {
 		return false, nil
@@ -59,19 +59,20 @@ func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) (wait
 	return waited, g.err
 }
 
-// WaitFor has the change finished only when nothing starts any more, and kept only if all has read
-// its files: see [checkpoint.Checkpoint.WaitFor].
+// WaitFor makes Finish wait until no unit is starting, and keep the change only if each unit has
+// read its files: see [checkpoint.Checkpoint.WaitFor].
 func (g *Guard) WaitFor(starting func(context.Context) bool, unread func(context.Context) error) {
 	if g != nil {
 		g.point.WaitFor(starting, unread)
 	}
 }
 
-// Await has the change kept only if somebody confirms it: see [checkpoint.Checkpoint.Await].
+// Await makes Finish keep the change only if somebody confirms it: see
+// [checkpoint.Checkpoint.Await].
 func (g *Guard) Await(a checkpoint.Awaits) { g.point.Await(a) }
 
-// Finish keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun
-// is of no use as it is.
+// Finish keeps the change or undoes it. ctx is the context of the run. unfinished says why a change
+// that was only partly made cannot stay.
 func (g *Guard) Finish(ctx context.Context, unfinished error) error {
 	if g == nil {
 		return nil
@@ -88,7 +89,7 @@ func (g *Guard) Finish(ctx context.Context, unfinished error) error {
 	return g.point.Finish(ctx, late)
 }
 
-// Proof is what a change was proved by that stayed, nil where no checkpoint was armed.
+// Proof returns the proof of a change that stayed, or nil if no checkpoint was armed.
 func (g *Guard) Proof() *probe.Proof {
 	if g == nil || !g.Armed {
 		return nil
@@ -96,7 +97,7 @@ func (g *Guard) Proof() *probe.Proof {
 	return g.point.Proof()
 }
 
-// Warnings are what is amiss with a change that stayed.
+// Warnings returns warnings about a change that stayed.
 func (g *Guard) Warnings() (notes []report.Note) {
 	if g == nil {
 		return nil
@@ -107,7 +108,7 @@ func (g *Guard) Warnings() (notes []report.Note) {
 	return notes
 }
 
-// Undone says that an undo takes a task's change back.
+// Undone reports whether an undo takes a task's change back.
 func Undone(t tasks.Task, c *tasks.Change) bool {
 	return c.NotApplicable == "" && !tasks.StaysAfterUndo(t)
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 )
 
-// Taker takes checkpoints for one who changes a host.
+// Taker takes checkpoints for a program that changes a host.
 type Taker struct {
-	Running    bool                // false: there is nothing to be cut off from
-	Settings   checkpoint.Settings // how it is probed
+	Running    bool                // false: the host is not running, so nothing can be cut off
+	Settings   checkpoint.Settings // how the node is probed
 	Log        *zap.Logger
-	API        *access.API // asks the node's peers to knock on its ports; nil: nobody does
-	Node       string      // its name there, "" where it has none
-	CachesCopy bool        // the copy of the agent that undoes is kept for the next checkpoint
-	All        bool        // also of changes that are proved harmless
+	API        *access.API // to ask the node's peers to connect to its ports; nil: they are not asked
+	Node       string      // the node's name in the API; "": it has none
+	CachesCopy bool        // the copy of the agent for the undo is kept for the next checkpoint
+	All        bool        // also for changes that are proved harmless
 }
 
-// Take takes down how everything is that changes, and returns the context of the run. The guard is
-// nil where there is nothing to be cut off from.
+// Take captures the state of all that changes, and returns the context of the run. The guard is nil
+// if nothing can be cut off.
 func (t Taker) Take(
 	ctx context.Context, h *host.Host, led *ledger.Ledger, change checkpoint.Change,
 ) (*Guard, context.Context, error) {
@@ -47,9 +47,10 @@ func (t Taker) Take(
 	return g, ctx, nil
 }
 
-// inbound has the node's peers knock on its ports for a checkpoint; nil where there is no API to
-// ask them by. An API that gives none is nothing to mend: many have no account that may read Nodes.
-// The connections are new ones: those that there are may have lived through the change.
+// inbound returns a function that asks the node's peers to connect to its ports for a checkpoint,
+// or nil if there is no API. An API that returns no peers is no error: many nodes have no account
+// that may read Nodes. The connections to the API are new ones, because existing ones may have
+// survived the change.
 func (t Taker) inbound() probe.Knocks {
 	if t.API == nil || t.Node == "" {
 		return nil

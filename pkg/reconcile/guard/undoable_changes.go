@@ -23,10 +23,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Work is what a guard looks after: tasks, and which changes of theirs are to be made.
+// Work has the tasks of a run, and those of their changes that will be made.
 type Work changes.Work
 
-// NeedsCheckpoint says that any of the changes is made under a checkpoint only.
+// NeedsCheckpoint reports whether any of the changes may be made only under a checkpoint.
 func (w Work) NeedsCheckpoint() bool {
 	for _, c := range w.Changes.ByKey {
 		if NeedsCheckpoint(c) {
@@ -36,7 +36,7 @@ func (w Work) NeedsCheckpoint() bool {
 	return false
 }
 
-// Undoable adds the keys that change and that an undo brings back.
+// Undoable adds the keys that change and that an undo restores.
 func (w Work) Undoable(to *checkpoint.Change) {
 	for _, key := range slices.Sorted(maps.Keys(w.Changes.ByKey)) {
 		t, _ := w.Graph.Find(key)
@@ -50,8 +50,8 @@ func (w Work) Undoable(to *checkpoint.Change) {
 	}
 }
 
-// Netdevs are the links that systemd-networkd will make by files of the change. It does not remove
-// what such a file made when the file goes: the undo does.
+// Netdevs returns the links that systemd-networkd will create from files of the change. It does not
+// remove such a link when the file is removed, so the undo must do that.
 func (w Work) Netdevs(ctx context.Context, v host.View) (keys []graph.Key, err error) {
 	for key := range w.Changes.ByKey {
 		t, _ := w.Graph.Find(key)
@@ -70,8 +70,8 @@ func (w Work) Netdevs(ctx context.Context, v host.View) (keys []graph.Key, err e
 	return keys, nil
 }
 
-// Below are the paths in the directories that a switch takes away whole: an undo brings back what
-// was in them, too.
+// Below returns the paths in the directories that a switch removes whole. An undo restores those
+// files too.
 func (w Work) Below(v host.View) (keys []graph.Key, err error) {
 	for first, c := range w.Changes.ByKey {
 		if first.Kind() != tasks.KindCleanup {
@@ -89,9 +89,9 @@ func (w Work) Below(v host.View) (keys []graph.Key, err error) {
 	return keys, nil
 }
 
-// walk adds what is below a directory, a directory before what is in it. What is mounted there is
-// nobody's file: a cgroup2 of Calico's or Cilium's has some that cannot be read. What is no
-// directory any more when it is listed has nothing below it.
+// walk adds what is below a directory; each directory comes before its contents. It leaves out
+// mounts, which are no files to restore: a cgroup2 mount of Calico or Cilium has files that cannot
+// be read. A directory that has become something else when it is listed has nothing below it.
 func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
 	info, err := at.Lstat(dir)
 	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Directory {
@@ -123,8 +123,8 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 	return keys, nil
 }
 
-// AtBoot are the keys that changes of works make act at the next boot, with what the ledger
-// says of them.
+// AtBoot returns the changed keys that take effect at the next boot, with what the ledger says
+// about them.
 func AtBoot(led *ledger.Ledger, works ...Work) (list []firstboot.Await, err error) {
 	for _, of := range works {
 		for _, first := range slices.Sorted(maps.Keys(of.Changes.ByKey)) {
@@ -143,7 +143,7 @@ func AtBoot(led *ledger.Ledger, works ...Work) (list []firstboot.Await, err erro
 	return list, nil
 }
 
-// addAtBoot adds a key, if anything of it acts at the next boot.
+// addAtBoot adds a key if any part of it takes effect at the next boot.
 func addAtBoot(
 	list []firstboot.Await, led *ledger.Ledger, t tasks.Task, key graph.Key,
 ) ([]firstboot.Await, error) {
@@ -158,8 +158,9 @@ func addAtBoot(
 	return append(list, firstboot.Await{Key: key, Files: files, Units: units, Before: raw}), nil
 }
 
-// Remember takes down what the ledger says of all that a pass writes down before its first change.
-// What an undo leaves where it is, it leaves in the ledger too: members of archives.
+// Remember captures what the ledger says about all keys that a pass records before its first
+// change. It leaves out what an undo leaves in place, which are members of archives, so that the
+// ledger keeps their entries.
 func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
 	var keys []graph.Key
 	for _, t := range of.Set.Order {
