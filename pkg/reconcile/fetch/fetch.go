@@ -1,4 +1,4 @@
-// Package fetch fetches archives beside the passes of a daemon.
+// Package fetch downloads archives beside the passes of a daemon.
 package fetch
 
 import (
@@ -17,43 +17,43 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The daemon fetches archives beside its passes. A pass reads what comes as it comes, for a short
-// time; then its key waits, the pass ends, and another one follows when all of it is there. Nothing
-// of it is believed before its hash is known to be right, as ever.
+// The daemon downloads archives beside its passes. A pass reads a download as its bytes arrive, for
+// a short time. After that its key waits and the pass ends. Another pass follows when the download
+// is complete. No content is used before its hash is known to be right.
 
-// Times of what is fetched beside a pass.
+// These are the times for downloads beside a pass.
 const (
-	fetchEarly = 20 * time.Second       // that a pass waits for it before READY: kubelet does, too
-	fetchBrief = 300 * time.Millisecond // … and afterwards
-	fetchAgain = time.Minute            // for so long a server that failed is not asked again
-	cacheTime  = time.Hour              // for so long what nobody reads is kept
+	fetchEarly = 20 * time.Second       // the wait of a pass before READY, while kubelet waits too
+	fetchBrief = 300 * time.Millisecond // the wait of a pass after READY
+	fetchAgain = time.Minute            // how long a server that failed is not asked again
+	cacheTime  = time.Hour              // how long a download that nobody reads is kept
 )
 
-// Limit is how long an archive may take: a slow mirror, not a dead one, of which a stalled read
-// ends earlier.
+// Limit is how long a download may take. It allows for a slow mirror. If a mirror sends nothing at
+// all, its read ends earlier.
 const Limit = 15 * time.Minute
 
 var errFetchLate = fmt.Errorf("it took longer than %s", Limit)
 
-// Aside fetches what passes open, in goroutines of its own.
+// Aside downloads what passes open, in goroutines of its own.
 type Aside struct {
 	Inner tasks.Fetcher
 	host  host.Options
 	local bool        // the store is a directory of this machine
-	early func() bool // before READY
+	early func() bool // reports whether READY was not said yet
 
-	bounded func() (context.Context, context.CancelFunc) // in the daemon's life
+	bounded func() (context.Context, context.CancelFunc) // returns a context that ends with the daemon
 	stop    context.CancelCauseFunc
 	all     sync.WaitGroup
-	came    chan struct{} // has something when a download has ended that a pass did not wait for
+	came    chan struct{} // receives a value when a download has ended that a pass did not wait for
 
 	mu         sync.Mutex
 	downloads  map[wanted]*download
-	prefetched map[string]bool // URLs that MayPrefetch said yes to
+	prefetched map[string]bool // the URLs for which MayPrefetch returned true
 }
 
-// wanted is a URL and the checksum that is to be there; "": whatever is there. Two assets may name
-// one URL, and documents may change a checksum.
+// wanted is a URL and the checksum that its content must have; "": any. Two assets may name the
+// same URL, and documents may change a checksum.
 type wanted struct {
 	url string
 	sum archive.Checksum
@@ -61,8 +61,8 @@ type wanted struct {
 
 var _ tasks.Fetcher = (*Aside)(nil)
 
-// New is one that fetches by inner, into spools of the host, until ctx ends and it is closed.
-// store is where the store is, and early says that READY was not said yet.
+// New returns an Aside that downloads with inner into temporary files of the host, until it is
+// closed. store is the address of the store. early reports whether READY was not said yet.
 func New(ctx context.Context, inner tasks.Fetcher, opt host.Options, store string, early func() bool) *Aside {
 	a := &Aside{
 		Inner: inner, host: opt, local: !strings.Contains(store, "://"),
@@ -76,7 +76,7 @@ func New(ctx context.Context, inner tasks.Fetcher, opt host.Options, store strin
 	return a
 }
 
-// Close ends with the daemon.
+// Close ends all downloads. The daemon calls it when it stops.
 func (a *Aside) Close() {
 	if a == nil {
 		return
@@ -91,7 +91,7 @@ func (a *Aside) Close() {
 	a.all.Wait()
 }
 
-// Ended is where it is told that something is there, or is not to be had.
+// Ended returns a channel that receives a value when a download is complete or has failed.
 func (a *Aside) Ended() <-chan struct{} {
 	if a == nil {
 		return nil
@@ -99,15 +99,15 @@ func (a *Aside) Ended() <-chan struct{} {
 	return a.came
 }
 
-// Notify has the loop make a pass with what is there.
+// Notify makes the daemon's loop start a pass with what was downloaded.
 func (a *Aside) Notify() {
 	select {
 	case a.came <- struct{}{}:
-	default: // it is to make one already
+	default: // a pass is requested already
 	}
 }
 
-// ofThisMachine says that a URL is read as fast as a disk.
+// ofThisMachine reports whether a URL is read from this machine's disk.
 func (a *Aside) ofThisMachine(url string) bool {
 	return strings.HasPrefix(url, "file://") || a.local && !strings.Contains(url, "://")
 }
@@ -119,7 +119,7 @@ func (a *Aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 	}
 	d, err := a.download(url, archive.Wanted{})
 	if err != nil {
-		return a.Inner.Open(ctx, url) // there is no place for it yet, or none of that kind
+		return a.Inner.Open(ctx, url) // there is no room for a temporary file yet, or none of that kind
 	}
 	patience := fetchBrief
 	if a.early() {
@@ -133,15 +133,15 @@ func (a *Aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 	return r, -1, nil
 }
 
-// begin has a URL fetched, and says whether all of it is there, or why it is not to be had. What is
-// there has the checksum that is wanted: no pass waits until that is known.
+// begin starts the download of a URL if there is none. It returns whether the download is complete,
+// or why it failed. A complete download has the wanted checksum. No pass waits until that is known.
 func (a *Aside) begin(url string, want archive.Wanted) (there bool, err error) {
 	if a.ofThisMachine(url) {
 		return true, nil
 	}
 	d, err := a.download(url, want)
 	if err != nil {
-		return true, nil // it is fetched as it is read
+		return true, nil // it is downloaded when it is read
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,8 +149,8 @@ func (a *Aside) begin(url string, want archive.Wanted) (there bool, err error) {
 	return d.over, d.err
 }
 
-// download is the one of a URL with a checksum, begun where there is none. A zero want takes what
-// there is of the URL, of several the one that is right.
+// download returns the download of a URL with a checksum, and starts one if there is none. A want
+// without a checksum takes an existing download of the URL, and prefers one that is right.
 func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,7 +160,7 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 		}
 	}
 	key := wanted{url, want.Sum}
-	for _, known := range []wanted{key, {url: url}} { // the second was begun before READY, by who opened it
+	for _, known := range []wanted{key, {url: url}} { // the second was begun before READY, when a pass opened it
 		if d := a.downloads[known]; d != nil {
 			return d, nil
 		}
@@ -189,7 +189,8 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	return d, nil
 }
 
-// Retry has what failed be asked for again at once: a person asks.
+// Retry forgets the downloads that failed, so that they are tried again at once, because a person
+// asks.
 func (a *Aside) Retry() {
 	if a == nil {
 		return
@@ -203,8 +204,8 @@ func (a *Aside) Retry() {
 	}
 }
 
-// likeliest is a download of a URL: one that is right, else one under way, else one that failed;
-// nil: there is none. The caller has the lock.
+// likeliest returns a download of a URL: a complete one, otherwise one in progress, otherwise one
+// that failed. It returns nil if there is none. The caller has the lock.
 func (a *Aside) likeliest(url string) (found *download) {
 	best := 0
 	for key, d := range a.downloads {
@@ -223,12 +224,12 @@ func (a *Aside) drop(key wanted) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over {
-		a.all.Go(d.close) // it can take long where it is large
+		a.all.Go(d.close) // to close a large file can take long
 	}
 	d.dropped = true
 }
 
-// download is the content of one URL, as far as it has come.
+// download is the content of one URL, as far as it has arrived.
 type download struct {
 	wanted
 	spool *spool.Spool
@@ -241,10 +242,10 @@ type download struct {
 // progress is how far a download is.
 type progress struct {
 	open    bool          // the server has begun to answer
-	size    int64         // what is there
+	size    int64         // the bytes that have arrived
 	more    chan struct{} // closed when there is more
 	over    bool
-	err     error // why not all is there
+	err     error // why the content is not complete
 	at      time.Time
 	left    bool // a pass did not wait for it
 	dropped bool // nobody will read it
@@ -256,7 +257,7 @@ func (d *download) now() progress {
 	return d.progress
 }
 
-// stale says that it is of no use any more.
+// stale reports whether a download is too old to be used again.
 func (p progress) stale() bool {
 	keep := cacheTime
 	if p.err != nil {
@@ -265,7 +266,7 @@ func (p progress) stale() bool {
 	return p.over && time.Since(p.at) > keep
 }
 
-// worth is how likely it is of use to who knows no checksum.
+// worth says how useful a download is for a caller that knows no checksum.
 func (p progress) worth() int {
 	switch {
 	case p.over && p.err == nil:
@@ -276,10 +277,10 @@ func (p progress) worth() int {
 	return 1
 }
 
-// close gives the room back. Of a file that is gone nothing is lost.
+// close removes the temporary file. The file is not needed any more, so an error does not matter.
 func (d *download) close() { _ = d.spool.Close() }
 
-// fetch brings all of it into the spool, and holds it against its checksum.
+// fetch downloads the whole content into the temporary file, and compares it with its checksum.
 func (d *download) fetch(ctx context.Context, from tasks.Fetcher, check *archive.Check) error {
 	body, _, err := from.Open(ctx, d.url)
 	if err != nil {
@@ -308,7 +309,7 @@ func (d *download) fetch(ctx context.Context, from tasks.Fetcher, check *archive
 	}
 }
 
-// grow tells readers of n bytes more.
+// grow tells readers that n more bytes have arrived.
 func (d *download) grow(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -318,7 +319,7 @@ func (d *download) grow(n int) {
 	d.more = make(chan struct{})
 }
 
-// end tells readers that nothing more comes.
+// end tells readers that no more bytes will arrive.
 func (d *download) end(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

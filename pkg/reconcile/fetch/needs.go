@@ -10,14 +10,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// beside is the archive of a task, and who fetches it beside the passes; nil: nobody does.
+// beside returns the archive of a task and the Aside that downloads it, or nil if none does.
 func beside(t tasks.Task) (tasks.Archive, *Aside) {
 	asset, _ := t.(tasks.Archive)
 	a, _ := asset.Fetch.(*Aside)
 	return asset, a
 }
 
-// had is nil when all that an archive needs is here; else why not.
+// had returns nil if all that an archive needs has been downloaded, otherwise why not.
 func had(ctx context.Context, v host.View, t tasks.Task) error {
 	asset, a := beside(t)
 	if a == nil {
@@ -32,8 +32,8 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 	})
 }
 
-// Late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
-// it does.
+// Late returns had for a plan. Before READY it returns nil, because the pass then reads the
+// download as its bytes arrive, beside its other tasks.
 func Late(ctx context.Context, v host.View, t tasks.Task) error {
 	if _, a := beside(t); a == nil || a.early() {
 		return nil
@@ -41,8 +41,8 @@ func Late(ctx context.Context, v host.View, t tasks.Task) error {
 	return had(ctx, v, t)
 }
 
-// StillLate is late for what was not planned. What is here now was not when the pass was planned,
-// and is the next one's.
+// StillLate returns had for a task that had no planned change. Even a complete download makes it
+// wait: it was not complete when the pass was planned, so the next pass uses it.
 func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
 	asset, a := beside(t)
 	if a == nil || a.early() {
@@ -54,7 +54,8 @@ func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
 	return changes.Fetching("the next pass, for which " + asset.Name + " was fetched")
 }
 
-// Unfetched are the archives of a switch that are not here: it begins when they are.
+// Unfetched returns the archives of a switch that are not downloaded yet. The switch begins when
+// all are.
 func Unfetched(ctx context.Context, v host.View, g *tasks.Graph) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	for _, t := range g.Order() {
@@ -65,9 +66,9 @@ func Unfetched(ctx context.Context, v host.View, g *tasks.Graph) map[graph.Key]e
 	return out
 }
 
-// MayPrefetch says that an archive may be fetched before it is certain that the pass uses it. The
-// daemon does so once for each URL, before READY. A pass that fails before its first change is made
-// again, for ever, and must not ask a mirror each time.
+// MayPrefetch reports whether an archive may be downloaded before it is certain that the pass uses
+// it. The daemon does so once for each URL, before READY. A pass that fails before its first change
+// is made again and again, and must not ask a mirror each time.
 func MayPrefetch(t tasks.Archive) bool {
 	_, a := beside(t)
 	if a == nil || len(t.URLs) == 0 {

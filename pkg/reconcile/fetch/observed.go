@@ -9,26 +9,26 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Observed fetches as another fetcher does, and tells how far it is.
+// Observed fetches with another fetcher, and reports the progress.
 type Observed struct {
 	tasks.Fetcher
-	// OnProgress is called when a download begins and is over, and at most each observeEvery
-	// meanwhile. It must be quick.
+	// OnProgress is called when a download begins and ends, and between that at most once in each
+	// observeEvery. It must return quickly.
 	OnProgress func(Transfer)
 }
 
 // Transfer is how far a download is.
 type Transfer struct {
-	URL       string // without what nobody may see
-	Got, Size int64  // bytes; a size of -1 is not known
+	URL       string // without secrets
+	Got, Size int64  // bytes; -1: the size is not known
 	Took      time.Duration
 	Over      bool
 }
 
-// observeEvery is how often a download is told of.
+// observeEvery is the shortest time between two reports about a download.
 const observeEvery = 500 * time.Millisecond
 
-// String is "https://…: 12.3 of 45.0 MB, 3.1 MB/s".
+// String returns "https://…: 12.3 of 45.0 MB, 3.1 MB/s".
 func (p Transfer) String() string {
 	of := ""
 	if p.Size > 0 {
@@ -51,7 +51,7 @@ func (o Observed) Open(ctx context.Context, url string) (io.ReadCloser, int64, e
 	return b, size, nil
 }
 
-// observedBody tells of what is read from it.
+// observedBody reports how much was read from it.
 type observedBody struct {
 	io.ReadCloser
 	began, last time.Time

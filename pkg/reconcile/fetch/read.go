@@ -9,15 +9,15 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// reading is a pass that reads a download.
+// reading is the reader through which a pass reads a download.
 type reading struct {
-	ended   <-chan struct{} // the pass has ended
+	ended   <-chan struct{} // closed when the pass has ended
 	why     func() error
 	of      *Aside
 	d       *download
 	off     int64
 	timeout *time.Timer
-	waits   bool // it has read what there is, and the pass waits for the rest
+	waits   bool // it has read all that arrived, and its key waits for the rest
 	failed  bool
 }
 
@@ -57,7 +57,8 @@ func (r *reading) Read(p []byte) (int, error) {
 	}
 }
 
-// fail is the error of a download. After READY a pass does not try again: the next one does.
+// fail returns the error of a download. After READY the error is permanent, so that the next pass
+// tries again and not this one.
 func (r *reading) fail(err error) error {
 	r.failed = true
 	if r.of.early() {
@@ -66,7 +67,7 @@ func (r *reading) fail(err error) error {
 	return graph.Permanent(err)
 }
 
-// wait waits for more, and for no longer than a pass may.
+// wait waits for more bytes, but not longer than a pass may.
 func (r *reading) wait(more <-chan struct{}) error {
 	select {
 	case <-more:
@@ -84,8 +85,8 @@ func (r *reading) wait(more <-chan struct{}) error {
 	return changes.Fetching("what is being fetched from " + tasks.Shown(r.d.url))
 }
 
-// Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at
-// once, after READY.
+// Close implements [io.Closer]. It forgets a download that was read. It keeps one that the pass
+// still waits for, and after READY one that failed, so that it is not tried again at once.
 func (r *reading) Close() error {
 	r.timeout.Stop()
 	if r.waits || r.failed && !r.of.early() {
