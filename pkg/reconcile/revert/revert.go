@@ -1,5 +1,5 @@
-// Package revert makes the ledger true again after an undo: what it said before a change lies in
-// the checkpoint's journal, and whoever undoes brings it back.
+// Package revert makes the ledger true again after an undo. The checkpoint's journal has what the
+// ledger said before the change, and every process that undoes the change restores that.
 package revert
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// LedgerBefore is what the ledger said before a change that may be undone. It lies in the
-// checkpoint's journal, so that whoever undoes can make the ledger true again: of what was undone
-// nothing is ours that was not before.
+// LedgerBefore is what the ledger said before a change that may be undone. The checkpoint's journal
+// has it, so that every process that undoes the change can make the ledger true again: of what was
+// undone, the agent owns nothing that it did not own before.
 type LedgerBefore struct {
 	By, Network    string
 	Tasks          int
@@ -31,13 +31,13 @@ type LedgerBefore struct {
 	Keys           []EntryBefore
 }
 
-// EntryBefore is the entry of one key; nil: there was none.
+// EntryBefore is the entry of one key. Was is nil if there was none.
 type EntryBefore struct {
 	Key graph.Key
 	Was *ledger.Entry `json:",omitempty"`
 }
 
-// Before is what the ledger says of a key.
+// Before returns what the ledger says about a key.
 func Before(led *ledger.Ledger, key graph.Key) EntryBefore {
 	one := EntryBefore{Key: key}
 	if e, known := led.Entries()[key]; known {
@@ -46,8 +46,8 @@ func Before(led *ledger.Ledger, key graph.Key) EntryBefore {
 	return one
 }
 
-// Remember takes down what the ledger says before a change of these keys. by makes it, and the
-// network has so many tasks.
+// Remember captures what the ledger says before a change of keys. by makes the change. count is the
+// number of the network's tasks.
 func Remember(
 	led *ledger.Ledger, by, network string, count int, keys []graph.Key,
 ) (json.RawMessage, error) {
@@ -64,9 +64,10 @@ func Remember(
 	return out, nil
 }
 
-// Recorder makes the ledger say what is true after an undo. led is the one that the caller goes on
-// with, nil where it has none. The ledger is only made poorer by what its own memory says: a
-// damaged memory leaves it as it is, and what is pending is looked at by the next pass.
+// Recorder returns a function that makes the ledger true after an undo. led is the ledger that the
+// caller goes on with, or nil. The function restores only what raw, its record from the journal,
+// says. If that record is damaged, it leaves the ledger as it is, and the next pass looks at what
+// is pending.
 func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMessage, checkpoint.Verdict) error {
 	return func(ctx context.Context, h *host.Host, raw json.RawMessage, v checkpoint.Verdict) error {
 		led := led
@@ -74,7 +75,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 			led = ledger.Load(h.Live.Files)
 		}
 		if led.Newer != nil {
-			return nil // what is undone is; the agent that knows this ledger looks at what is pending
+			return nil // what is undone stays undone; the agent that knows this ledger looks at what is pending
 		}
 		var m LedgerBefore
 		if err := json.Unmarshal(raw, &m); err != nil {
@@ -96,7 +97,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 	}
 }
 
-// restore brings the entries back. It may be killed and done again.
+// restore restores the entries. After a kill it may be called again.
 func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	b := ledger.Batch{Head: led.Head()}
 	b.Head.Fingerprint, b.Head.Clean, b.Head.Network = m.Fingerprint, m.Clean, m.Had
@@ -111,7 +112,7 @@ func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Led
 			b.Drop, back[one.Key] = append(b.Drop, one.Key), true
 		}
 	}
-	for key, e := range led.Entries() { // what stays is for the next pass to look at
+	for key, e := range led.Entries() { // the next pass looks at what stays
 		b.Head.Clean = b.Head.Clean && (!e.Pending || back[key])
 	}
 	if len(b.Put)+len(b.Drop) > 0 || b.Head != led.Head() {
@@ -123,8 +124,8 @@ func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Led
 	return led.Effects.Save(ctx, h.Files)
 }
 
-// stillOurs says that something which the change made is there after the undo: a directory that
-// others use by now.
+// stillOurs reports whether something that the change made is still there after the undo: a
+// directory that others use by now.
 func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if e.Mode == ledger.Found {
 		return false
@@ -141,8 +142,8 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return err == nil && live != ""
 }
 
-// cancelEffects takes back what the undone changes owed: the undo did their effects, over what it
-// brought back.
+// cancelEffects removes the pending effects of the undone changes, because the undo did their
+// effects after it had restored the keys.
 func (m LedgerBefore) cancelEffects(led *ledger.Ledger, mine map[string]bool) {
 	for effect, by := range led.Effects.List() {
 		for _, key := range by {
@@ -158,7 +159,7 @@ func (m LedgerBefore) cancelEffects(led *ledger.Ledger, mine map[string]bool) {
 	}
 }
 
-// BootBooks are the ledger's part of judging a boot.
+// BootBooks is the access to the ledger for the judgement of a boot.
 type BootBooks struct{ Ledger *ledger.Ledger }
 
 var _ firstboot.Books = BootBooks{}
@@ -191,14 +192,14 @@ func (b BootBooks) Forget(
 		if err := ledger.NoteBoot(ctx, h.Files, note); err != nil {
 			return err
 		}
-	} // else it was killed here before, and the ledger may say already what it said once
+	} // otherwise it was killed here before, and the ledger may already have the earlier entries
 	return m.restore(ctx, h, b.Ledger)
 }
 
 // Note implements [firstboot.Books].
 func (b BootBooks) Note(ctx context.Context, h *host.Host, found firstboot.Boot) error {
 	note := noteOf(found)
-	list, _ := ledger.ReadBoots(h.Live.Files) // a damaged one is as good as none
+	list, _ := ledger.ReadBoots(h.Live.Files) // a damaged record counts as none
 	for _, o := range list {
 		if o.Same(note) {
 			note.Keys, note.Tries = o.Keys, o.Tries
