@@ -2,8 +2,8 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// ACI is Cisco's aci-containers. https://github.com/noironetworks/acc-provision, net_config of its
-// configuration
+// ACI has the settings of Cisco's aci-containers. Source: net_config of the configuration of
+// https://github.com/noironetworks/acc-provision
 type ACI struct {
 	// MTU: of the pods' links (interface_mtu); not said: that of the infrastructure VLAN's link
 	// less 100

@@ -4,8 +4,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 )
 
-// AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only
-// recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
+// AmazonVPC has the fields of kOps' amazonVPC (amazonvpc in v1alpha2). All of them are for its
+// DaemonSet, and are only recorded here.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
 // AmazonVPCNetworkingSpec
 type AmazonVPC struct {
 	Image     string `json:"image,omitempty"`     // of aws-node; for its DaemonSet
@@ -28,7 +29,7 @@ func (a *AmazonVPC) fields() []decode.Field {
 	}
 }
 
-// env reads a container's environment, a list of name and value.
+// env reads a container's environment, which is a list of names and values.
 func env(to *map[string]string) decode.Set {
 	return func(v decode.Reading) {
 		v.List(func(item decode.Reading) {

@@ -5,8 +5,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its
-// own. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
+// Antrea has the fields of antrea-agent.conf that matter to the node, by Antrea's own names. kOps
+// never had this network. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
 type Antrea struct {
 	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes
 	// (noEncap), routes within a segment (hybrid), or another network (networkPolicyOnly)
@@ -19,12 +19,12 @@ type Antrea struct {
 	SecondaryNetwork bool `json:"secondaryNetwork,omitempty"` // Antrea bridges a link of the node for VLANs of pods
 }
 
-// Tunnels says that nodes talk to each other by Open vSwitch's tunnels.
+// Tunnels reports whether nodes talk to each other through Open vSwitch's tunnels.
 func (a *Antrea) Tunnels() bool {
 	return (a.TrafficEncapMode == "encap" || a.TrafficEncapMode == "hybrid") && !a.WireGuard()
 }
 
-// WireGuard says that nodes talk to each other by WireGuard, in place of a tunnel.
+// WireGuard reports whether nodes talk to each other through WireGuard instead of a tunnel.
 func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard" }
 
 func (a *Antrea) fields() []decode.Field {
@@ -39,7 +39,7 @@ func (a *Antrea) fields() []decode.Field {
 	}
 }
 
-// check refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
+// check refuses what Antrea's agent refuses when it starts (cmd/antrea-agent/options.go).
 func (a *Antrea) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.antrea.defaultMTU", a.DefaultMTU, 0)
 	const at = "spec.networking.antrea."

@@ -5,8 +5,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking
-// (cni, cns/configuration)
+// Azure has the fields of Azure's CNI plugin. kOps never had this network.
+// https://github.com/Azure/azure-container-networking (cni, cns/configuration)
 type Azure struct {
 	// Scenario: nodeSubnet: pods have addresses of the node's own interface, without a daemon; the
 	// others are those of the daemon CNS (its CNIConflistScenario)

@@ -2,14 +2,14 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// Bare is a network without fields here: its settings are those of its own DaemonSet or
-// controller.
+// Bare is a network that has no fields here, because its own DaemonSet or controller has its
+// settings.
 type Bare struct{}
 
 func (*Bare) fields() []decode.Field { return nil }
 
-// allocate gives the struct behind a pointer, made when there is none yet: a later document adds to
-// what an earlier one said.
+// allocate returns the struct behind a pointer, and creates it if there is none yet. So a later
+// document adds to what an earlier one set.
 func allocate[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)

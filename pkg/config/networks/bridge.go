@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// Bridge is a Linux bridge with host-local IPAM and static routes between the nodes; no DaemonSet,
-// no controller.
+// Bridge is a Linux bridge with host-local IPAM and static routes between the nodes. It has neither
+// a DaemonSet nor a controller.
 type Bridge struct {
 	MTU     int  `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
 	Hairpin bool `json:"hairpin"`       // a pod reaches itself through its service
@@ -42,7 +42,7 @@ func bridgeNodes(to *[]Peer) decode.Set {
 	}
 }
 
-// Peer is another node of the cluster, as a network without a controller needs to know it.
+// Peer is another node of the cluster, with what a network without a controller must know about it.
 type Peer struct {
 	Name     string           `json:"name"`     // of the node
 	Address  values.Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family

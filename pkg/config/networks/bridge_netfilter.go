@@ -5,10 +5,10 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Unmanaged is the bridgeNetfilter that is not ours.
+// Unmanaged is the value of bridgeNetfilter with which the agent leaves the sysctls alone.
 const Unmanaged = "unmanaged"
 
-// bridgeNetfilter takes the kernel's own numbers, in quotes or not, or that they are not ours.
+// bridgeNetfilter reads 0 or 1, with or without quotes, or unmanaged.
 func bridgeNetfilter(to *string) decode.Set {
 	return func(v decode.Reading) {
 		if v.Kind == document.KindInt && (v.Text == "0" || v.Text == "1") {

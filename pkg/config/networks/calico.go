@@ -9,9 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Calico holds kOps' fields, plus the datastore that kOps 1.19 and older chose by itself. Most
-// fields are for the DaemonSet and only recorded here; the node acts on MTU, encapsulation, BPF,
-// WireGuard, the datastore and its certificates. "" and 0 mean: Calico's default.
+// Calico has kOps' fields, and the datastore, which kOps 1.19 and older chose by itself. Most
+// fields are for the DaemonSet, and are only recorded here. The node acts on the MTU, the
+// encapsulation, BPF, WireGuard, the datastore and its certificates. "" and 0 mean Calico's
+// default.
 type Calico struct {
 	Registry string `json:"registry,omitempty"` // where its images come from; for its DaemonSet
 	// of Calico; from v3.32 on eBPF needs a newer kernel. The rest is for its DaemonSet
@@ -72,15 +73,15 @@ type Calico struct {
 	Etcd *CalicoEtcd `json:"etcd,omitempty"`
 }
 
-// CalicoEtcd says how the node's Calico parts reach their etcd.
+// CalicoEtcd says how the node's parts of Calico reach their etcd.
 type CalicoEtcd struct {
 	Endpoints    []string     `json:"endpoints"`    // of etcd, at least one; all http or all https
 	TLS          bool         `json:"tls"`          // the endpoints are https: certificates are wanted
 	Certificates Certificates `json:"certificates"` // the client certificate that https endpoints are shown
 }
 
-// Certificates is a client certificate set: which keypair of the store's pki, signed by which CA,
-// and where its files go.
+// Certificates is a client certificate with its key and CA: which keypair of the store's pki it is,
+// which CA signed it, and where its files go.
 type Certificates struct {
 	// where the three files go. In one called calico-tls they get Calico's own names, else kOps'
 	Dir     string `json:"dir"`
@@ -88,18 +89,18 @@ type Certificates struct {
 	Keypair string `json:"keypair"` // the keyset that holds certificate and key; kOps' has CN=calico-client
 }
 
-// calicoOwnDir is the base name of the directory that Calico's own installer fills (Secret
-// calico-etcd-secrets → /etc/cni/net.d/calico-tls): there its file names are used, elsewhere those
-// of kOps.
+// calicoOwnDir is the base name of the directory that Calico's own installer fills (from the Secret
+// calico-etcd-secrets into /etc/cni/net.d/calico-tls). In a directory of that name the files have
+// Calico's names, elsewhere kOps' names.
 const calicoOwnDir = "calico-tls"
 
-// CAFile is the path of the trusted CA's certificates.
+// CAFile returns the path of the trusted CA's certificates.
 func (c Certificates) CAFile() string { return c.file("etcd-ca", "ca.pem") }
 
-// CertFile is the path of the client certificate.
+// CertFile returns the path of the client certificate.
 func (c Certificates) CertFile() string { return c.file("etcd-cert", "calico-client.pem") }
 
-// KeyFile is the path of the client's private key.
+// KeyFile returns the path of the client's private key.
 func (c Certificates) KeyFile() string { return c.file("etcd-key", "calico-client-key.pem") }
 
 func (c Certificates) file(calico, kops string) string {
@@ -161,7 +162,7 @@ func (e *CalicoEtcd) fields() []decode.Field {
 	}
 }
 
-// validDetection accepts Calico's ways to find a node's address.
+// validDetection accepts Calico's methods to find a node's address.
 // https://docs.tigera.io/calico/latest/reference/configure-calico-node
 func validDetection(s string) string {
 	switch method, argument, has := strings.Cut(s, "="); method {
@@ -177,7 +178,7 @@ func validDetection(s string) string {
 	return "first-found, kubernetes-internal-ip, can-reach=…, interface=…, skip-interface=… or cidr=…"
 }
 
-// What kOps fills in of [CalicoEtcd]'s certificates.
+// These are kOps' defaults for the certificates of [CalicoEtcd].
 const (
 	kopsCertificateDir = "/srv/kubernetes/calico"
 	kopsCertificateCA  = "ca"
@@ -211,7 +212,7 @@ func (c *Calico) check(s *ClusterSettings, r *decode.Reporter) {
 	c.checkEncapsulation(s, r)
 }
 
-// checkEtcd holds the datastore and the way to its etcd together.
+// checkEtcd checks that the datastore and its etcd endpoints fit together.
 func (c *Calico) checkEtcd(r *decode.Reporter) {
 	const at = "spec.networking.calico.etcd"
 	switch {
@@ -241,7 +242,7 @@ func (c *Calico) checkEtcd(r *decode.Reporter) {
 	}
 }
 
-// checkEncapsulation refuses ways to carry packets that do not go together, or not here.
+// checkEncapsulation refuses encapsulations that contradict each other or that do not work here.
 func (c *Calico) checkEncapsulation(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.calico"
 	switch mode := c.EncapsulationMode; {

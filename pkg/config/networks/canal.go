@@ -7,9 +7,10 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Canal is kOps' canal, policy by Calico over Flannel's network; and the backend, which kOps fixed
-// to vxlan and upstream's manifest leaves to its ConfigMap. The node acts on backend and mtu; the
-// rest is for the DaemonSet, and only recorded here. "" and 0 mean: Calico's default.
+// Canal has the fields of kOps' canal, which is Calico's network policy over Flannel's network. It
+// also has the backend, which kOps fixed to vxlan and which upstream's manifest leaves to its
+// ConfigMap. The node acts on backend and mtu. The rest is for the DaemonSet, and is only recorded
+// here. "" and 0 mean Calico's default.
 // https://github.com/kubernetes/kops/blob/v1.27.0/pkg/apis/kops/networking.go, CanalNetworkingSpec
 type Canal struct {
 	Backend string `json:"backend"`       // of flannel: what carries packets between nodes
@@ -62,7 +63,7 @@ func (c *Canal) fields() []decode.Field {
 	}
 }
 
-// not takes a boolean that says the opposite of what is kept.
+// not reads a boolean that means the opposite of the field that it sets.
 func not(name string, to **bool) decode.Field {
 	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		decode.OptionalBool(name, to).Set(v)
@@ -70,7 +71,8 @@ func not(name string, to **bool) decode.Field {
 	}}
 }
 
-// check: Typha's port and Felix' are two servers' on one host.
+// check refuses one metrics port for both Typha and Felix, because they are two servers on one
+// host.
 func (c *Canal) check(_ *ClusterSettings, r *decode.Reporter) {
 	if c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return

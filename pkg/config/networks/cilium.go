@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's;
-// they are accepted and not looked at. "" means: kOps' or Cilium's default.
+// Cilium has the fields of kOps' cilium that matter to the node. The other fields are for Cilium's
+// DaemonSet. They are accepted and ignored. "" means kOps' or Cilium's default.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, CiliumNetworkingSpec
 type Cilium struct {
 	Version string `json:"version,omitempty"` // of Cilium, such as v1.16.4; what it needs of the kernel depends on it
@@ -32,13 +32,13 @@ type Cilium struct {
 	MTU          int   `json:"mtu,omitempty"` // of the node's links; not said: Cilium finds it
 }
 
-// ENI says that pods have addresses of the instance's interfaces.
+// ENI reports whether pods have addresses of the instance's interfaces.
 func (c *Cilium) ENI() bool { return c.IPAM == "eni" }
 
-// WireGuard says that Cilium's nodes talk to each other by WireGuard.
+// WireGuard reports whether Cilium's nodes talk to each other through WireGuard.
 func (c *Cilium) WireGuard() bool { return c.EnableEncryption && c.EncryptionType == "wireguard" }
 
-// IPsec says that Cilium's nodes talk to each other by IPsec.
+// IPsec reports whether Cilium's nodes talk to each other through IPsec.
 func (c *Cilium) IPsec() bool { return c.EnableEncryption && c.EncryptionType != "wireguard" }
 
 func (c *Cilium) fields() []decode.Field {
@@ -63,7 +63,7 @@ func (c *Cilium) fields() []decode.Field {
 	return fields
 }
 
-// ciliumFields are those of its DaemonSet and operator.
+// ciliumFields are the fields for Cilium's DaemonSet and operator.
 var ciliumFields = [...]string{
 	"registry", "memoryRequest", "cpuRequest", "agentPrometheusPort", "agentPodAnnotations", "operatorPodAnnotations",
 	"debug", "disableEndpointCRD", "enablePolicy",
@@ -80,7 +80,7 @@ var ciliumFields = [...]string{
 	"hubble",
 }
 
-// ciliumUnused are those that kOps itself does nothing with.
+// ciliumUnused are the fields that kOps itself does not use.
 var ciliumUnused = [...]string{
 	"accessLog", "agentLabels", "allowLocalhost", "autoIpv6NodeRoutes", "bpfRoot", "cniBinPath", "containerRuntime",
 	"containerRuntimeEndpoint", "containerRuntimeLabels",
@@ -107,7 +107,7 @@ func (c *Cilium) check(s *ClusterSettings, r *decode.Reporter) {
 	c.checkRelease(s, r)
 	inside := 0
 	if c.Tunnel != "disabled" {
-		inside = 50 // its MTU means the links', and pods have less
+		inside = 50 // the MTU is that of the links, and pods have less
 	}
 	s.checkMTU(r, "spec.networking.cilium.mtu", c.MTU, inside)
 	c.checkAddresses(s, r)
@@ -135,8 +135,9 @@ func (c *Cilium) checkAddresses(s *ClusterSettings, r *decode.Reporter) {
 	}
 }
 
-// checkRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
-// knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
+// checkRelease refuses a version that is no release, and a release that cannot register its
+// objects: up to 1.8, Cilium knows only an API that Kubernetes 1.22 removed.
+// https://github.com/cilium/cilium/pull/11477
 func (c *Cilium) checkRelease(s *ClusterSettings, r *decode.Reporter) {
 	if c.Version == "" {
 		return
@@ -157,7 +158,7 @@ func (c *Cilium) checkRelease(s *ClusterSettings, r *decode.Reporter) {
 	}
 }
 
-// checkOptions says what has no effect, or cannot be had together.
+// checkOptions reports options that have no effect or that exclude each other.
 func (c *Cilium) checkOptions(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.cilium"
 	switch {

@@ -2,8 +2,8 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// CNI is spec.networking.cni. It plays two parts: alone it selects "bring your own"; beside another
-// network it only carries the directories.
+// CNI is spec.networking.cni. Alone it selects a network of your own. Beside another network it
+// only sets the directories.
 type CNI struct {
 	BinDir  string `json:"binDir"`  // where plugins go. A default gives way to the directory that the runtime uses
 	ConfDir string `json:"confDir"` // where confs go. A default gives way to the directory that the runtime uses

@@ -5,7 +5,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Coil holds what of coild matters to the node; kOps never had it.
+// Coil has the options of coild that matter to the node. kOps never had this network.
 // https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
 type Coil struct {
 	IPAM         bool `json:"ipam"`                   // false: chained after another plugin, for its egress only
@@ -21,7 +21,7 @@ func (c *Coil) fields() []decode.Field {
 	}
 }
 
-// check without its two halves is nothing.
+// check refuses coil with neither ipam nor egress, because then it does nothing.
 func (c *Coil) check(_ *ClusterSettings, r *decode.Reporter) {
 	if !c.IPAM && !c.Egress {
 		r.ErrorAt("spec.networking.coil.egress",

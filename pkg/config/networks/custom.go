@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Custom is a network that this agent does not know, declared in the terms in which it knows the
-// others: what it needs of a node, who writes its conf, how one sees that it works, what it leaves.
-// Lists of a later document replace those of an earlier one.
+// Custom is a network that this agent does not know. Documents declare it in the terms in which the
+// agent knows the others: what it needs on a node, who writes its conf, how to see that it works,
+// and what it leaves behind. The lists of a later document replace those of an earlier one.
 type Custom struct {
 	// Name: tells it from another declared network: from one to another is a switch. Not said: the
 	// file name of its conf
@@ -79,7 +79,8 @@ func (c *Custom) fields() []decode.Field {
 	}
 }
 
-// fill names the files of identities as Kubernetes' own are named.
+// fill gives the certificate files their default names, which are formed as Kubernetes forms its
+// own.
 func (c *Custom) fill(*ClusterSettings, decode.Origins) {
 	for i := range c.Certificates {
 		one := &c.Certificates[i]
@@ -89,7 +90,7 @@ func (c *Custom) fill(*ClusterSettings, decode.Origins) {
 	}
 }
 
-// check holds what its fields ask of each other, and reads the chain from the template.
+// check checks the fields against each other, and reads the chain of plugins from the template.
 func (c *Custom) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, customAt+".mtu", c.MTU, 0)
 	if c.Title == "" {

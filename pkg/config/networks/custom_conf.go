@@ -31,25 +31,26 @@ func (c *CustomConf) fields() []decode.Field {
 	}
 }
 
-// ConfVariables are what a conf's template may hold as ${Name}, each with a value that it may take.
+// ConfVariables are the variables that a conf's template may use as ${Name}, each with a sample
+// value.
 var ConfVariables = []struct{ Name, Sample string }{
-	{"Address", "192.0.2.1"},      // this node's, as other nodes reach it
-	{"BinDir", "/opt/cni/bin"},    // where the runtime looks for plugins
-	{"CNIVersion", "1.0.0"},       // that every plugin and runtime of this Kubernetes release reads
-	{"ClusterCIDR", "10.0.0.0/8"}, // all pods of the cluster
+	{"Address", "192.0.2.1"},      // this node's address, as other nodes reach it
+	{"BinDir", "/opt/cni/bin"},    // the directory where the runtime looks for plugins
+	{"CNIVersion", "1.0.0"},       // the version that all plugins and runtimes of this Kubernetes release read
+	{"ClusterCIDR", "10.0.0.0/8"}, // the range of all pods of the cluster
 	{"ConfDir", "/etc/cni/net.d"},
-	{"MTU", "1450"},               // of the pods
+	{"MTU", "1450"},               // the MTU of the pods' links
 	{"Node", "node-1"},            // the node's name
-	{"PodCIDR", "10.0.1.0/24"},    // this node's first
-	{"PodCIDR4", "10.0.1.0/24"},   // its IPv4 one
-	{"PodCIDR6", "2001:db8::/64"}, // its IPv6 one
-	{"Ranges", "[]"},              // its pod CIDRs as host-local's `ranges`
-	{"Routes", "[]"},              // a default route a family, as host-local's `routes`
+	{"PodCIDR", "10.0.1.0/24"},    // this node's first pod CIDR
+	{"PodCIDR4", "10.0.1.0/24"},   // this node's IPv4 pod CIDR
+	{"PodCIDR6", "2001:db8::/64"}, // this node's IPv6 pod CIDR
+	{"Ranges", "[]"},              // this node's pod CIDRs, as host-local's `ranges`
+	{"Routes", "[]"},              // a default route for each family, as host-local's `routes`
 	{"ServiceCIDR", "10.1.0.0/16"},
 }
 
-// Expand puts values into a template: ${Name} becomes value("Name"), and nothing else changes. An
-// error says which name nobody knows, or is the value's own.
+// Expand replaces each ${Name} in the template by value("Name"), and changes nothing else. It
+// returns an error for a variable that is not closed, and each error of value.
 func (c CustomConf) Expand(value func(name string) (string, error)) (string, error) {
 	var out strings.Builder
 	rest := c.Template
@@ -72,10 +73,10 @@ func (c CustomConf) Expand(value func(name string) (string, error)) (string, err
 	}
 }
 
-// Uses reports whether the template asks for a variable.
+// Uses reports whether the template uses a variable.
 func (c CustomConf) Uses(name string) bool { return strings.Contains(c.Template, "${"+name+"}") }
 
-// sample is the template with sample values, to see whether it is a conf.
+// sample returns the template with sample values, to check whether it is a conf.
 func (c CustomConf) sample() (string, error) {
 	return c.Expand(func(name string) (string, error) {
 		for _, v := range ConfVariables {
@@ -87,7 +88,7 @@ func (c CustomConf) sample() (string, error) {
 	})
 }
 
-// chainOf reads the plugin types of a conf, as runtimes read it.
+// chainOf returns the types of a conf's plugins, as runtimes read them.
 // https://www.cni.dev/docs/spec/#section-1-network-configuration-format
 func chainOf(file, text string) ([]string, error) {
 	var conf struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// CustomResidue is what the network leaves when it goes, each thing by its exact name and mark.
-// Which marks are refused, because they could be somebody else's, is for the model to know. The
-// types have the fields of the marks of package tasks, which say what they mean.
+// CustomResidue is what the network leaves on a node, each thing by its exact name and mark. The
+// model knows which marks are refused because they could belong to somebody else. The types here
+// have the same fields as the marks in package tasks, which explain them.
 type CustomResidue struct {
 	Units []string `json:"units,omitempty"` // systemd units that would make it again
 	// links to which it moved the machine's addresses; those go back to their device
@@ -36,7 +36,7 @@ type CustomResidue struct {
 	Others    []string `json:"others,omitempty"`    // in words: what no agent takes away
 }
 
-// CustomRule marks policy rules.
+// CustomRule identifies policy rules.
 type CustomRule struct {
 	Priority int    `json:"priority,omitempty"` // of the rule. All that is set in one entry must hold
 	Mark     uint32 `json:"mark,omitempty"`     // of packets (fwmark)
@@ -55,7 +55,7 @@ type CustomRule struct {
 	Pods     bool `json:"pods,omitempty"` // it is from or to an address of the pods
 }
 
-// CustomRoute marks routes.
+// CustomRoute identifies routes.
 type CustomRoute struct {
 	Table    int    `json:"table,omitempty"`    // the table that it is in; not said: main; another alone is no mark
 	Last     int    `json:"last,omitempty"`     // with `table`: tables from that to this one
@@ -66,7 +66,7 @@ type CustomRoute struct {
 	Type     string `json:"type,omitempty"` // of the route
 }
 
-// CustomChain marks chains of iptables, or rules in chains of others.
+// CustomChain identifies chains of iptables, or rules in chains of others.
 type CustomChain struct {
 	Table string `json:"table,omitempty"` // of iptables; not said: any
 	// Chain: name or pattern. Alone: the chains of that name, all that is in them, and every rule
@@ -80,13 +80,13 @@ type CustomChain struct {
 	Set string `json:"set,omitempty"` // an ipset that a rule asks; may be a pattern
 }
 
-// CustomTable marks tables of nft.
+// CustomTable identifies tables of nft.
 type CustomTable struct {
 	Family string `json:"family"` // of the table
 	Name   string `json:"name"`   // name or pattern
 }
 
-// CustomLink marks links.
+// CustomLink identifies links.
 type CustomLink struct {
 	// Name: name or pattern. One with a device behind it, or that a default route goes through, is
 	// never meant
@@ -98,26 +98,26 @@ type CustomLink struct {
 	Pods   bool   `json:"pods,omitempty"`   // a route through it, or an address of it, is within the pods' addresses
 }
 
-// CustomUplink marks a link to which it moves the machine's addresses.
+// CustomUplink identifies a link to which the network moves the machine's addresses.
 type CustomUplink struct {
 	Link string `json:"link"`           // name or pattern
 	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
 }
 
-// CustomProgram marks eBPF programs that are attached without a pin.
+// CustomProgram identifies eBPF programs that are attached without a pin.
 type CustomProgram struct {
 	Hook string `json:"hook"` // where it is attached
 	Name string `json:"name"` // name or pattern; the kernel keeps 15 characters of a name, tc all
 }
 
-// CustomIPVS marks services of IPVS.
+// CustomIPVS identifies services of IPVS.
 type CustomIPVS struct {
 	Link   string `json:"link,omitempty"`   // its address is one of this link's
 	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
 	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
 }
 
-// CustomXFRM marks policies and states of IPsec.
+// CustomXFRM identifies policies and states of IPsec.
 type CustomXFRM struct {
 	Mark     uint32 `json:"mark,omitempty"`     // of these bits; others may be asked for as well
 	Mask     uint32 `json:"mask,omitempty"`     // of that mark
@@ -130,7 +130,7 @@ type CustomXFRM struct {
 	Pods   bool `json:"pods,omitempty"` // a policy from addresses of the pods to addresses of the pods
 }
 
-// CustomOVS marks what it has in Open vSwitch.
+// CustomOVS identifies what the network has in Open vSwitch.
 type CustomOVS struct {
 	Socket  string   `json:"socket,omitempty"`  // of ovsdb-server; not said: /run/openvswitch/db.sock
 	Bridges []string `json:"bridges,omitempty"` // names or patterns
@@ -141,14 +141,14 @@ type CustomOVS struct {
 	Datapath string   `json:"datapath,omitempty"` // such as ovs-system
 }
 
-// CustomValue marks a kernel parameter that it writes at run time.
+// CustomValue identifies a kernel parameter that the network writes at run time.
 type CustomValue struct {
 	Key     string `json:"key"`     // as sysctl(8) has it
 	Wrote   string `json:"wrote"`   // the value that it writes: another one is somebody else's, and stays
 	Default string `json:"default"` // the kernel's own, where no file of the host sets another
 }
 
-// CustomLine marks a line in a file of others.
+// CustomLine identifies a line in a file of others.
 type CustomLine struct {
 	File string `json:"file"` // the file of others
 	Line string `json:"line"` // word by word; how much white space is between them does not count
@@ -234,7 +234,7 @@ func (l *CustomLink) fields() []decode.Field {
 	}
 }
 
-// mark takes a mark of packets, as iproute2 prints it or in decimal.
+// mark reads a packet mark, in the hexadecimal form of iproute2 or in decimal.
 func mark(name string, to *uint32) decode.Field {
 	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		n, err := strconv.ParseUint(v.Text, 0, 32)

@@ -80,7 +80,8 @@ func (r *CustomRequires) fields() []decode.Field {
 	}
 }
 
-// kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
+// kernel reads a release of Linux. An unquoted 5.10 is read as it is written, and not as the number
+// 5.1.
 func kernel(to *values.Version) decode.Set {
 	return func(v decode.Reading) {
 		parsed, err := values.ParseVersion(v.Text)
@@ -145,7 +146,7 @@ func validPathPattern(s string) string {
 	return ""
 }
 
-// CustomPlugin names members of an asset.
+// CustomPlugin names the members of an asset that are installed.
 type CustomPlugin struct {
 	Asset   string   `json:"asset"`             // an entry of spec.assets, or cni-plugins
 	Members []string `json:"members"`           // the programs of it
@@ -170,14 +171,14 @@ type CustomSysctl struct {
 	Optional bool   `json:"optional,omitempty"` // a kernel without the key is fine
 }
 
-// CustomMount is a file system that its pods expect.
+// CustomMount is a file system that the network's pods expect.
 type CustomMount struct {
 	What  string `json:"what"`  // the device, or the file system's own name such as bpffs
 	Where string `json:"where"` // the directory
 	Type  string `json:"type"`  // of the file system, such as bpf
 }
 
-// CustomPackage is a distribution's package. It is named, not installed.
+// CustomPackage is a package of a distribution. The agent only names it, and does not install it.
 type CustomPackage struct {
 	Name string `json:"name"` // of the package
 	On   string `json:"on"`   // the distribution: ID of /etc/os-release
@@ -195,14 +196,14 @@ type CustomCertificate struct {
 	CommonName string `json:"commonName,omitempty"` // the subject's CN that the certificate must have
 }
 
-// CustomPort is what nodes must let through to each other.
+// CustomPort is a port or protocol that nodes must let through to each other.
 type CustomPort struct {
 	Proto string `json:"proto"` // tcp, udp, sctp, or ip for the number of a protocol
 	Port  int    `json:"port"`  // the port, or the protocol's number
 	Use   string `json:"what"`  // what uses it
 }
 
-// CustomRequires is what a host has or has not.
+// CustomRequires is what a host must have.
 type CustomRequires struct {
 	Kernel values.Version `json:"kernel"` // the oldest release of Linux that will do, such as 5.10
 	// patterns of `uname -r`: older kernels that will do, such as *.el8*
@@ -212,7 +213,7 @@ type CustomRequires struct {
 	Why       string   `json:"why,omitempty"`       // said where a host is refused
 }
 
-// CustomShared is what other services of the host must leave alone.
+// CustomShared is what other services of the host must not change.
 type CustomShared struct {
 	// names or patterns of links that networkd and NetworkManager must not touch
 	Links  []string `json:"links,omitempty"`
@@ -224,13 +225,13 @@ type CustomShared struct {
 	Others   []CustomService `json:"others,omitempty"`   // further services, in words: a note says them
 }
 
-// CustomService says in words what one more service must leave alone.
+// CustomService says in words what one more service must not change.
 type CustomService struct {
 	Service string `json:"service"` // its name
 	Ignores string `json:"leaves"`  // what it must leave alone
 }
 
-// CustomHealthCheck is something that is there while the network works.
+// CustomHealthCheck is something that exists while the network works.
 type CustomHealthCheck struct {
 	Text string `json:"what"`           // what it shows, such as: its tunnel is up
 	Path string `json:"path,omitempty"` // a file that is there; may be a pattern

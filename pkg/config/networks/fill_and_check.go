@@ -2,8 +2,7 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// each calls do for the network that is chosen and for what stands beside it, as far as documents
-// say it.
+// each calls do for the chosen network, and for multus and switch, if documents set them.
 func (n *Networking) each(do func(name string, p part)) {
 	for _, c := range choices {
 		if p := c.said(n); p != nil {
@@ -18,7 +17,7 @@ func (n *Networking) each(do func(name string, p part)) {
 	}
 }
 
-// Fill gives the fields of the network that is set their defaults, where no document says them.
+// Fill gives the fields of the chosen network their defaults, if no document sets them.
 func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
 	n.each(func(name string, p part) {
 		decode.FillFields(o, "spec.networking."+name, p.fields())
@@ -28,8 +27,8 @@ func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
 	})
 }
 
-// Check refuses values that the chosen network refuses or does not work with, and warns of those
-// without effect.
+// Check refuses values that the chosen network refuses or does not work with. It warns about values
+// that have no effect.
 func (n *Networking) Check(s *ClusterSettings, r *decode.Reporter) {
 	n.each(func(_ string, p part) {
 		if c, ok := p.(checker); ok {

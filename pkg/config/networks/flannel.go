@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Flannel is kOps' flannel; the DaemonSet writes the conf.
+// Flannel has the fields of kOps' flannel. Flannel's DaemonSet writes the conf.
 type Flannel struct {
 	// Backend: what carries packets between nodes; required. kOps knows udp and vxlan, netwright's
 	// documents all four
@@ -27,7 +27,7 @@ func (f *Flannel) fields() []decode.Field {
 	}
 }
 
-// flannelBackends are those that a node prepares for. kOps deploys the first two.
+// flannelBackends are the backends that a node is prepared for. kOps deploys the first two.
 var flannelBackends = [...]string{"udp", "vxlan", "host-gw", "wireguard"}
 
 func flannelBackend(to *string) decode.Set {
@@ -43,7 +43,7 @@ func flannelBackend(to *string) decode.Set {
 	}
 }
 
-// resyncSeconds is what kOps fills in.
+// resyncSeconds is kOps' default.
 const resyncSeconds = 5
 
 func (f *Flannel) check(_ *ClusterSettings, r *decode.Reporter) {

@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 )
 
-// Hybridnet holds what of its daemon matters to the node; kOps never had it.
-// https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
+// Hybridnet has the settings of hybridnet's daemon that matter to the node. kOps never had this
+// network. https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
 type Hybridnet struct {
 	NetworkType string `json:"networkType"` // of the network that most pods are in
 	ConfName    string `json:"cniConfName"` // the name of its conf, in the conf directory

@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 )
 
-// Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only
-// recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
-// KindnetNetworkingSpec
+// Kindnet has the fields of kOps' kindnet (1.32 and later). All but fastPathThreshold are for its
+// DaemonSet, and are only recorded here.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
 type Kindnet struct {
 	Version         string `json:"version,omitempty"`         // of kindnet; for its DaemonSet
 	NetworkPolicies *bool  `json:"networkPolicies,omitempty"` // kindnet keeps NetworkPolicy; for its DaemonSet
@@ -27,7 +27,7 @@ type Kindnet struct {
 	LogLevel   int                `json:"logLevel,omitempty"` // of klog; for its DaemonSet
 }
 
-// KindnetMasquerade says what leaves with the node's address.
+// KindnetMasquerade says which traffic leaves with the node's address.
 type KindnetMasquerade struct {
 	Enabled *bool `json:"enabled,omitempty"` // whether anything does
 	// ranges that pods reach with their own address

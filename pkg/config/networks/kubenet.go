@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Kubenet is kOps' kubenet: the legacy kubelet plugin below Kubernetes 1.24, containerd's
-// conf_template from there on.
+// Kubenet is kOps' kubenet. Below Kubernetes 1.24 it is kubelet's own plugin, and from 1.24 on
+// containerd's conf_template.
 type Kubenet struct {
 	MTU int `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
 }
@@ -18,8 +18,8 @@ func (k *Kubenet) fields() []decode.Field {
 	return []decode.Field{decode.MTU("mtu", &k.MTU)}
 }
 
-// check refuses a network whose routes between nodes a cloud makes, where there is none: each
-// node's pods would be by themselves.
+// check refuses kubenet without a cloud. The cloud makes its routes between nodes, and without them
+// pods reach only pods of their own node.
 func (*Kubenet) check(s *ClusterSettings, r *decode.Reporter) {
 	if !s.Kops && (s.Cloud == "" || s.Cloud == "metal") && r.Checks {
 		said := "no cloudProvider is set"

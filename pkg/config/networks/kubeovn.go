@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it.
-// https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
+// KubeOVN has the settings of Kube-OVN's daemon that matter to the node. kOps never had this
+// network. https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
 type KubeOVN struct {
 	// what carries packets between nodes; vlan is an underlay, without tunnels
 	NetworkType string `json:"networkType"`
@@ -33,7 +33,7 @@ func (k *KubeOVN) fields() []decode.Field {
 	}
 }
 
-// validLink accepts what the kernel takes for a link's name (net/core/dev.c, dev_valid_name).
+// validLink accepts the names that the kernel accepts for a link (net/core/dev.c, dev_valid_name).
 func validLink(s string) string {
 	if s != "" && len(s) < 16 && s != "." && s != ".." && !strings.ContainsAny(s, "/: \t\n") {
 		return ""

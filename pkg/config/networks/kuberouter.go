@@ -2,7 +2,7 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// KubeRouter is kOps' kubeRouter.
+// KubeRouter has the fields of kOps' kubeRouter.
 type KubeRouter struct {
 	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // network policy by nftables; for its DaemonSet
 }

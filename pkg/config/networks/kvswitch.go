@@ -2,7 +2,7 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// KVSwitch is k-vswitch. https://github.com/k-vswitch/k-vswitch
+// KVSwitch has the settings of k-vswitch. https://github.com/k-vswitch/k-vswitch
 type KVSwitch struct {
 	Overlay string `json:"overlay"` // what carries packets between nodes
 }

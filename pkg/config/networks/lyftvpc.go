@@ -7,8 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// LyftVPC is kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin's own which kOps asked EC2
-// for or fixed. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
+// LyftVPC has the fields of kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin itself,
+// whose values kOps got from EC2 or fixed.
+// https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // LyftVPCNetworkingSpec
 type LyftVPC struct {
 	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them
@@ -29,7 +30,7 @@ func (l *LyftVPC) fields() []decode.Field {
 	}
 }
 
-// tags takes a mapping of strings to strings, which replaces what was there.
+// tags reads a mapping of strings to strings. It replaces the earlier mapping.
 func tags(to *map[string]string) decode.Set {
 	return func(v decode.Reading) {
 		if v.Kind != document.KindMap {

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Multus is a meta plugin beside the cluster's network: every pod gets that one first, and what its
-// annotations name besides. kOps has no field for it.
+// Multus is a meta plugin beside the cluster's network. Each pod gets the cluster's network first,
+// and then the networks that its annotations name. kOps has no field for it.
 // https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/docs/configuration.md
 type Multus struct {
 	Mode string `json:"mode"` // thick: a shim and a daemon; thin: one binary
@@ -25,7 +25,7 @@ type Multus struct {
 	LogLevel         string `json:"logLevel,omitempty"` // of multus; not said: its own
 }
 
-// Thin says that the plugin does the work itself.
+// Thin reports whether the plugin does the work itself, without a daemon.
 func (m *Multus) Thin() bool { return m.Mode == "thin" }
 
 const multusAt = "spec.networking.multus"
@@ -41,8 +41,8 @@ func (m *Multus) fields() []decode.Field {
 	}
 }
 
-// check: it stands before a network whose conf it calls, and does not get on with one that puts
-// every other conf away.
+// check refuses multus beside a network whose conf it does not call, and beside a network that
+// renames every other conf.
 func (m *Multus) check(w *Networking, s *ClusterSettings, r *decode.Reporter) {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {

@@ -1,5 +1,5 @@
-// Package networks has the networks that documents can choose, one file each: what a network is
-// called, its fields, its defaults, and what it refuses. What they do on a node is for pkg/model.
+// Package networks has the networks that documents can choose, each in its own file: its name,
+// fields and defaults, and what it refuses. What a network does on a node is in pkg/model.
 package networks
 
 import (
@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 )
 
-// Networking holds the one network of the cluster: after Load exactly one pointer is set.
+// Networking has the one network of the cluster. After Load exactly one pointer to a network is
+// set.
 type Networking struct {
 	// BridgeNetfilter: who decides whether bridged packets go through iptables: 1 and 0 are written
 	// to net.bridge.bridge-nf-call-iptables and -ip6tables, unmanaged leaves them alone. Not said:
@@ -57,8 +58,8 @@ type Networking struct {
 	Switch *Switch `json:"switch,omitempty"` // how to leave the network that a node has for another one
 }
 
-// Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; ""
-// when none is set.
+// Name returns the key under spec.networking that selects the network, for example "bridge" or
+// "cni". It returns "" if none is set.
 func (n *Networking) Name() string {
 	for _, c := range choices {
 		if c.name != byoNetwork && c.said(n) != nil {
@@ -71,8 +72,8 @@ func (n *Networking) Name() string {
 	return ""
 }
 
-// choices lists the networks: those of kOps, today's and former ones; those that ended, sleep, or
-// need their maker; and those that kOps never had.
+// choices lists the networks: kOps' present and former networks, networks that ended, that nobody
+// maintains or that need their vendor, and networks that kOps never had.
 var choices = []choice{
 	network("amazonVPC", func(w *Networking) **AmazonVPC { return &w.AmazonVPC }),
 	network("bridge", func(w *Networking) **Bridge { return &w.Bridge }),
@@ -110,7 +111,7 @@ var choices = []choice{
 	network("ovnKubernetes", func(w *Networking) **OVNKubernetes { return &w.OVNKubernetes }),
 }
 
-// Supported are the keys that choose a network, by name.
+// Supported returns the keys that choose a network, sorted by name.
 func Supported() []string {
 	var names []string
 	for _, c := range choices {
@@ -122,29 +123,28 @@ func Supported() []string {
 	return names
 }
 
-// choice is a network that documents can select. To add one is its type in [Networking], its
+// choice is a network that documents can select. A new network needs its type in [Networking], its
 // fields, and a line in choices.
 type choice struct {
 	name   string
-	said   func(*Networking) part // nil where documents do not choose it
-	choose func(*Networking) part // the same, made where there is none yet
+	said   func(*Networking) part // returns nil if documents do not choose the network
+	choose func(*Networking) part // returns the same, and creates it if there is none yet
 }
 
-// part is what stands below one key of spec.networking: a network, or what goes beside one.
+// part is what one key under spec.networking holds: a network, multus or switch.
 type part interface{ fields() []decode.Field }
 
-// filler is a part with defaults that other fields decide: fill gives them to fields that no
-// document says.
+// filler is a part whose defaults depend on other fields. fill sets fields that no document sets.
 type filler interface {
 	fill(s *ClusterSettings, o decode.Origins)
 }
 
-// checker is a part that refuses values which do not work, and warns of those without effect.
+// checker is a part that refuses values which do not work, and warns about values without effect.
 type checker interface {
 	check(s *ClusterSettings, r *decode.Reporter)
 }
 
-// network is the choice of what a field of [Networking] holds.
+// network returns the choice for one field of [Networking].
 func network[T any, P interface {
 	*T
 	part
@@ -159,21 +159,21 @@ func network[T any, P interface {
 		func(w *Networking) part { return P(allocate(at(w))) }}
 }
 
-// byoNetwork plays two parts: see [CNI].
+// byoNetwork selects a network of your own or sets directories: see [CNI].
 const byoNetwork = "cni"
 
-// goneNetworks cannot be had any more: a document may name them, the model refuses them and says
-// what to use instead, and nobody who looks for a network is shown them.
+// goneNetworks are networks that no longer exist. Documents may name them. The model refuses them
+// and says what to use instead. Lists of networks leave them out.
 var goneNetworks = [...]string{"classic", "jaguar"}
 
-// PodsOfVPC reports whether pods have addresses of the nodes' own network: then theirs lie within
-// it.
+// PodsOfVPC reports whether pods have addresses of the nodes' own network, so that their range lies
+// within that network.
 func (n *Networking) PodsOfVPC() bool {
 	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil ||
 		n.LyftVPC != nil || n.Azure != nil
 }
 
-// Chosen are the networks that are set, in the order of the list, without what "bring your own" is.
+// Chosen returns the networks that are set, in the order of choices, without cni.
 func (n *Networking) Chosen() []string {
 	var names []string
 	for _, c := range choices {
@@ -184,8 +184,8 @@ func (n *Networking) Chosen() []string {
 	return names
 }
 
-// Fields are the fields of spec.networking that choose the network. CNI gets what stands
-// below cni.
+// Fields returns the fields of spec.networking that choose the network. cni receives the fields
+// under cni.
 func (n *Networking) Fields(cni *CNI) []decode.Field {
 	var fields []decode.Field
 	for _, c := range choices {
@@ -207,13 +207,13 @@ func (n *Networking) fieldsOf(c choice, cni *CNI) []decode.Field {
 	return c.choose(n).fields()
 }
 
-// MultusField is the field of what stands beside the network.
+// MultusField returns the field of multus, which is set beside the network.
 func (n *Networking) MultusField() decode.Field {
 	return decode.Into("multus", func() []decode.Field { return allocate(&n.Multus).fields() })
 }
 
-// SharedFields are the fields of spec.networking that belong to no single network. kOps has no word
-// for them.
+// SharedFields returns the fields of spec.networking that belong to no single network. kOps has no
+// such fields.
 func (n *Networking) SharedFields() []decode.Field {
 	return []decode.Field{
 		{Name: "bridgeNetfilter", Set: bridgeNetfilter(&n.BridgeNetfilter)},
@@ -221,8 +221,8 @@ func (n *Networking) SharedFields() []decode.Field {
 	}
 }
 
-// FieldsOf are the fields of one network, multus among them, with the network chosen; nil when none
-// has the name.
+// FieldsOf returns the fields of one network or of multus, and chooses that network. known is false
+// if no network has the name.
 func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known bool) {
 	if name == "multus" {
 		return allocate(&n.Multus).fields(), true
@@ -235,7 +235,8 @@ func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known
 	return nil, false
 }
 
-// IsNetwork reports whether a key below spec.networking chooses a network, also one that is gone.
+// IsNetwork reports whether a key under spec.networking chooses a network, even one that no longer
+// exists.
 func IsNetwork(key string) bool {
 	return slices.ContainsFunc(choices, func(c choice) bool { return c.name == key })
 }

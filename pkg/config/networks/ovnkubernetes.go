@@ -5,7 +5,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// OVNKubernetes holds what of ovnkube matters to the node; kOps never had it.
+// OVNKubernetes has the settings of ovnkube that matter to the node. kOps never had this network.
 // https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
 type OVNKubernetes struct {
 	// GatewayMode: how pods leave the node: by OVN (shared), by the host's own routes (local), not

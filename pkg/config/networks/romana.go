@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Romana is kOps' romana (1.8 to 1.18): the addresses of its two services, which its parts on the
-// node are told since no DNS is there yet.
+// Romana has the fields of kOps' romana (1.8 to 1.18): the addresses of its two services. Romana's
+// parts on the node need them because no DNS is available yet.
 // https://github.com/kubernetes/kops/blob/v1.18.0/pkg/apis/kops/networking.go, RomanaNetworkingSpec
 type Romana struct {
 	// the address of its service romana; without it the 99th of the services' range
@@ -25,7 +25,8 @@ func (m *Romana) fields() []decode.Field {
 	}
 }
 
-// fill: https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go,
+// fill sets the addresses that kOps sets.
+// https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go,
 // WellKnownServiceIP.
 func (m *Romana) fill(s *ClusterSettings, o decode.Origins) {
 	services := s.Services.V4()
@@ -41,7 +42,7 @@ func (m *Romana) fill(s *ClusterSettings, o decode.Origins) {
 	decode.Fill(o, "spec.networking.romana.etcdServiceIP", document.KopsDefault, &m.EtcdServiceIP, of(88))
 }
 
-// check: its services are two, and services' addresses.
+// check requires two different addresses within the range of services.
 func (m *Romana) check(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.romana."
 	services := s.Services.V4()

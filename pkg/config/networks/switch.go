@@ -7,9 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Switch is spec.networking.switch: what a node may do when the documents name another network than
-// it has. Without it a switch that is disruptive is not made, and the node keeps the network that
-// it has.
+// Switch is spec.networking.switch: what a node may do if the documents name another network than
+// the node has. Without it, a disruptive switch is not made, and the node keeps its network.
 type Switch struct {
 	// Allow: true lets a disruptive switch happen; without it the node keeps the network that it
 	// has. `--allow-disruptive` says the same once
@@ -22,8 +21,8 @@ type Switch struct {
 	Pods string `json:"pods"`
 }
 
-// The policies of [Switch].Pods: the runtime removes them, or it is left to others to drain the
-// node.
+// These are the values of [Switch].Pods: the runtime removes the pods, or the switch waits until
+// somebody has drained the node.
 const (
 	RemovePods = "remove"
 	Wait       = "wait"
@@ -38,7 +37,7 @@ func (s *Switch) fields() []decode.Field {
 	}
 }
 
-// check refuses an expectation that can never be met.
+// check refuses a former network that equals the wanted one.
 func (s *Switch) check(w *Networking, r *decode.Reporter) {
 	name := w.Name()
 	if s.From == name {

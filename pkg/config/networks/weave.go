@@ -2,8 +2,8 @@ package networks
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// Weave is kOps' weave. The node acts on mtu; the rest is for the DaemonSet, and only recorded
-// here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
+// Weave has the fields of kOps' weave. The node acts on mtu. The rest is for the DaemonSet, and is
+// only recorded here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // WeaveNetworkingSpec
 type Weave struct {
 	MTU       int `json:"mtu,omitempty"`       // WEAVE_MTU; not said: Weave's 1376
@@ -30,6 +30,7 @@ func (w *Weave) fields() []decode.Field {
 	return fields
 }
 
-// weaveResources are requests and limits of its containers: quantities, such as 50m and 200Mi.
+// weaveResources are the requests and limits of Weave's containers: quantities such as 50m and
+// 200Mi.
 var weaveResources = [...]string{"memoryRequest", "cpuRequest", "memoryLimit", "cpuLimit", "npcMemoryRequest",
 	"npcCPURequest", "npcMemoryLimit", "npcCPULimit"}
