@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// AWS is what the agent asks EC2's API for, besides what the instance's own metadata says: each
-// needs a permission, and nothing is asked without a word here.
+// AWS says what the agent asks EC2's API for, besides the instance's own metadata. Each request
+// needs a permission, so the agent asks only for what is set here.
 type AWS struct {
 	// SourceDestCheck: Disable turns EC2's source/destination check off on the primary interface,
 	// as pods of kubenet and bridge need; DoNothing (as without a word) leaves it
@@ -17,7 +17,7 @@ type AWS struct {
 	CountRoutes bool `json:"countRoutes,omitempty"`
 }
 
-// What becomes of the source/destination check of the instance's primary interface.
+// These are the values of [AWS].SourceDestCheck, for the check on the instance's primary interface.
 const (
 	DisableCheck = "Disable"
 	DoNothing    = "DoNothing"
@@ -32,7 +32,7 @@ func (a *AWS) fields() []decode.Field {
 	}
 }
 
-// aws refuses what no other cloud has, and says what would have no effect.
+// aws refuses the settings on another cloud, and warns about settings without effect.
 func (v *validator) aws() {
 	n := v.node
 	off := n.AWS.SourceDestCheck == DisableCheck

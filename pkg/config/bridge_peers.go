@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// peers gathers the members of a network that routes by itself: its own list of nodes, and
-// nodes/*.yaml, which win. It fills n.Peers, and n.PodCIDRs and n.Address where only the list says
-// them. What it returns is for validation: all that have pod CIDRs, n among them.
+// peers collects the members of a network without a controller: those of the network's own list of
+// nodes, and those of nodes/*.yaml, which win. It fills n.Peers, and n.PodCIDRs and n.Address if
+// only the list has them. It returns all members that have pod CIDRs, n included, for validation.
 func (l *loader) peers(n *Node) []networks.Peer {
 	all := make(map[string]networks.Peer, len(n.Networking.Bridge.Nodes)+len(l.nodes))
 	for _, p := range n.Networking.Bridge.Nodes {
@@ -43,7 +43,7 @@ func (l *loader) peers(n *Node) []networks.Peer {
 	return members
 }
 
-// adopt takes from the network's list what the node's own document does not say.
+// adopt takes from the network's list what the node's own document does not set.
 func (n *Node) adopt(me networks.Peer) {
 	if len(n.PodCIDRs) == 0 && len(me.PodCIDRs) > 0 {
 		n.PodCIDRs = me.PodCIDRs
@@ -55,7 +55,7 @@ func (n *Node) adopt(me networks.Peer) {
 	}
 }
 
-// overlay is p with what q says in its place.
+// overlay returns p, with the values that q has in place of p's.
 func overlay(p, q networks.Peer) networks.Peer {
 	if len(q.PodCIDRs) > 0 {
 		p.PodCIDRs = q.PodCIDRs

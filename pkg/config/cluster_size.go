@@ -7,15 +7,15 @@ import (
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
-// Size is how many nodes the cluster has, as far as its documents say. It is filled only for
-// networks that have a limit of nodes (kubenet: a route each).
+// Size is the number of nodes in the cluster, as far as documents say it. It is filled only for a
+// network that limits the number of nodes (kubenet, which needs one route for each).
 type Size struct {
-	Least int `json:"least"` // documents under nodes/, or minSize of all groups, whichever is more; 0: not said
-	Most  int `json:"most"`  // maxSize of all groups; 0: a group does not say it
+	Least int `json:"least"` // documents under nodes/, or minSize of all groups, whichever is more; 0: not set
+	Most  int `json:"most"`  // maxSize of all groups; 0: one group does not set it
 }
 
-// size counts what has a kubelet. Other groups' documents are not this node's to check: one that
-// cannot be read says nothing here.
+// size counts the nodes that run kubelet. Other groups' documents are not checked here: a document
+// that cannot be read counts for nothing.
 func (l *loader) size() Size {
 	var least, most int
 	bounded := len(l.groups) > 0
@@ -36,7 +36,7 @@ func (l *loader) size() Size {
 	return s
 }
 
-// whole is the number that a value holds; 0 when it holds none.
+// whole returns the whole number in a value, or 0 if it has none.
 func whole(v *document.Value) int {
 	if v == nil || v.Kind != document.KindInt {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// What kOps fills in.
+// These are kOps' defaults and the agent's own.
 // https://github.com/kubernetes/kops/blob/master/pkg/model/components/networking.go and
 // upup/pkg/fi/cloudup/defaults.go
 var (
@@ -49,8 +49,9 @@ func (n *Node) fillDefaults() {
 	extras.FillCertificates(n.Certificates, n.certificateNode())
 }
 
-// fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
-// first eighth for services. A cluster of IPv6 only has no masquerade at all.
+// fillRanges sets the ranges as kOps does. The default of nonMasqueradeCIDR is 100.64.0.0/10. Pods
+// get its upper half, and services its first eighth. A cluster with IPv6 only gets ::/0, so that
+// nothing is masqueraded.
 func (n *Node) fillRanges() {
 	sixOnly := func(c values.CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
 	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {
@@ -64,14 +65,14 @@ func (n *Node) fillRanges() {
 		values.CIDRs{kopsNonMasquerade})
 	whole := n.NonMasqueradeCIDR.V4()
 	if !whole.IsValid() || whole.Bits() == 0 || whole.Bits() > 24 {
-		return // too wide or too narrow to divide: what is not said stays unknown
+		return // too wide or too narrow to divide: a range that is not set stays unknown
 	}
 	decode.Fill(n.origins, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, values.CIDRs{part(whole, 1, 1)})
 	decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange,
 		values.CIDRs{part(whole, 3, 0)})
 }
 
-// part is the index-th of the 2^bits equal parts of an IPv4 range.
+// part returns the index-th of the 2^bits equal parts of an IPv4 range.
 func part(p netip.Prefix, bits, index int) netip.Prefix {
 	four := p.Addr().As4()
 	length := p.Bits() + bits
@@ -79,7 +80,7 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(four), length)
 }
 
-// settings are what a network's defaults and checks ask of n.
+// settings returns the settings of n that a network's defaults and checks need.
 func (n *Node) settings() *networks.ClusterSettings {
 	return &networks.ClusterSettings{
 		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime,
@@ -88,7 +89,7 @@ func (n *Node) settings() *networks.ClusterSettings {
 	}
 }
 
-// certificateNode is n as one that gets certificates.
+// certificateNode returns what certificates need to know about n.
 func (n *Node) certificateNode() *extras.CertificateNode {
 	h := &extras.CertificateNode{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(),
 		KubeRouter: n.Networking.KubeRouter != nil}

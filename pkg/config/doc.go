@@ -1,13 +1,12 @@
 // Package config turns the documents of a state store into the configuration of one node.
 //
-// Documents have kOps' shapes: kind Cluster, NodeGroup and Node. They are decoded strictly, merged
-// cluster → node group → node (the last one that speaks wins, field by field), filled with defaults
-// and validated. Every value remembers the document and line it came from, and every complaint
-// shows that line with a caret, what was expected, and the nearest valid name.
+// Documents have kOps' form: their kinds are Cluster, NodeGroup and Node. They are decoded strictly
+// and merged in the order cluster → node group → node. For each field the last document that sets
+// it wins. Then defaults are filled in and the result is validated. Each value keeps the document
+// and line that it came from. Each diagnostic shows that line with a caret, what was expected, and
+// the nearest valid name.
 //
 // The package is pure: it reads no file, looks at no host, and keeps no state. It does not know
-// which Kubernetes release lost which kubelet flag, nor what a network needs: that is pkg/model.
-//
-// Values that may be secret (the content of a file asset, the text of a hook) never appear in a
-// diagnostic or in JSON.
+// which Kubernetes release removed which kubelet flag, nor what a network needs. pkg/model knows
+// that.
 package config

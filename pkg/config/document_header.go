@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// kindOf says which kind of document a path must hold, and the name that its metadata must bear (""
-// for the cluster: any). The empty kind: the path is not one of ours.
+// kindOf returns which kind of document a path must hold, and the name that its metadata must have.
+// The name is "" for the cluster, which may have any name. The kind is "" if no document has such a
+// path.
 func kindOf(file string) (kind, name string) {
 	if file == "cluster.yaml" {
 		return decode.KindCluster, ""
@@ -33,8 +34,8 @@ func kindOf(file string) (kind, name string) {
 	return "", ""
 }
 
-// header checks apiVersion and kind, and sets the dialect that the rest of the document is read in.
-// false: the rest means nothing.
+// header checks apiVersion and kind, and sets the dialect for the rest of the document. It returns
+// false if the rest cannot be read.
 func header(d *decode.Doc, want string) bool {
 	if d.Root == nil {
 		return false
@@ -93,7 +94,7 @@ func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string
 	switch {
 	case v == nil:
 		diag.Summary = name + " is missing"
-		for i := range d.Root.Entries { // what is there in its place
+		for i := range d.Root.Entries { // look for a misspelled field
 			if e := &d.Root.Entries[i]; !slices.Contains(headerFields, e.Key) &&
 				document.Nearest(e.Key, headerFields) == name {
 				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name,
@@ -112,14 +113,14 @@ func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string
 	d.ErrorAt(kindPos(d.Root, v), diag)
 }
 
-// readDocument reads the whole document onto n: metadata into name, spec by the given fields.
+// readDocument reads the whole document into n: metadata into name, and spec by the given fields.
 func readDocument(d *decode.Decoder, name *string, fileName string, spec []decode.Field) {
 	metadata := []decode.Field{
 		decode.Text("name", name, decode.ValidName),
 		decode.Unread("labels"),
 		decode.Unread("annotations"),
 	}
-	// every document has one: only the cluster's is worth remembering
+	// Every document has these fields. Only the origin of the cluster's is kept.
 	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints}
 	top.At(d.Doc.Root, "").Mapping([]decode.Field{
 		decode.Unread("apiVersion"),
@@ -142,5 +143,5 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 	}
 }
 
-// dialects we read, in the order in which a diagnostic lists them.
+// dialects are the dialects that can be read, in the order in which a diagnostic lists them.
 var dialects = [...]*decode.Dialect{&decode.Strict, &kops.V1Alpha2, &kops.V1Alpha3}

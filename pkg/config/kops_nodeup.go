@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
-// nodeupOf is the NodeupConfig of a group; nil: there is none.
+// nodeupOf returns the NodeupConfig of a group, or nil if there is none.
 func (l *loader) nodeupOf(group, role string) *decode.Doc {
 	for _, name := range kops.NodeupsOf(role, group) {
 		if doc := l.docs[name]; doc != nil {
@@ -27,7 +27,8 @@ func (r *reader) nodeup(d *decode.Decoder) {
 	setPlugins(d, &plugins, n)
 }
 
-// nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
+// nodeupSpec returns the fields of a NodeupConfig that are read. They have the names of a node
+// group's fields.
 func (r *reader) nodeupSpec() []decode.Field {
 	n := r.node
 	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
@@ -35,9 +36,9 @@ func (r *reader) nodeupSpec() []decode.Field {
 		decode.Ports("serviceNodePortRange", &n.NodePortRange))
 }
 
-// setPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they
-// may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours names
-// comes first.
+// setPlugins makes an asset of the plugins that kOps installs, with kOps' hash and URLs. They may
+// come from the user (CNI_VERSION_URL) or from a mirror. An asset that another document names comes
+// first.
 func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
 	if slices.ContainsFunc(n.Assets, func(a extras.Asset) bool { return a.Name == kops.PluginsAsset }) {
 		return
@@ -56,8 +57,8 @@ func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
 	d.Origins[fmt.Sprintf("spec.assets[%s]", asset.Name)] = asset.Origin
 }
 
-// leftOut notes what is left to nodeup. It looks at what people write, not at what kOps made of
-// that.
+// leftOut adds a note about what is left to nodeup. It looks at the document that people write, not
+// at the one that kOps made from it.
 func (l *loader) leftOut() {
 	cluster := l.cluster
 	if written := l.docs["config"]; written != nil && kops.From(l.cluster.Path) {
@@ -72,8 +73,8 @@ func (l *loader) leftOut() {
 	}
 }
 
-// sysctlsLast has a cluster's sysctls count more than a group's, as in kOps: nodeup writes them
-// after the group's into one file, of which the last counts.
+// sysctlsLast makes a cluster's sysctls win over a group's, as in kOps: nodeup writes them into one
+// file after the group's, and the last value counts.
 // https://github.com/kubernetes/kops/blob/release-1.27/nodeup/pkg/model/sysctls.go
 func (l *loader) sysctlsLast(n *Node) {
 	if said := l.cluster.Root.Get("spec").Get("sysctlParameters"); said != nil && n.kops.cluster {

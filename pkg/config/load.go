@@ -14,16 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Load makes the configuration of the selected node: the documents decoded strictly, merged cluster
-// → node group → node, filled with defaults and validated. It complains about everything at once;
-// with an error among the diagnostics the Node is nil, with warnings only it is good to use. Errors
-// are permanent: the same sources fail again.
-//
-// Only the documents that matter to this node are read: cluster.yaml, its node group, its own, and
-// the other nodes' where the network routes to them. [CheckAll] reads them all.
-//
-// Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source,
-// sorted by name.
+// Load returns the configuration of the selected node. It decodes the documents strictly, merges
+// them in the order cluster → node group → node, fills in defaults, and validates the result. It
+// reports all problems at once. If the diagnostics have an error, the Node is nil. With warnings
+// only, the Node can be used. Errors are permanent: the same sources fail again.
 func Load(kinds []string, sources []document.Source, sel Select, files ...blob.Named) (*Node, document.Diagnostics) {
 	l := newLoader(kinds, sources, files)
 	n := l.load(sel)
@@ -34,9 +28,9 @@ func Load(kinds []string, sources []document.Source, sel Select, files ...blob.N
 	return n, diags
 }
 
-// CheckAll loads every node group and every node of a store, and gives all that there is to say
-// about any document: what a CI job wants to know before a merge. What a release newly refuses is
-// an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
+// CheckAll loads each node group and each node of a store, and returns all diagnostics about all
+// documents. It is for a CI job before a merge. What a new release refuses for the first time is an
+// error only here. For [Load] it is a warning, and only the one file or hook fails on the node.
 func CheckAll(kinds []string, sources []document.Source, files ...blob.Named) document.Diagnostics {
 	l := newLoader(kinds, sources, files)
 	l.checks = true
@@ -47,7 +41,7 @@ func CheckAll(kinds []string, sources []document.Source, files ...blob.Named) do
 	if len(l.groups) == 0 {
 		l.load(Select{})
 	}
-	l.skipPeers = true // seen already, as peers of nobody in particular
+	l.skipPeers = true // they were read already, as peers
 	for _, doc := range l.nodes {
 		_, name := kindOf(doc.Path)
 		doc.Parse()
@@ -57,7 +51,7 @@ func CheckAll(kinds []string, sources []document.Source, files ...blob.Named) do
 		case len(l.groups) == 1:
 			_, sel.Group = kindOf(l.groups[0].Path)
 		default:
-			l.member(doc) // its group is known only where it runs: read it without merging
+			l.member(doc) // its group is known only on the node itself: read it without merging
 			continue
 		}
 		l.load(sel)
@@ -94,7 +88,7 @@ func newLoader(kinds []string, sources []document.Source, files []blob.Named) *l
 		}
 		l.docs[s.Path] = doc
 	}
-	l.groups = slices.DeleteFunc(l.groups, func(doc *decode.Doc) bool { // ours comes before kOps' of the same name
+	l.groups = slices.DeleteFunc(l.groups, func(doc *decode.Doc) bool { // drop kOps' document if another has its name
 		_, name := kindOf(doc.Path)
 		return kops.From(doc.Path) && l.group(name) != doc
 	})
@@ -104,7 +98,7 @@ func newLoader(kinds []string, sources []document.Source, files []blob.Named) *l
 	return l
 }
 
-// before is the one of two documents of a cluster that is read. The first may be nil.
+// before returns which of two documents of a cluster is read. a may be nil.
 func before(a, b *decode.Doc) *decode.Doc {
 	order := append([]string{"cluster.yaml"}, kops.Clusters...)
 	if a == nil || slices.Index(order, b.Path) < slices.Index(order, a.Path) {
@@ -113,13 +107,13 @@ func before(a, b *decode.Doc) *decode.Doc {
 	return a
 }
 
-// group is a node group's document; nil: there is none.
+// group returns a node group's document, or nil if there is none.
 func (l *loader) group(name string) *decode.Doc {
 	return cmp.Or(l.docs["nodegroups/"+name+".yaml"], l.docs["instancegroup/"+name])
 }
 
-// stray warns about a file that looks like a document in the wrong place; everything else in a
-// store (pki, assets) is not ours to judge.
+// stray warns about a file that looks like a misplaced document. Other files of a store, such as
+// pki and assets, are not checked.
 func (l *loader) stray(file string) {
 	base := strings.TrimSuffix(strings.TrimSuffix(file, ".yml"), ".yaml")
 	if base == file || strings.Count(file, "/") > 1 || strings.HasPrefix(file, "pki/") ||
@@ -131,7 +125,7 @@ func (l *loader) stray(file string) {
 		Expected: "cluster.yaml, nodegroups/<group>.yaml or nodes/<node>.yaml"})
 }
 
-// diagnostics in the order of documents and lines.
+// diagnostics returns all diagnostics in the order of documents and lines.
 func (l *loader) diagnostics() document.Diagnostics {
 	all := slices.Clone(l.loose)
 	for _, doc := range slices.Concat([]*decode.Doc{l.cluster}, l.groups, l.nodeups, l.nodes) {
@@ -197,8 +191,9 @@ func (l *loader) load(sel Select) *Node {
 	return n
 }
 
-// groupOf finds the node's group, and its role, which must be known before lists that name roles
-// are read. It is nil when no group is selected; false when the selected one cannot be had.
+// groupOf returns the document of the node's group, and sets the node's role, which must be known
+// before lists that name roles are read. The document is nil if no group is selected. It returns
+// false if the selected group does not exist, or if two sources name different groups.
 func (l *loader) groupOf(n *Node, own *decode.Doc) (*decode.Doc, bool) {
 	var said *document.Value
 	if own != nil {
@@ -247,7 +242,7 @@ func (l *loader) noGroup(wanted string) document.Diagnostic {
 	return diag
 }
 
-// read puts what one document says onto n; false when anything in it is wrong.
+// read reads one document into n. It returns false if anything in the document is wrong.
 func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 	doc.Parse()
 	if !header(doc, kind) {

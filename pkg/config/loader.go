@@ -9,21 +9,21 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// loader keeps the documents of one store, each parsed at most once.
+// loader has the documents of one store. It parses each at most once.
 type loader struct {
-	kinds         []string // of keys: what spec.drift may name
+	kinds         []string // the kinds of keys that spec.drift may name
 	docs          map[string]*decode.Doc
-	files         []blob.Named // no documents, but what documents name by source; sorted
+	files         []blob.Named // files, not documents, that documents name with source; sorted
 	cluster       *decode.Doc
-	groups, nodes []*decode.Doc // by path
-	nodeups       []*decode.Doc // of kOps' own store
+	groups, nodes []*decode.Doc // sorted by path
+	nodeups       []*decode.Doc // from kOps' own store
 	members       map[*decode.Doc]networks.Peer
 	skipPeers     bool
-	checks        bool                 // see [decoder.checks]
-	loose         document.Diagnostics // about no document in particular
+	checks        bool                 // see [decode.Decoder]
+	loose         document.Diagnostics // about no single document
 }
 
-// lost keeps a diagnostic that has no line.
+// lost keeps a diagnostic that belongs to no line.
 func (l *loader) lost(d document.Diagnostic) {
 	if !slices.Contains(l.loose, d) {
 		l.loose = append(l.loose, d)

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
-// the name. The manual is made of it.
+// NetworkFields returns the fields of a network, as the decoder knows them, or nil if no network
+// has the name. The manual is generated from it.
 func NetworkFields(name string) []decode.Description {
 	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
 	at := "spec.networking." + name
@@ -22,7 +22,7 @@ func NetworkFields(name string) []decode.Description {
 	return n.describe(at, list)
 }
 
-// describe describes fields at a path, with what is filled in.
+// describe describes the fields under a path, with their defaults.
 func (n *Node) describe(at string, list []decode.Field) []decode.Description {
 	described := decode.Describe(at, list)
 	n.fillDefaults()
@@ -34,7 +34,7 @@ func (n *Node) describe(at string, list []decode.Field) []decode.Description {
 	return described
 }
 
-// defaultOf is the value that was filled in at a path; "" when none was.
+// defaultOf returns the default that was filled in at a path, or "" if there is none.
 func (n *Node) defaultOf(path string) string {
 	if _, filled := n.origins[path]; !filled {
 		return ""
@@ -57,9 +57,9 @@ func (n *Node) defaultOf(path string) string {
 // sharedFields are the fields of spec.networking that belong to no single network.
 var sharedFields = [...]string{"bridgeNetfilter", "switch"}
 
-// DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node),
-// without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
-// of [Load]. The manual is made of it.
+// DocumentFields returns the fields under spec of a kind of document (Cluster, NodeGroup, Node). It
+// leaves out the fields of single networks, which [NetworkFields] returns. It returns nil for
+// another kind. kinds has the same meaning as for [Load]. The manual is generated from it.
 func DocumentFields(kinds []string, kind string) []decode.Description {
 	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
 	r := reader{node: n, dialect: &decode.Strict, kinds: kinds}

@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// hints are what can be said of mistakes in the documents of a cluster.
+// hints gives hints about mistakes in the documents of a cluster.
 type hints struct{}
 
-// Home tells where a field that was written in the wrong place belongs; "" when it has no home.
+// Home returns where a misplaced field belongs, or "" if the field is unknown.
 func (hints) Home(key string) string {
 	switch key {
 	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange",
@@ -49,10 +49,10 @@ func (hints) Home(key string) string {
 	return ""
 }
 
-// headerFields are all fields that a document has at its top.
+// headerFields are the top-level fields of a document.
 var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
 
-// Empty says what to do about a field that must be there: it cannot be taken out.
+// Empty returns what to do about a required field without a value, because it cannot be taken out.
 func (hints) Empty(path string) string {
 	switch path {
 	case "spec.networking":
@@ -65,7 +65,7 @@ func (hints) Empty(path string) string {
 	return ""
 }
 
-// Instead says how to choose a network.
+// Instead returns how to choose a network.
 func (hints) Instead(path, written string) string {
 	if path == "spec.networking" && decode.ValidName(strings.ToLower(written)) == "" {
 		return fmt.Sprintf("write it as networking: {%s: {}}", document.Clip(written))

@@ -9,21 +9,16 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// Select names the node whose configuration is wanted. Group may be empty when the node's own
-// document names it (spec.nodeGroup). Node may have no document: then only cluster and node group
-// speak.
+// Select names the node whose configuration is wanted. Group may be empty if the node's own
+// document names the group (spec.nodeGroup). Node may have no document of its own: then only the
+// cluster and the node group count.
 type Select struct {
 	Group string
 	Node  string
 }
 
-// Node is the configuration of one node: cluster, node group and node merged, defaults filled in,
+// Node is the configuration of one node: cluster, node group and node merged, with defaults, and
 // valid as a whole. It is read-only after Load.
-//
-// Paths for [Node.Origin] are those that a person would write: "spec.networking.bridge.mtu".
-// Elements of a list that merges by a key carry the key:
-// "spec.sysctlParameters[net.ipv4.ip_forward]", "spec.fileAssets[/etc/hello]",
-// "spec.assets[cni-plugins]", "spec.hooks[fix.service]".
 type Node struct {
 	Cluster   string `json:"cluster"`   // metadata.name of the Cluster
 	NodeGroup string `json:"nodeGroup"` // the name of the NodeGroup that the node belongs to
@@ -107,27 +102,27 @@ type Node struct {
 	kops    kopsSays
 }
 
-// ControlPlane reports whether an API server runs here: such a node may have the keys of the
-// cluster's CAs, as in kOps, and no other.
+// ControlPlane reports whether an API server runs on this node. Only such a node may have the keys
+// of the cluster's CAs, as in kOps.
 func (n *Node) ControlPlane() bool {
 	return n.Role == kops.RoleControlPlane || n.Role == kops.RoleAPIServer
 }
 
-// Apart reports whether kOps leaves the machine alone: a bastion by kOps' documents runs neither
+// Apart reports whether kOps leaves the machine alone. A bastion of kOps' documents runs neither
 // nodeup nor kubelet, and has no pods.
 func (n *Node) Apart() bool { return n.Role == kops.RoleBastion && n.kops.role }
 
-// OfKops reports whether kOps made the cluster: its nodeup may do what no document of ours asks
-// for.
+// OfKops reports whether kOps made the cluster. Its nodeup may then do things that none of the
+// agent's documents asks for.
 func (n *Node) OfKops() bool { return n.kops.cluster }
 
 // OwnPlugins reports whether kOps leaves the reference plugins on this node to somebody else.
 func (n *Node) OwnPlugins() bool { return n.kops.ownPlugins }
 
-// kopsSays is which documents are in kOps' own API version, and what only kOps' own say.
+// kopsSays says which documents are in kOps' own API version, and what only kOps' documents say.
 type kopsSays struct{ cluster, role, ownPlugins bool }
 
-// Topology is kOps' spec.topology: "public" or "private"; "" when not said.
+// Topology is kOps' spec.topology: "public" or "private", or "" if it is not set.
 type Topology struct {
 	// Nodes: public: nodes have public addresses; private: they leave by a gateway, which kubenet
 	// and external refuse
@@ -135,9 +130,9 @@ type Topology struct {
 	ControlPlane string `json:"controlPlane,omitempty"` // the same of the control plane; kOps calls it masters
 }
 
-// Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A
-// nil or zero value means: not said. Which release of kubelet takes which flag is the model's to
-// know.
+// Kubelet has the fields of kOps' spec.kubelet that concern the network, by kOps' names. A nil or
+// zero value means that the field is not set. The model knows which release of kubelet takes which
+// flag.
 type Kubelet struct {
 	// NetworkPluginName: who makes the pods' network: kubenet, cni or an exec plugin; an error from
 	// Kubernetes 1.24, which has no such flag
@@ -175,10 +170,10 @@ type Kubelet struct {
 	ResolvConf string `json:"resolvConf,omitempty"`
 }
 
-// ResolvConfAuto is [Kubelet.ResolvConf] where the host decides.
+// ResolvConfAuto is the value of [Kubelet.ResolvConf] that leaves the choice to the host.
 const ResolvConfAuto = "auto"
 
-// Containerd says where the runtime is. Netwright does not own its configuration.
+// Containerd says where the runtime is. Netwright does not own the runtime's configuration.
 type Containerd struct {
 	Address string `json:"address"` // the socket on which the runtime answers
 	// the file of the runtime's configuration; what must be set in it is set as small as can be

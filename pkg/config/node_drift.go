@@ -2,7 +2,7 @@ package config
 
 import "cmp"
 
-// Says is the mode of a key for eyes: "report (cluster.yaml:12:5)".
+// Says returns the mode of a key as text for people: "report (cluster.yaml:12:5)".
 func (n *Node) Says(key string) string {
 	mode, path := n.Drift.Mode(key)
 	if path == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/extras"
 )
 
-// Origin says where the value at path came from; the zero Origin when nothing set it. A parent's
-// path ("spec.networking.bridge") answers with the place of its key.
+// Origin returns where the value at path came from, or the zero Origin if nothing set it. The path
+// of a parent ("spec.networking.bridge") returns the place of its key.
 func (n *Node) Origin(path string) document.Origin {
 	if name, ok := strings.CutPrefix(path, fileOrigin); ok {
 		for i := range n.FileAssets {
@@ -22,10 +22,11 @@ func (n *Node) Origin(path string) document.Origin {
 	return n.origins[path]
 }
 
-// fileOrigin begins the path of a file's origin, which it has itself: there may be thousands.
+// fileOrigin is the prefix of a file's path. The file itself has its origin, because there may be
+// thousands of files.
 const fileOrigin = "spec.fileAssets["
 
-// Paths lists every path that has an origin, sorted: what `agent config` prints.
+// Paths returns every path that has an origin, sorted. `agent config` prints them.
 func (n *Node) Paths() []string {
 	paths := slices.Collect(maps.Keys(n.origins))
 	for i := range n.FileAssets {
@@ -35,7 +36,7 @@ func (n *Node) Paths() []string {
 	return paths
 }
 
-// CertificateOf is the entry of a name, nil if there is none.
+// CertificateOf returns the certificate entry with a name, or nil if there is none.
 func (n *Node) CertificateOf(name string) *extras.Certificate {
 	for i := range n.Certificates {
 		if n.Certificates[i].Name == name {

@@ -12,15 +12,15 @@ import (
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
-// The fields of the three kinds. A cluster says what holds for all; a node group and a node say
-// again, for theirs, whatever may differ between nodes.
+// These are the fields of the three kinds of document. A cluster sets them for all nodes. A node
+// group and a node may set again those that can differ between nodes.
 
-// reader knows the fields of a kind of document, and reads them onto a node.
+// reader reads the fields of one kind of document into a node.
 type reader struct {
 	node    *Node
 	dialect *decode.Dialect
-	kinds   []string     // of keys: what spec.drift may name
-	files   []blob.Named // of the store, sorted: what fileAssets name by source
+	kinds   []string     // the kinds of keys that spec.drift may name
+	files   []blob.Named // files of the store that fileAssets name with source; sorted
 }
 
 func (r *reader) cluster() []decode.Field {
@@ -36,7 +36,8 @@ func (r *reader) cluster() []decode.Field {
 	return append(fields, decode.Ports("serviceNodePortRange", &n.NodePortRange))
 }
 
-// ranges are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
+// ranges returns the fields of the cluster that kOps moved from spec to spec.networking in
+// v1alpha3.
 func (r *reader) ranges() []decode.Field {
 	n := r.node
 	fields := []decode.Field{
@@ -54,7 +55,7 @@ func (r *reader) ranges() []decode.Field {
 
 func (r *reader) group() []decode.Field {
 	n := r.node
-	var unread int // [loader.size] counts all groups
+	var unread int // not kept: [loader.size] counts all groups
 	return append(r.common(),
 		decode.Field{Name: "role", Set: func(v decode.Reading) {
 			n.kops.role = v.Doc.Dialect.Lenient
@@ -75,12 +76,12 @@ func (r *reader) own() []decode.Field {
 	)
 }
 
-// common are the fields that every kind has.
+// common returns the fields that every kind has.
 func (r *reader) common() []decode.Field {
 	n := r.node
 	assets := extras.Assets(&n.Assets)
 	if r.dialect.Lenient {
-		// the same name for another thing: where to download from
+		// In kOps the same name means something else: where to download from.
 		assets = kops.Mirror(&n.AssetsMirror, &n.kops.ownPlugins, extras.ValidMirror)
 	}
 	fields := []decode.Field{
@@ -106,7 +107,7 @@ func (r *reader) common() []decode.Field {
 		extras.Hooks(&n.Hooks, n.meant),
 	}
 	if r.dialect.Lenient {
-		return fields // kOps removes nothing: it has no word for it
+		return fields // kOps removes nothing, so it has none of these fields
 	}
 	return append(fields,
 		followLinks(n).Newer(),
@@ -117,7 +118,7 @@ func (r *reader) common() []decode.Field {
 		decode.Into("update", n.Update.Fields))
 }
 
-// followLinks reads the links of the host that may be followed.
+// followLinks reads the symbolic links of the host that may be followed.
 func followLinks(n *Node) decode.Field {
 	return decode.Field{Name: "followLinks", Set: func(v decode.Reading) {
 		n.FollowLinks = nil
@@ -156,7 +157,7 @@ func (k *Kubelet) fields() []decode.Field {
 	}
 }
 
-// notOfKops passes over what a document of kOps says: nodeup acts on it, and kops.LeftOut says so.
+// notOfKops ignores a field in a document of kOps: nodeup acts on it, and kops.LeftOut says so.
 func notOfKops(f decode.Field) decode.Field {
 	set := f.Set
 	f.Set = func(v decode.Reading) {
@@ -167,8 +168,8 @@ func notOfKops(f decode.Field) decode.Field {
 	return f
 }
 
-// validNodeIP takes addresses, ranges and names of links (at most 15 bytes, without a slash or
-// white space, as the kernel has them), one or two.
+// validNodeIP accepts one or two addresses, ranges or names of links. A name has at most 15 bytes
+// and neither a slash nor white space, as in the kernel.
 func validNodeIP(s string) string {
 	const want = "an address such as 10.0.0.1, a range such as 10.0.0.0/8, or a link such as eth1; two with a comma"
 	parts := strings.Split(s, ",")
@@ -203,7 +204,7 @@ func (c *Containerd) fields() []decode.Field {
 	}
 }
 
-// meant reports whether what is for some roles and groups (none: for all) is for n.
+// meant reports whether something for some roles and groups is also for n. An empty list means all.
 func (n *Node) meant(roles, groups []string) bool {
 	return (len(roles) == 0 || slices.Contains(roles, n.Role)) &&
 		(len(groups) == 0 || slices.Contains(groups, n.NodeGroup))

@@ -14,7 +14,7 @@ func (r *reader) networking() decode.Field {
 			fields = append(fields, r.ranges()...)
 		}
 		fields = append(fields, w.MultusField())
-		if r.dialect != &kops.V1Alpha2 { // kOps has no word for it
+		if r.dialect != &kops.V1Alpha2 { // kOps has no such fields
 			fields = append(fields, w.SharedFields()...)
 		}
 		return fields

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// network settles which network is meant: exactly one, where cni beside another only carries the
+// network checks that exactly one network is chosen. Beside another network, cni only sets the
 // directories.
 func (v *validator) network() bool {
 	n := v.node
@@ -46,7 +46,7 @@ func (v *validator) network() bool {
 	return true
 }
 
-// twoNetworks reports at the one that was said last, and names the place of the other.
+// twoNetworks reports the network that was set last, and names the place of the other one.
 func (v *validator) twoNetworks(set []string) {
 	later, earlier := set[0], set[1]
 	a, b := v.node.Origin("spec.networking."+later), v.node.Origin("spec.networking."+earlier)
@@ -80,8 +80,8 @@ func (v *validator) all() {
 	v.aws()
 }
 
-// versions: what a Kubernetes release no longer has. kOps refuses the same three kubelet fields
-// from 1.24 on.
+// versions refuses what the Kubernetes release no longer has. kOps refuses the same three kubelet
+// fields from 1.24 on.
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
@@ -110,8 +110,8 @@ func (v *validator) versions() {
 	}
 }
 
-// ranges: pods keep their addresses only where nothing masquerades them, so their range lies in
-// nonMasqueradeCIDR, as kOps demands.
+// ranges checks that podCIDR lies within nonMasqueradeCIDR, as kOps requires: pods keep their
+// addresses only where nothing masquerades them.
 func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
@@ -135,7 +135,7 @@ func (v *validator) ranges() {
 	}
 	for _, p := range n.ServiceClusterIPRange {
 		if n.Networking.PodsOfVPC() {
-			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
+			break // nonMasqueradeCIDR is then the VPC's, and kOps chooses the range of services freely
 		}
 		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
 			v.WarnAt("spec.serviceClusterIPRange",

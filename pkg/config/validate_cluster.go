@@ -12,16 +12,17 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// What is refused here was taken by an earlier release: it is an error where documents are checked,
-// and on a node a warning, or nothing where the one key that it is about fails there by itself.
+// An earlier release accepted what is refused here. So it is an error where documents are checked.
+// On a node it is a warning, or nothing if the one key that it concerns fails there by itself.
 
-// clouds are those that kOps runs in, by its names, and machines of one's own.
+// clouds are the clouds that kOps supports, by its names, and metal for one's own machines.
 var clouds = []string{"aws", "azure", "digitalocean", "gce", "hetzner", "linode", "metal", "openstack", "scaleway"}
 
-// cloud refuses a word that is none: what depends on the cloud would be left out without a word.
+// cloud refuses the name of an unknown cloud. Otherwise what depends on the cloud would be left out
+// without a message.
 func (v *validator) cloud() {
 	said := v.node.CloudProvider
-	if said == "" || slices.Contains(clouds, said) || v.Cluster.Dialect.Lenient { // kOps itself judges what it takes
+	if said == "" || slices.Contains(clouds, said) || v.Cluster.Dialect.Lenient { // kOps checks this itself
 		return
 	}
 	if c := v.node.Networking.Custom; c != nil && slices.Contains(c.Requires.Clouds, said) {
@@ -43,8 +44,8 @@ func (v *validator) cloud() {
 			Expected: decode.OneOf(clouds), Hint: hint})
 }
 
-// ofOneCloud warns where no document names the one cloud that a network works in: what depends on
-// it is left out then.
+// ofOneCloud warns if no document names the one cloud in which a network works. What depends on the
+// cloud is then left out.
 func (v *validator) ofOneCloud() {
 	n := v.node
 	if n.CloudProvider != "" || !v.Checks || v.Cluster.Dialect.Lenient {
@@ -64,7 +65,8 @@ func (v *validator) ofOneCloud() {
 	}
 }
 
-// families: what has an IPv4 address only reaches no service with an IPv6 address.
+// families checks that pods and services have the same address families: a pod with only an IPv4
+// address reaches no service with an IPv6 address.
 func (v *validator) families() {
 	n := v.node
 	for _, p := range n.ServiceClusterIPRange {
@@ -81,7 +83,8 @@ func (v *validator) families() {
 
 const ownPart = "a part of podCIDR that no other node has"
 
-// special are addresses that no pod and no service can have: RFC 6890, and the multicast ranges.
+// special are ranges whose addresses no pod and no service can have: RFC 6890 and the multicast
+// ranges.
 var special = [...]struct {
 	prefix netip.Prefix
 	what   string
@@ -93,11 +96,11 @@ var special = [...]struct {
 	{netip.MustParsePrefix("fe80::/10"), "link-local"}, {netip.MustParsePrefix("ff00::/8"), "for multicast"},
 }
 
-// leastServices is how many addresses kube-apiserver demands of a range of services.
+// leastServices is how many addresses kube-apiserver requires in a range of services.
 // https://github.com/kubernetes/kubernetes/blob/master/cmd/kube-apiserver/app/options/validation.go
 const leastServices = 8
 
-// possible refuses ranges whose addresses nobody can have, and those with too few.
+// possible refuses ranges with addresses that nobody can have, and ranges with too few addresses.
 func (v *validator) possible() {
 	n := v.node
 	for _, r := range [...]struct {
@@ -127,7 +130,7 @@ func (v *validator) possible() {
 	}
 }
 
-// ownRanges: a node's pods are the cluster's, and have addresses enough.
+// ownRanges checks that a node's pod CIDRs lie within the cluster's and have enough addresses.
 func (v *validator) ownRanges() {
 	n := v.node
 	for _, p := range n.PodCIDRs {
@@ -139,7 +142,7 @@ func (v *validator) ownRanges() {
 				Expected: ownPart})
 		}
 		free := p.Addr().BitLen() - p.Bits()
-		// network, gateway and broadcast are no pod's
+		// The network, gateway and broadcast addresses are not for pods.
 		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most {
 			v.Checked("spec.kubelet.maxPods",
 				document.Diagnostic{ID: problem.AddressRanges,
@@ -150,10 +153,10 @@ func (v *validator) ownRanges() {
 	}
 }
 
-// newest is the latest release of Kubernetes that this version of the agent was held against.
+// newest is the latest Kubernetes release that this version of the agent was checked against.
 var newest = values.Version{Major: 1, Minor: 37}
 
-// release says that a release is not known. It may be one to come, or a slip.
+// release warns about an unknown release. It may be a future one, or a mistake.
 func (v *validator) release() {
 	if said := v.node.KubernetesVersion; v.Checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
 		v.WarnAt("spec.kubernetesVersion",

@@ -13,15 +13,15 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// claim is one pod range of one node.
+// claim is one pod CIDR of one node.
 type claim struct {
 	prefix netip.Prefix
 	node   networks.Peer
 }
 
-// members checks the nodes of a network that routes by itself against each other: every range has a
-// next hop of its family, no two overlap, no node's address lies in a pod range. Sorted once, so
-// 5000 nodes cost milliseconds.
+// members checks the nodes of a network without a controller against each other: each pod CIDR has
+// a next hop of its family, no two overlap, and no node's address lies in a pod CIDR. The pod CIDRs
+// are sorted once, so 5000 nodes take milliseconds.
 func (v *validator) members(all []networks.Peer) {
 	var claims []claim
 	for _, p := range all {
@@ -48,7 +48,7 @@ func (v *validator) members(all []networks.Peer) {
 	v.addresses(all, disjoint)
 }
 
-// memberRange checks one range by itself.
+// memberRange checks one pod CIDR by itself.
 func (v *validator) memberRange(p networks.Peer, prefix netip.Prefix) {
 	n := v.node
 	if prefix.Addr().BitLen()-prefix.Bits() < 2 {
@@ -80,7 +80,7 @@ func (v *validator) memberRange(p networks.Peer, prefix netip.Prefix) {
 	}
 }
 
-// addresses: no two nodes share one, and none lies in a pod range.
+// addresses checks that no two nodes have the same address, and that none lies in a pod CIDR.
 func (v *validator) addresses(all []networks.Peer, claims []claim) {
 	owner := make(map[netip.Addr]networks.Peer, len(all))
 	for _, p := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one
-// of the two ways only. Each error names both places.
+// overlaps refuses ranges that overlap. An address of a node that is also a pod's or a service's
+// can be reached as only one of the two. Each error names both places.
 func (v *validator) overlaps() {
 	n := v.node
 	for _, r := range []struct {
@@ -43,7 +43,7 @@ func (v *validator) overlaps() {
 }
 
 // servicesOfVPC reports whether a range of services lies where kOps puts it when pods have
-// addresses of the nodes' network: into the lowest part of that, which its subnets leave free.
+// addresses of the nodes' network: in the lowest part of that network, which has no subnets.
 // https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
 func (n *Node) servicesOfVPC(services netip.Prefix) bool {
 	if !n.Networking.PodsOfVPC() {

@@ -2,7 +2,7 @@ package config
 
 import "github.com/netwright/netwright/pkg/config/decode"
 
-// validator checks what no single value shows: the merged node as a whole.
+// validator checks the merged node as a whole, for what no single value shows.
 type validator struct {
 	*decode.Reporter
 	node *Node
