@@ -7,31 +7,31 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Severity of a diagnostic.
+// Severity is how serious a diagnostic is.
 type Severity string
 
-// An error makes the configuration unusable; a warning does not, and a note asks for nothing.
+// With an error the configuration cannot be used. With a warning it can. A note asks for nothing.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
 	SeverityNote    Severity = "note"
 )
 
-// Diagnostic is one complaint about a document, complete enough to mend it without a manual. Its
-// JSON form is stable.
+// Diagnostic is one problem in a document. It says enough to correct the document without a manual.
+// Its JSON form is stable.
 type Diagnostic struct {
 	Severity Severity   `json:"severity"`
-	ID       problem.ID `json:"id"` // of the section that says more
+	ID       problem.ID `json:"id"` // the section of the manual that says more
 	Origin   Origin     `json:"origin"`
-	Summary  string     `json:"summary"`            // one line, no position: `unknown field "mtuu"`
+	Summary  string     `json:"summary"`            // one line without the position: `unknown field "mtuu"`
 	Field    string     `json:"field,omitempty"`    // "spec.networking.bridge.mtuu"
-	Line     string     `json:"line,omitempty"`     // the line of the document; values that may be secret are left out
-	Caret    string     `json:"caret,omitempty"`    // blanks and a ^, to be printed under Line
+	Line     string     `json:"line,omitempty"`     // the line of the document, without values that may be secret
+	Caret    string     `json:"caret,omitempty"`    // spaces and a ^, to be printed under Line
 	Expected string     `json:"expected,omitempty"` // "a whole number from 576 to 65535", "one of bridge, calico …"
 	Hint     string     `json:"hint,omitempty"`     // what to do: `did you mean "mtu"?`
 }
 
-// String renders the diagnostic for a terminal, several lines without a final newline.
+// String returns the diagnostic for a terminal: several lines, without a final newline.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if at := d.Origin.String(); at != "" {
@@ -56,7 +56,7 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// wrap breaks a long enumeration of names into lines.
+// wrap breaks a long list of names into lines.
 func wrap(s string) string {
 	const width = 100
 	var b strings.Builder
@@ -72,7 +72,7 @@ func wrap(s string) string {
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
-// Diagnostics are all complaints of one load, in the order of documents and lines.
+// Diagnostics are all problems of one load, in the order of documents and lines.
 type Diagnostics []Diagnostic
 
 // HasErrors reports whether the configuration cannot be used.
@@ -80,7 +80,7 @@ func (ds Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
-// String renders all diagnostics, one after the other, each with a final newline.
+// String returns all diagnostics, one after the other, each with a final newline.
 func (ds Diagnostics) String() string {
 	var b strings.Builder
 	for _, d := range ds {
@@ -89,8 +89,8 @@ func (ds Diagnostics) String() string {
 	return b.String()
 }
 
-// Err is nil when there is no error among the diagnostics; else an error whose text is all of them,
-// of the kind of the first. Permanent: the same documents fail again.
+// Err returns nil if the diagnostics have no error. Otherwise it returns an error with the text of
+// all of them and the ID of the first error. The error is permanent: the same documents fail again.
 func (ds Diagnostics) Err() error {
 	if !ds.HasErrors() {
 		return nil
@@ -98,12 +98,12 @@ func (ds Diagnostics) Err() error {
 	return refused(ds)
 }
 
-// refused are diagnostics with an error among them.
+// refused is an error that consists of diagnostics, at least one of them an error.
 type refused Diagnostics
 
 func (r refused) Error() string { return strings.TrimSuffix(Diagnostics(r).String(), "\n") }
 
-// Problem is the identifier of the first error.
+// Problem returns the identifier of the first error.
 func (r refused) Problem() problem.ID {
 	i := slices.IndexFunc(r, func(d Diagnostic) bool { return d.Severity == SeverityError })
 	return r[i].ID

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest is the candidate most like word, or "" when none is like it: about a third of the letters
-// may differ, never all.
+// Nearest returns the candidate that is most similar to word, or "" if none is similar. About a
+// third of the letters may differ, but never all.
 func Nearest(word string, candidates []string) string {
 	best, least := "", min(len(word)/3+2, len(word))
 	for _, c := range candidates {
@@ -17,7 +17,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// DidYouMean asks for the [Nearest] candidate; "" when none is like word.
+// DidYouMean returns a question with the [Nearest] candidate, or "" if no candidate is similar.
 func DidYouMean(word string, candidates []string) string {
 	near := Nearest(word, candidates)
 	if near == "" {
@@ -26,8 +26,8 @@ func DidYouMean(word string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", near)
 }
 
-// Distance counts the letters to insert, delete, replace or swap with their neighbour to get from a
-// to b; case does not count.
+// Distance returns how many letters must be inserted, deleted, replaced or swapped with their
+// neighbour to get from a to b. It ignores case.
 func Distance(a, b string) int {
 	const far = 1 << 10
 	if len(a) > 64 || len(b) > 64 {
@@ -55,7 +55,7 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Clip keeps a quoted text short.
+// Clip shortens a quoted text.
 func Clip(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {

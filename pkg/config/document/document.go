@@ -1,6 +1,6 @@
-// Package document reads one YAML document into a tree of values, each with its place, and writes
-// down what is wrong with it: a [Diagnostic] with the line and a caret, without what may be secret.
-// It knows no field of ours. pkg/config decodes the tree.
+// Package document reads one YAML document into a tree of values, each with its place. It records
+// each problem as a [Diagnostic] with the line and a caret, and leaves out what may be secret. It
+// knows no field of a document. pkg/config decodes the tree.
 package document
 
 import (
@@ -14,45 +14,44 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Bounds of one document. No document of ours comes near them; they keep a broken or hostile one
-// from eating the node: the YAML library recurses once per key of a mapping and is quadratic in the
-// blank lines that end a block.
+// These are the bounds of one document. No real document comes near them. They keep a broken or
+// hostile document from using all of the node's memory and time: the YAML library recurses once for
+// each key of a mapping, and takes quadratic time for the blank lines at the end of a block.
 const (
 	MaxBytes      = 4 << 20
 	maxDepth      = 32
-	maxEntries    = 10_000 // of one list
-	maxFields     = 1_000  // of one mapping
+	maxEntries    = 10_000 // in one list
+	maxFields     = 1_000  // in one mapping
 	maxBlankLines = 200    // in a row
 	maxValues     = 100_000
-	maxIndicators = 80_000 // of YAML, where the YAML library reads: it takes 450 bytes to 1 kB for each
+	maxIndicators = 80_000 // for the YAML library, which takes 450 bytes to 1 kB for each
 )
 
-// Pos is a place in a document: line and column from 1, the column in characters.
+// Pos is a place in a document: line and column count from 1, and the column counts characters.
 type Pos struct{ Line, Column int }
 
-// Document is one source on its way: checked bytes, tree, and the diagnostics about it.
+// Document is one source while it is read: its text, its tree, and the diagnostics about it.
 type Document struct {
 	Path       string
 	Text       Lines
-	Root       *Value // nil until parsed, or when it cannot be
+	Root       *Value // nil until the document is parsed, or if that fails
 	parsed     bool
-	Errors     int    // counted also when the diagnostic is one we have
-	hidden     []span // what must not be shown; filled at the first diagnostic
+	Errors     int    // also counts an error whose diagnostic is there already
+	hidden     []span // the parts that must not be shown; found for the first diagnostic
 	scanned    bool
-	MayBeEmpty bool // nothing but comments is a document too
+	MayBeEmpty bool // a document with only comments is valid
 	Diags      Diagnostics
 }
 
-// Lines are the text of a document: UTF-8, line ends \n, no byte order mark.
+// Lines is the text of a document: UTF-8, with \n as line ends, without a byte order mark.
 type Lines string
 
-// New is a source on its way: nothing of it is read before [Document.Parse].
+// New returns the document of a source. [Document.Parse] reads it.
 func New(s Source) *Document {
 	return &Document{Path: s.Path, Text: Lines(s.Data)}
 }
 
-// prepare checks the bytes and normalises line ends. It reports whether the text can be given to
-// the parser.
+// prepare checks the bytes and normalises the line ends. It reports whether the text can be parsed.
 func (d *Document) prepare() bool {
 	text := string(d.Text)
 	if len(text) > MaxBytes {
@@ -84,7 +83,7 @@ func (d *Document) prepare() bool {
 	return d.checkBlankLines()
 }
 
-// LineEnds is a text with the line ends of Unix in the place of others that YAML knows.
+// LineEnds returns a text with \n in place of YAML's other line ends.
 func LineEnds(text string) string {
 	if strings.IndexByte(text, '\r') < 0 {
 		return text
@@ -92,7 +91,8 @@ func LineEnds(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// badByte is the index of the first byte that no YAML text may hold; -1 when there is none.
+// badByte returns the index of the first byte that no YAML text may contain, or -1 if there is
+// none.
 func badByte(s string) int {
 	if !utf8.ValidString(s) {
 		for i := 0; i < len(s); {
@@ -131,8 +131,8 @@ func (d *Document) checkBlankLines() bool {
 	return true
 }
 
-// checkIndicators counts what may begin a token: the library keeps all tokens before we see the
-// first.
+// checkIndicators bounds the number of characters that may begin a token, because the library holds
+// all tokens in memory before it returns the first.
 func (d *Document) checkIndicators() bool {
 	signs := 0
 	for i := range len(d.Text) {
@@ -156,14 +156,14 @@ func (d *Document) checkIndicators() bool {
 	return true
 }
 
-// position turns a byte offset into line and column.
+// position returns the line and column of a byte offset.
 func (t Lines) position(offset int) Pos {
 	before := string(t[:offset])
 	start := strings.LastIndexByte(before, '\n') + 1
 	return Pos{strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1}
 }
 
-// line is the text of line n, from 1; "" when there is no such line.
+// line returns the text of line n, counted from 1, or "" if there is no such line.
 func (t Lines) line(n int) string {
 	rest := string(t)
 	for ; n > 1; n-- {
@@ -177,8 +177,8 @@ func (t Lines) line(n int) string {
 	return line
 }
 
-// LinePos is where line n, from 0, of a literal block begins; of any other text it is where the
-// text begins.
+// LinePos returns where line n, counted from 0, of a literal block begins. For any other text it
+// returns where the text begins.
 func (d *Document) LinePos(v *Value, n int) Pos {
 	header := []rune(d.Text.line(v.Pos.Line))
 	if i := v.Pos.Column - 1; i >= len(header) || header[i] != '|' {
@@ -188,7 +188,7 @@ func (d *Document) LinePos(v *Value, n int) Pos {
 	return Pos{n, indentOf(d.Text.line(n)) + 1}
 }
 
-// clamp keeps a position of the YAML library inside the text.
+// clamp moves a position from the YAML library into the text.
 func (t Lines) clamp(p Pos) Pos {
 	last := strings.Count(string(t), "\n") + 1
 	p.Line = min(max(p.Line, 1), last)
@@ -196,26 +196,27 @@ func (t Lines) clamp(p Pos) Pos {
 	return p
 }
 
-// Origin of a place in this document.
+// Origin returns the origin of a place in this document.
 func (d *Document) Origin(p Pos) Origin { return Origin{File: d.Path, Line: p.Line, Column: p.Column} }
 
-// ErrorAt adds an error, whose place, line and caret it completes.
+// ErrorAt adds an error, and fills in its place, line and caret.
 func (d *Document) ErrorAt(p Pos, diag Diagnostic) {
 	diag.Severity = SeverityError
 	d.Errors++
 	d.ReportAt(p, diag)
 }
 
-// WarnAt is [Document.ErrorAt] for a warning.
+// WarnAt is like [Document.ErrorAt], but adds a warning.
 func (d *Document) WarnAt(p Pos, diag Diagnostic) {
 	diag.Severity = SeverityWarning
 	d.ReportAt(p, diag)
 }
 
-// MaxDiagnostics of one document: enough to mend it, few enough to read.
+// MaxDiagnostics bounds the diagnostics of one document: enough to correct it, and few enough to
+// read.
 const MaxDiagnostics = 100
 
-// ReportAt completes a diagnostic with place, line and caret, and keeps it.
+// ReportAt adds a diagnostic, and fills in its place, line and caret.
 func (d *Document) ReportAt(p Pos, diag Diagnostic) {
 	if len(d.Diags) >= MaxDiagnostics {
 		return
@@ -229,7 +230,7 @@ func (d *Document) ReportAt(p Pos, diag Diagnostic) {
 	}
 }
 
-// excerpt is the line at p, safe to show, and the caret under it.
+// excerpt returns the line at p without secrets, and the caret under it.
 func (d *Document) excerpt(p Pos) (line, caret string) {
 	const width = 120
 	text, col := d.redact(p)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Source is one document as the store gave it.
+// Source is one document as the store returned it.
 type Source struct {
 	Path string // relative to the cluster: "cluster.yaml", "nodegroups/nodes.yaml", "nodes/node-1.yaml"
 	Data []byte
@@ -18,16 +18,16 @@ type Origin struct {
 	Default string `json:"default,omitempty"`
 }
 
-// The defaults that an Origin may name.
+// These are the defaults that an Origin may name.
 const (
-	NodeDefault = "node default" // ours
-	KopsDefault = "kOps default" // what kOps fills in
+	NodeDefault = "node default" // the agent's own default
+	KopsDefault = "kOps default" // kOps' default
 )
 
-// IsDefault reports whether no document said the value.
+// IsDefault reports whether no document set the value.
 func (o Origin) IsDefault() bool { return o.File == "" }
 
-// String is "cluster.yaml:12:3", or "kOps default"; "" when nothing is known.
+// String returns "cluster.yaml:12:3" or "kOps default", or "" if the origin is unknown.
 func (o Origin) String() string {
 	switch {
 	case o.File == "":

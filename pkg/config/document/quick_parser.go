@@ -7,21 +7,21 @@ import (
 )
 
 // quick reads the YAML that people write most: block mappings and lists, plain and quoted scalars
-// on one line, literal blocks, flow collections on one line. It gives the very tree that the
-// library's parser would, some fifty times as fast: on a node where all is right, nothing costs
-// more than the library. At the first thing that it does not know for certain (an anchor, an
-// escape, a tab, a tag, a folded block, a mistake) it gives up, and the library reads the document
-// from the start. So it never has to say what is wrong.
+// on one line, literal blocks, and flow collections on one line. It returns exactly the tree that
+// the library's parser would return, about fifty times as fast. On a node where all is right,
+// nothing costs more than the library. If quick finds anything that it does not know for certain
+// (an anchor, an escape, a tab, a tag, a folded block, a mistake), it gives up, and the library
+// reads the document from the start. So quick reports no errors.
 type quick struct {
 	text   string
-	line   int    // number of the current line, from 1; blank lines and comments are never current
+	line   int    // number of the current line, from 1; a blank line or a comment is never current
 	cur    string // the current line without its indentation; "" at the end of the text
 	indent int    // of the current line
-	next   int    // where the line after it starts
+	next   int    // where the line after the current one starts
 	slab   []Value
 }
 
-// readQuickly returns nil when it gave up.
+// readQuickly returns the tree, or nil if it gave up.
 func readQuickly(text string) *Value {
 	q := &quick{text: text}
 	if !q.advance() || q.cur == "" {
@@ -34,7 +34,8 @@ func readQuickly(text string) *Value {
 	return v
 }
 
-// advance makes the next line that says something current. false: give up.
+// advance makes the next line current that is neither blank nor a comment. It returns false to give
+// up.
 func (q *quick) advance() bool {
 	for q.next < len(q.text) {
 		line := q.take()
@@ -49,7 +50,7 @@ func (q *quick) advance() bool {
 	return true
 }
 
-// take is the next line, whatever it is.
+// take returns the next line, of any kind.
 func (q *quick) take() string {
 	rest := q.text[q.next:]
 	end := strings.IndexByte(rest, '\n')
@@ -64,8 +65,8 @@ func (q *quick) take() string {
 	return rest[:end]
 }
 
-// asciiLine reports whether columns can be counted in bytes, that the line is no marker between
-// documents, and that it does not end with a blank, which shifts the library's columns.
+// asciiLine reports whether quick can read a line: its columns can be counted in bytes, it does not
+// separate documents, and it does not end with a space, which shifts the library's columns.
 func asciiLine(line string) bool {
 	for i := 0; i < len(line); i++ {
 		if line[i] < ' ' || line[i] > '~' {
@@ -85,7 +86,7 @@ func (q *quick) new(k Kind, col int) *Value {
 	return v
 }
 
-// block reads the list or mapping that the current line begins.
+// block reads the list or mapping that begins on the current line.
 func (q *quick) block(depth int) *Value {
 	if depth > maxDepth/2 {
 		return nil
@@ -103,7 +104,7 @@ func (q *quick) list(depth int) *Value {
 	v := q.new(KindList, at+1)
 	for q.indent == at && isItem(q.cur) {
 		rest := strings.TrimLeft(q.cur[1:], " ")
-		column := at + len(q.cur) - len(rest) // of what the item holds, from 0
+		column := at + len(q.cur) - len(rest) // the column of the item's value, from 0
 		if rest == "" || rest[0] == '#' || isItem(rest) || len(v.Items) == maxEntries {
 			return nil
 		}
@@ -126,7 +127,7 @@ func (q *quick) list(depth int) *Value {
 	return v
 }
 
-// mapping reads the entries that begin in column at, from 0.
+// mapping reads the entries that begin in column at, counted from 0.
 func (q *quick) mapping(at, depth int) *Value {
 	if depth > maxDepth/2 {
 		return nil
@@ -150,7 +151,7 @@ func (q *quick) mapping(at, depth int) *Value {
 	return v
 }
 
-// field reads what stands after a key's colon, or below it.
+// field reads the value after a key's colon or below it.
 func (q *quick) field(line, rest string, at, depth int) *Value {
 	if rest != "" && rest[0] != '#' {
 		return q.inline(rest, at+len(line)-len(rest), at)
@@ -164,7 +165,7 @@ func (q *quick) field(line, rest string, at, depth int) *Value {
 	return nil
 }
 
-// cutKey splits "key: value"; key is "" where there is none of the plainest kind.
+// cutKey splits "key: value". key is "" if the line has no key of the simplest form.
 func cutKey(line string) (key, rest string) {
 	i := 0
 	for i < len(line) && (isWord(line[i]) || i > 0 && (line[i] == '.' || line[i] == '/' || line[i] == '-')) {
@@ -183,8 +184,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// inline reads the value that begins on the current line, in the given column from 0, and goes on
-// to the next line. Its parent begins in column at.
+// inline reads the value that begins on the current line in the given column, counted from 0, and
+// advances to the next line. The parent of the value begins in column at.
 func (q *quick) inline(rest string, column, at int) *Value {
 	if rest[0] == '|' {
 		return q.literal(rest, column, at)
@@ -197,7 +198,7 @@ func (q *quick) inline(rest string, column, at int) *Value {
 	return v
 }
 
-// plainKind is how YAML 1.2 reads an unquoted word; false when it is nothing, which is seldom
+// plainKind returns how YAML 1.2 reads an unquoted word. It returns false for null, which is seldom
 // meant.
 func plainKind(word string) (Kind, bool) {
 	switch word {

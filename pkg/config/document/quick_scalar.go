@@ -2,7 +2,7 @@ package document
 
 import "strings"
 
-// literal reads a block that begins with | or |-, and goes on to the line after it.
+// literal reads a block that begins with | or |-, and advances to the line after it.
 func (q *quick) literal(header string, column, at int) *Value {
 	if header != "|" && header != "|-" || !strings.HasSuffix(q.text, "\n") {
 		return nil
@@ -52,8 +52,8 @@ func (q *quick) literal(header string, column, at int) *Value {
 	return v
 }
 
-// unindent takes the indentation off each line. What it gives ends with one line end, size bytes
-// long.
+// unindent removes the indentation from each line. The result is size bytes long and ends with one
+// line end.
 func unindent(block string, indent, size int) string {
 	var out strings.Builder
 	out.Grow(size)
@@ -72,9 +72,9 @@ func unindent(block string, indent, size int) string {
 // flow reads scalars and flow collections within one line.
 type flow struct {
 	*quick
-	line   string // what is left of it
-	offset int    // column of its first byte, from 0
-	braces int    // open { around
+	line   string // the rest of the line
+	offset int    // the column of the rest's first byte, from 0
+	braces int    // the number of open {
 }
 
 func (f *flow) skip(n int) {
@@ -138,8 +138,7 @@ func (f *flow) mapping(depth int) *Value {
 	return v
 }
 
-// comma goes over one; at the end of the collection there need not be any, and must not be one too
-// many.
+// comma skips one comma. The last item of a collection must not have a comma after it.
 func (f *flow) comma(end byte) bool {
 	switch {
 	case f.line == "":
@@ -169,7 +168,7 @@ func (f *flow) quotedText(within bool) *Value {
 	return v
 }
 
-// plain reads an unquoted scalar that holds none of the characters which may mean something else.
+// plain reads an unquoted scalar. It gives up at any character that could have another meaning.
 func (f *flow) plain(within bool) *Value {
 	end := 0
 	for ; end < len(f.line); end++ {

@@ -7,25 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook; a
-// password, which no field takes and people write all the same, as for Weave. Names nearly like
-// them count too, for a typo must not print what the right name would have kept.
+// secretKeys are keys whose text may be a secret: the content of a file asset, the manifest of a
+// hook, and a password. No field is called password, but people write it all the same, for example
+// for Weave. Similar names count too, so that a typing mistake does not show the secret.
 var secretKeys = []string{"content", "manifest", "password"}
 
-// IsSecretKey says that what stands at a key may be a secret: it is never shown.
+// IsSecretKey reports whether the value of a key may be a secret. Such a value is never shown.
 func IsSecretKey(key string) bool {
 	return slices.ContainsFunc(secretKeys, func(s string) bool { return Distance(key, s) <= 2 })
 }
 
-// NotShown stands in the place of what may be a secret.
+// NotShown is shown in place of a value that may be a secret.
 const NotShown = "<not shown>"
 
-// span is a part of a document that is not shown: from its start up to its end, which is outside.
+// span is a part of a document that is not shown, from its start up to its end. The end is not part
+// of it.
 type span struct{ from, to Pos }
 
 func (p Pos) before(q Pos) bool { return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column }
 
-// redact returns the line at p without what may be secret, and the column of p in it.
+// redact returns the line at p without what may be secret, and the column of p in the result.
 func (d *Document) redact(p Pos) (string, int) {
 	line := d.Text.line(p.Line)
 	if d.Root == nil {
@@ -66,8 +67,8 @@ func (d *Document) redact(p Pos) (string, int) {
 	return string(runes), col
 }
 
-// mayBeSecret judges a line of a text that did not parse: nothing is shown at or after the first
-// mention of a secret key.
+// mayBeSecret reports whether line n of a text that could not be parsed may be secret: it is at or
+// after the first mention of a secret key.
 func (t Lines) mayBeSecret(n int) bool {
 	rest := string(t)
 	for ; n > 0; n-- {
@@ -81,22 +82,22 @@ func (t Lines) mayBeSecret(n int) bool {
 	return false
 }
 
-// hiddenSpans finds the values of secret keys: each reaches from the colon after its key to the
-// next key or list item.
+// hiddenSpans returns the spans of the values of secret keys. Each begins after the key's colon and
+// ends at the next key or list item.
 func hiddenSpans(root *Value) []span {
 	var starts, marks []Pos
 	seen := make(map[*Value]bool)
 	var walk func(v *Value)
 	walk = func(v *Value) {
 		if seen[v] {
-			return // an alias: its place was seen
+			return // the target of an alias was visited already
 		}
 		seen[v] = true
 		for _, e := range v.Entries {
 			marks = append(marks, e.Pos)
 			if IsSecretKey(e.Key) {
-				starts = append(starts, Pos{e.Pos.Line, e.Pos.Column + e.width + 1}) // the colon shows
-				continue                                                             // all of it, whatever it is
+				starts = append(starts, Pos{e.Pos.Line, e.Pos.Column + e.width + 1}) // the colon is shown
+				continue                                                             // the whole value is hidden
 			}
 			walk(e.Value)
 		}
@@ -118,8 +119,8 @@ func hiddenSpans(root *Value) []span {
 	return spans
 }
 
-// MaskURLs covers what may be a credential in a URL, the user and password and the query (a
-// presigned one), letter by letter so that columns stay.
+// MaskURLs masks what may be a credential in a URL: the user and password, and the query, which may
+// be a signature. It masks character by character, so that the columns stay.
 func MaskURLs(s string) string {
 	cover := func(from, to int) {
 		s = s[:from] + strings.Repeat("*", utf8.RuneCountInString(s[from:to])) + s[to:]

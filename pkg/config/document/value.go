@@ -1,9 +1,9 @@
 package document
 
-// Kind of a YAML value, as YAML 1.2 reads it.
+// Kind is the kind of a YAML value, as YAML 1.2 reads it.
 type Kind uint8
 
-// The kinds.
+// These are the kinds of values.
 const (
 	KindNull Kind = iota
 	KindBool
@@ -14,7 +14,7 @@ const (
 	KindList
 )
 
-// String names a kind in the words of a diagnostic.
+// String returns a kind in the words of a diagnostic.
 func (k Kind) String() string {
 	switch k {
 	case KindNull:
@@ -33,27 +33,27 @@ func (k Kind) String() string {
 	return "an unknown kind"
 }
 
-// Value is a node of a document's tree: plain data with places; no type of the YAML library goes
-// beyond the parser. An alias is the same *Value as its anchor, so a tree is never copied.
+// Value is a node of a document's tree: plain data with places. The parser lets no type of the YAML
+// library out. An alias is the same *Value as its anchor, so no tree is copied.
 type Value struct {
 	Kind    Kind
-	Quoted  bool   // a string in quotes or a block
-	Text    string // of a scalar, as written (without quotes)
+	Quoted  bool   // the value is a string in quotes or in a block
+	Text    string // the text of a scalar, as written (without quotes)
 	Pos     Pos
-	Entries []Entry  // of a mapping
-	Items   []*Value // of a list
-	size    int      // values in the tree below, itself included, aliases counted each time
+	Entries []Entry  // the entries of a mapping
+	Items   []*Value // the items of a list
+	size    int      // the number of values in the tree, v included; aliases count each time
 }
 
 // Entry is one key of a mapping.
 type Entry struct {
 	Key   string
-	width int // of the key as written, quotes included, in characters
+	width int // the width of the key as written, quotes included, in characters
 	Pos   Pos
 	Value *Value
 }
 
-// Get is the value of a key; nil when v is no mapping or has no such key.
+// Get returns the value of a key, or nil if v is no mapping or has no such key.
 func (v *Value) Get(key string) *Value {
 	if v == nil {
 		return nil
@@ -66,7 +66,7 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Str is the text of a string; "" when v is none.
+// Str returns the text of a string, or "" if v is no string.
 func (v *Value) Str() string {
 	if v == nil || v.Kind != KindString {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Parse makes the document's tree, once. On failure root stays nil and the diagnostics say why.
+// Parse builds the document's tree, once. If that fails, Root stays nil and the diagnostics say
+// why.
 func (d *Document) Parse() {
 	if d.parsed {
 		return
@@ -25,7 +26,8 @@ func (d *Document) Parse() {
 	}
 }
 
-// read makes the tree with the YAML library; nil, with diagnostics, when the text is wrong.
+// read builds the tree with the YAML library. If the text is wrong, it returns nil and adds
+// diagnostics.
 func (d *Document) read() *Value {
 	file := d.syntax()
 	if file == nil {
@@ -37,7 +39,7 @@ func (d *Document) read() *Value {
 	}
 	b := treeBuilder{anchors: make(map[string]*Value)}
 	root := b.value(body, 0)
-	d.Root = root // what of a line may be shown depends on the tree
+	d.Root = root // the tree tells which part of a line may be shown
 	if len(b.wrong) > 0 && d.slipped(b.wrong[0].pos) {
 		return nil
 	}
@@ -50,8 +52,8 @@ func (d *Document) read() *Value {
 	return root
 }
 
-// syntax runs the YAML library within our bounds. A panic in it is a document that cannot be read,
-// not the end of the daemon.
+// syntax runs the YAML library within the bounds. If the library panics, the document cannot be
+// read, but the daemon goes on.
 func (d *Document) syntax() (file *ast.File) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -84,15 +86,15 @@ func (d *Document) syntax() (file *ast.File) {
 	return file
 }
 
-// locatedError is what the library's error types, all internal, share.
+// locatedError is what the library's error types, which are all internal, have in common.
 type locatedError interface {
 	error
 	GetToken() *token.Token
 	GetMessage() string
 }
 
-// single is the body of the only document of the file; nil, with a diagnostic, when there is none
-// or more than one.
+// single returns the body of the file's only document. If there is none, or more than one, it
+// returns nil and adds a diagnostic.
 func (d *Document) single(file *ast.File) ast.Node {
 	var body ast.Node
 	for _, doc := range file.Docs {
@@ -124,8 +126,8 @@ func (d *Document) single(file *ast.File) ast.Node {
 	return body
 }
 
-// Excerpt is a line of a source as it may be shown, and the caret below it; both are empty where
-// there is no such line.
+// Excerpt returns a line of a source without secrets, and the caret under it. Both are "" if there
+// is no such line.
 func Excerpt(s Source, line, column int) (text, caret string) {
 	d := New(s)
 	d.MayBeEmpty = true

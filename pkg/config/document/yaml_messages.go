@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// yamlMessages says in place of the YAML library's own message what is wrong in the text, and what
-// to do. The first whose key is part of the message counts.
+// yamlMessages replaces the YAML library's messages by what is wrong in the text and what to do.
+// The first entry counts whose message is part of the library's message.
 // https://github.com/goccy/go-yaml/blob/master/parser/parser.go, and scanner/scanner.go beside it.
 var yamlMessages = [...]struct {
 	message       string
@@ -69,7 +69,7 @@ var yamlMessages = [...]struct {
 		"look at the line above it for a colon, a quote or a bracket too many or too few"},
 }
 
-// explain is the complaint about a line for which the YAML library has a message.
+// explain returns the diagnostic for a message of the YAML library about a line.
 func (d *Document) explain(line int, message string) Diagnostic {
 	if message == "non-map value is specified" || message == "unexpected key name" {
 		return noField(strings.TrimSpace(d.Text.line(line)))
@@ -94,7 +94,7 @@ var (
 	equalsField = lazyregexp.New(`^[\w.-]+\s*=`)
 )
 
-// noField says why a line is no field, where one must be. It shows nothing of the line.
+// noField returns why a line is no field although one must be there. It shows no part of the line.
 func noField(text string) Diagnostic {
 	said := Diagnostic{ID: problem.YAMLSyntax, Summary: "no colon follows a name on this line, and a field has one",
 		Expected: "key: value",
@@ -118,8 +118,8 @@ func noField(text string) Diagnostic {
 	return said
 }
 
-// Lookalike says which character of ASCII another one is taken for; "": for none. Editors, chats
-// and web pages put these in.
+// Lookalike returns what a character that is not ASCII looks like, or "" if it looks like no ASCII
+// character. Editors, chats and web pages insert such characters.
 func Lookalike(r rune) string {
 	switch {
 	case r < 0x80:

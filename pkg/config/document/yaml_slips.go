@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// syntaxError reports what the YAML library stumbled over: the slip that people make most, where
-// there is one, else its own words.
+// syntaxError reports an error of the YAML library: as a common mistake if it finds one, otherwise
+// with the library's own message.
 func (d *Document) syntaxError(tk *token.Token, message string) {
 	p := d.Text.clamp(tokenPos(tk))
 	if d.slipped(p) {
@@ -23,8 +23,8 @@ func (d *Document) syntaxError(tk *token.Token, message string) {
 	d.ErrorAt(p, d.explain(p.Line, message))
 }
 
-// slipped reports a slip of the pen in a document that is not valid at p, in place of what it led
-// to.
+// slipped reports a common mistake in a document that is not valid at p, in place of the error that
+// it caused.
 func (d *Document) slipped(p Pos) bool {
 	t := d.Text
 	for _, look := range []func(Pos) (Pos, Diagnostic){t.conflict, t.template, t.patch, t.blanks, t.lookalike,
@@ -44,8 +44,8 @@ var (
 	templateSign   = lazyregexp.New(`\{\{|\{%|<%`)
 )
 
-// conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands
-// where the document is wrong.
+// conflict finds the first marker of a git merge conflict. The marker in the middle counts only at
+// p, because elsewhere it may be part of a text.
 func (t Lines) conflict(p Pos) (Pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(string(t), "\n") {
@@ -61,7 +61,7 @@ func (t Lines) conflict(p Pos) (Pos, Diagnostic) {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// template finds the first brackets of a template that are in no quotes and no comment.
+// template finds the first bracket of a template outside quotes and comments.
 func (t Lines) template(Pos) (Pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(string(t), "\n") {
@@ -81,7 +81,7 @@ func (t Lines) template(Pos) (Pos, Diagnostic) {
 	return Pos{}, Diagnostic{}
 }
 
-// patch finds a line that a patch adds, at or soon after the place.
+// patch finds a line that a patch adds, at p or soon after it.
 func (t Lines) patch(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n <= p.Line+3; n++ {
 		if patchLine().MatchString(t.line(n)) {
@@ -92,8 +92,8 @@ func (t Lines) patch(p Pos) (Pos, Diagnostic) {
 	return Pos{}, Diagnostic{}
 }
 
-// lookalike finds a character that is taken for one of YAML's signs, outside of quotes and
-// comments, in the line or the one before it.
+// lookalike finds a character that looks like one of YAML's signs, outside quotes and comments, in
+// the line at p or the one before it.
 func (t Lines) lookalike(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n >= max(1, p.Line-1); n-- {
 		line := t.line(n)
@@ -108,7 +108,8 @@ func (t Lines) lookalike(p Pos) (Pos, Diagnostic) {
 	return Pos{}, Diagnostic{}
 }
 
-// blanks finds what looks like a space in the indentation of a line, or of the one before it.
+// blanks finds a character that looks like a space in the indentation of the line at p or of the
+// one before it.
 func (t Lines) blanks(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n >= max(1, p.Line-1); n-- {
 		column := 0
@@ -131,8 +132,8 @@ func (t Lines) blanks(p Pos) (Pos, Diagnostic) {
 	return Pos{}, Diagnostic{}
 }
 
-// indentation finds a field that is further in than the one above it, which has its value on its
-// Line already: YAML takes both for one text.
+// indentation finds a field that is indented further than the one above it, although that one
+// already has its value on its line. YAML reads both as one text.
 func (t Lines) indentation(p Pos) (Pos, Diagnostic) {
 	var before, above level
 	for n := max(1, p.Line-2); n <= p.Line+1; n++ {
@@ -141,7 +142,7 @@ func (t Lines) indentation(p Pos) (Pos, Diagnostic) {
 		case this.line == 0:
 			continue
 		case n < p.Line || this.in <= above.in || !above.valued || !this.field:
-		case before.line > 0 && before.in == this.in: // the one above is too far out
+		case before.line > 0 && before.in == this.in: // the field above is not indented far enough
 			return above.wrong(this.in,
 				fmt.Sprintf("those in lines %d and %d in column %d", before.line, this.line, this.in+1))
 		default:
@@ -153,8 +154,8 @@ func (t Lines) indentation(p Pos) (Pos, Diagnostic) {
 	return Pos{}, Diagnostic{}
 }
 
-// outdent finds a field that is further out than the one above it, and in no column of those that
-// are open there.
+// outdent finds a field that is indented less than the one above it, in a column where no open
+// mapping begins.
 func (t Lines) outdent(p Pos) (Pos, Diagnostic) {
 	var open []int // columns from 0, the innermost last
 	n := 0
@@ -182,7 +183,7 @@ func (t Lines) outdent(p Pos) (Pos, Diagnostic) {
 	return Pos{}, Diagnostic{}
 }
 
-// level is how far in a line is, and what of a field it has.
+// level is the indentation of a line, and whether the line has a field and that field's value.
 type level struct {
 	line, in      int
 	field, valued bool
@@ -194,7 +195,7 @@ func (l level) wrong(in int, others string) (Pos, Diagnostic) {
 		Expected: fmt.Sprintf("column %d", in+1), Hint: "fields of one mapping begin in one column"}
 }
 
-// level of a line by its number; zero for one that says nothing.
+// level returns the level of line n, or zero for a blank line or a comment.
 func (t Lines) level(n int) level {
 	l := levelOf(t.line(n))
 	if l != (level{}) {

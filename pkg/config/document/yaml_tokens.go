@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// checkTokens bounds depth and length before the recursive parser runs, refuses what no document of
-// ours needs, and mends what the lexer cuts wrongly. false: a diagnostic says why.
+// checkTokens bounds depth and length before the recursive parser runs. It refuses YAML that no
+// document needs, and corrects tokens that the lexer splits wrongly. If it returns false, a
+// diagnostic says why.
 func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	var block blockLevels
 	var flow []token.Type // the open [ and {
@@ -62,9 +63,10 @@ func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	return kept, d.restoreTabs(kept)
 }
 
-// restoreTabs takes the text of plain scalars and keys that hold a tab from what is written: the
-// lexer leaves tabs out of them. In YAML 1.2 they are part of the text (7.3.3), so what holds one
-// is a string, whatever is left without it. false: a diagnostic says why.
+// restoreTabs sets the text of plain scalars and keys that contain a tab to what is written,
+// because the lexer leaves the tabs out. In YAML 1.2 a tab is part of the text (7.3.3). So a scalar
+// with a tab is a string, whatever it would be without the tab. If restoreTabs returns false, a
+// diagnostic says why.
 func (d *Document) restoreTabs(tokens token.Tokens) bool {
 	var before token.Type // of the last token that is no comment
 	for _, tk := range tokens {
@@ -91,7 +93,8 @@ func (d *Document) restoreTabs(tokens token.Tokens) bool {
 	return true
 }
 
-// scalarText is the text of a plain scalar as it is written, its lines folded (7.3.3: ns-plain).
+// scalarText returns the text of a plain scalar as it is written, with its lines folded (7.3.3:
+// ns-plain).
 func scalarText(origin string) string {
 	var text strings.Builder
 	breaks := 0
@@ -112,9 +115,9 @@ func scalarText(origin string) string {
 	return text.String()
 }
 
-// gluedColon reports whether the colon at i has a plain word on either side and no blank between.
-// In YAML 1.2 it is then part of one plain string (7.3.3: ns-plain-char); within a list within
-// braces the lexer takes it for a key's colon, and so cuts fd00::/64 in two.
+// gluedColon reports whether the colon at i has a plain word on each side and no space between. In
+// YAML 1.2 it is then part of one plain string (7.3.3: ns-plain-char). In a list within braces the
+// lexer takes it for the colon after a key, and so splits fd00::/64.
 func gluedColon(tokens token.Tokens, i int) bool {
 	if tokens[i].Type != token.MappingValueType || i == 0 || i+1 == len(tokens) {
 		return false
@@ -149,7 +152,7 @@ func glue(before, after *token.Token) {
 // blockLevels are the open block collections, by their columns.
 type blockLevels []struct{ col, entries, fields int }
 
-// add counts a list entry (-) or a field (:); false when its collection is too long.
+// add counts a list entry (-) or a field (:). It returns false if its collection is too long.
 func (b *blockLevels) add(tk *token.Token) bool {
 	col := tk.Position.Column
 	if tk.Type == token.MappingValueType && tk.Prev != nil {
@@ -179,5 +182,5 @@ func tokenPos(tk *token.Token) Pos {
 	return Pos{tk.Position.Line, tk.Position.Column}
 }
 
-// tokenWidth is how wide a token is as it is written, in characters.
+// tokenWidth returns the width of a token as it is written, in characters.
 func tokenWidth(tk *token.Token) int { return utf8.RuneCountInString(strings.TrimSpace(tk.Origin)) }

@@ -10,16 +10,16 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied,
-// duplicate keys found.
+// treeBuilder turns the YAML library's nodes into values. It resolves aliases, applies merge keys,
+// and finds duplicate keys.
 type treeBuilder struct {
 	anchors map[string]*Value
-	secret  int // above 0 within the value of a secret key: no names in diagnostics
+	secret  int // above 0 within the value of a secret key: diagnostics then show no names
 	wrong   []misplaced
 }
 
-// misplaced is a diagnostic that waits until the tree is whole, for only then is it known what of
-// its line may be shown.
+// misplaced is a diagnostic that waits until the tree is complete, because only the tree tells
+// which part of its line may be shown.
 type misplaced struct {
 	pos  Pos
 	diag Diagnostic
@@ -53,7 +53,7 @@ func (b *treeBuilder) value(n ast.Node, depth int) *Value {
 		v.Quoted = n.Token.Type != token.StringType
 		if before := n.Token.Prev; !v.Quoted && before != nil &&
 			strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.Line {
-			// of a text of several lines the library has the end
+			// For a text of several lines the library has the position of the end.
 			v.Pos = Pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1}
 		}
 		return v
@@ -69,7 +69,7 @@ func (b *treeBuilder) value(n ast.Node, depth int) *Value {
 		return b.list(n, p, depth)
 	case *ast.AnchorNode:
 		v := b.value(n.Value, depth+1)
-		b.anchors[n.Name.GetToken().Value] = v // after its value: an anchor cannot hold itself
+		b.anchors[n.Name.GetToken().Value] = v // set after its value, so that an anchor cannot contain itself
 		return v
 	case *ast.AliasNode:
 		name := n.Value.GetToken().Value
@@ -142,7 +142,7 @@ func (b *treeBuilder) field(key string, n ast.Node, depth int) *Value {
 	return b.value(n, depth+1)
 }
 
-// merge adds to v what it does not say itself (<<: *defaults).
+// merge adds to v the entries of a merge key (<<: *defaults) that v does not have.
 func (b *treeBuilder) merge(v, from *Value) {
 	switch from.Kind {
 	case KindList:
@@ -161,7 +161,8 @@ func (b *treeBuilder) merge(v, from *Value) {
 	}
 }
 
-// grow counts a child's values, aliases each time: a tree that unfolds without end is refused.
+// grow adds the number of a child's values; an alias counts each time. A tree that becomes too
+// large is refused.
 func (b *treeBuilder) grow(v, child *Value) {
 	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && len(b.wrong) == 0 {
 		b.fail(v.Pos, Diagnostic{ID: problem.DocumentBounds,
@@ -169,7 +170,7 @@ func (b *treeBuilder) grow(v, child *Value) {
 	}
 }
 
-// Index is where a key stands among the entries of a mapping; -1: it is not there.
+// Index returns the index of a key among the entries of a mapping, or -1 if it is not there.
 func (v *Value) Index(key string) int {
 	for i := range v.Entries {
 		if v.Entries[i].Key == key {
