@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// CIDRs takes one range, or one of each family with a comma between them.
+// CIDRs reads one range, or one range of each family with a comma between them.
 func CIDRs(name string, to *values.CIDRs) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindString {
@@ -34,7 +34,7 @@ func CIDRs(name string, to *values.CIDRs) Field {
 	}}
 }
 
-// CIDRList takes a list of ranges, at most one of each family.
+// CIDRList reads a list of ranges, at most one of each family.
 func CIDRList(name string, to *values.CIDRs) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		var all []netip.Prefix
@@ -66,7 +66,7 @@ func prefix(v Reading, s string) (netip.Prefix, bool) {
 	return p, true
 }
 
-// misspelt says what keeps a text from being an address or a range, where that is not seen at once.
+// misspelt returns why a text is no address or range, if the reason is not obvious.
 func misspelt(s string) string {
 	address, length, _ := strings.Cut(s, "/")
 	if _, zone, has := strings.Cut(address, "%"); has {
@@ -94,7 +94,7 @@ func misspelt(s string) string {
 	return misspeltLength(address, length)
 }
 
-// misspeltAddress says what keeps a text from being an address; "" where nothing simple does.
+// misspeltAddress returns why a text is no address, or "" if there is no simple reason.
 func misspeltAddress(s string) string {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return ""
@@ -120,7 +120,7 @@ func misspeltAddress(s string) string {
 	return ""
 }
 
-// misspeltLength says what keeps a text from being the length of an address's range.
+// misspeltLength returns why a text is no prefix length for an address.
 func misspeltLength(address, length string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || length == "" {
@@ -147,7 +147,7 @@ func oneOfEachFamily(v Reading, all values.CIDRs) bool {
 	return true
 }
 
-// Addresses takes one address, or one of each family with a comma between them.
+// Addresses reads one address, or one address of each family with a comma between them.
 func Addresses(name string, to *values.Addresses) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
@@ -176,8 +176,8 @@ func Addresses(name string, to *values.Addresses) Field {
 	}}
 }
 
-// Ports takes a range such as 30000-32767. In a document of kOps it is also 30000+2767 or 30000, as
-// Kubernetes' own flags have it.
+// Ports reads a range such as 30000-32767. In a document of kOps it may also be 30000+2767 or
+// 30000, as in Kubernetes' own flags.
 // https://github.com/kubernetes/apimachinery/blob/master/pkg/util/net/port_range.go
 func Ports(name string, to *values.PortRange) Field {
 	return Field{Name: name, Set: func(v Reading) {
@@ -199,7 +199,7 @@ func Ports(name string, to *values.PortRange) Field {
 	}}
 }
 
-// portEnds are the first and the last port of a range in any of the forms that Kubernetes takes.
+// portEnds returns the first and the last port of a range in any form that Kubernetes accepts.
 func portEnds(text string) (first, last string) {
 	text = strings.TrimSpace(text)
 	if first, last, hyphen := strings.Cut(text, "-"); hyphen {
@@ -217,7 +217,7 @@ func portEnds(text string) (first, last string) {
 	return first, strconv.Itoa(low + offset)
 }
 
-// Ranges takes a list of ranges.
+// Ranges reads a list of ranges.
 func Ranges(name string, to *[]netip.Prefix) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		*to = nil
@@ -233,7 +233,7 @@ func Ranges(name string, to *[]netip.Prefix) Field {
 	}}
 }
 
-// EachAddress takes a list of addresses of hosts.
+// EachAddress reads a list of host addresses.
 func EachAddress(name string, to *[]netip.Addr) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		*to = nil

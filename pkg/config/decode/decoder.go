@@ -1,6 +1,6 @@
-// Package decode reads what a document says into Go values, field by field, keeps where each value
-// came from, and says there what is wrong with it. What fields there are it does not know: lists of
-// them are given.
+// Package decode reads a document into Go values, field by field. It keeps the origin of each
+// value, and reports problems there. It does not know which fields exist: the caller passes lists
+// of fields.
 package decode
 
 import (
@@ -12,54 +12,56 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Decoder reads one document's tree into Go values. Each level of the merge is one decoder over the
-// same target: what a document does not say stays as the documents before it left it.
+// Decoder reads one document's tree into Go values. To merge documents, one decoder for each
+// document reads into the same target. A field that a document does not set keeps the value of the
+// documents before it.
 type Decoder struct {
 	Doc          *Doc
 	Origins      Origins
-	Checks       bool           // what is newly refused is an error, and not a warning
-	Hints        Hints          // nil: there are none
+	Checks       bool           // what this release newly refuses is an error, not a warning
+	Hints        Hints          // nil: there are no hints
 	descriptions *[]Description // set: mappings describe their fields and read nothing
-	unset        bool           // the field that was just read says that it is not set
+	unset        bool           // the field that was just read counts as not set
 }
 
-// Hints are what somebody who knows the fields of a document can say of a mistake in it, each ""
-// where there is nothing to say.
+// Hints give advice about mistakes in a document, from a caller that knows its fields. Each method
+// returns "" if it has no advice.
 type Hints interface {
-	Home(key string) string              // where a field belongs that stands in a wrong place
+	Home(key string) string              // where a misplaced field belongs
 	Empty(path string) string            // what to do about a field without a value
-	Instead(path, written string) string // what to write where a mapping is, and this text was written
+	Instead(path, written string) string // what to write instead of a text in place of a mapping
 }
 
-// Set takes a value of the document. It reports what is wrong itself.
+// Set reads a value of the document. It reports problems itself.
 type Set func(v Reading)
 
-// Field is one name that a mapping may hold. Explicit lists of them stand where others use
-// reflection.
+// Field is one name that a mapping may have. The lists of fields are explicit, where other programs
+// use reflection.
 type Field struct {
 	Name      string
 	Set       Set
-	to        any // where Set puts the value, of fields that may have a default
+	to        any // where Set stores the value, if the field may have a default
 	otherwise any // the default; nil: there is none
 	about     string
 	unlisted  bool
 	newer     bool
-	ofKops    bool // the default is what kOps fills in
+	ofKops    bool // the default is kOps'
 }
 
-// Unlisted is f as a field that is known, but not named to somebody who looks for one.
+// Unlisted returns f as a field that is accepted, but that lists of fields leave out.
 func (f Field) Unlisted() Field {
 	f.unlisted = true
 	return f
 }
 
-// About is f with what it is, for the manual, where no struct has a field whose comment says it.
+// About returns f with a description for the manual. It is for a field that has no struct field
+// with a comment.
 func (f Field) About(what string) Field {
 	f.about = what
 	return f
 }
 
-// Newer is f as a field that agents of earlier releases do not know: see [Decoder.Newer].
+// Newer returns f as a field that earlier releases of the agent do not know: see [Decoder.Newer].
 func (f Field) Newer() Field {
 	f.newer = true
 	return f
@@ -93,8 +95,8 @@ func (v Reading) Mapping(fields []Field) {
 	}
 }
 
-// field reads one field, and keeps where it stands. Entries of lists keep their own origin, by key
-// and not by number.
+// field reads one field and keeps its origin. An entry of a list keeps its own origin, by its key
+// and not by its number.
 func (d *Decoder) field(f *Field, e *document.Entry, path string, listed bool) {
 	was, said := d.Origins[path]
 	if !listed {
@@ -117,7 +119,7 @@ func (d *Decoder) field(f *Field, e *document.Entry, path string, listed bool) {
 // inList reports whether a path leads through an entry of a list.
 func inList(at string) bool { return strings.Contains(at, "[") }
 
-// toGive says what to do about a field without a value.
+// toGive returns what to do about a field without a value.
 func (d *Decoder) toGive(path string) string {
 	if d.Hints != nil {
 		if hint := d.Hints.Empty(path); hint != "" {
@@ -127,9 +129,9 @@ func (d *Decoder) toGive(path string) string {
 	return "give it one, or take the line out; an empty mapping is {}, an empty list []"
 }
 
-// Newer warns of what agents of earlier releases refuse the whole document for. It is for who
-// checks documents: the node that reads them is none of those. In a document of kOps they pass over
-// what they do not know.
+// Newer warns about a field for which earlier releases of the agent refuse the whole document. It
+// warns only where documents are checked, because a node that reads the field knows it. In a
+// document of kOps those releases ignore unknown fields.
 func (d *Decoder) Newer(p document.Pos, path, what string) {
 	if d.Checks && !d.Doc.Dialect.Lenient {
 		d.Doc.WarnAt(p, document.Diagnostic{ID: problem.FieldNewer,
@@ -139,7 +141,7 @@ func (d *Decoder) Newer(p document.Pos, path, what string) {
 	}
 }
 
-// Into is a nested mapping.
+// Into returns a field that is a nested mapping.
 //
 //go:noinline
 func Into(name string, fields func() []Field) Field {
@@ -157,12 +159,12 @@ func (v Reading) List(item Set) {
 	}
 }
 
-// Unread is a field that others read and we do not.
+// Unread returns a field that is accepted and ignored, because only other programs read it.
 func Unread(name string) Field {
 	return Field{Name: name, Set: func(Reading) {}}
 }
 
-// Join is the path of a field below another one, or at the top of a document.
+// Join returns the path of a field below another one, or at the top of a document.
 func Join(at, name string) string {
 	if at == "" {
 		return name

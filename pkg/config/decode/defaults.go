@@ -6,19 +6,19 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Default is f with the value that counts where no document says another: ours.
+// Default returns f with the agent's own default.
 func (f Field) Default(value any) Field {
 	f.otherwise = value
 	return f
 }
 
-// KopsDefault is f with the value that kOps fills in where no document says another.
+// KopsDefault returns f with kOps' default.
 func (f Field) KopsDefault(value any) Field {
 	f.otherwise, f.ofKops = value, true
 	return f
 }
 
-// FillFields gives fields at a path their defaults, where no document says them.
+// FillFields gives the fields at a path their defaults, if no document sets them.
 func FillFields(o Origins, at string, fields []Field) {
 	for _, f := range fields {
 		whose := document.NodeDefault

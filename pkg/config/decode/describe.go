@@ -6,27 +6,27 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Description says of a field what the manual says of it.
+// Description is what the manual says about a field.
 type Description struct {
-	Path    string // below the network: "mtu", "etcd.endpoints"; of a list's entries "nodes[].name"
-	Takes   string // in the words of the error that any other value gets
-	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
-	About   string // what it is; "" where the comment on its field in this package's types says so
-	Newer   bool   // agents of earlier releases refuse a document that has it
+	Path    string // below the network: "mtu", "etcd.endpoints"; for entries of a list "nodes[].name"
+	Takes   string // in the words of the error for any other value
+	Default string // "": there is none, or it depends on other values
+	About   string // "": the comment on its struct field describes it
+	Newer   bool   // earlier releases of the agent refuse a document that has it
 }
 
-// Describe lists fields as a decoder knows them, with those of mappings below them. The manual is
-// made of it.
+// Describe returns fields as a decoder knows them, with the fields of mappings below them. The
+// manual is generated from it.
 func Describe(at string, list []Field) []Description {
 	d := &Decoder{Doc: NewDoc(document.Source{}), Origins: make(Origins), descriptions: &[]Description{}}
 	d.At(&document.Value{}, at).Mapping(list)
 	return *d.descriptions
 }
 
-// Describing says that fields are described, and none is read.
+// Describing reports whether fields are described and not read.
 func (d *Decoder) Describing() bool { return d.descriptions != nil }
 
-// describe notes fields instead of reading them.
+// describe records fields instead of reading them.
 func (d *Decoder) describe(at string, fields []Field) {
 	for _, f := range fields {
 		if f.unlisted {
@@ -39,7 +39,8 @@ func (d *Decoder) describe(at string, fields []Field) {
 	}
 }
 
-// takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
+// takes returns which values a setter accepts. It passes values that no setter accepts, and uses
+// what the diagnostic says was expected.
 func takes(d *Decoder, set Set, path string) string {
 	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}},
 		&document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
@@ -59,14 +60,14 @@ func takes(d *Decoder, set Set, path string) string {
 			takes = form
 		}
 	}
-	for _, detail := range []string{", and this is ", ", at most 253 "} { // of a value, and what no table needs
+	for _, detail := range []string{", and this is ", ", at most 253 "} { // about one value, or not needed in a table
 		takes, _, _ = strings.Cut(takes, detail)
 	}
 	return of + strings.TrimPrefix(takes, "a string: ")
 }
 
-// wants is what a setter complains that it expected; a mapping does not complain here, it describes
-// its own fields.
+// wants returns what a setter's diagnostic says was expected. A mapping reports nothing here. It
+// describes its own fields.
 func wants(d *Decoder, set Set, v *document.Value, path string) string {
 	d.Doc.Diags = nil
 	before := len(*d.descriptions)

@@ -2,33 +2,34 @@ package decode
 
 import "github.com/netwright/netwright/pkg/config/document"
 
-// Dialect is how documents of one apiVersion are written: which kinds there are, which fields go by
-// another name, and how strict we are.
+// Dialect is how documents of one apiVersion are written: which kinds exist, which fields have
+// another name, and how strictly they are read.
 type Dialect struct {
 	APIVersion string
 	Kinds      map[string]string // kind as written → KindCluster, KindNodeGroup, KindNode
-	Spelling   map[string]string // path as written → our name of its last part
-	// Lenient: what kOps takes, and our own documents do not, such as YAML 1.1's yes and no.
+	Spelling   map[string]string // path as written → the agent's name for its last part
+	// Lenient accepts what kOps accepts and the agent's own documents do not, such as YAML 1.1's
+	// yes and no.
 	Lenient bool
-	Skips   func(at string) bool // whether an unknown field under a path is no error; nil: it is one
-	// Nested: the cluster's address ranges and topology are under spec.networking.
+	Skips   func(at string) bool // whether an unknown field under a path is accepted; nil: it is not
+	// Nested means that the cluster's address ranges and topology are under spec.networking.
 	Nested bool
 }
 
-// The kinds of documents.
+// These are the kinds of documents.
 const (
 	KindCluster   = "Cluster"
 	KindNodeGroup = "NodeGroup"
 	KindNode      = "Node"
 )
 
-// Strict is how documents of our own are written.
+// Strict is the dialect of the agent's own documents.
 var Strict = Dialect{
 	APIVersion: "netwright.dev/v1alpha1",
 	Kinds:      map[string]string{KindCluster: KindCluster, KindNodeGroup: KindNodeGroup, KindNode: KindNode},
 }
 
-// spell is our name for a field that the document writes as key under at.
+// spell returns the agent's name for a field that the document writes as key under at.
 func (d *Dialect) spell(at, key string) string {
 	if len(d.Spelling) > 0 {
 		if name, ok := d.Spelling[at+"."+key]; ok {
@@ -38,19 +39,19 @@ func (d *Dialect) spell(at, key string) string {
 	return key
 }
 
-// skips reports whether an unknown field under at is no error.
+// skips reports whether an unknown field under at is accepted.
 func (d *Dialect) skips(at string) bool {
 	return d.Skips != nil && d.Skips(at)
 }
 
-// Doc is a document with the dialect that its fields are read in.
+// Doc is a document, with the dialect in which its fields are read.
 type Doc struct {
 	*document.Document
 	Dialect *Dialect
-	Kind    string // what it must be, by its path: KindCluster, KindNodeGroup, KindNode, or kOps' own
+	Kind    string // the required kind, from the path: KindCluster, KindNodeGroup, KindNode, or kOps' own
 }
 
-// NewDoc is a source on its way; its dialect is ours until its header says another.
+// NewDoc returns the document of a source. Its dialect is [Strict] until its header names another.
 func NewDoc(s document.Source) *Doc {
 	return &Doc{Document: document.New(s), Dialect: &Strict}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Keys remembers where a list said a key first.
+// Keys has the place where a list first has each key.
 type Keys map[string]document.Pos
 
-// Unique reports a key that its list says twice.
+// Unique reports an error for a key that its list has twice.
 func (v Reading) Unique(seen Keys, key string) bool {
 	first, twice := seen[key]
 	if twice {
@@ -24,9 +24,9 @@ func (v Reading) Unique(seen Keys, key string) bool {
 	return true
 }
 
-// First is [Reading.Unique] for a list in which kOps lets an entry hide a later one of its key: in
-// a document of kOps that one is passed over. So an instance group's come before the cluster's in a
-// NodeupConfig.
+// First is [Reading.Unique] for a list in which kOps lets an entry hide a later one with the same
+// key. In a document of kOps the later entry is ignored. So the entries of an instance group win
+// over the cluster's in a NodeupConfig.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go (NewConfig)
 func (v Reading) First(seen Keys, key string) bool {
 	if _, twice := seen[key]; twice && v.Doc.Dialect.Lenient {
@@ -35,10 +35,10 @@ func (v Reading) First(seen Keys, key string) bool {
 	return v.Unique(seen, key)
 }
 
-// Required reports fields that a list's entry must have.
+// Required reports an error for each field that an entry of a list lacks.
 func (v Reading) Required(names ...string) bool {
 	if v.Kind != document.KindMap {
-		return false // said already
+		return false // reported already
 	}
 	ok := true
 	for _, name := range names {
@@ -52,11 +52,11 @@ func (v Reading) Required(names ...string) bool {
 	return ok
 }
 
-// Merging returns a function that puts an element into the list: over the one of the same key, or
-// at its end. So lists merge over cluster, node group and node. The keys of what is there are read
-// once.
+// Merging returns a function that puts an element into the list: in place of the one with the same
+// key, or at the end. So lists merge over cluster, node group and node. The keys of the present
+// elements are read once.
 func Merging[T any](list *[]T, key func(T) string) func(T) {
-	if len(*list) == 0 { // whoever puts makes sure that one list has no key twice
+	if len(*list) == 0 { // the caller makes sure that one list has no key twice
 		return func(x T) { *list = append(*list, x) }
 	}
 	index := make(map[string]int, len(*list))
@@ -73,8 +73,8 @@ func Merging[T any](list *[]T, key func(T) string) func(T) {
 	}
 }
 
-// Entries reads a list of mappings in the place of what an earlier document listed, and keeps where
-// each entry stands: the origin of "spec.networking.custom.ports[0]".
+// Entries reads a list of mappings, which replaces the list of an earlier document. It keeps the
+// origin of each entry, for example of "spec.networking.custom.ports[0]".
 //
 //go:noinline
 func Entries[T any](name string, to *[]T, fields func(*T) []Field, required ...string) Field {
@@ -91,7 +91,7 @@ func Entries[T any](name string, to *[]T, fields func(*T) []Field, required ...s
 	}}
 }
 
-// Each takes a list of what one takes, in the place of what an earlier document listed.
+// Each reads a list whose entries are read by one. It replaces the list of an earlier document.
 func Each[T any](name string, to *[]T, one func(*T) Set) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		*to = nil
@@ -103,7 +103,7 @@ func Each[T any](name string, to *[]T, one func(*T) Set) Field {
 	}}
 }
 
-// Names reads a list of strings as [Texts] does, and keeps where each stands.
+// Names reads a list of strings as [Texts] does, and keeps the origin of each.
 func Names(name string, to *[]string, valid func(string) string) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		fresh(v.Origins, v.Path, len(*to))
@@ -114,12 +114,12 @@ func Names(name string, to *[]string, valid func(string) string) Field {
 	}}
 }
 
-// fresh forgets where the entries of an earlier document's list stood.
+// fresh removes the origins of the entries of an earlier document's list.
 func fresh(o Origins, at string, was int) {
 	for i := range was {
 		delete(o, Index(at, i))
 	}
 }
 
-// Index is the path of a list's entry.
+// Index returns the path of a list's entry.
 func Index(at string, i int) string { return at + "[" + strconv.Itoa(i) + "]" }

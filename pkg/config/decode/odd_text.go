@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// Also adds to a hint what is odd in the text that it is about.
+// Also adds to a hint what is unusual in the text that the hint is about.
 func Also(hint, text string) string {
 	odd := oddity(text)
 	if hint == "" || odd == "" {
@@ -18,13 +18,13 @@ func Also(hint, text string) string {
 	return hint + " (" + odd + ")"
 }
 
-// placeholder is what templates and shells put values in place of.
+// placeholder matches what templates and shells replace by values.
 var placeholder = lazyregexp.New(`\{\{|\}\}|\{%|<%|[$%]\{|\$\(|^\$[A-Za-z_]|^<[A-Za-z][^<>]*>$|^__[A-Z_]+__$|^@[A-Z_]+@$`)
 
-// anotherField is what a text holds that goes on where it was to end.
+// anotherField matches a text that runs on into another field.
 var anotherField = lazyregexp.New(`\S[ \n][A-Za-z]+: `)
 
-// oddity says what is odd in a text that was refused, where an eye may miss it; "": nothing.
+// oddity returns what is unusual in a refused text and easily missed, or "" if nothing is.
 func oddity(text string) string {
 	if found := placeholder().FindString(text); found != "" {
 		return "this is a placeholder of a template: render it first"

@@ -2,10 +2,10 @@ package decode
 
 import "github.com/netwright/netwright/pkg/config/document"
 
-// Origins maps a field's path to where its value came from.
+// Origins maps the path of a field to the origin of its value.
 type Origins map[string]document.Origin
 
-// unsaid reports whether no document says path, and records the default instead.
+// unsaid reports whether no document sets path. If none does, it records the default as the origin.
 func (o Origins) unsaid(path, whose string) bool {
 	if _, said := o[path]; said {
 		return false
@@ -14,7 +14,7 @@ func (o Origins) unsaid(path, whose string) bool {
 	return true
 }
 
-// Fill gives a field its default when no document says it.
+// Fill gives a field its default if no document sets it.
 func Fill[T any](o Origins, path, whose string, to *T, value T) {
 	if o.unsaid(path, whose) {
 		*to = value

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Reading is a value of a document while it is read: with the full path of its field, and the
+// Reading is a value of a document while it is read, with the full path of its field and the
 // decoder that reads it.
 type Reading struct {
 	*Decoder
@@ -17,19 +17,19 @@ type Reading struct {
 	Path string
 }
 
-// At is a value at a path of the decoder's document.
+// At returns a value at a path of the decoder's document.
 func (d *Decoder) At(v *document.Value, path string) Reading { return Reading{d, v, path} }
 
-// Field is the value of a field of a mapping; there may be none.
+// Field returns the value of a field of a mapping. Its Value is nil if there is none.
 func (v Reading) Field(name string) Reading { return v.At(v.Get(name), v.Path+"."+name) }
 
-// Origin is where the value stands.
+// Origin returns the place of the value.
 func (v Reading) Origin() document.Origin { return v.Doc.Origin(v.Pos) }
 
-// Error reports what is wrong with the value.
+// Error reports an error in the value.
 func (v Reading) Error(diag document.Diagnostic) { v.Doc.ErrorAt(v.Pos, v.about(diag)) }
 
-// Warn is [Reading.Error] for a warning.
+// Warn is like [Reading.Error], but reports a warning.
 func (v Reading) Warn(diag document.Diagnostic) { v.Doc.WarnAt(v.Pos, v.about(diag)) }
 
 // Checked reports an error where documents are checked, and a warning elsewhere.
@@ -41,7 +41,7 @@ func (v Reading) Checked(diag document.Diagnostic) {
 	}
 }
 
-// about is a diagnostic of the value's own field, unless it names one below.
+// about returns the diagnostic with the value's field, unless it already names a field below.
 func (v Reading) about(diag document.Diagnostic) document.Diagnostic {
 	diag.Field = cmp.Or(diag.Field, v.Path)
 	return diag
@@ -67,7 +67,7 @@ func (v Reading) WrongKind(expected string) {
 	v.Error(diag)
 }
 
-// toMap says how to make a mapping of what was written in its place.
+// toMap returns how to turn what was written into a mapping.
 func toMap(v Reading) string {
 	const empty = "its fields go below it, further in; without any it is {}"
 	if v.Hints != nil && v.Kind == document.KindString {
@@ -84,16 +84,16 @@ func toMap(v Reading) string {
 	return empty
 }
 
-// Bad reports a value of the right kind that is wrong.
+// Bad reports a value that has the right kind and is wrong.
 func (v Reading) Bad(expected, hint string) {
-	if v.Kind == document.KindString && !strings.Contains(expected, "${") { // of which the field takes some
+	if v.Kind == document.KindString && !strings.Contains(expected, "${") { // ${: the field accepts some placeholders
 		hint = Also(hint, v.Text)
 	}
 	v.Error(document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s is %s", v.Path, v.Show()),
 		Expected: expected, Hint: hint})
 }
 
-// Show names a value in a summary: its text when that is short and no secret.
+// Show returns a value for a summary: its text, shortened and without secrets.
 func (v Reading) Show() string {
 	if v.Kind == document.KindMap || v.Kind == document.KindList || v.Kind == document.KindNull {
 		return v.Kind.String()

@@ -7,28 +7,29 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Reporter says what is wrong with what several documents say together, each thing at the place
-// that said it.
+// Reporter reports problems that appear only from several documents together, each at the place
+// that caused it.
 type Reporter struct {
 	Docs    map[string]*Doc // by path
-	Cluster *Doc            // where it is said what no document has
+	Cluster *Doc            // the place for what no document has
 	Origins Origins
 	Checks  bool // see [Decoder]
 }
 
-// ErrorAt reports at the place that said path, or the nearest parent that a document said.
+// ErrorAt reports an error at the place that set path, or at the nearest parent that a document
+// set.
 func (r *Reporter) ErrorAt(path string, diag document.Diagnostic) {
 	diag.Severity = document.SeverityError
 	r.say(path, diag)
 }
 
-// WarnAt is [Reporter.ErrorAt] for a warning.
+// WarnAt is like [Reporter.ErrorAt], but reports a warning.
 func (r *Reporter) WarnAt(path string, diag document.Diagnostic) {
 	diag.Severity = document.SeverityWarning
 	r.say(path, diag)
 }
 
-// Checked reports an error of a check, which is a warning on a node.
+// Checked reports an error where documents are checked, and a warning on a node.
 func (r *Reporter) Checked(at string, diag document.Diagnostic) {
 	if r.Checks {
 		r.ErrorAt(at, diag)
@@ -37,7 +38,7 @@ func (r *Reporter) Checked(at string, diag document.Diagnostic) {
 	}
 }
 
-// Origin is where the value at path came from.
+// Origin returns where the value at path came from.
 func (r *Reporter) Origin(path string) document.Origin { return r.Origins[path] }
 
 func (r *Reporter) say(path string, diag document.Diagnostic) {
@@ -54,7 +55,7 @@ func (r *Reporter) say(path string, diag document.Diagnostic) {
 	}
 }
 
-// ReportAt reports at one place, with the severity that diag has.
+// ReportAt reports at one place, with the severity of diag.
 func (r *Reporter) ReportAt(o document.Origin, diag document.Diagnostic) {
 	cmp.Or(r.Docs[o.File], r.Cluster).ReportAt(document.Pos{Line: o.Line, Column: o.Column}, diag)
 }

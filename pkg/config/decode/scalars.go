@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// Text takes a string. valid may be nil; else it says what is wrong with a string: what was
-// expected, or "". It stands in the program once, as [Texts], [Bool], [AbsolutePath], [Into] and
-// [Entries] do: in the place of each call they took 190 kB.
+// Text reads a string. valid may be nil. Otherwise it returns what was expected if a string is
+// wrong, or "". The compiler must not inline Text, nor [Texts], [Bool], [AbsolutePath], [Into] and
+// [Entries]: inlined at each call they took 190 kB.
 //
 //go:noinline
 func Text(name string, to *string, valid func(string) string) Field {
@@ -32,15 +32,16 @@ func Text(name string, to *string, valid func(string) string) Field {
 	}}
 }
 
-// Texts takes a list of strings, each valid as in text; the document's list replaces what was
-// there.
+// Texts reads a list of strings, each checked as in [Text]. The list replaces the one of an earlier
+// document.
 //
 //go:noinline
 func Texts(name string, to *[]string, valid func(string) string) Field {
 	return Each(name, to, func(s *string) Set { return Text(name, s, valid).Set })
 }
 
-// Choice takes one of a few strings. Case counts, but a near miss is named.
+// Choice reads one of a few strings. Case matters. If a string is similar to one of them, the
+// diagnostic names that one.
 func Choice(name string, to *string, allowed ...string) Field {
 	return Field{Name: name, to: to, Set: func(v Reading) {
 		if v.Kind != document.KindString {
@@ -57,7 +58,7 @@ func Choice(name string, to *string, allowed ...string) Field {
 	}}
 }
 
-// Bool takes true or false; yes and no where the dialect has them.
+// Bool reads true or false, and in a lenient dialect also yes and no.
 //
 //go:noinline
 func Bool(name string, to *bool) Field {
@@ -94,7 +95,7 @@ func Bool(name string, to *bool) Field {
 	}}
 }
 
-// OptionalBool is [Bool] for a field of which it matters whether it is said.
+// OptionalBool is like [Bool], for a field where it matters whether a document sets it.
 func OptionalBool(name string, to **bool) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		var b bool
@@ -103,8 +104,8 @@ func OptionalBool(name string, to **bool) Field {
 	}}
 }
 
-// Number takes a whole number from low to high. In a document of kOps, whose types have 0 where
-// nobody says a number, a 0 below low is not set.
+// Number reads a whole number from low to high. In a document of kOps a 0 below low counts as not
+// set, because kOps' types have 0 for a number that nobody set.
 func Number(name string, to *int, low, high int) Field {
 	return Field{Name: name, to: to, Set: func(v Reading) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
@@ -125,17 +126,17 @@ func Number(name string, to *int, low, high int) Field {
 	}}
 }
 
-// The MTUs that IPv4 and the kernel's headers allow: RFC 791 asks every host for 576, and the
-// length field ends at 65535.
+// These are the MTUs that IPv4 and the kernel's headers allow: RFC 791 requires 576 of every host,
+// and the length field ends at 65535.
 const (
 	minMTU = 576
 	maxMTU = 65535
 )
 
-// MTU takes the size of packets that a link may have.
+// MTU reads the MTU of a link.
 func MTU(name string, to *int) Field { return Number(name, to, minMTU, maxMTU) }
 
-// AutoMTU is an MTU where 0 means: let the network detect it.
+// AutoMTU reads an MTU. 0 means that the network detects it.
 func AutoMTU(name string, to *int) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind == document.KindInt && v.Text == "0" {
@@ -146,10 +147,11 @@ func AutoMTU(name string, to *int) Field {
 	}}
 }
 
-// Port takes the number of a port.
+// Port reads the number of a port.
 func Port(name string, to *int) Field { return Number(name, to, 1, 65535) }
 
-// Version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
+// Version reads a Kubernetes version. An unquoted 1.30 is read as it is written, and not as the
+// number 1.3.
 func Version(name string, to *values.Version) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		text, hint := v.Text, ""
@@ -168,8 +170,8 @@ func Version(name string, to *values.Version) Field {
 	}}
 }
 
-// versionIn is the version of Kubernetes that a URL names, as kOps reads one of a mirror or of a
-// build of CI; "" when it names none.
+// versionIn returns the Kubernetes version in the URL of a mirror or of a CI build, as kOps reads
+// it, or "" if there is none.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/util/versions.go
 func versionIn(text string) string {
 	_, rest, is := strings.Cut(text, "://")
@@ -181,7 +183,7 @@ func versionIn(text string) string {
 	return ""
 }
 
-// Duration takes a span of time from low to high.
+// Duration reads a duration from low to high.
 func Duration(name string, to *time.Duration, low, high time.Duration) Field {
 	return Field{Name: name, to: to, Set: func(v Reading) {
 		parsed, err := time.ParseDuration(v.Text)
@@ -197,7 +199,7 @@ func Duration(name string, to *time.Duration, low, high time.Duration) Field {
 	}}
 }
 
-// AbsolutePath takes a clean absolute path, not the root itself.
+// AbsolutePath reads a clean absolute path other than the root.
 //
 //go:noinline
 func AbsolutePath(name string, to *string) Field {

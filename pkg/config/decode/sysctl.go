@@ -11,7 +11,7 @@ import (
 // sysctlRoots are the directories of /proc/sys.
 var sysctlRoots = []string{"abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user", "vm"}
 
-// SysctlKey brings a key into the dotted form. As for sysctl(8), the first separator decides: after
+// SysctlKey returns a key in the dotted form. As for sysctl(8), the first separator decides: after
 // a slash, dots are part of names.
 func SysctlKey(key string) (canonical, hint string) {
 	i := strings.IndexAny(key, "./")
@@ -53,7 +53,7 @@ func SysctlKey(key string) (canonical, hint string) {
 	return "", hint
 }
 
-// SysctlName takes a parameter's key, in either form of sysctl(8).
+// SysctlName reads a sysctl's key, in either form of sysctl(8).
 func SysctlName(name string, to *string) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		canonical, hint := SysctlKey(v.Str())
@@ -65,7 +65,7 @@ func SysctlName(name string, to *string) Field {
 	}}
 }
 
-// SysctlValue takes a string or a whole number: both are how people write a parameter's value.
+// SysctlValue reads a string or a whole number, because people write a sysctl's value as either.
 func SysctlValue(name string, to *string) Field {
 	return Field{Name: name, Set: func(v Reading) {
 		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" ||

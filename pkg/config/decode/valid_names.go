@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Printable reports whether a text has no line end and no control character.
+// Printable reports whether a text has no line break and no control character.
 func Printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -36,8 +36,8 @@ func ValidName(s string) string {
 	return ""
 }
 
-// NotEmpty accepts a text of one line or more. As all that accept a text here, it says what was
-// expected, or "".
+// NotEmpty accepts a text of one or more lines. Like all such functions here, it returns what was
+// expected, or "" if the text is accepted.
 func NotEmpty(s string) string {
 	if s == "" || !Printable(strings.ReplaceAll(s, "\n", "")) {
 		return "a text"
@@ -45,7 +45,7 @@ func NotEmpty(s string) string {
 	return ""
 }
 
-// ValidConfName accepts a file that runtimes look at.
+// ValidConfName accepts the name of a file that runtimes read as a conf.
 // https://github.com/containernetworking/cni/blob/main/libcni/conf.go (ConfFiles)
 func ValidConfName(s string) string {
 	if ValidFileName(s) != "" || !slices.Contains([]string{".conf", ".conflist", ".json"}, path.Ext(s)) {
@@ -54,7 +54,7 @@ func ValidConfName(s string) string {
 	return ""
 }
 
-// ValidFileName accepts the name of a file in a directory that is known.
+// ValidFileName accepts the name of a file in a known directory.
 func ValidFileName(s string) string {
 	if s == "" || s == "." || s == ".." || strings.Contains(s, "/") || !Printable(s) {
 		return "a file's name without slashes"
@@ -72,7 +72,8 @@ func ValidUnit(s string) string {
 	return ""
 }
 
-// ValidMember accepts the name of a file in an archive: relative, clean, not leaving the archive.
+// ValidMember accepts the name of a file in an archive. It must be relative and clean, and must not
+// lead out of the archive.
 func ValidMember(s string) string {
 	if s == "" || s == "." || path.Clean(s) != s || path.IsAbs(s) || s == ".." || strings.HasPrefix(s, "../") ||
 		!Printable(s) {
@@ -81,10 +82,10 @@ func ValidMember(s string) string {
 	return ""
 }
 
-// ValidSHA256 accepts a hash as sha256sum writes it.
+// ValidSHA256 accepts a hash in the form of sha256sum.
 func ValidSHA256(s string) string { return validHex(s, 64) }
 
-// ValidSHA512 accepts a hash as sha512sum writes it.
+// ValidSHA512 accepts a hash in the form of sha512sum.
 func ValidSHA512(s string) string { return validHex(s, 128) }
 
 func validHex(s string, digits int) string {
@@ -97,8 +98,8 @@ func validHex(s string, digits int) string {
 	return ""
 }
 
-// ValidURL accepts what a state store can fetch. A hash guards the content, so plain http is
-// allowed.
+// ValidURL accepts what a state store can fetch. Plain http is allowed, because a hash protects the
+// content.
 func ValidURL(s string) string {
 	const expected = "an https, http, s3 or file URL, or a path relative to the store such as assets/cni-plugins.tgz"
 	u, err := url.Parse(s)
@@ -133,7 +134,7 @@ func ValidIPv4(s string) string {
 	return ""
 }
 
-// ValidEndpoint accepts the URL of a server of etcd.
+// ValidEndpoint accepts the URL of an etcd server.
 func ValidEndpoint(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
