@@ -1,5 +1,5 @@
-// Package extras has what documents want on a node beside its network: files, hooks, downloads,
-// kernel parameters and certificates; and the rule of what no document may write or switch.
+// Package extras has what documents want on a node besides its network: files, hooks, downloads,
+// sysctls and certificates. It also has the rule about what no document may write or switch.
 package extras
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Assets takes spec.assets of our own documents.
+// Assets reads spec.assets of the agent's own documents.
 func Assets(to *[]Asset) decode.Field {
 	return decode.Field{Name: "assets", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
@@ -56,10 +56,10 @@ func assetFile(to map[string]AssetFile, arch string) decode.Field {
 	}}
 }
 
-// hashed reports a file of an asset that says no hash, or two.
+// hashed reports an error for an asset's file that has no hash or two.
 func hashed(v decode.Reading) bool {
 	if v.Kind != document.KindMap {
-		return false // said already
+		return false // reported already
 	}
 	sha256, sha512 := v.Index("sha256") >= 0, v.Index("sha512") >= 0
 	switch {
@@ -75,11 +75,11 @@ func hashed(v decode.Reading) bool {
 	return sha256 != sha512
 }
 
-// StoreMirror is the mirror that is the store itself: the directory of a cluster that `agent store
-// vendor` fills.
+// StoreMirror is the value for the store itself as the mirror: the directory of a cluster that
+// `agent store vendor` fills.
 const StoreMirror = "assets"
 
-// ValidMirror accepts where a mirror has all files.
+// ValidMirror accepts the place of a mirror that has all files.
 func ValidMirror(s string) string {
 	if s == StoreMirror {
 		return ""
@@ -96,7 +96,7 @@ func ValidMirror(s string) string {
 	return ""
 }
 
-// Asset is a download that a network may name, and the hash that it must have.
+// Asset is a download that a network may name, with the hash that it must have.
 type Asset struct {
 	Name string `json:"name"` // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
 	// of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
@@ -115,7 +115,7 @@ type AssetFile struct {
 	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
 }
 
-// shown is the file without the credentials of its URLs.
+// shown returns the file without the credentials in its URLs.
 func (f AssetFile) shown() AssetFile {
 	f.URLs = slices.Clone(f.URLs)
 	for i, u := range f.URLs {
@@ -124,13 +124,13 @@ func (f AssetFile) shown() AssetFile {
 	return f
 }
 
-// MarshalJSON leaves the credentials of URLs out.
+// MarshalJSON leaves out the credentials in the URLs.
 func (f AssetFile) MarshalJSON() ([]byte, error) {
 	type plain AssetFile
 	return json.Marshal(plain(f.shown()))
 }
 
-// Format implements [fmt.Formatter], for every verb: as JSON has it.
+// Format implements [fmt.Formatter]. For every verb it leaves out the credentials in the URLs.
 func (f AssetFile) Format(s fmt.State, _ rune) {
 	shown := f.shown()
 	fmt.Fprintf(s, "{%s %s}", shown.SHA256, shown.URLs)

@@ -81,8 +81,8 @@ func (c *Certificate) checkFiles(wrong complaint) {
 	}
 }
 
-// checkSigner holds requests to what Kubernetes' own signers take, so that none waits for
-// ever.
+// checkSigner refuses requests that Kubernetes' own signers do not sign. Otherwise such a request
+// would wait for ever.
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
 func (c *Certificate) checkSigner(wrong complaint, h *CertificateNode) {
 	if c.Lifetime != 0 && time.Duration(c.Lifetime) < minKubernetesLifetime {

@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// certificateUsers are the certificates whose user is known, by the name of kOps' keypair: what
-// they say, and where they are looked for.
+// certificateUsers has the certificates whose user is known, by the name of kOps' keypair, with
+// their common name and the path where the user looks for its kubeconfig.
 var certificateUsers = map[string]struct{ commonName, kubeconfig string }{
 	"calico-client":      {commonName: "calico-client"},
 	"etcd-client-cilium": {commonName: "cilium"}, // nodeup/pkg/model/networking/cilium.go
@@ -15,23 +15,23 @@ var certificateUsers = map[string]struct{ commonName, kubeconfig string }{
 	"kube-router": {commonName: "system:kube-router", kubeconfig: "/var/lib/kube-router/kubeconfig"},
 }
 
-// Signers of Kubernetes itself.
+// These are Kubernetes' own signers.
 const (
 	apiClientSigner     = "kubernetes.io/kube-apiserver-client"
 	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 )
 
-// CertificateNode is the node that gets certificates, as far as documents say.
+// CertificateNode is the node that gets certificates, as far as documents describe it.
 type CertificateNode struct {
-	Name         string // "" where none was selected
-	Address      string // the first; "" where no document says one
+	Name         string // "": no node was selected
+	Address      string // the first address; "": no document sets one
 	Role         string
 	ControlPlane bool
-	KubeRouter   bool // the network is kube-router, which has a kubeconfig of its own
+	KubeRouter   bool // the network is kube-router, which has its own kubeconfig
 }
 
-// FillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
-// default from an earlier document.
+// FillCertificates completes the entries of spec.certificates. An entry merges as a whole, so it
+// takes no default from an earlier document.
 func FillCertificates(all []Certificate, h *CertificateNode) {
 	for i := range all {
 		c := &all[i]
@@ -58,7 +58,7 @@ func FillCertificates(all []Certificate, h *CertificateNode) {
 	}
 }
 
-// fillRequest completes what is asked for.
+// fillRequest completes what a certificate request asks for.
 func fillRequest(c *Certificate, commonName string) {
 	otherwise(&c.KeyType, "ecdsa")
 	if c.Source == SourceKubernetes {
@@ -76,8 +76,7 @@ func fillRequest(c *Certificate, commonName string) {
 	otherwise(&c.CommonName, c.Name)
 }
 
-// expand puts in what the variables stand for, as far as it is known: a check of a node group knows
-// no node.
+// expand replaces the variables whose values are known. A check of a node group knows no node.
 func (h *CertificateNode) expand(s string) string {
 	if h.Name != "" {
 		s = strings.ReplaceAll(s, nodeVariable, h.Name)

@@ -11,16 +11,17 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// The sources of a certificate.
+// These are the sources of a certificate.
 const (
-	SourceStore = "store" // issued elsewhere, certificate and key are in the store's pki
-	// issued on the node by a CA whose key is in the store's pki; nodes of the control plane only
+	SourceStore = "store" // issued elsewhere; certificate and key are in the store's pki
+	// SourceCA means that the node issues it with a CA whose key is in the store's pki. Only nodes
+	// of the control plane may do so.
 	SourceCA         = "ca"
-	SourceKubernetes = "kubernetes" // asked for with the certificates API of Kubernetes
+	SourceKubernetes = "kubernetes" // requested with the certificates API of Kubernetes
 )
 
-// Certificate is how this node comes by the certificate of a name, and where it goes. Networks name
-// theirs (calico-client); any other is the user's.
+// Certificate says where this node gets a certificate, and where it installs it. Networks name
+// their own certificates (calico-client). Any other name is the user's.
 type Certificate struct {
 	Name string `json:"name"` // a keyset of the store's pki, or a name of its own
 	// Source: who issues it: store (it is in the store's pki), ca (this node, control plane only)
@@ -55,19 +56,20 @@ type Certificate struct {
 	Origin  document.Origin `json:"origin"`
 }
 
-// CertificateKubeconfig is a kubeconfig with the certificate, the key and the CA in it, 0400.
+// CertificateKubeconfig is a kubeconfig with mode 0400 that contains the certificate, the key and
+// the CA.
 type CertificateKubeconfig struct {
 	Path   string `json:"path"`   // where it is written
 	Server string `json:"server"` // of the Kubernetes API, such as https://api.internal.demo.example.com
 }
 
-// Issued reports whether the node makes the key, and has the certificate issued.
+// Issued reports whether the node makes the key and has the certificate issued.
 func (c *Certificate) Issued() bool { return c.Source == SourceCA || c.Source == SourceKubernetes }
 
-// Installs reports whether the entry itself says where files go.
+// Installs reports whether the entry itself says where the files go.
 func (c *Certificate) Installs() bool { return c.Dir != "" || c.Kubeconfig.Path != "" }
 
-// Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes
+// These are the bounds of a lifetime. Kubernetes' own signers issue for at least ten minutes
 // (certificates.k8s.io/v1, expirationSeconds).
 const (
 	minLifetime           = 10 * time.Second
@@ -76,7 +78,7 @@ const (
 	defaultLifetime       = 365 * 24 * time.Hour
 )
 
-// Certificates takes spec.certificates.
+// Certificates reads spec.certificates.
 func Certificates(to *[]Certificate) decode.Field {
 	return decode.Field{Name: "certificates", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
@@ -123,7 +125,7 @@ func (c *Certificate) fields() []decode.Field {
 	}
 }
 
-// validSigner:
+// validSigner accepts the name of a signer:
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#signers
 func validSigner(s string) string {
 	domain, name, has := strings.Cut(s, "/")
@@ -136,7 +138,7 @@ func validSigner(s string) string {
 	return ""
 }
 
-// The variables of a certificate's texts.
+// These are the variables in a certificate's texts.
 const (
 	nodeVariable    = "${Node}"
 	addressVariable = "${Address}"

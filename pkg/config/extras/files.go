@@ -20,18 +20,18 @@ import (
 const (
 	defaultFileMode = fs.FileMode(0o440)                             // kOps' default
 	defaultFileDir  = "/srv/kubernetes/assets/"                      // kOps' default
-	othersMayRead   = fs.FileMode(0o004)                             // without it the content counts as secret
-	unitSuffixes    = ".service .socket .timer .mount .path .target" // what a hook may be
+	othersMayRead   = fs.FileMode(0o004)                             // without this bit the content counts as secret
+	unitSuffixes    = ".service .socket .timer .mount .path .target" // the types of units that a hook may be
 )
 
 const aboutRoles = "only nodes of these roles get it; without it all"
 
-// Meant reports whether entries for some roles and some node groups (none: for all) are meant for
-// the node that reads them.
+// Meant reports whether entries for some roles and some node groups are for the node that reads
+// them. An empty list means all.
 type Meant func(roles, groups []string) bool
 
-// Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
-// source.
+// Files reads spec.fileAssets. stored has the files of the store that entries name with source,
+// sorted.
 func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Field {
 	return decode.Field{Name: "fileAssets", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
@@ -49,8 +49,8 @@ func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Field {
 	}}
 }
 
-// fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
-// wrong, or meant for other nodes.
+// fileAsset reads one entry: a file, or each file of a directory of the store. It returns none if
+// the entry is wrong or for other nodes.
 func fileAsset(v decode.Reading, stored []blob.Named, meant Meant) []FileAsset {
 	f := FileAsset{Mode: defaultFileMode, Origin: v.Origin()}
 	var content, source string
@@ -88,7 +88,7 @@ func fileAsset(v decode.Reading, stored []blob.Named, meant Meant) []FileAsset {
 		v.Field("path").Bad("the path of a file", "that is a directory on every node: name the file in it")
 	}
 	f.Secret = f.Mode&othersMayRead == 0
-	stated := v.Get("mode") != nil // the default of kOps says nothing of a content
+	stated := v.Get("mode") != nil // kOps' default mode does not make the content a secret
 	if secret != nil {
 		f.Secret, stated = *secret, true
 	}
@@ -113,14 +113,14 @@ func fileAsset(v decode.Reading, stored []blob.Named, meant Meant) []FileAsset {
 	return all
 }
 
-// refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
+// refuseFiles marks the files of one entry that the rule refuses: see [reservedFile].
 func refuseFiles(v decode.Reading, all []FileAsset) {
 	said := v.Field("path")
 	if said.Value == nil {
 		said = v.Field("name")
 	}
 	if dir, _ := notForFiles(said.Str()); dir != "" {
-		return // an error on nodes too
+		return // it is an error on nodes too
 	}
 	for i := range all {
 		f := &all[i]
@@ -136,7 +136,7 @@ func refuseFiles(v decode.Reading, all []FileAsset) {
 		if !readBySystemd(f.Path) {
 			continue
 		}
-		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
+		if text, err := f.Content.Bytes(); err == nil { // otherwise it cannot be written either
 			if why := reservedText(string(text)); why != "" {
 				f.Refused = refuse(said, f.Path+" says "+why, "a unit that leaves that one alone",
 					"take the line out")
@@ -145,9 +145,9 @@ func refuseFiles(v decode.Reading, all []FileAsset) {
 	}
 }
 
-// notForFiles is where no file of a user can be, and what to do instead: among the kernel's own,
-// where nothing is renamed into place, and where the agent keeps what it needs to take anything
-// back.
+// notForFiles returns in which directory no file of a user may be, and what to do instead: the
+// kernel's own file systems, where no file can be renamed into place, and where the agent keeps
+// what it needs to undo changes.
 func notForFiles(at string) (dir, hint string) {
 	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright",
 		"/usr/local/bin/netwright", "/opt/netwright", "/var/opt/netwright"} {
@@ -164,17 +164,17 @@ func notForFiles(at string) (dir, hint string) {
 	return "", ""
 }
 
-// everyHosts are directories that every host has: no file can be in their place. hier(7).
+// everyHosts are directories that every host has, so that no file can replace them: hier(7).
 var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin /srv /tmp /usr /var /etc/cni " +
 	"/etc/cni/net.d /etc/kubernetes /etc/modules-load.d " +
 	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib " +
 	"/usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
-// writtenFile is the file whose content the document holds.
+// writtenFile returns the file whose content is in the document.
 func writtenFile(v decode.Reading, f FileAsset, content string, isBase64 bool) []FileAsset {
 	raw := []byte(content)
 	if isBase64 {
-		// kOps wants it without padding; most tools write it with.
+		// kOps requires base64 without padding. Most tools write it with padding.
 		var err error
 		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""),
 			"=")); err != nil {
@@ -186,7 +186,7 @@ func writtenFile(v decode.Reading, f FileAsset, content string, isBase64 bool) [
 	return []FileAsset{f}
 }
 
-// storedFiles are the file of the store that source names, or all that are below it.
+// storedFiles returns the file of the store that source names, or all files below it.
 func storedFiles(v decode.Reading, f FileAsset, source string, files []blob.Named) []FileAsset {
 	byName := func(f blob.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
@@ -215,7 +215,7 @@ func storedFiles(v decode.Reading, f FileAsset, source string, files []blob.Name
 	return all
 }
 
-// FilesDir is where the store keeps the files that documents name by source.
+// FilesDir is the directory of the store for the files that documents name with source.
 const FilesDir = "files/"
 
 func validFileSource(s string) string {
@@ -225,8 +225,8 @@ func validFileSource(s string) string {
 	return ""
 }
 
-// fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
-// meant as decimal and is refused.
+// fileMode reads permission bits in octal: "0644", or 0644 without quotes. It refuses 644 without
+// quotes, which could be meant as decimal.
 func fileMode(to *fs.FileMode) decode.Set {
 	return func(v decode.Reading) {
 		const expected = `permission bits in octal, such as "0644"`
@@ -246,7 +246,7 @@ func fileMode(to *fs.FileMode) decode.Set {
 	}
 }
 
-// MarshalJSON leaves the content out.
+// MarshalJSON leaves out the content.
 func (f FileAsset) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Name    string          `json:"name,omitempty"`
@@ -284,13 +284,14 @@ type FileAsset struct {
 	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
 	// from reading the file
 	Secret bool
-	// Refused is why it fails here; the documents should not say it
+	// Refused is why the file fails on this node. The documents should not have it.
 	Refused string
 	Origin  document.Origin
 }
 
-// inlineSecret refuses, where documents are checked before they are published, a secret in one:
-// every node receives all documents. kOps' own have no other place for it.
+// inlineSecret reports a secret in a document, where documents are checked before they are
+// published, because every node receives all documents. For kOps' documents it only warns, because
+// they have no other place for a secret.
 func inlineSecret(v decode.Reading) {
 	diag := document.Diagnostic{ID: problem.KeypairExposed,
 		Summary:  v.Path + " is a secret, and every node receives the document that it is in",

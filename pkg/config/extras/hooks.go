@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Hooks takes spec.hooks.
+// Hooks reads spec.hooks.
 func Hooks(to *[]Hook, meant Meant) decode.Field {
 	return decode.Field{Name: "hooks", Set: func(v decode.Reading) {
 		seen := make(decode.Keys)
@@ -34,8 +34,8 @@ func Hooks(to *[]Hook, meant Meant) decode.Field {
 	}}
 }
 
-// hookOf reads one entry; false when it is wrong, or meant for other nodes. Number counts those for
-// this node, as kOps does.
+// hookOf reads one entry. It returns false if the entry is wrong or for other nodes. number counts
+// the hooks for this node, as kOps does.
 func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
 	h := Hook{Enabled: true, Origin: v.Origin()}
 	var roles []string
@@ -75,7 +75,7 @@ func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
 			return h, false
 		}
 		if h.Name == "" {
-			return h, false // it has its name on the nodes that it is for
+			return h, false // it gets its name on the nodes that it is for
 		}
 	}
 	empty := v.Get("manifest") == nil
@@ -102,7 +102,7 @@ func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
 			"take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {
 		said := v.Field("name")
-		if said.Value == nil { // a hook of kOps' need not have one
+		if said.Value == nil { // a hook of kOps need not have a name
 			said = v.Field("manifest")
 		}
 		h.Refused = refuse(said, "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
@@ -110,7 +110,7 @@ func hookOf(v decode.Reading, number *int, meant Meant) (Hook, bool) {
 	return h, mine
 }
 
-// dialectsOwn is the field that only kOps' documents have, or only ours.
+// dialectsOwn returns the field that only kOps' documents have, or only the agent's own.
 func dialectsOwn(of *decode.Dialect, h *Hook) decode.Field {
 	if !of.Lenient {
 		return decode.Duration("timeout", (*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout).Newer()
@@ -122,14 +122,14 @@ func dialectsOwn(of *decode.Dialect, h *Hook) decode.Field {
 	}}.Unlisted() // kOps' older spelling
 }
 
-// How long a hook may be given to start.
+// These are the bounds of the time that a hook may take to start.
 const (
 	minHookTimeout = time.Second
 	maxHookTimeout = time.Hour
 )
 
-// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
-// start, and says what everybody on the node can read of it.
+// hookText checks a manifest where documents are checked. It refuses one that systemd cannot read
+// or would not start, and warns about a secret in it, because everybody on the node can read it.
 func hookText(v decode.Reading, h *Hook) {
 	text := v.Get("manifest")
 	if !v.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
@@ -166,8 +166,8 @@ func hookText(v decode.Reading, h *Hook) {
 	}
 }
 
-// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a
-// section; 0: there is none.
+// noSetting returns the number of the first line of a unit that is neither a section, a comment nor
+// a setting in a section, or 0 if there is none.
 func noSetting(unit string) int {
 	n, section, goesOn := 0, false, false
 	for line := range strings.SplitSeq(unit, "\n") {

@@ -12,21 +12,22 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// The rule of what no document may write or switch: whatever a bad document is mended with. That is
-// the agent itself, what it and its undo run by (systemd, the message bus, what the machine boots
-// from), and the accounts and logins of the person who has to mend it: what decides who may come
-// in, and who may be root then. That is /etc/sudoers.d, too: its last line wins, and until sudo
-// 1.9.3 one that is wrong ends sudo for everybody. What only adds beside it stays allowed: a unit
-// that is ordered after one of ours, limits of who has come in.
+// This is the rule about what no document may write or switch: everything that is needed to correct
+// a bad document. That is the agent itself, what the agent and its undo need to run (systemd, the
+// message bus, what the machine boots from), and the accounts and logins of the person who corrects
+// the document: what decides who may log in and who may become root. /etc/sudoers.d is part of it,
+// because its last line wins, and until sudo 1.9.3 one wrong file there stops sudo for everybody. A
+// file or unit that only adds something stays allowed, such as a unit that is ordered after one of
+// the agent's, or limits for a user who has logged in.
 //
-// [reservedFile], [reservedUnit] and [reservedText] are this rule for a path, for a hook's name and
-// for a unit's text. It holds no attacker off, who has a hook that runs as root: it keeps a mistake
-// from being the last one.
+// [reservedFile], [reservedUnit] and [reservedText] apply this rule to a path, to a hook's name and
+// to a unit's text. It does not stop an attacker, who could have a hook that runs as root. It keeps
+// a mistake from making the node unreachable for good.
 
 const logins = "the host's accounts and logins"
 
-// reservedPaths are files, and directories with all that is below them, without links of the merged
-// /usr: see [canonical].
+// reservedPaths are files, and directories with all that is below them. They have no links of the
+// merged /usr: see [canonical].
 var reservedPaths = [...]struct{ why, paths string }{
 	{"the agent's own", "/etc/netwright /run/netwright /var/lib/netwright /usr/bin/netwright /usr/bin/agent " +
 		"/usr/local/bin/netwright /opt/netwright /var/opt/netwright"},
@@ -45,7 +46,8 @@ var reservedPaths = [...]struct{ why, paths string }{
 		"/etc/security/sepermit.conf /etc/security/time.conf"},
 }
 
-// whoseReserved says of each of [reservedPaths] whose it is: documents may have ten thousand files.
+// whoseReserved maps each path of [reservedPaths] to its owner. It is a map because documents may
+// have ten thousand files.
 var whoseReserved = sync.OnceValue(func() map[string]string {
 	whose := map[string]string{}
 	for _, group := range reservedPaths {
@@ -56,11 +58,10 @@ var whoseReserved = sync.OnceValue(func() map[string]string {
 	return whose
 })
 
-// systemdDirs are those that systemd reads units from, in whatever directory below:
-// systemd.unit(5).
+// systemdDirs are the directories in and below which systemd reads units: systemd.unit(5).
 var systemdDirs = []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/usr/local/lib/systemd/"}
 
-// Others' units that no hook may be: those that the agent and its undo cannot do without, and those
+// These are units of others that no hook may be: those that the agent and its undo need, and those
 // that end the boot or the system. systemd.special(7).
 var (
 	neededUnits = strings.Fields("dbus.service dbus.socket dbus-broker.service dbus-daemon.service messagebus.service " +
@@ -73,12 +74,12 @@ var (
 		"hybrid-sleep.target suspend-then-hibernate.target")
 )
 
-// merged are directories that are links on a host with a merged /usr, and where they lead;
-// elsewhere both have their programs.
+// merged are the directories that are symbolic links on a host with a merged /usr, and their
+// targets. On other hosts both directories have programs.
 var merged = [...][2]string{{"/bin/", "/usr/bin/"}, {"/sbin/", "/usr/sbin/"}, {"/lib/", "/usr/lib/"},
 	{"/var/run/", "/run/"}}
 
-// canonical is a path as the rule is written, however it is spelt.
+// canonical returns a path in the form of the rule.
 func canonical(at string) string {
 	at = path.Clean(at)
 	for _, link := range merged {
@@ -88,12 +89,12 @@ func canonical(at string) string {
 		}
 	}
 	if name, ok := strings.CutPrefix(at, "/usr/sbin/"); ok && name != "init" {
-		return "/usr/bin/" + name // one directory by now, with some
+		return "/usr/bin/" + name // now the same directory, on some hosts
 	}
 	return at
 }
 
-// reservedFile says whose a path is that no document may write; "": it may.
+// reservedFile returns whose a path is that no document may write, or "" if documents may.
 func reservedFile(at string) string {
 	at = canonical(at)
 	for dir := at; dir != "/" && dir != "."; dir = path.Dir(dir) {
@@ -101,7 +102,7 @@ func reservedFile(at string) string {
 			return why
 		}
 	}
-	// of whatever home: sshd(8)
+	// In any home directory: sshd(8).
 	if i := strings.LastIndexByte(at, '/'); i > 0 && strings.HasSuffix(at[:i], "/.ssh") &&
 		strings.HasPrefix(at[i+1:], "authorized_keys") {
 		return logins
@@ -120,8 +121,8 @@ func reservedFile(at string) string {
 	return ""
 }
 
-// reservedName says whose a file or directory of systemd's is: a unit, its drop-ins, what it wants.
-// Nobody's business is what another unit's directory adds to a target of the system.
+// reservedName returns whose a file or directory of systemd's is: a unit, its drop-ins, or what it
+// wants. It allows what the directory of another unit adds to a target of the system.
 func reservedName(name string) string {
 	switch {
 	case ours(name):
@@ -132,7 +133,7 @@ func reservedName(name string) string {
 	return reservedUnit(strings.TrimSuffix(name, ".d"))
 }
 
-// reservedUnit says whose a unit is that no hook may be; "": it may.
+// reservedUnit returns whose a unit is that no hook may be, or "" if a hook may.
 func reservedUnit(name string) string {
 	switch {
 	case ours(name):
@@ -145,9 +146,9 @@ func reservedUnit(name string) string {
 	return ""
 }
 
-// ours says that a name is a unit's that the agent keeps for itself, or of a directory beside it:
-// also those to come, and what begins as they do, since netwright-.service.d is a drop-in of them
-// all.
+// ours reports whether a name belongs to a unit that the agent reserves, or to a directory of such
+// a unit. Future units are reserved too, and so is every name with the same beginning, because
+// netwright-.service.d is a drop-in directory of all of them.
 func ours(name string) bool {
 	for _, beside := range [...]string{".d", ".wants", ".requires", ".upholds"} {
 		name = strings.TrimSuffix(name, beside)
@@ -158,15 +159,16 @@ func ours(name string) bool {
 
 var unitTypes = strings.Fields(".service .socket .timer .mount .automount .path .target .slice .scope .swap .device")
 
-// bearing are the settings of a unit by which it takes the place of another, or stops it; those of
-// joining have another need or want it, which does harm to ours only: systemd.unit(5). To be
-// ordered beside one of ours, or to need it, does it none.
+// bearing are the settings by which a unit replaces another unit or stops it. joining are the
+// settings by which another unit needs or wants this one. They do harm only with the agent's units:
+// systemd.unit(5). A unit may be ordered next to one of the agent's units, or need it, without
+// harm.
 var (
 	bearing = []string{"Alias", "Also", "Conflicts", "PropagatesStopTo"}
 	joining = []string{"WantedBy", "RequiredBy", "UpheldBy"}
 )
 
-// reservedText says what a unit's text does to a unit of the rule; "": nothing.
+// reservedText returns what a unit's text does to a unit of the rule, or "" if it does nothing.
 func reservedText(text string) string {
 	for line := range systemd.UnitLines(text) {
 		setting, value, _ := strings.Cut(line, "=")
@@ -185,9 +187,10 @@ func reservedText(text string) string {
 	return ""
 }
 
-// Reserved says whose a file or unit is that no document may write or switch, or what its text
-// (nil: not known) does to one of those; "" of all others. What an earlier release wrote there is
-// not removed either, and a revision of it has it no more than documents.
+// Reserved returns whose a file or unit is that no document may write or switch, or what its text
+// does to such a unit. text is nil if it is not known. It returns "" for all others. What an
+// earlier release wrote there is not removed either, and a revision with it may not write it
+// either.
 func Reserved(kind, name string, text []byte) string {
 	why := ""
 	switch kind {
@@ -205,14 +208,14 @@ func Reserved(kind, name string, text []byte) string {
 	return why
 }
 
-// readBySystemd says that systemd may read a file as a unit's text.
+// readBySystemd reports whether systemd may read a file as a unit's text.
 func readBySystemd(at string) bool {
 	return slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(at), dir) })
 }
 
-// refuse reports what the rule refuses: an error where documents are checked. On a node, which may
-// have got them from an older release, it is a warning, and what comes back is why this one key
-// fails there.
+// refuse reports what the rule refuses, as an error where documents are checked. On a node, whose
+// documents may come from an older release, it is a warning. The returned text says why this one
+// key fails there.
 func refuse(v decode.Reading, why, expected, hint string) string {
 	v.Checked(document.Diagnostic{ID: problem.Reserved, Summary: v.Path + " is " + v.Show() + ": " + why,
 		Expected: expected, Hint: hint})

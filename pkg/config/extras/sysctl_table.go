@@ -13,24 +13,25 @@ import (
 )
 
 // sysctlTable is what `sysctl -a` lists on Linux 6.18 with the modules of networks loaded, and what
-// kernels from 4.19 on had beside it: a key a line, a * for a link, "text" where a value is no list
-// of whole numbers, and "none" where the kernel acts at each write and keeps no value.
+// kernels from 4.19 on had besides. It has one key on each line, and * in place of a link. "text"
+// marks a value that is no list of whole numbers. "none" marks a key for which the kernel acts at
+// each write and keeps no value.
 //
 //go:embed sysctls.txt
 var sysctlTable string
 
-// linkKeys are the directories with a directory for each link.
+// linkKeys matches the directories that have one directory for each link.
 var linkKeys = lazyregexp.New(`^(net\.(?:ipv4|ipv6)\.(?:conf|neigh)|net\.mpls\.conf)\.[^.]+\.`)
 
 var wholeNumbers = lazyregexp.New(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX][0-9a-fA-F]+|[0-9]+))*$`)
 
-// misspeltLetters is how far a name may be from a known one to be taken for a slip. What is further
-// may be of another kernel.
+// misspeltLetters is how many letters may differ for a name to count as a typing mistake. A name
+// that differs more may belong to another kernel.
 const misspeltLetters = 2
 
-// checkSysctl refuses a value that no kernel takes: what comes back is why the key fails on a node.
-// Where documents are checked it refuses a key that is a slip of the pen, too. On a node that key
-// fails by itself.
+// checkSysctl refuses a value that no kernel accepts. It returns why the key fails on a node. Where
+// documents are checked, it also refuses a key that is a typing mistake. On a node such a key fails
+// by itself.
 func checkSysctl(v decode.Reading, key, val string) (refused string) {
 	if !v.Checks && strings.Trim(val, "0123456789 \t") == "" {
 		return "" // a node with nothing to do does not search the table

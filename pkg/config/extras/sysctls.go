@@ -50,7 +50,7 @@ func sysctl(v decode.Reading) (Sysctl, bool) {
 	key, val, has := strings.Cut(v.Text, "=")
 	key, val = strings.TrimSpace(key), strings.TrimSpace(val)
 	if v.Doc.Dialect.Lenient {
-		key = strings.TrimPrefix(key, "-") // systemd-sysctl's: whether it could be set is reported in any case
+		key = strings.TrimPrefix(key, "-") // of systemd-sysctl; whether the key could be set is reported in any case
 	}
 	if !has || val == "" || !decode.Printable(strings.ReplaceAll(val, "\t", " ")) {
 		v.Bad(expected, "")
@@ -65,13 +65,13 @@ func sysctl(v decode.Reading) (Sysctl, bool) {
 	return Sysctl{Key: canonical, Value: val, Origin: v.Origin(), Refused: refused}, true
 }
 
-// Sysctl is one kernel parameter that the user asks for.
+// Sysctl is one kernel parameter that the user wants.
 type Sysctl struct {
 	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
 	// ("net.ipv4.conf.eth0/100.rp_filter").
 	Key    string          `json:"key"`
 	Value  string          `json:"value"`
 	Origin document.Origin `json:"origin"`
-	// Refused is why it fails on a node; the documents should not say it.
+	// Refused is why the key fails on a node. The documents should not have it.
 	Refused string `json:"refused,omitempty"`
 }
