@@ -1,5 +1,5 @@
-// Package kops has what kOps' own documents say otherwise than ours: their versions and kinds, the
-// names in its state store, its spellings of fields, and what its nodeup does beside the agent.
+// Package kops has what differs in kOps' own documents: their versions and kinds, the names in
+// kOps' state store, the spelling of fields, and what kOps' nodeup does beside the agent.
 package kops
 
 import (
@@ -8,16 +8,15 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 )
 
-// earlyGroup is what kOps called its API group before it was [group]. It reads both still.
+// earlyGroup is the former name of kOps' API [group]. kOps still reads both.
 // https://github.com/kubernetes/kops/blob/master/pkg/kopscodecs/codecs.go
 const (
 	earlyGroup = "kops/"
 	group      = "kops.k8s.io/"
 )
 
-// V1Alpha2 is the API version that kOps has always served to users; the spellings are those of its
-// releases 1.4 to 1.37.
-// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
+// V1Alpha2 is the API version that kOps has always served to users. The spellings are those of kOps
+// 1.4 to 1.37. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
 var V1Alpha2 = decode.Dialect{
 	APIVersion: group + "v1alpha2",
 	Kinds:      map[string]string{"Cluster": decode.KindCluster, "InstanceGroup": decode.KindNodeGroup},
@@ -32,8 +31,8 @@ var V1Alpha2 = decode.Dialect{
 	Skips:   skips,
 }
 
-// V1Alpha3 is kOps' next version: the fields of the cluster's network are under spec.networking,
-// names are ours, and the cloud is a mapping of that name.
+// V1Alpha3 is kOps' next API version. The fields of the cluster's network are under
+// spec.networking, the names are the agent's, and the cloud is a mapping whose key is its name.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha3/networking.go
 var V1Alpha3 = decode.Dialect{
 	APIVersion: group + "v1alpha3",
@@ -48,7 +47,7 @@ var V1Alpha3 = decode.Dialect{
 	Nested:  true,
 }
 
-// NodeupDialect is how a NodeupConfig is written. Its Networking is a part of the cluster's, and
+// NodeupDialect is the dialect of a NodeupConfig. Its Networking is a part of the cluster's, and is
 // not read.
 var NodeupDialect = decode.Dialect{
 	APIVersion: "nodeup.kops.k8s.io",
@@ -66,15 +65,17 @@ var NodeupDialect = decode.Dialect{
 	Skips:   skips,
 }
 
-// skips: of kOps' documents we read what concerns the network, and know all of that.
+// skips reports whether an unknown field under at is ignored in a document of kOps. The agent reads
+// only the fields that concern the network, and knows all of those.
 func skips(at string) bool {
 	return at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking.")
 }
 
-// KindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
+// KindNodeup is the part of a node group's configuration that kOps' nodeup reads (from 1.22). It
+// has no header.
 const KindNodeup = "NodeupConfig"
 
-// Current is an apiVersion as kOps writes it now. Others than kOps' stay as they are.
+// Current returns an apiVersion as kOps writes it now. It does not change those of others.
 func Current(apiVersion string) string {
 	if rest, early := strings.CutPrefix(apiVersion, earlyGroup); early {
 		return group + rest

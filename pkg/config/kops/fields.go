@@ -13,7 +13,7 @@ import (
 var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy",
 	"isolateControlPlane"}
 
-// Cloud reads kOps' later form of the cloud: a mapping with one key, its name.
+// Cloud reads the later form of kOps' cloudProvider: a mapping with one key, the cloud's name.
 func Cloud(to *string) decode.Field {
 	return decode.Field{Name: "cloudProvider", Set: func(v decode.Reading) {
 		if v.Kind != document.KindMap || len(v.Entries) != 1 {
@@ -24,12 +24,12 @@ func Cloud(to *string) decode.Field {
 	}}
 }
 
-// EachLine takes each line of an entry that sets something here. nodeup joins the entries of kOps'
-// list with line ends and writes them as they are into a file of sysctl.d.
+// EachLine calls one for each line of an entry that sets a sysctl. nodeup joins the entries of
+// kOps' list with line ends, and writes them unchanged into a file of sysctl.d.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/sysctls.go
 func EachLine(one decode.Set) decode.Set {
 	return func(v decode.Reading) {
-		if v.Kind != document.KindString && v.Kind != document.KindNull { // to Go a null is ""
+		if v.Kind != document.KindString && v.Kind != document.KindNull { // for Go a null is ""
 			one(v)
 			return
 		}
@@ -44,8 +44,9 @@ func EachLine(one decode.Set) decode.Set {
 	}
 }
 
-// passedOver reports whether a line of kOps' sets nothing here: so it may be a comment or empty
-// (nodeup's own list begins so), and a pattern of names. Of two that set one key the later counts.
+// passedOver reports whether a line of kOps sets nothing here: an empty line, a comment (nodeup's
+// own list begins so), or a pattern of names, about which it warns. If two lines set one key, the
+// later one counts.
 func passedOver(v decode.Reading) bool {
 	key, _, _ := strings.Cut(v.Text, "=")
 	switch {
@@ -59,9 +60,9 @@ func passedOver(v decode.Reading) bool {
 	return true
 }
 
-// HookName is what nodeup calls a hook without a name. Number is which it is, from 0, among those
-// of the document that are for the node's role: since kOps 1.22 nodeup is given no others. Up
-// to 1.21 it counted all of the document.
+// HookName returns nodeup's name for a hook without a name. number is the hook's index, from 0,
+// among the hooks of the document that are for the node's role. Since kOps 1.22 nodeup gets only
+// those. Up to 1.21 it counted all hooks of the document.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go (filterHooks)
 func HookName(number int, inGroup bool) string {
@@ -72,16 +73,16 @@ func HookName(number int, inGroup bool) string {
 	return name
 }
 
-// NodePorts is the field in which kOps has the range of ports that ours have as
-// spec.serviceNodePortRange.
+// NodePorts returns the field in which kOps has the range of ports that the agent's own documents
+// have in spec.serviceNodePortRange.
 func NodePorts(to *values.PortRange) decode.Field {
 	return decode.Into("kubeAPIServer", func() []decode.Field {
 		return []decode.Field{said("spec.serviceNodePortRange", decode.Ports("serviceNodePortRange", to))}
 	})
 }
 
-// Mirror reads kOps' spec.assets, which says where to download from. Own is set where nothing is
-// fetched from there, as from gs:// and azureblob://: then the plugins are nodeup's.
+// Mirror reads kOps' spec.assets, which says where to download from. It sets own if the agent
+// cannot download from there, as from gs:// and azureblob://. nodeup then installs the plugins.
 // https://kops.sigs.k8s.io/operations/asset-repository/
 func Mirror(to *string, own *bool, valid func(string) string) decode.Field {
 	read := said("spec.assetsMirror", decode.Text("fileRepository", to, valid)).Set
@@ -99,8 +100,8 @@ func Mirror(to *string, own *bool, valid func(string) string) decode.Field {
 	})
 }
 
-// Nested are the fields of the cluster's ranges, as they stand below spec.networking from v1alpha3
-// on, with those beside them that do not concern a node.
+// Nested returns the fields of the cluster's ranges, which are under spec.networking from v1alpha3
+// on. It adds the fields beside them that do not concern a node.
 func Nested(ranges []decode.Field) []decode.Field {
 	for i, f := range ranges {
 		ranges[i] = said("spec."+f.Name, f).Unlisted()
@@ -111,7 +112,8 @@ func Nested(ranges []decode.Field) []decode.Field {
 	return ranges
 }
 
-// said keeps an origin where our own documents would say the field: there it is asked for.
+// said also records the origin of a field under the path that the agent's own documents have for
+// it, because callers ask for the origin by that path.
 func said(path string, f decode.Field) decode.Field {
 	set := f.Set
 	f.Set = func(v decode.Reading) {

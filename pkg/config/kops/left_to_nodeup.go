@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// leftToNodeup are fields of kOps that nodeup acts on and the agent does not, those that concern a
-// node's network first. kOps fills none of them in by itself.
+// leftToNodeup are fields of kOps on which nodeup acts and the agent does not. Those that concern a
+// node's network come first. kOps sets none of them by itself.
 // https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
 var leftToNodeup = [...]string{
 	"kubelet.resolvConf", "kubelet.nodeIP", "kubelet.hostnameOverride",
@@ -26,8 +26,8 @@ var leftToNodeup = [...]string{
 	"containerd.gvisor",
 }
 
-// LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where
-// there is nothing to say. Documents of ours it passes over.
+// LeftOut returns one note that names the fields of kOps' documents that concern a node and that
+// are left to nodeup. It returns false if there are none. It ignores other documents.
 func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
 	var found []string
 	var first *decode.Doc
@@ -52,7 +52,7 @@ func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
 		Hint:    "where nodeup no longer runs, who makes the node sets them"}, true
 }
 
-// positionOf is where a field stands below v; zero: nowhere, or without a value.
+// positionOf returns where a field is below v, or zero if it is missing or has no value.
 func positionOf(v *document.Value, path []string) document.Pos {
 	if v == nil {
 		return document.Pos{}

@@ -8,24 +8,25 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 )
 
-// What kOps itself keeps in its state store, by release:
+// These are the names in kOps' own state store, by release:
 // https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/cluster.go
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go
 
-// Clusters are the cluster's documents, the one to read first. The first two have all defaults
-// filled in, as they were when the cluster was last updated; config is what the user writes.
-var Clusters = []string{"cluster-completed.spec", "cluster.spec", "config"} // from 1.22, to 1.21, all
+// Clusters are the cluster's documents, in the order in which they are preferred. The first two
+// have all defaults filled in, as of the cluster's last update. config is what the user writes.
+var Clusters = []string{"cluster-completed.spec", "cluster.spec", "config"} // from 1.22, up to 1.21, all releases
 
-// Group is the name of a node group's document, as users write it.
+// Group returns the name of a node group's document, as users write it.
 func Group(group string) string { return "instancegroup/" + group }
 
-// Nodeup is the name of a node group's document as nodeup reads it (from 1.22), in the
+// Nodeup returns the name of a node group's document as nodeup reads it (from 1.22), in the
 // directory of a role.
 func Nodeup(dir, group string) string {
 	return path.Join("igconfig", dir, group, "nodeupconfig.yaml")
 }
 
-// Nodeups are the names that a group's may have whose role is not known.
+// Nodeups returns all names that the nodeup document of a group may have if the group's role is not
+// known.
 func Nodeups(group string) []string {
 	var out []string
 	for _, role := range []string{RoleNode, RoleControlPlane, RoleAPIServer, RoleBastion} {
@@ -34,8 +35,8 @@ func Nodeups(group string) []string {
 	return out
 }
 
-// KindOf says which kind of document one of kOps' own names must hold, and the name of its group;
-// the empty kind: the name is none of kOps'.
+// KindOf returns which kind of document one of kOps' own names must hold, and the name of its
+// group. The kind is "" if kOps has no such name.
 func KindOf(file string) (kind, name string) {
 	parts := strings.Split(file, "/")
 	switch {
@@ -49,21 +50,21 @@ func KindOf(file string) (kind, name string) {
 	return "", ""
 }
 
-// From reports whether a document bears one of kOps' own names.
+// From reports whether a document has one of kOps' own names.
 func From(file string) bool {
 	kind, _ := KindOf(file)
 	return kind != ""
 }
 
-// nodeupDirs are the names that kOps has given to the directory of a role, and "master" to that of
-// the control plane up to 1.25.
+// nodeupDirs are kOps' names for the directory of each role. "master" was the control plane's up to
+// 1.25.
 var nodeupDirs = map[string][]string{
 	RoleNode: {"node"}, RoleControlPlane: {"control-plane", "master"}, RoleAPIServer: {"apiserver"},
 	RoleBastion: {"bastion"},
 }
 
-// NodeupsOf are the names that the document of a group of that role may have, the first to be read
-// first.
+// NodeupsOf returns the names that the nodeup document of a group with that role may have, in the
+// order in which they are tried.
 func NodeupsOf(role, group string) []string {
 	var out []string
 	for _, dir := range nodeupDirs[role] {

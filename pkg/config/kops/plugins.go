@@ -11,21 +11,21 @@ import (
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
-// PluginsAsset is what documents and networks call the reference plugins.
+// PluginsAsset is the name of the reference plugins in documents and networks.
 const PluginsAsset = "cni-plugins"
 
-// Plugins are what a NodeupConfig says of the reference plugins: whether nodeup installs them,
+// Plugins is what a NodeupConfig says about the reference plugins: whether nodeup installs them,
 // and what it downloads. https://github.com/kubernetes/kops/blob/master/pkg/nodemodel/fileassets.go
 type Plugins struct {
 	install *bool
 	assets  decode.Reading
 }
 
-// Fields read what [Plugins.Archives] then decides by.
+// Fields returns the fields from which [Plugins.Archives] decides.
 func (p *Plugins) Fields() []decode.Field {
 	return []decode.Field{
 		{Name: "InstallCNIAssets", Set: func(v decode.Reading) {
-			delete(v.Origins, v.Path) // no field of ours
+			delete(v.Origins, v.Path) // no field of the agent's own documents
 			decode.OptionalBool("InstallCNIAssets", &p.install).Set(v)
 		}},
 		{Name: "Assets", Set: func(v decode.Reading) {
@@ -35,17 +35,17 @@ func (p *Plugins) Fields() []decode.Field {
 	}
 }
 
-// PluginArchive is where the plugins' archive for one architecture is.
+// PluginArchive says where the plugins' archive for one architecture is.
 type PluginArchive struct {
 	Arch    string
 	SHA256  string
-	URLs    []string // of the same file
-	Version string   // "" where no URL names it
+	URLs    []string // all of the same file
+	Version string   // "": no URL names it
 	Origin  document.Origin
 }
 
-// Archives are those that kOps installs. Own reports whether the plugins are somebody else's: kOps
-// installs none, or what it installs cannot be fetched from here.
+// Archives returns the archives that kOps installs. own means that somebody else provides the
+// plugins: kOps installs none, or the agent cannot download what kOps installs.
 func (p *Plugins) Archives() (all []PluginArchive, own bool) {
 	switch {
 	case p.install != nil && !*p.install:
@@ -73,10 +73,10 @@ func (p *Plugins) Archives() (all []PluginArchive, own bool) {
 	return all, false
 }
 
-// pluginArchive is the plugins' entry among what nodeup downloads for one architecture; nil: there
-// is none. kOps lists programs first, then the archive of the plugins, whatever it is called, then
-// the runtime's. Where it does not say that it installs them (to 1.25, or as it does not), only
-// their name says.
+// pluginArchive returns the plugins' entry among nodeup's downloads for one architecture, or nil if
+// there is none. kOps lists programs first, then the plugins' archive, whatever its name, then the
+// runtime's archive. If kOps does not say that it installs the plugins (as up to 1.25), only the
+// archive's name identifies them.
 func pluginArchive(list *document.Value, installs bool) *document.Value {
 	for _, entry := range list.Items {
 		file := path.Base(strings.ToLower(entry.Str()))
@@ -88,7 +88,7 @@ func pluginArchive(list *document.Value, installs bool) *document.Value {
 	return nil
 }
 
-// mirroredAsset reads kOps' form of a download: its hash, and URLs of the same file.
+// mirroredAsset reads kOps' form of a download: a hash, and URLs of the same file.
 func mirroredAsset(text string) (PluginArchive, bool) {
 	hash, urls, _ := strings.Cut(text, "@")
 	file := PluginArchive{SHA256: hash, URLs: strings.Split(urls, ",")}

@@ -7,13 +7,13 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// roles as kOps writes them, old and new, and as we call them.
+// roles maps the roles as kOps writes or wrote them to the agent's names.
 var roles = [...]struct{ written, role string }{
 	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion},
 	{"Master", RoleControlPlane},
 }
 
-// Role takes the role of a node group, as kOps has written it at any time.
+// Role reads the role of a node group, in any form that kOps has ever written.
 func Role(to *string) decode.Set {
 	return func(v decode.Reading) {
 		var s string
@@ -25,14 +25,14 @@ func Role(to *string) decode.Set {
 	}
 }
 
-// ControlPlaneKubelet is what a cluster's document says of kubelet on the control plane alone; nil:
-// nothing. It counts more than spec.kubelet, and less than the group's.
+// ControlPlaneKubelet returns what a cluster's document says about kubelet on the control plane
+// only, or nil. It wins over spec.kubelet. The node group's document wins over it.
 // https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/spec_builder.go
 func ControlPlaneKubelet(spec *document.Value) *document.Value {
 	return cmp.Or(spec.Get("masterKubelet"), spec.Get("controlPlaneKubelet")) // v1alpha2, v1alpha3
 }
 
-// RoleOf is the role that is meant by what is written; "" where none is.
+// RoleOf returns the role for a written name, or "" if there is none.
 func RoleOf(written string) string {
 	for _, r := range roles {
 		if r.written == written {
@@ -42,10 +42,10 @@ func RoleOf(written string) string {
 	return ""
 }
 
-// The roles of kOps' instance groups.
+// These are the roles of kOps' instance groups.
 const (
 	RoleNode         = "Node"
-	RoleControlPlane = "ControlPlane" // "Master" in kOps before 1.26 means the same
+	RoleControlPlane = "ControlPlane" // kOps before 1.26 calls it "Master"
 	RoleAPIServer    = "APIServer"
 	RoleBastion      = "Bastion"
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// DropUnset takes out of a document of kOps what kOps reads as not set: a null anywhere, and "",
-// for to its types an empty text is the same as none. Entries of lists stay.
+// DropUnset removes from a document of kOps what kOps reads as not set: each null, and each "",
+// because kOps' types do not distinguish an empty text from none. Entries of lists stay.
 // https://github.com/kubernetes/kops/tree/master/pkg/apis/kops (omitempty)
 func DropUnset(v *document.Value) {
 	v.Entries = slices.DeleteFunc(v.Entries, func(e document.Entry) bool {
