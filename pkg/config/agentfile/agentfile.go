@@ -1,5 +1,5 @@
-// Package agentfile reads the agent's own file, agent.yaml: where the node's configuration is, and
-// nothing of what it is.
+// Package agentfile reads the agent's own file, agent.yaml. It says where the node's configuration
+// is, and nothing about its content.
 package agentfile
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Path is where the agent looks for its own file by default (--conf).
+// Path is the default path of the agent's own file (--conf).
 const Path = "/etc/netwright/agent.yaml"
 
-// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
-// missing: flags can say the same.
+// AgentFile says where the node's configuration is, and nothing about its content. Each field may
+// be missing, because flags can set the same.
 type AgentFile struct {
 	Store string `json:"store,omitempty"` // the state store: a directory, or a URL (s3, https, k8s)
 	// the cluster's name under the store; without it the only one that is there
@@ -67,21 +67,21 @@ type AgentFile struct {
 	origins decode.Origins
 }
 
-// The values of AgentFile.LogFormat.
+// These are the values of AgentFile.LogFormat.
 const (
 	LogText = "text"
 	LogJSON = "json"
 )
 
-// What the agent does where neither its file nor a flag says otherwise.
+// These are the defaults if neither the agent's file nor a flag sets a value.
 const (
 	DefaultInterval    = 10 * time.Minute
 	DefaultProbeWindow = 30 * time.Second
 	DefaultMetrics     = "127.0.0.1:19870"
 )
 
-// Bounds of AgentFile.Interval, the lower one also of --interval: often enough to be of use, seldom
-// enough not to hammer a store; and of ProbeWindow.
+// These are the bounds of AgentFile.Interval and of ProbeWindow. MinInterval also bounds
+// --interval. Within them the agent looks at the store often enough, and does not overload it.
 const (
 	MinInterval = 5 * time.Second
 	maxInterval = 24 * time.Hour
@@ -90,12 +90,12 @@ const (
 	maxProbeWindow = 10 * time.Minute
 )
 
-// Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say
+// Origin returns where a field came from ("store", "trustedKeys"), or zero if the file does not set
 // it.
 func (a *AgentFile) Origin(path string) document.Origin { return a.origins[path] }
 
-// Decode reads the agent's own file, as strictly as the documents of a store. An empty
-// file is fine. With an error among the diagnostics the result is nil.
+// Decode reads the agent's own file, as strictly as the documents of a store. The file may be
+// empty. If the diagnostics have an error, the result is nil.
 func Decode(src document.Source) (*AgentFile, document.Diagnostics) {
 	a := &AgentFile{origins: make(decode.Origins)}
 	doc := decode.NewDoc(src)
@@ -137,15 +137,14 @@ func (a *AgentFile) fields() []decode.Field {
 	}
 }
 
-// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the
-// second.
+// Off turns off [AgentFile.Metrics] and [AgentFile.NodeStatus]. On is the default of NodeStatus.
 const (
 	Off = "off"
 	On  = "on"
 )
 
-// ValidMetrics says what is expected where metrics cannot be served at s, in agent.yaml or on the
-// command line; "" where they can.
+// ValidMetrics returns what is expected if metrics cannot be served at s, in agent.yaml or on the
+// command line. It returns "" if they can.
 func ValidMetrics(s string) string {
 	host, port, err := net.SplitHostPort(s)
 	n, portErr := strconv.ParseUint(port, 10, 16)
@@ -156,7 +155,8 @@ func ValidMetrics(s string) string {
 	return "an address of this host with a port, or off, such as 127.0.0.1:19870 or [::1]:19870"
 }
 
-// ValidNodeStatus is the same for whether the status is published to the Node.
+// ValidNodeStatus returns what is expected if s is no value of [AgentFile.NodeStatus], otherwise
+// "".
 func ValidNodeStatus(s string) string {
 	if s == On || s == Off {
 		return ""
@@ -164,8 +164,7 @@ func ValidNodeStatus(s string) string {
 	return "on or off"
 }
 
-// validStore accepts an absolute directory or a URL; which schemes there are is the state store's
-// to know.
+// validStore accepts an absolute directory or a URL. The state store knows which schemes exist.
 func validStore(s string) string {
 	scheme, rest, isURL := strings.Cut(s, "://")
 	if strings.HasPrefix(s, "/") && decode.Printable(s) ||
@@ -175,7 +174,7 @@ func validStore(s string) string {
 	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
 }
 
-// statusObject takes true for the store itself, or a place of its own.
+// statusObject reads true for the store itself, or another place.
 func statusObject(to *string) decode.Set {
 	return func(v decode.Reading) {
 		if v.Kind != document.KindBool {
@@ -189,7 +188,7 @@ func statusObject(to *string) decode.Set {
 	}
 }
 
-// validGroup accepts a group's name, or its number.
+// validGroup accepts the name or the number of a group.
 // https://man7.org/linux/man-pages/man8/groupadd.8.html
 func validGroup(s string) string {
 	if s != "" && len(s) <= 32 && strings.Trim(s, groupCharacters) == "" && s[0] != '-' {
@@ -200,7 +199,7 @@ func validGroup(s string) string {
 
 const groupCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-// validProbe accepts what a checkpoint can ask.
+// validProbe accepts what a checkpoint can probe.
 func validProbe(s string) string {
 	kind, what, _ := strings.Cut(s, ":")
 	switch kind {
@@ -225,7 +224,7 @@ func validLogFormat(s string) string {
 	return "text or json"
 }
 
-// validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key.
+// validKey accepts a minisign public key: "Ed", 8 bytes of key ID, 32 bytes of Ed25519 key.
 // https://jedisct1.github.io/minisign/#public-key-format
 func validKey(s string) string {
 	raw, err := base64.StdEncoding.DecodeString(s)
@@ -235,7 +234,7 @@ func validKey(s string) string {
 	return ""
 }
 
-// Fields lists the fields of the agent's own file. The manual is made of it.
+// Fields returns the fields of the agent's own file. The manual is generated from them.
 func Fields() []decode.Description {
 	described := decode.Describe("", (&AgentFile{}).fields())
 	for i := range described {

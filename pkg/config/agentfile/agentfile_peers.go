@@ -8,8 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Peers are nodes that knock on each other's ports, where there is no Kubernetes API to ask them
-// by.
+// Peers are nodes that connect to each other's ports for probes without the Kubernetes API.
 type Peers struct {
 	// KeyFile: a file of 0600 with the secret that all of them share, such as 32 random bytes in
 	// base64
@@ -23,14 +22,14 @@ type Peers struct {
 	Answer []netip.Prefix `json:"answer,omitempty"`
 }
 
-// DefaultPeersPort is next to that of the metrics.
+// DefaultPeersPort is the port after that of the metrics.
 const DefaultPeersPort = 19871
 
-// MaxAsked is how many peers a node asks at most.
+// MaxAsked bounds how many peers a node asks.
 const MaxAsked = 8
 
-// peerFields takes the stated peers. Without a key there are none, nor if the file names nobody to
-// ask and nobody to answer.
+// peerFields reads the peers. It reports an error if there is no key, or if there are neither peers
+// to ask nor ranges to answer.
 func peerFields(p *Peers) decode.Set {
 	return func(v decode.Reading) {
 		p.Port = DefaultPeersPort
