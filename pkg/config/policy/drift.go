@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Drift says what becomes of a key that was right under this configuration, and that somebody else
-// has changed since. It says nothing of what the configuration itself changes.
+// Drift says what happens to a key that was right under this configuration and that somebody else
+// has changed since. It does not apply to changes that the configuration itself makes.
 type Drift struct {
 	// Default: the mode of every kind that has none of its own: repair brings a key back; report
 	// leaves it, and plan, status and metrics say so; ignore leaves it. Without a word: repair
@@ -26,22 +26,22 @@ type Drift struct {
 	Contested Contested `json:"contested,omitzero"`
 }
 
-// The modes of [Drift].
+// These are the modes of [Drift].
 const (
-	Repair = "repair" // it is brought back
-	Report = "report" // it stays, and the plan, the status and the metrics say so
-	Ignore = "ignore" // it stays, and only a plan says so
+	Repair = "repair" // the key is restored
+	Report = "report" // the key stays changed; the plan, the status and the metrics say so
+	Ignore = "ignore" // the key stays changed; only a plan says so
 )
 
-// Contested says when a key is given up that somebody else changes back again and again. Zero
-// values are the agent's own.
+// Contested says when a key is given up that somebody else changes again after each repair. A zero
+// value means the agent's own default.
 type Contested struct {
 	Repairs int             `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
 	Within  values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
-// Mode is that of a key "kind:name", with where it was said, as the path of a field; "" where no
-// document said anything.
+// Mode returns the mode of a key "kind:name", and the path of the field that set it. The path is ""
+// if no document set one.
 func (d *Drift) Mode(key string) (mode, path string) {
 	kind, _, _ := strings.Cut(key, ":")
 	for _, at := range []struct{ mode, path string }{
@@ -54,8 +54,8 @@ func (d *Drift) Mode(key string) (mode, path string) {
 	return Repair, ""
 }
 
-// Fields are those of spec.drift. Each mode stands for itself: a node's own word for sysctls leaves
-// the cluster's for files as it is.
+// Fields returns the fields of spec.drift. Each mode merges by itself: a node's mode for sysctls
+// does not change the cluster's mode for files.
 func (d *Drift) Fields(kinds []string) []decode.Field {
 	fields := []decode.Field{
 		driftMode("default", &d.Default),
@@ -81,7 +81,7 @@ func driftMode(name string, to *string) decode.Field {
 
 const driftKeysAt = "spec.drift.keys."
 
-// modeOf puts a mode into a map, by key.
+// modeOf reads a mode into a map, under key.
 func modeOf(name string, to *map[string]string, key string) decode.Field {
 	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		var mode string
@@ -118,7 +118,8 @@ func driftKeys(to *map[string]string, kinds []string) decode.Field {
 	}}
 }
 
-// driftKey says whether it is a key that a task may own.
+// driftKey reports whether the entry names a key that a task may own. Otherwise it reports an
+// error.
 func driftKey(v decode.Reading, e *document.Entry, kinds []string) bool {
 	kind, name, _ := strings.Cut(e.Key, ":")
 	diag := document.Diagnostic{ID: problem.FieldUnknown,
@@ -139,7 +140,7 @@ func driftKey(v decode.Reading, e *document.Entry, kinds []string) bool {
 	return false
 }
 
-// canonicalKey writes a sysctl's key as tasks do.
+// canonicalKey returns a sysctl's key in the form that tasks use.
 func canonicalKey(key string) string {
 	name, isSysctl := strings.CutPrefix(key, "sysctl:")
 	if !isSysctl {

@@ -13,8 +13,8 @@ import (
 )
 
 // Update says when a node takes a changed configuration that it has fetched and verified. Until
-// then the last one stays in force and is kept right. It says nothing of a node that boots, or that
-// has no configuration yet: those take what there is.
+// then the last configuration stays in force and is kept right. Update does not apply to a node
+// that boots or that has no configuration yet: such a node takes what there is.
 type Update struct {
 	Auto string `json:"auto"` // the highest class of change that is taken without a person: live, reload or restart
 	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment
@@ -35,19 +35,19 @@ type Update struct {
 	Watch values.Duration `json:"watch"`
 }
 
-// What spec.update.bootUndo may be. "" is files.
+// These are the values of spec.update.bootUndo. "" means files.
 const (
 	BootUndoFiles  = "files"
 	BootUndoReboot = "reboot"
 )
 
-// How far a fleet may be spread, and for how long a node watched.
+// These bound the splay of a fleet, and the time for which a node is watched.
 const (
 	maxSplay = 24 * time.Hour
 	maxWatch = time.Hour
 )
 
-// Fields are those of spec.update.
+// Fields returns the fields of spec.update.
 func (u *Update) Fields() []decode.Field {
 	return []decode.Field{
 		decode.Choice("auto", &u.Auto, "live", "reload", "restart").Default("reload"),
@@ -69,8 +69,8 @@ func (u *Update) Fields() []decode.Field {
 	}
 }
 
-// Check refuses, where documents are checked, a window that closes when it opens: it is open for a
-// whole day.
+// Check refuses, where documents are checked, a window that closes at the time when it opens,
+// because that is a whole day.
 func (u *Update) Check(r *decode.Reporter) {
 	for i, w := range u.Window {
 		if w.From == w.Until && r.Checks {
@@ -82,8 +82,8 @@ func (u *Update) Check(r *decode.Reporter) {
 	}
 }
 
-// Next is the window that is open, or the next to come: its first moment, and the first that is
-// after it. Both are zero where the documents know of none, and changes are taken at any time.
+// Next returns the window that is open now, or the next one: its first moment, and the first moment
+// after it. Both are zero if the documents have no window, so that changes are taken at any time.
 func (u *Update) Next(now time.Time) (from, until time.Time) {
 	for i := range u.Window {
 		a, b := u.Window[i].next(now)

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Window is a time that comes back each day, or on some days of the week.
+// Window is a time that recurs each day, or on some days of the week.
 type Window struct {
 	Days  []Weekday `json:"days,omitempty"` // on which it begins; without it each day
 	From  Clock     `json:"from"`           // when it opens, in the window's time zone
@@ -23,7 +23,7 @@ type Window struct {
 	Origin   document.Origin `json:"origin"`
 }
 
-// Weekday is a day that prints as documents have it: Mon.
+// Weekday is a day that prints as in documents: Mon.
 type Weekday time.Weekday
 
 // Clock is a time of day in minutes after midnight. It prints as 02:00.
@@ -39,12 +39,12 @@ func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(
 // MarshalText implements [encoding.TextMarshaler].
 func (c Clock) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// next looks at the days around now: one that began yesterday may still be open, and within nine
-// days each day of the week has come, also where a change of the clocks took a time away.
+// next searches the days around now. A window that began yesterday may still be open. Within nine
+// days each day of the week occurs, even if a change of the clocks removes one window.
 func (w *Window) next(now time.Time) (from, until time.Time) {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
-		zone = time.UTC // it was there when the document was read
+		zone = time.UTC // the zone existed when the document was read
 	}
 	local := now.In(zone)
 	at := func(day int, c Clock) time.Time {
@@ -60,7 +60,7 @@ func (w *Window) next(now time.Time) (from, until time.Time) {
 			return from, until
 		}
 	}
-	return from, until // no week is without the days that it names
+	return from, until // not reached: each week has the named days
 }
 
 func (w *Window) fields() []decode.Field {
@@ -72,10 +72,10 @@ func (w *Window) fields() []decode.Field {
 	}
 }
 
-// weekdays are the names of [time.Weekday], as documents have them.
+// weekdays are the names of [time.Weekday] in documents.
 var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
-// weekDays takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
+// weekDays reads names of days and ranges of days, "Mon-Fri" or "Sat-Mon".
 func weekDays(to *[]Weekday) decode.Set {
 	return func(v decode.Reading) {
 		var named [7]bool
@@ -116,7 +116,7 @@ func weekDays(to *[]Weekday) decode.Set {
 	}
 }
 
-// timeOfDay takes a time of day.
+// timeOfDay reads a time of day.
 func timeOfDay(name string, to *Clock, most Clock, expected string) decode.Field {
 	return decode.Field{Name: name, Set: func(v decode.Reading) {
 		var h, m int
