@@ -1,5 +1,5 @@
-// Package values has the types of what documents say: a version, ranges of addresses, ports, a span
-// of time. They know no document.
+// Package values has the types of values in documents: a version, ranges of addresses, ports, a
+// duration. It does not know documents.
 package values
 
 import (
@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Version is a Kubernetes version. The zero value means: not said.
+// Version is a Kubernetes version. The zero value means that no version is set.
 type Version struct {
 	Major, Minor, Patch int
 }
 
-// ParseVersion reads "1.31.2", "v1.31.2" or "1.31" (patch 0). Pre-release and build suffixes
-// ("-alpha.1", "+k3s1") are read over, so 1.24.0-alpha.1 counts as 1.24: the flags went away with
+// ParseVersion reads "1.31.2", "v1.31.2" or "1.31" (patch 0). It ignores pre-release and build
+// suffixes ("-alpha.1", "+k3s1"), so 1.24.0-alpha.1 counts as 1.24, because flags are removed with
 // the first alpha.
 func ParseVersion(s string) (Version, error) {
 	core, _, _ := strings.Cut(strings.TrimPrefix(s, "v"), "+")
@@ -42,7 +42,7 @@ func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
-// Before reports whether v is older than another one.
+// Before reports whether v is older than other.
 func (v Version) Before(other Version) bool {
 	return !v.AtLeast(other.Major, other.Minor) ||
 		v.Major == other.Major && v.Minor == other.Minor && v.Patch < other.Patch
@@ -51,7 +51,7 @@ func (v Version) Before(other Version) bool {
 // IsZero reports whether no version is known.
 func (v Version) IsZero() bool { return v == Version{} }
 
-// String is "1.31.2"; "" when no version is known.
+// String returns "1.31.2", or "" if no version is known.
 func (v Version) String() string {
 	if v.IsZero() {
 		return ""
@@ -62,22 +62,23 @@ func (v Version) String() string {
 // MarshalText makes a version a plain string in JSON.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// CIDRs are address ranges, canonical (host bits zero), at most one per family, in the order
-// written. As Kubernetes' own flags do, a document writes two families with a comma:
+// CIDRs are address ranges, canonical (host bits zero), at most one of each family, in the written
+// order. As in Kubernetes' own flags, a document writes two families with a comma:
 // "10.96.0.0/12,fd00::/108".
 type CIDRs []netip.Prefix
 
-// V4 is the IPv4 range; invalid (zero) when there is none.
+// V4 returns the IPv4 range, or an invalid (zero) one if there is none.
 func (c CIDRs) V4() netip.Prefix { return c.Family(true) }
 
-// V6 is the IPv6 range; invalid (zero) when there is none.
+// V6 returns the IPv6 range, or an invalid (zero) one if there is none.
 func (c CIDRs) V6() netip.Prefix { return c.Family(false) }
 
 func (c CIDRs) Family(v4 bool) netip.Prefix {
 	return first(c, func(p netip.Prefix) bool { return p.Addr().Is4() == v4 })
 }
 
-// first is the first of a list that is so; the zero value where none is.
+// first returns the first element of a list for which is returns true, or the zero value if there
+// is none.
 func first[T any](list []T, is func(T) bool) (found T) {
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		found = list[i]
@@ -85,7 +86,7 @@ func first[T any](list []T, is func(T) bool) (found T) {
 	return found
 }
 
-// joined is a list with commas.
+// joined returns the elements of a list with commas between them.
 func joined[T fmt.Stringer](list []T) string {
 	s := make([]string, len(list))
 	for i, it := range list {
@@ -94,47 +95,48 @@ func joined[T fmt.Stringer](list []T) string {
 	return strings.Join(s, ",")
 }
 
-// String joins the ranges with a comma, as Kubernetes' flags want them.
+// String returns the ranges with commas between them, as Kubernetes' flags require.
 func (c CIDRs) String() string { return joined(c) }
 
-// SameFamily is the range of p's family; invalid (zero) when there is none.
+// SameFamily returns the range of p's family, or an invalid (zero) one if there is none.
 func (c CIDRs) SameFamily(p netip.Prefix) netip.Prefix { return c.Family(p.Addr().Is4()) }
 
-// Within reports whether the whole of p lies in q.
+// Within reports whether all of p is in q.
 func Within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
 
-// Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two
-// with a comma: "10.0.0.1,fd00::1".
+// Addresses are the addresses of one node, at most one of each family. As in kubelet's --node-ip, a
+// document writes two with a comma: "10.0.0.1,fd00::1".
 type Addresses []netip.Addr
 
-// V4 is the IPv4 address; invalid (zero) when there is none.
+// V4 returns the IPv4 address, or an invalid (zero) one if there is none.
 func (a Addresses) V4() netip.Addr { return a.Family(true) }
 
-// V6 is the IPv6 address; invalid (zero) when there is none.
+// V6 returns the IPv6 address, or an invalid (zero) one if there is none.
 func (a Addresses) V6() netip.Addr { return a.Family(false) }
 
 func (a Addresses) Family(v4 bool) netip.Addr {
 	return first(a, func(addr netip.Addr) bool { return addr.Is4() == v4 })
 }
 
-// String joins the addresses with a comma.
+// String returns the addresses with commas between them.
 func (a Addresses) String() string { return joined(a) }
 
-// PortRange is a range of ports, both ends included.
+// PortRange is a range of ports that includes both ends.
 type PortRange struct {
 	First, Last uint16
 }
 
-// String is "30000-32767", which is also how the kernel wants net.ipv4.ip_local_reserved_ports.
+// String returns "30000-32767", which is also the kernel's form for
+// net.ipv4.ip_local_reserved_ports.
 func (r PortRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 
 // MarshalText makes a range a plain string in JSON.
 func (r PortRange) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Duration is a span of time that prints as documents write it.
+// Duration is a duration that prints as in documents.
 type Duration time.Duration
 
-// String is the duration as documents write it.
+// String returns the duration as documents write it.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalText makes a duration a plain string in JSON.
