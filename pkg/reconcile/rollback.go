@@ -54,7 +54,7 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		}
 		if err = errors.Join(err, led.SavePin(ctx, h.Files)); !aborted(err) {
 			action := ledger.OperatorAction{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
-			if paused != nil { // last: until the node is held it must not take what the store has
+			if paused != nil { // last, because until it is pinned the node must not take what the store has
 				action.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h.Files))
 			}
 			p.Session().Note(ctx, h, action)

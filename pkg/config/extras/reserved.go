@@ -122,7 +122,8 @@ func reservedFile(at string) string {
 }
 
 // reservedName returns whose a file or directory of systemd's is: a unit, its drop-ins, or what it
-// wants. It allows what the directory of another unit adds to a target of the system.
+// wants. It allows a directory such as multi-user.target.wants, with which another unit is added to
+// a target of the system.
 func reservedName(name string) string {
 	switch {
 	case ours(name):

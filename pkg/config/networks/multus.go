@@ -41,8 +41,9 @@ func (m *Multus) fields() []decode.Field {
 	}
 }
 
-// check refuses multus beside a network whose conf it does not call, and beside a network that
-// renames every other conf.
+// check refuses multus where it could not call the network's conf, and beside a network that
+// renames every other conf. It also refuses writer netwright if the agent does not write the
+// network's conf.
 func (m *Multus) check(w *Networking, s *ClusterSettings, r *decode.Reporter) {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {

@@ -57,9 +57,9 @@ type decision struct {
 //
 // The first repair is made at once. Each further repair in the same conflict waits four times as
 // long after the repair before it. The last one that is allowed waits a quarter of p.within, so all
-// of them fall into p.within. Then the key is given up for six times that time, and tried again. If
-// it is changed once more, it is given up for twice as long, up to a day. If a key stays right for
-// one rest after its try was due, the conflict is over.
+// of them fall into p.within. Then the key is given up for six times p.within, and tried again. If
+// it is changed once more, it is given up for twice as long, up to a day. The conflict is over if
+// the key was still right six times p.within after its next try was due.
 //
 // If the other program no longer runs, the key is repaired at once. In case that was only one
 // process of several, each further repair of this kind waits twice as long.

@@ -9,7 +9,8 @@ import (
 // unaffected returns the tasks, by their first keys, that were right when they were planned, or are
 // never set on this host, and that no change of the run can affect. It returns none if a change can
 // affect anything: if it is not proved, asks for an effect, or is not known. Any other change
-// affects the tasks that come after it in the graph, and tasks that wait.
+// affects the tasks that come after it in the graph. Actions and waits count as affected too, and
+// so do the tasks after them.
 func unaffected(plan changes.Work, refused map[graph.Key]error) map[graph.Key]bool {
 	for _, c := range plan.Changes.ByKey {
 		if c.NotApplicable == "" && (c.Proof == tasks.ProofNone || len(c.Effects) > 0 || c.Unknown != "") {

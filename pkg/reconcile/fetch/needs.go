@@ -32,8 +32,8 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 	})
 }
 
-// Late returns had for a plan. Before READY it returns nil, because the pass then reads the
-// download as its bytes arrive, beside its other tasks.
+// Late returns for a plan what had returns. Before READY it returns nil, because the pass then
+// reads the download as its bytes arrive, beside its other tasks.
 func Late(ctx context.Context, v host.View, t tasks.Task) error {
 	if _, a := beside(t); a == nil || a.early() {
 		return nil
@@ -41,8 +41,9 @@ func Late(ctx context.Context, v host.View, t tasks.Task) error {
 	return had(ctx, v, t)
 }
 
-// StillLate returns had for a task that had no planned change. Even a complete download makes it
-// wait: it was not complete when the pass was planned, so the next pass uses it.
+// StillLate returns what had returns, for a task that had no planned change. Even a complete
+// download makes the task wait: it was not complete when the pass was planned, so the next pass
+// uses it.
 func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
 	asset, a := beside(t)
 	if a == nil || a.early() {
