@@ -13,6 +13,6 @@
 //	probation   do the units start with the change?        if not: their files are restored
 //	ownership   what is ours now                           the ledger, with a revision
 //
-// A dry run takes the same path and ends after drift. It holds a [host.View], which has no method
-// that writes.
+// A dry run takes the same path up to guard. It holds a [host.View], which has no method that
+// writes.
 package reconcile

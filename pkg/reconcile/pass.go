@@ -77,7 +77,7 @@ type Pass struct {
 	confirms        bool         // the pass confirms the change that awaits its confirmation
 	confirmed       *probe.Proof // the proof of that change, once it is confirmed
 	OfDaemon        bool         // the daemon makes the pass by itself; nobody asked for it
-	Ready           bool         // the pass keeps copies of installed archives, because nobody waits for it
+	Ready           bool         // READY was said: nothing waits for this pass, so it keeps copies of archives
 	WasUnwritten    bool         // the daemon's last pass could not record what it was about to change
 	issueAnywhere   bool         // certificates are also requested below a root that is not a node's: for tests
 	UpdatesAnywhere bool         // spec.update also applies below a root that is not a node's: for tests
