@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// rows are the networks, by the names that they get here. To add one is one file and one line.
+// rows are the networks with their names. A new network is a new file and one line here.
 var rows = [...]struct {
 	name string
 	row  func() Network
@@ -52,14 +52,14 @@ var rows = [...]struct {
 	{"weave", weave},
 }
 
-// made are the rows that were asked for: a pass asks for its network several times, and for no
-// other.
+// made caches the rows that have been built. A pass uses its own network several times and no
+// other, so each row is built only when it is needed.
 var made [len(rows)]struct {
 	once sync.Once
 	row  Network
 }
 
-// rowAt makes a row when it is first asked for.
+// rowAt returns row i, and builds it at the first call.
 func rowAt(i int) Network {
 	made[i].once.Do(func() {
 		row := rows[i].row()
@@ -72,7 +72,8 @@ func rowAt(i int) Network {
 	return made[i].row
 }
 
-// All lists the networks, by name. What it returns is shared: a row is never changed, only copied.
+// All lists the networks, sorted by name. The callers share the result: they may copy a row, but
+// must not change it.
 func All() []Network {
 	all := make([]Network, len(rows))
 	for i := range rows {
@@ -81,8 +82,9 @@ func All() []Network {
 	return all
 }
 
-// Of returns the network that a node's documents select: the row of that name, or what they
-// declare, with multus before it where they say so. It is the one place that knows.
+// Of returns the network that a node's documents select: the row of that name, or the network that
+// they declare. If they ask for multus, multus comes before that network. Every caller decides with
+// Of, so that all agree.
 func Of(n *config.Node) (Network, bool) {
 	net, known := Find(n.Networking.Name())
 	if old, is := legacy(n); is {
@@ -97,7 +99,7 @@ func Of(n *config.Node) (Network, bool) {
 	return net, known
 }
 
-// Find returns the network that a key under spec.networking selects.
+// Find returns the row for a key under spec.networking.
 func Find(name string) (Network, bool) {
 	for i := range rows {
 		if rows[i].name == name {

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// identity is a certificate set that a network's parts, or the user's, show to others (to etcd,
-// mostly).
+// identity is a certificate set with which parts of a network, or programs of the user, identify
+// themselves to a server, mostly etcd.
 type identity struct {
 	network string // "calico"; "" is the user's
 	origin  string // who asked for it
@@ -30,7 +30,7 @@ type identity struct {
 	kubeconfig      *tasks.Kubeconfig
 }
 
-// describe is the identity in a message.
+// describe returns the name of the identity for messages.
 func (id identity) describe() string {
 	if id.network == "" {
 		return "the certificate " + id.keypair
@@ -38,8 +38,9 @@ func (id identity) describe() string {
 	return "the client certificate of " + id.network
 }
 
-// addIdentity installs one. It stays when the configuration no longer names it: the network's pods
-// run on these files after the configuration forgot them, and to remove them is an outage.
+// addIdentity installs the certificate set of an identity. The set stays on the node when the
+// configuration no longer names it, because pods of the network may still use the files, and
+// removing them would be an outage.
 func (b *Built) addIdentity(in Input, id identity) error {
 	b.identities = append(b.identities, id.keypair)
 	entry := in.Node.CertificateOf(id.keypair)
@@ -54,7 +55,8 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			set.Source, set.CommonName = entry.Source, entry.CommonName
 			set.Server = len(entry.Usages) == 1 && entry.Usages[0] == certs.Server
 			set.OtherCA = entry.Source == extras.SourceKubernetes && entry.CA == ""
-			if entry.Source == extras.SourceKubernetes { // the API that signs needs a kubelet to have run, somewhere
+			// The API can sign only after a kubelet has run somewhere in the cluster.
+			if entry.Source == extras.SourceKubernetes {
 				meta.At, set.At = graph.AfterKubelet, graph.AfterKubelet
 			}
 			issued := in.Issued[id.keypair]
@@ -85,14 +87,15 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			"pki/issued/%s/<id>.crt there",
 			id.describe(), id.origin, id.caName, id.server, id.caName)
 	}
-	if id.network != "" { // several of the user's may share one
+	if id.network != "" { // a directory of the user may hold several sets
 		b.Tasks = append(b.Tasks, tasks.Directory{Meta: meta, Path: id.dir, Mode: 0o755})
 	}
 	b.Tasks = append(b.Tasks, set)
 	return nil
 }
 
-// caOf is the CA that goes beside a certificate: the one that its entry names decides.
+// caOf returns the CA to install with a certificate: the one that its entry names, or else the
+// identity's.
 func (in Input) caOf(id identity, entry *extras.Certificate, pair Keypair) []byte {
 	if entry != nil && entry.CA != "" {
 		return in.Keypairs[entry.CA].CA
@@ -100,7 +103,8 @@ func (in Input) caOf(id identity, entry *extras.Certificate, pair Keypair) []byt
 	return id.ca(pair)
 }
 
-// judgeKey refuses a key that has no place on this node, and warns of one that others have too.
+// judgeKey returns an error if the private key of a CA would be installed as the node's own. It
+// warns of a key that other nodes have too.
 func (b *Built) judgeKey(in Input, id identity, entry *extras.Certificate, pair Keypair) error {
 	if entry != nil && entry.Issued() {
 		return nil
@@ -121,7 +125,7 @@ func (b *Built) judgeKey(in Input, id identity, entry *extras.Certificate, pair 
 	return nil
 }
 
-// names tells that a certificate names the node.
+// names reports whether a certificate names the node.
 func names(commonName string, names []string, node string) bool {
 	return strings.Contains(commonName, node) || strings.Contains(" "+strings.Join(names, " ")+" ", " "+node)
 }
@@ -136,8 +140,8 @@ func effectsOf(entry *extras.Certificate) (out []graph.Key) {
 	return out
 }
 
-// Certificates installs the entries of spec.certificates that say where their files go. used are
-// names that the network installs.
+// Certificates installs those entries of spec.certificates that say where their files go. used is
+// what the network added. Certificates warns of each entry that neither installs.
 func Certificates(in Input, used Built) (Built, error) {
 	var b Built
 	var errs []error
@@ -167,7 +171,8 @@ func Certificates(in Input, used Built) (Built, error) {
 	return b, errors.Join(errs...)
 }
 
-// caOr is the store's CA of that name, else the one that signed the keypair.
+// caOr returns a function that returns the store's CA of that name, or else the CA that signed the
+// keypair.
 func (in Input) caOr(name string) func(Keypair) []byte {
 	return func(pair Keypair) []byte {
 		if named, ok := in.Keypairs[name]; ok && len(named.CA) > 0 {

@@ -10,17 +10,17 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Danger is a mark that could mean what is somebody else's.
+// Danger is a selector of a residue that could match things of another owner.
 type Danger struct {
 	At   string // which mark: "links[2]"
 	Mark string // the mark as it is written
 	Why  string // whose it could be, and what to add
-	// Spared says that nothing goes by it: it is no mark.
+	// Spared says that the selector matches nothing, so that nothing would be removed by it.
 	Spared bool
 }
 
-// Things that nearly every node has and that no network may name: by the kernel, systemd, the
-// distributions, docker, libvirt, kube-proxy, kubelet.
+// Names that nearly every node has and that no residue may match: those of the kernel, systemd, the
+// distributions, docker, libvirt, kube-proxy and kubelet.
 var (
 	othersLinks = []string{"lo", "eth0", "ens5", "enp0s3", "eno1", "wlan0", "bond0", "team0", "br0", "docker0",
 		"br-0123456789ab", "virbr0", "lxcbr0", "podman0", "tun0", "tap0",
@@ -30,7 +30,7 @@ var (
 		"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ", "KUBE-FORWARD", "KUBE-FIREWALL",
 		"KUBE-KUBELET-CANARY", "KUBE-SVC-ABCDEFGHIJKLMNOP", "KUBE-SEP-ABCDEFGHIJKLMNOP",
 		"f2b-sshd", "NETAVARK_FORWARD"}
-	// portmapChains are those of all networks that publish ports, podman's and nerdctl's too.
+	// portmapChains are shared by all networks that publish ports, also podman's and nerdctl's.
 	portmapChains = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SNAT", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-MASQ",
 		"CNI-DN-0123456789abcdef01234", "CNI-SN-0123456789abcdef01234"}
 	othersTables = []string{"filter", "nat", "mangle", "raw", "security", "firewalld", "kube-proxy", "docker-bridges",
@@ -39,7 +39,8 @@ var (
 	othersUnits = []string{"kubelet.service", "containerd.service", "crio.service", "docker.service", "ssh.service",
 		"sshd.service", "systemd-networkd.service", "NetworkManager.service",
 		"netwright-agent.service", "dbus.service", "network.target", "multi-user.target"}
-	// othersPaths are directories that many share: no mark takes one away, nor what is above it.
+	// othersPaths are directories that several programs share. No selector may match one of them or
+	// a directory above it.
 	othersPaths = []string{"/etc/cni/net.d", "/etc/systemd/system", "/etc/sysctl.d", "/etc/modules-load.d",
 		"/etc/NetworkManager/conf.d", "/etc/kubernetes", "/etc/netwright", "/etc/containerd",
 		"/opt/cni/bin", "/usr/bin", "/usr/lib/systemd", "/usr/libexec/cni", "/var/lib/cni/networks",
@@ -48,9 +49,10 @@ var (
 		"/root", "/boot", "/home"}
 )
 
-// Dangers lists what no residue may have: patterns that match everything, common names without the
-// pods or the bridge that they belong to, the system's own tables and protocols, paths that must
-// stay. A test calls it on our networks, and Build on a declared one before any task is made.
+// Dangers lists the selectors that no residue may have: patterns that match everything, common
+// names without the pods or the bridge that they belong to, the system's own tables and protocols,
+// and paths that must stay. A test calls it for all rows, and Build for a declared network before
+// it makes any task.
 func Dangers(l cleanup.Residue) []Danger {
 	var d dangers
 	for i, m := range l.Links {
@@ -122,11 +124,12 @@ func Dangers(l cleanup.Residue) []Danger {
 	return d
 }
 
-// kernel holds the marks of what the kernel keeps beside links, routes and filters.
+// kernel checks the selectors for the other things in the kernel: IPsec, IPVS, sysctls, eBPF
+// programs, Open vSwitch and moved addresses.
 func (d *dangers) kernel(l cleanup.Residue) {
 	for i, m := range l.XFRM {
-		// strongSwan counts reqid from 1, Libreswan from 16384. Stores of earlier releases may say
-		// a higher one alone.
+		// strongSwan counts reqid from 1, Libreswan from 16384. Stores of earlier releases may have
+		// a higher reqid without any other field.
 		d.when(m.Mask == 0 && m.IfID == 0 && (m.ReqID == 0 || m.ReqID == 1 && m.Priority == 0 && !m.Pods), "xfrm", i, m,
 			"others have IPsec too: say mark and mask, ifID, or reqID with priority or pods: true")
 	}
@@ -169,7 +172,7 @@ func (d *dangers) spared(is bool, list string, i int, mark any, why string) {
 	}
 }
 
-// describeMark is a mark as a list of residue writes it.
+// describeMark returns a selector as a list of residue prints it.
 func describeMark(mark any) string {
 	var l cleanup.Residue
 	switch m := mark.(type) {
@@ -200,7 +203,7 @@ func (d *dangers) last(list string, i int, mark any, table, last int) {
 		"the tables from the first to the last hold the system's own (253 to 255)")
 }
 
-// path refuses what is no clean path, what is too high up, and what others have in it.
+// path reports a path that is not clean, has too few parts, or holds files of other programs.
 func (d *dangers) path(list string, i int, p string) {
 	trimmed := strings.TrimSuffix(p, "/")
 	if !path.IsAbs(p) || path.Clean(trimmed) != trimmed || strings.Count(trimmed, "/") < 2 {
@@ -218,7 +221,7 @@ func (d *dangers) path(list string, i int, p string) {
 	}
 }
 
-// ancestors are a path and all above it.
+// ancestors returns a path and all directories above it except the root.
 func ancestors(p string) []string {
 	var out []string
 	for ; p != "/"; p = path.Dir(p) {
@@ -227,7 +230,7 @@ func ancestors(p string) []string {
 	return out
 }
 
-// common tells that a pattern matches one of the names.
+// common reports whether a pattern matches one of the names.
 func common(pattern string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		is, err := path.Match(pattern, name)
@@ -235,10 +238,10 @@ func common(pattern string, names []string) bool {
 	})
 }
 
-// anyMatches tells that one of the patterns matches a name.
+// anyMatches reports whether one of the patterns matches a name.
 func anyMatches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return common(p, []string{name}) })
 }
 
-// named tells that a pattern of links is the network's own.
+// named reports whether a pattern of links matches only names of the network itself.
 func named(pattern string) bool { return pattern != "" && !common(pattern, othersLinks) }

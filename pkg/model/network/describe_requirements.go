@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Describe says what a host must have: the network's own part, then a line for each variant.
+// Describe returns what a host must have: one line for the network itself, then one for each
+// variant.
 func (r Requires) Describe() []string {
 	var parts []string
 	if !r.Kernel.IsZero() {
@@ -31,7 +32,7 @@ func (r Requires) Describe() []string {
 	return out
 }
 
-// DescribeKernel says which kernel is old enough.
+// DescribeKernel returns which kernels are new enough.
 func (r Requires) DescribeKernel() string {
 	words := fmt.Sprintf("Linux %d.%d", r.Kernel.Major, r.Kernel.Minor)
 	if r.Kernel.Patch > 0 {
@@ -44,7 +45,7 @@ func (r Requires) DescribeKernel() string {
 	return words
 }
 
-// Describe says for each service of the host what it must leave alone.
+// Describe returns what each service of the host must leave alone.
 func (s SharedHost) Describe() []Shared {
 	var out []Shared
 	links := strings.Join(s.Links, ", ")

@@ -13,80 +13,83 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Input is what a network's Build may look at.
+// Input is what a network's Build may use.
 type Input struct {
 	Node     *config.Node
 	Facts    *host.Facts
 	PodCIDRs values.CIDRs // of this node; empty: nobody knows them yet
-	// NoPodCIDRs is why the API does not say them, "" where it was not asked.
+	// NoPodCIDRs is why the API has no pod CIDRs for this node; "" if it was not asked.
 	NoPodCIDRs string
 	Peers      []networks.Peer // the other nodes, by documents and by the API
-	V4, V6     bool            // the families that the cluster's pods have
-	BinDir     string          // where the runtime looks for plugins and we put them
+	V4, V6     bool            // the address families of the cluster's pods
+	BinDir     string          // where the agent installs plugins; the runtime looks there
 	ConfDir    string          // where the runtime looks for confs
-	BinDirs    []string        // all where the runtime looks for plugins, BinDir among them
+	BinDirs    []string        // all directories where the runtime looks for plugins, with BinDir
 	Keypairs   map[string]Keypair
 	Routes     RouteTable
 	Issued     map[string]Issued // by name, of the certificates that this node has issued to it
 }
 
-// Issued is how a certificate stands whose key is made on the node.
+// Issued is the state of a certificate whose key is made on the node.
 type Issued struct {
 	Pair Keypair // without a certificate: there is none yet
-	Wait string  // what it waits for then; "waiting for " stands before it
-	Plan string  // of a dry run, which asks nobody: what would be done. "": nothing is due
-	Late string  // why it is not renewed although that is due
-	Fail error   // why there is none, and time will not bring it
+	Wait string  // what it then waits for; messages put "waiting for " before it
+	// Plan says what a pass would do, if this one may ask no issuer (a dry run); "": nothing.
+	Plan string
+	Late string // why a renewal that is due has not happened
+	Fail error  // why there is no certificate, if waiting does not help
 }
 
-// Keypair is a certificate with its key and the CA that signed it, PEM each.
+// Keypair is a certificate with its key and the CA that signed it, each as PEM.
 type Keypair struct {
 	CA, Cert []byte
 	Key      secret.Text
 	Origin   string
 }
 
-// Origin is where the value at a path of the documents came from, in words.
+// Origin returns where the value at a path of the documents comes from, as text.
 func (in Input) Origin(path string) string {
 	return cmp.Or(in.Node.Origin(path).String(), document.NodeDefault)
 }
 
-// NetworkOrigin is where the network was chosen.
+// NetworkOrigin returns where the documents choose the network.
 func (in Input) NetworkOrigin() string {
 	return in.Origin("spec.networking." + in.Node.Networking.Name())
 }
 
-// DockerKubelet tells that kubelet itself calls the plugins: docker, below Kubernetes 1.24.
-// Everywhere else the runtime does.
+// DockerKubelet reports whether kubelet itself calls the plugins: with docker, below Kubernetes
+// 1.24. Otherwise the runtime calls them.
 func (in Input) DockerKubelet() bool {
 	return in.Node.ContainerRuntime == "docker" && !in.Node.KubernetesVersion.AtLeast(1, 24)
 }
 
 // Built is what a network adds to the node.
 type Built struct {
-	// Tasks are all but the conf. Those of the gate before-kubelet come before Conf.
+	// Tasks are all tasks except those for the confs. Tasks of the gate before-kubelet run before
+	// Conf.
 	Tasks []tasks.Task
-	// Conf is a conf that we write; it goes last.
+	// Conf is the conf that the agent writes. It is written last.
 	Conf *tasks.File
-	// Meta is a conf that we write after Conf, of a plugin that calls it.
+	// Meta is the conf of a meta-plugin that calls the network in Conf. The agent writes it after
+	// Conf.
 	Meta *tasks.File
 	// Wait is the check of the conf directory; nil: this network has no conf there.
 	Wait *tasks.WaitConf
-	// ConfTemplate is the path of containerd's conf_template; "": none wanted.
+	// ConfTemplate is the path of containerd's conf_template; "": none.
 	ConfTemplate string
-	// KubeletPlugin is --network-plugin, where kubelet itself calls the plugins; "" is the no-op
-	// plugin.
+	// KubeletPlugin is the value of --network-plugin if kubelet itself calls the plugins; "": the
+	// no-op plugin.
 	KubeletPlugin string
-	// KubeletMTU is --network-plugin-mtu; 0: kubelet's own rule.
+	// KubeletMTU is the value of --network-plugin-mtu; 0: kubelet computes it.
 	KubeletMTU int
-	// MaxPods is --max-pods; 0: kubelet's own.
+	// MaxPods is the value of --max-pods; 0: kubelet's default.
 	MaxPods int
 	Notes   []Note
 
 	identities []string // names of the certificates that it installs
 }
 
-// Level is how much a note matters.
+// Level is the importance of a note.
 type Level string
 
 // The levels of a note.
@@ -96,13 +99,13 @@ const (
 	Error   Level = "error" // what must not wait, and stops nothing
 )
 
-// Note is something that a plan must say although no task does it.
+// Note is something that a plan must report although no task belongs to it.
 type Note struct {
 	Level  Level  `json:"level"`
 	Origin string `json:"origin,omitempty"`
 	Text   string `json:"text"`
-	// Machine says that it is about the node's own links, and of no use where nobody looked at
-	// them.
+	// Machine says that the note is about the node's own links. It is useless in a plan that is
+	// made without facts of the links.
 	Machine bool `json:"-"`
 }
 

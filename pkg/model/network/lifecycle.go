@@ -7,21 +7,22 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// Lifecycle says since when a network exists, how it stands, and what replaced it.
+// Lifecycle says from when to when a network exists, how well it is maintained, and what replaces
+// it.
 type Lifecycle struct {
 	Stages []Stage        `json:"stages,omitempty"` // in kOps, oldest first; none: kOps never had it
 	First  values.Version `json:"first"`            // first Kubernetes release; zero: any
-	Last   values.Version `json:"last"`             // last Kubernetes release (major.minor); zero: still there
-	// Gone says why it cannot be had any more, with any release: no source, no images. It can still
-	// be cleaned away.
+	Last   values.Version `json:"last"`             // last Kubernetes release (major.minor); zero: it has not ended
+	// Gone says why no release of it can be used any more: no source, no images. The agent can
+	// still remove what it left on a node.
 	Gone string `json:"gone,omitempty"`
-	// Upstream is how the project itself stands: "" is maintained; else in words, "archived in June
-	// 2024".
+	// Upstream describes the state of the upstream project, such as "archived in June 2024"; "":
+	// maintained.
 	Upstream string `json:"upstream,omitempty"`
-	Instead  string `json:"instead,omitempty"` // what to choose in its place
+	Instead  string `json:"instead,omitempty"` // what to choose instead
 	Note     string `json:"note,omitempty"`
-	// Disagreements are where kOps' documents and its code differ; [All] fills them in from the one
-	// list.
+	// Disagreements are the differences between kOps' documents and its code. [All] fills them in
+	// from [Disagreements].
 	Disagreements []Disagreement `json:"disagreements,omitempty"`
 }
 
@@ -36,14 +37,14 @@ const (
 // Stage is a step in the life of a network in kOps. https://kops.sigs.k8s.io/networking/
 type Stage struct {
 	Level      string `json:"level"`
-	Kops       string `json:"kops,omitempty"`       // since this release of kOps, "1.11"
-	Kubernetes string `json:"kubernetes,omitempty"` // or since this release of Kubernetes
-	Of         string `json:"of,omitempty"`         // of which variant: "backend udp", "ipam eni"
+	Kops       string `json:"kops,omitempty"`       // the first release of kOps in this stage, "1.11"
+	Kubernetes string `json:"kubernetes,omitempty"` // or the first release of Kubernetes
+	Of         string `json:"of,omitempty"`         // the variant, if only one has the stage: "backend udp", "ipam eni"
 
-	If func(Input) bool `json:"-"` // this node has the variant; set exactly when Of is
+	If func(Input) bool `json:"-"` // reports whether this node has the variant; set if and only if Of is
 }
 
-// since is when a stage begins, in words: "since kOps 1.22".
+// since returns when the stage begins: "since kOps 1.22".
 func (s Stage) since() string {
 	switch {
 	case s.Kops != "":
@@ -54,8 +55,9 @@ func (s Stage) since() string {
 	return "in kOps"
 }
 
-// reached tells that a cluster of this Kubernetes release is in the stage for certain. Documents do
-// not name the release of kOps, and need not: kOps 1.N is the first that installs Kubernetes 1.N.
+// reached reports whether a cluster with this Kubernetes release is certainly in the stage.
+// Documents do not name the release of kOps, but kOps 1.N is the first release that installs
+// Kubernetes 1.N.
 // https://kops.sigs.k8s.io/welcome/releases/
 func (s Stage) reached(kubernetes values.Version) bool {
 	for _, since := range []string{s.Kops, s.Kubernetes} {
@@ -66,7 +68,7 @@ func (s Stage) reached(kubernetes values.Version) bool {
 	return true
 }
 
-// Describe says how a network stands, a line each: in kOps, with Kubernetes, upstream.
+// Describe returns the state of a network, one line each: in kOps, with Kubernetes, upstream.
 func (l Lifecycle) Describe() []string {
 	var out, stages []string
 	for _, s := range l.Stages {
@@ -105,5 +107,5 @@ func (l Lifecycle) Describe() []string {
 	return out
 }
 
-// release is a version's MAJOR.MINOR.
+// release returns MAJOR.MINOR of a version.
 func release(v values.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }

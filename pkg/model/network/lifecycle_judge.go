@@ -5,9 +5,11 @@ import (
 	"fmt"
 )
 
-// Judge says what the network's life means for this node: an error where it does not exist for the
-// node's Kubernetes, or no longer; a warning where it is on its way out. That kOps has not called
-// it stable is on its page. It is pure; package model calls it before it builds.
+// Judge checks whether the network may be used on this node. It returns an error if the network
+// does not exist for the node's Kubernetes release, or no longer. It returns a warning if the
+// network is deprecated, will be removed, or is no longer maintained. It does not report that kOps
+// calls a network experimental; the network's page does. Judge is pure, and package model calls it
+// before Build.
 func (n Network) Judge(in Input) ([]Note, error) {
 	if err := n.exists(in); err != nil {
 		return nil, err
@@ -32,7 +34,8 @@ func (n Network) Judge(in Input) ([]Note, error) {
 	return b.Notes, nil
 }
 
-// exists refuses what cannot be had, or not with this Kubernetes.
+// exists returns an error if the network does not exist any more, or not for this Kubernetes
+// release.
 func (n Network) exists(in Input) error {
 	v, life := in.Node.KubernetesVersion, n.Lifecycle
 	use := fmt.Sprintf("use %s (%s)", n.Name, in.NetworkOrigin())
@@ -53,9 +56,8 @@ func (n Network) exists(in Input) error {
 	return nil
 }
 
-// level is the stage that the node is in, and the one that comes next. Of a network that kOps is to
-// give up, or has, the deprecation holds from the start: a Kubernetes that is older than it can
-// have been installed by any later kOps.
+// level returns the stage that the node is in, and the next one. The first stage and a deprecation
+// count for every Kubernetes release, because a newer kOps may have installed an older Kubernetes.
 func (l Lifecycle) level(in Input) (now, next Stage) {
 	stages := l.variant(in)
 	for i, s := range stages {
@@ -69,7 +71,7 @@ func (l Lifecycle) level(in Input) (now, next Stage) {
 	return now, next
 }
 
-// variant are the stages of the variant that the node has; else those of the network as a whole.
+// variant returns the stages of the variant that the node has, or else those of the whole network.
 func (l Lifecycle) variant(in Input) []Stage {
 	var own, whole []Stage
 	for _, s := range l.Stages {
@@ -86,7 +88,7 @@ func (l Lifecycle) variant(in Input) []Stage {
 	return whole
 }
 
-// variant names the network, and which form of it a stage is about.
+// variant returns the network's name, with the variant that the stage belongs to.
 func (n Network) variant(s Stage) string {
 	if s.Of == "" {
 		return n.Name
@@ -94,7 +96,7 @@ func (n Network) variant(s Stage) string {
 	return n.Name + " with " + s.Of
 }
 
-// ends names the release that a removal comes with.
+// ends returns the release that removes the network.
 func ends(s Stage) string {
 	switch {
 	case s.Kops != "":
@@ -105,7 +107,7 @@ func ends(s Stage) string {
 	return ""
 }
 
-// removedIn is the first release without the network.
+// removedIn returns the first Kubernetes release without the network.
 func removedIn(l Lifecycle) string { return fmt.Sprintf("%d.%d", l.Last.Major, l.Last.Minor+1) }
 
 func (l Lifecycle) instead() string { return cmp.Or(l.Instead, "another network") }

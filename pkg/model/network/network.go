@@ -6,19 +6,20 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// Network is one way to give pods a network. Its JSON form is what `agent networks NAME -o json`
-// prints.
+// Network describes one way to give pods a network. `agent networks NAME -o json` prints its JSON
+// form.
 type Network struct {
 	Name  string `json:"name"`  // the key under spec.networking
-	Title string `json:"title"` // one line for a list
-	Docs  string `json:"docs"`  // where upstream documents it
-	// Chosen is the part of the documents that chooses it; "": its name under spec.networking.
+	Title string `json:"title"` // one line, for lists
+	Docs  string `json:"docs"`  // the upstream documentation
+	// Chosen is the part of the documents that selects the network; "": its name under
+	// spec.networking.
 	Chosen string `json:"chosen,omitempty"`
 
 	Lifecycle Lifecycle `json:"lifecycle"`
 	Conf      Conf      `json:"conf"`
-	// --network-plugin, where kubelet itself calls the plugins (docker, below 1.24); cni, where a
-	// row does not say it
+	// Kubelet is the value of --network-plugin if kubelet itself calls the plugins (docker, below
+	// Kubernetes 1.24). A row without a value gets cni.
 	Kubelet      string          `json:"kubelet,omitempty"`
 	Plugins      []Plugin        `json:"plugins,omitempty"`
 	Modules      []Module        `json:"modules,omitempty"`
@@ -26,41 +27,44 @@ type Network struct {
 	Mounts       []Mount         `json:"mounts,omitempty"`
 	Packages     []Package       `json:"packages,omitempty"`
 	Certificates []Certificate   `json:"certificates,omitempty"`
-	Kubeconfig   string          `json:"kubeconfig,omitempty"` // path, and who writes it
-	Ports        []Port          `json:"ports,omitempty"`      // between nodes
+	Kubeconfig   string          `json:"kubeconfig,omitempty"` // the path, and who writes it
+	Ports        []Port          `json:"ports,omitempty"`      // open between nodes
 	MTU          string          `json:"mtu"`                  // the rule, in one line
 	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
-	IPv6When     string          `json:"ipv6When,omitempty"`   // which of its variants give them; "": all
-	Requires     Requires        `json:"requires"`             // what no agent can add to a host
+	IPv6When     string          `json:"ipv6When,omitempty"`   // the variants in which they may; "": all
+	Requires     Requires        `json:"requires"`             // what the host itself must have
 	SharedHost   SharedHost      `json:"sharedHost"`
 	HealthChecks []HealthCheck   `json:"signs,omitempty"`
 	Untestable   []Untestable    `json:"unjudged,omitempty"`
-	Residue      cleanup.Residue `json:"leftovers"` // of all its modes
-	// Modes are what of it the documents choose among, as far as each leaves something of its own.
+	Residue      cleanup.Residue `json:"leftovers"` // includes that of all Modes
+	// Modes are the modes that the documents choose among. A mode is listed only if it leaves
+	// something of its own on the node.
 	Modes []DataplaneMode `json:"modes,omitempty"`
-	// ModeURL is where its program says on this host in which mode it runs; "": it says it nowhere
+	// ModeURL is where the network's program on this host reports its mode; "": it reports it
+	// nowhere.
 	ModeURL  string  `json:"modeURL,omitempty"`
-	TestedBy []Proof `json:"proved,omitempty"`   // by tests, golden plans apart
+	TestedBy []Proof `json:"proved,omitempty"`   // by tests other than golden plans
 	Untested string  `json:"unproved,omitempty"` // what no test shows, and why
-	// containers of its pods, by name, that put back what is taken away, at once or when they start
-	// again
+	// Agents are the names of containers in its pods that restore what a cleanup removes, at once
+	// or when they start again.
 	Agents []string `json:"agents,omitempty"`
-	// why it may give way to another network without disruption; "": it may not
+	// SafeToReplace says why another network can replace it without disruption; "": none can.
 	SafeToReplace string `json:"yields,omitempty"`
 
-	IPv6If func(Input) bool `json:"-"` // whether the variant gives pods IPv6 addresses; nil: as IPv6 says
+	// IPv6If reports whether the chosen variant gives pods IPv6 addresses; nil: IPv6 decides.
+	IPv6If func(Input) bool `json:"-"`
 
-	// Nodes says what the network wants to know of the Nodes of the API, because no document says
-	// it. Nil: nothing.
+	// Nodes returns which data of the API's Node objects the network needs, because no document has
+	// it. Nil: none.
 	Nodes func(*config.Node) NodesWanted `json:"-"`
 
-	// Build adds what data cannot say to what the node gets, and refuses what the network cannot
-	// do. It is pure. Nil: data says all.
+	// Build adds to the node what data cannot express, and returns an error for what the network
+	// cannot do. It is pure. Nil: data is enough.
 	Build func(Input, *Built) error `json:"-"`
 }
 
-// Make is what the network adds to the node: the check of a conf that is awaited, and what its
-// Build adds.
+// Make returns what the network adds to the node: the check of the conf that the node waits for,
+// and the result of Build.
 func (n Network) Make(in Input) (Built, error) {
 	var b Built
 	if n.Conf.Awaited != "" {
@@ -73,13 +77,13 @@ func (n Network) Make(in Input) (Built, error) {
 	return b, err
 }
 
-// NodesWanted is what of the API's Nodes a network needs.
+// NodesWanted says which data of the API's Node objects a network needs.
 type NodesWanted struct {
 	Own   bool // the pod CIDRs of this one
 	Peers bool // those of the others, and their addresses
 }
 
-// Proof is what a test shows of a network, with real parts.
+// Proof is a claim about a network that a test proves with real programs.
 type Proof struct {
 	Claim string `json:"what"` // "pods of two nodes reach each other"
 	Test  string `json:"test"` // "test/e2e TestPodsTalk"
@@ -87,56 +91,59 @@ type Proof struct {
 
 // The writers of a CNI conf.
 const (
-	WriterNetwright  = "netwright"  // we, last of all
-	WriterDaemonSet  = "DaemonSet"  // the network's own; its readiness signal
+	WriterNetwright  = "netwright"  // the agent, as the last step
+	WriterDaemonSet  = "DaemonSet"  // the network's own, when it is ready
 	WriterContainerd = "containerd" // from conf_template, when kubelet tells the pod CIDR
-	WriterUser       = "user"       // whoever brings the network
-	WriterNone       = "nobody"     // there is none: no CNI
+	WriterUser       = "user"       // the person who brings the network
+	WriterNone       = "nobody"     // there is no conf, because there is no CNI
 )
 
 // Conf says who writes the CNI conf and what is in it.
 type Conf struct {
 	Writer string   `json:"writer"`
-	File   string   `json:"file,omitempty"`  // base name in the conf directory; "" is any
-	Chain  []string `json:"chain,omitempty"` // plugin types in order
-	// Awaited says in words who writes it, where a node waits for it; "": Build says if one does
+	File   string   `json:"file,omitempty"`  // base name in the conf directory; "": any
+	Chain  []string `json:"chain,omitempty"` // plugin types, in order
+	// Awaited says for messages who writes the conf that a node waits for; "": Build decides
+	// whether the node waits.
 	Awaited string `json:"-"`
 }
 
-// Case says when a part of a network counts, in words and by the input. The zero value is:
-// always.
+// Case is the condition under which a part of a network applies, as text and as a function. The
+// zero value means always.
 type Case struct {
 	When string `json:"when,omitempty"`
 
-	If func(Input) bool `json:"-"` // nil where it counts always
+	If func(Input) bool `json:"-"` // nil: always
 }
 
-// Applies says that the part counts.
+// Applies reports whether the condition holds.
 func (c Case) Applies(in Input) bool { return c.If == nil || c.If(in) }
 
-// and is a condition with another one besides.
+// and returns the condition that both conditions hold. Both must have an If function.
 func (c Case) and(o Case) Case {
 	return Case{c.When + ", " + o.When, func(in Input) bool { return c.If(in) && o.If(in) }}
 }
 
-// Plugin names members of an asset that a network needs in the CNI binary directory.
+// Plugin names files of an asset that a network needs in the CNI binary directory.
 type Plugin struct {
 	Asset   string   `json:"asset"`
 	Members []string `json:"members"`
-	Minimum string   `json:"minimum,omitempty"` // oldest version of the asset that will do
-	Default bool     `json:"default,omitempty"` // members that a document's own list replaces; else they must be in it
+	Minimum string   `json:"minimum,omitempty"` // the oldest version of the asset that works
+	// Default says that a document may list other members instead; else its list must have these.
+	Default bool `json:"default,omitempty"`
 	Case
 	Source string `json:"source,omitempty"`
-	// the file at Source that has the members, where no release of it is known here
+	// Archive is the file at Source that has the members, for an asset of which this program knows
+	// no release.
 	Archive string `json:"archive,omitempty"`
 }
 
-// Module is a kernel module.
+// Module is a kernel module that a network needs.
 type Module struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
 	Case
-	Optional bool `json:"optional,omitempty"` // its absence is a warning
+	Optional bool `json:"optional,omitempty"` // if it is missing, that is only a warning
 }
 
 // Sysctl is a kernel parameter that a network needs or prefers.
@@ -145,12 +152,13 @@ type Sysctl struct {
 	Value string `json:"value"`
 	Why   string `json:"why"`
 	Case
-	// a user's other value is an error; else it is a default that a user's value overrides
+	// Required makes another value in a document an error. Without it the value is a default, and a
+	// document may set another one.
 	Required bool `json:"required"`
-	Optional bool `json:"optional,omitempty"` // a kernel without the key is fine
+	Optional bool `json:"optional,omitempty"` // a kernel without the key is accepted
 }
 
-// Mount is a file system that the network's pods expect.
+// Mount is a file system that the network's pods need.
 type Mount struct {
 	What  string `json:"what"`
 	Where string `json:"where"`
@@ -158,14 +166,14 @@ type Mount struct {
 	Case
 }
 
-// Package is a distribution's package. Nothing installs it yet: a note names it.
+// Package is a package of a Linux distribution. The agent does not install it; a note names it.
 type Package struct {
 	Name string `json:"name"`
-	On   string `json:"on"` // ID of os-release
+	On   string `json:"on"` // the ID in os-release
 	Case
 }
 
-// Certificate is a client certificate set that the node installs.
+// Certificate is a set of client certificate, key and CA that the node installs.
 type Certificate struct {
 	Keypair string   `json:"keypair"` // its name in the store's pki
 	Dir     string   `json:"dir"`
@@ -174,71 +182,81 @@ type Certificate struct {
 	When    string   `json:"when"`
 }
 
-// Port is what nodes must let through to each other.
+// Port is a port or protocol that must be open between the nodes.
 type Port struct {
 	Proto string `json:"proto"` // tcp, udp, or "ip" for a protocol number
 	Port  int    `json:"port"`
 	Use   string `json:"what"`
 }
 
-// Requires is what a host has or has not. A host without it is refused before anything is touched;
-// what is not known of a host is not held against it. Needed modules are among [Network.Modules].
+// Requires lists what a host must have. Package model refuses a host without it before any change.
+// An unknown fact of the host is no reason to refuse. Needed modules are in [Network.Modules].
 type Requires struct {
-	Kernel values.Version `json:"kernel"` // oldest release of Linux; zero: any that runs the kubelet
-	// older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
+	Kernel values.Version `json:"kernel"` // the oldest Linux release; zero: any that kubelet supports
+	// Backports are older kernels that have what is needed: patterns (path.Match) for `uname -r`.
 	Backports []string `json:"backports,omitempty"`
-	// Backported is in words what Backports are; "": the patterns say it.
+	// Backported describes Backports in messages; "": the patterns themselves do.
 	Backported string   `json:"backported,omitempty"`
-	Clouds     []string `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
+	Clouds     []string `json:"clouds,omitempty"`    // values of spec.cloudProvider; none: any
 	Hugepages  string   `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
-	Case                // which variant or release of the network asks for it
+	Case                // the variant or release of the network that needs it
 	Why        string   `json:"why,omitempty"`
 	Source     string   `json:"source,omitempty"`
 
-	Variants []Requires `json:"variants,omitempty"` // what variants and releases of the network ask for besides
+	// Variants are further requirements of variants and releases of the network.
+	Variants []Requires `json:"variants,omitempty"`
 }
 
-// SharedHost is what other services of the host must leave alone, by what suffers and not by the
-// distribution.
+// SharedHost lists what other services of the host must leave alone. It names the thing that would
+// suffer, so it is the same for every distribution.
 type SharedHost struct {
 	Links []string `json:"links,omitempty"` // patterns of the network's own links
-	// it adds routes or rules by itself: systemd-networkd takes foreign ones away at its restart
+	// Routes says that the network itself adds routes or policy rules, which systemd-networkd would
+	// remove when it restarts.
 	Routes bool     `json:"routes,omitempty"`
-	MAC    []string `json:"mac,omitempty"` // links whose address udev must not choose (MACAddressPolicy=none)
-	// the cloud's further interfaces are the network's: nobody else configures them
+	MAC    []string `json:"mac,omitempty"` // links whose MAC address udev must not change (MACAddressPolicy=none)
+	// ENIs says that further interfaces of the cloud belong to the network. No other service may
+	// configure them.
 	ENIs     bool   `json:"enis,omitempty"`
-	ENIsWhen string `json:"enisWhen,omitempty"` // only then
-	// alias addresses of the node's interface are pods': nobody gives them to the node
-	Aliases  bool     `json:"aliases,omitempty"`
-	Firewall bool     `json:"firewall,omitempty"` // pods' packets are forwarded: firewalld drops what no zone allows
+	ENIsWhen string `json:"enisWhen,omitempty"` // ENIsIf in words; "": always
+	// Aliases says that alias addresses of the node's interface belong to pods. No service may give
+	// them to the node.
+	Aliases bool `json:"aliases,omitempty"`
+	// Firewall says that the node forwards packets of pods. firewalld drops them if no zone allows
+	// them.
+	Firewall bool     `json:"firewall,omitempty"`
 	Others   []Shared `json:"others,omitempty"`
 
 	ENIsIf func(Input) bool `json:"-"` // nil: always
 }
 
-// Shared says in words what one more service must leave alone.
+// Shared describes what one more service must leave alone.
 type Shared struct {
 	Service string `json:"service"`
 	Ignores string `json:"leaves"`
 }
 
-// HealthCheck is something that is there while the network works on this node; `agent verify` looks
-// for it. What it names must be there, all of it.
+// HealthCheck describes something that exists while the network works on this node. `agent verify`
+// looks for it. All set fields must be fulfilled.
 type HealthCheck struct {
 	Text string `json:"what"`           // "flanneld has its lease"
-	Path string `json:"path,omitempty"` // a file, directory or socket; a pattern of [path.Match]
-	Link string `json:"link,omitempty"` // a link that is up; a pattern
-	Kind string `json:"kind,omitempty"` // of the link, as `ip -d link` says it
-	// whose port the link is: one that is not, of a bridge that somebody deleted, carries nothing
+	Path string `json:"path,omitempty"` // a file, directory or socket; a [path.Match] pattern
+	Link string `json:"link,omitempty"` // a pattern for a link that must be up
+	Kind string `json:"kind,omitempty"` // the link's kind, as `ip -d link` prints it
+	// Master is the bridge that must have the link as its port. A link without it, for example
+	// because somebody deleted the bridge, carries no packets.
 	Master string `json:"master,omitempty"`
-	// a link, and the variable in the file at Path with the only IPv4 address that it may have
+	// Lease is a link and a variable of the file at Path. The value of the variable is the only
+	// IPv4 address that the link may have.
 	Lease string `json:"lease,omitempty"`
-	Table string `json:"table,omitempty"` // an nft table: "inet kindnet-ipmasq"
-	URL   string `json:"url,omitempty"`   // on this host only: it answers 2xx while the network's own agent is well
-	// as many of Link as pods with an address live here; with Path alone: it is there while one
-	// does
+	Table string `json:"table,omitempty"` // an nft table, such as "inet kindnet-ipmasq"
+	// URL is an address on this host that answers 2xx while the network's own agent is healthy.
+	URL string `json:"url,omitempty"`
+	// Pods limits the check to nodes with pods that have an address. As many links as such pods
+	// must match Link; with Path alone, Path must exist if there is at least one such pod.
 	Pods bool `json:"pods,omitempty"`
-	// what its absence means, and what to do; "": look at the network's pod on this node
+	// Missing says what a failed check means and what to do; "": look at the network's pod on this
+	// node.
 	Missing string `json:"missing,omitempty"`
 	Case
 }

@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// Switch is what it means that a node leaves one network for another.
+// Switch describes what happens when a node changes from one network to another.
 type Switch struct {
 	From, To Network
-	// Safe says that it needs nobody's leave: it is made as soon as no pod on the node has an
+	// Safe says that the switch needs no permission. It starts as soon as no pod on the node has an
 	// address of From.
 	Safe   bool
 	Reason string // why it is safe, or what it disrupts
-	// Stays says that what From has on the node is not taken away: its own agent goes on with it.
+	// Stays says that the things of From stay on the node, because the network's own agent goes on
+	// using them.
 	Stays bool
 }
 
-// Between judges a switch.
+// Between decides whether a switch is safe, and why.
 //
 // kOps calls kubenet → CNI safe, and CNI ↔ CNI usually disruptive:
 // https://kops.sigs.k8s.io/networking/#switching-between-networking-providers
@@ -38,14 +39,16 @@ func Between(from, to Network) Switch {
 	return s
 }
 
-// Named is a network's data; of one that this version does not know its name alone.
+// Named returns the network of that name. For a name that this version does not know, only the Name
+// field is set.
 func Named(name string) Network {
 	n, _ := Find(name)
 	n.Name = cmp.Or(n.Name, name)
 	return n
 }
 
-// WithConf names the network whose conf has this base name, "" if none of those that are known has.
+// WithConf returns the name of the network whose conf has this base name; "" if no known network
+// has it.
 func WithConf(file string) string {
 	for _, n := range All() {
 		if file != "" && n.Conf.File == file {

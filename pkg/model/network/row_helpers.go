@@ -6,21 +6,21 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// CNIPlugins is the name of the asset with the reference plugins.
+// CNIPlugins is the name of the asset with the CNI reference plugins.
 const CNIPlugins = "cni-plugins"
 
-// reference names members of that asset, of that release and newer.
+// reference returns the named reference plugins. The asset's release must be minimum or newer.
 func reference(minimum string, members ...string) Plugin {
 	return Plugin{Asset: CNIPlugins, Members: members, Minimum: minimum,
 		Source: "https://github.com/containernetworking/plugins"}
 }
 
-// byDaemonSet is a conf that the network's own DaemonSet writes, and that is awaited.
+// byDaemonSet returns a conf that the network's own DaemonSet writes and that the node waits for.
 func byDaemonSet(file string, chain ...string) Conf {
 	return Conf{Writer: WriterDaemonSet, File: file, Chain: chain, Awaited: "its DaemonSet writes it"}
 }
 
-// awaited is a conf of which a wait says in other words who writes it, and when.
+// awaited returns the conf with another text that says who writes it, and when.
 func (c Conf) awaited(words string) Conf {
 	c.Awaited = words
 	return c
@@ -28,14 +28,14 @@ func (c Conf) awaited(words string) Conf {
 
 func version(major, minor int) values.Version { return values.Version{Major: major, Minor: minor} }
 
-// The families of pods.
+// The conditions for the address families of pods.
 var (
 	withIPv4 = Case{"pods have IPv4", func(in Input) bool { return in.V4 }}
 	withIPv6 = Case{"pods have IPv6", func(in Input) bool { return in.V6 }}
 )
 
-// forwarding are the switches that make a node a router between its pods and the rest. Upstream:
-// bridge and ptp plugins set them at the first pod; kOps at boot (nodeup/pkg/model/sysctls.go).
+// forwarding returns the sysctls that make a node a router between its pods and other hosts. The
+// plugins bridge and ptp set them at the first pod, and kOps at boot (nodeup/pkg/model/sysctls.go).
 func forwarding() []Sysctl {
 	return []Sysctl{
 		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", Required: true,
@@ -45,8 +45,9 @@ func forwarding() []Sysctl {
 	}
 }
 
-// bridgeNetfilter makes kube-proxy's rules see what pods of one bridge send to each other over a
-// service. kubelet set it up to 1.23; since then nobody does.
+// bridgeNetfilter returns the sysctls with which kube-proxy's rules see packets that two pods on
+// the same bridge send each other through a service. kubelet up to 1.23 set them; newer ones do
+// not.
 // https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/
 func bridgeNetfilter() []Sysctl {
 	const why = "kube-proxy must see bridged traffic"
@@ -56,41 +57,41 @@ func bridgeNetfilter() []Sysctl {
 	}
 }
 
-// brNetfilter is the module behind bridgeNetfilter.
+// brNetfilter returns the module that has the sysctls of bridgeNetfilter.
 func brNetfilter(optional bool) Module {
 	return Module{Name: "br_netfilter", Why: "kube-proxy must see bridged traffic", Optional: optional}
 }
 
-// ownLinks is what nearly every network asks of other services: its links are its own, its routes
-// stay, its pods' packets pass.
+// ownLinks returns what nearly every network needs: other services do not configure its links, do
+// not remove its routes, and let packets of its pods pass.
 func ownLinks(links ...string) SharedHost {
 	return SharedHost{Links: links, Routes: true, Firewall: true}
 }
 
-// besides adds to what other services leave alone.
+// besides adds things that other services must leave alone.
 func (s SharedHost) besides(more ...Shared) SharedHost {
 	s.Others = append(s.Others, more...)
 	return s
 }
 
-// enis makes the cloud's further interfaces the network's, where the condition holds (nil: always).
+// enis gives the cloud's further interfaces to the network if the condition holds (nil: always).
 func (s SharedHost) enis(when string, condition func(Input) bool) SharedHost {
 	s.ENIs, s.ENIsWhen, s.ENIsIf = true, when, condition
 	return s
 }
 
-// TakesENIs says that the cloud's further interfaces are the network's.
+// TakesENIs reports whether the cloud's further interfaces belong to the network.
 func (s SharedHost) TakesENIs(in Input) bool { return s.ENIs && (s.ENIsIf == nil || s.ENIsIf(in)) }
 
-// macs adds links whose address udev must not choose. systemd's 99-default.link has
-// MACAddressPolicy=persistent: it changes the address of a link after its network has told it to
-// the pod or to other nodes.
+// macs adds links whose MAC address udev must not change. systemd's 99-default.link has
+// MACAddressPolicy=persistent. With it udev changes the address of a link after the network has
+// told the old one to the pod or to other nodes.
 func (s SharedHost) macs(links ...string) SharedHost {
 	s.MAC = append(s.MAC, links...)
 	return s
 }
 
-// waitConf is the check of the conf directory for this network.
+// waitConf returns the check of the conf directory for this network.
 func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 	return &tasks.WaitConf{
 		Network: in.Node.Networking.Name(), Writer: writer,
@@ -100,20 +101,21 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 	}
 }
 
-// podSign is the host's end of each pod's link: until a pod lives on the node it says nothing.
+// podSign returns the check that each pod has its link on the host. On a node without pods it
+// checks nothing.
 func podSign(link, kind string) HealthCheck {
 	return HealthCheck{Text: "each pod has its link", Link: link, Kind: kind, Pods: true,
 		Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the " +
 			"runtime's log"}
 }
 
-// nodeIPNeeded is what a network asks of kubelet whose pods have addresses of the node's own
+// nodeIPNeeded is what kubelet needs with a network that gives pods addresses of the node's own
 // interface.
 const nodeIPNeeded = "kubelet needs --node-ip with the node's first address: say spec.kubelet.nodeIP, an address, a " +
 	"range or a link, or add it where you start kubelet"
 
-// noteKubeProxy says that the network serves the services, unless a document says that it knows.
-// kube-proxy.enabled: true is refused with the documents.
+// noteKubeProxy adds a note that the network itself serves the services, unless a document sets
+// kubeProxy.enabled. The check of the documents already refuses kubeProxy.enabled: true.
 func (b *Built) noteKubeProxy(in Input, path, network string) {
 	if in.Node.KubeProxy == nil {
 		b.note(Info, in.Origin(path),
@@ -121,9 +123,9 @@ func (b *Built) noteKubeProxy(in Input, path, network string) {
 	}
 }
 
-// protocolBoot is the protocol of routes that programs set without saying who they are
+// protocolBoot is the protocol of routes whose program set no protocol of its own
 // (linux/rtnetlink.h, RTPROT_BOOT).
 const protocolBoot = 3
 
-// allTables stands for every routing table, as in the host's own terms.
+// allTables stands for every routing table, as in [rtnl.AllTables].
 const allTables = rtnl.AllTables
