@@ -13,13 +13,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// bridgeConf is the file name of the conf. It sorts before every 10-… that DaemonSets, containerd,
-// CRI-O and podman leave behind, so that a leftover does not win; and after 00-multus.conf, which
-// wants to be first and calls us. Nobody else uses the name.
+// bridgeConf is the file name of the conf. It sorts before every 10-… conf that DaemonSets,
+// containerd, CRI-O and podman leave behind, so that the runtime does not use such a leftover. It
+// sorts after 00-multus.conf, because multus must come first and calls our conf. No other program
+// uses this name.
 const bridgeConf = "05-netwright-bridge.conflist"
 
-// bridge is a Linux bridge with host-local addresses and static routes between the nodes: we write
-// all of it, alone. No pod of it runs anywhere, so that it has no agents.
+// bridge returns the row of a Linux bridge with host-local addresses and static routes between
+// nodes. The agent alone writes all of it. The network has no pods, so it has no Agents.
 func bridge() Network {
 	return Network{
 		Title: "Linux bridge cbr0, host-local addresses, static routes between nodes; no DaemonSet, no controller",
@@ -31,8 +32,9 @@ func bridge() Network {
 		Plugins: []Plugin{reference("v0.8.0", "bridge", "host-local", "loopback", "portmap"), bandwidthPlugin()},
 		Modules: []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
 		Sysctls: append(append(forwarding(), bridgeNetfilter()...),
-			// A host's default may be none (1): then the bridge has no fe80::, with which it asks
-			// for the pods. Documentation/networking/ip-sysctl.rst
+			// A host's default may be none (1). Then the bridge has no link-local address (fe80::),
+			// from which it looks for the pods by neighbour discovery.
+			// Documentation/networking/ip-sysctl.rst
 			Sysctl{Key: "net.ipv6.conf." + BridgeLink + ".addr_gen_mode", Value: "0", Optional: true,
 				Why: "the bridge finds its pods by a link-local address", Case: withIPv6}),
 		MTU: "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; " +
@@ -67,15 +69,18 @@ func bridge() Network {
 				"test/e2e TestSwitchOfNetworkRollbackAndResume"},
 			{"a reset leaves the node as it was", "test/e2e TestResetLeavesNoTrace"},
 		},
-		Nodes: func(n *config.Node) NodesWanted { // who takes its ranges from the API takes the others' from there too
+		// A node that has its own ranges from the API has the ranges of the other nodes from there
+		// too.
+		Nodes: func(n *config.Node) NodesWanted {
 			return NodesWanted{Own: len(n.PodCIDRs) == 0, Peers: len(n.PodCIDRs) == 0}
 		},
 		Build: buildBridge,
 	}
 }
 
-// bridgeName is the CNI network's name. It is ours alone: libcni's cached results and host-local's
-// leases are kept by it, and several networks share k8s-pod-network and cbr0.
+// bridgeName is the name of the CNI network. libcni's cached results and host-local's leases are
+// stored by this name, so no other network may use it. Several networks share k8s-pod-network and
+// cbr0.
 const bridgeName = "netwright-bridge"
 
 func buildBridge(in Input, b *Built) error {
@@ -128,7 +133,8 @@ func bridgeMeta(in Input, why string) tasks.Meta {
 	return tasks.Meta{From: in.NetworkOrigin(), Why: why}
 }
 
-// gatewaysOf gives the first address of each range with the range's length: what cbr0 has.
+// gatewaysOf returns the first address of each range, with the range's prefix length: the addresses
+// of cbr0.
 func gatewaysOf(cidrs []netip.Prefix) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, c := range cidrs {
@@ -141,7 +147,7 @@ func gatewaysOf(cidrs []netip.Prefix) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// familiesOf are the numbers of the ranges' families.
+// familiesOf returns the address families of the ranges, 4 and 6.
 func familiesOf(cidrs values.CIDRs) []int {
 	var out []int
 	if cidrs.V4().IsValid() {
@@ -153,9 +159,9 @@ func familiesOf(cidrs values.CIDRs) []int {
 	return out
 }
 
-// bridgeMAC fixes the bridge's MAC to its address, as docker and kubenet do (0a:58, locally
-// administered). Without it a bridge takes the lowest MAC of its ports and changes it when pods
-// come and go.
+// bridgeMAC returns a MAC address for the bridge that depends only on its IP address, as docker and
+// kubenet do (0a:58, locally administered). Without it the kernel gives a bridge the lowest MAC of
+// its ports, which changes when pods come and go.
 func bridgeMAC(gateway netip.Addr) string {
 	b := gateway.AsSlice()
 	b = b[len(b)-4:]

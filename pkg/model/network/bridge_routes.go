@@ -10,12 +10,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// mainTable is the routing table that the kernel looks in by default (RT_TABLE_MAIN).
+// mainTable is the routing table that the kernel uses by default (RT_TABLE_MAIN).
 const mainTable = 254
 
-// addRoutes makes a route to each peer's pod CIDRs over the peer's address of the same family. A
-// peer that cannot be reached in one hop is a note: the kernel would refuse the route, and the
-// other peers are no worse for it.
+// addRoutes adds a route to each pod CIDR of each peer, through the peer's address of the same
+// family. If a peer cannot be reached in one hop, the kernel would refuse the route, so addRoutes
+// adds a warning instead. The routes to the other peers are still added.
 func (b *Built) addRoutes(in Input) {
 	for _, peer := range in.Peers {
 		origin := peer.Origin.String()
@@ -52,11 +52,11 @@ func (b *Built) addRoutes(in Input) {
 	}
 }
 
-// onLink says that a range of pods lies in the subnet of a link of this node, and that no document
-// states it as pods' in spec.podCIDR; "" where that is not so. What leads to the range would take
-// the machines of that subnet from the node. The node need not know of any of them, so that no
-// probe would see it. A range that holds a whole subnet takes nothing from it: the link's own route
-// is longer.
+// onLink returns why a route to a range of pods would do harm; "" if it would not. It would if the
+// range lies in the subnet of a link of this node, and no document includes it in spec.podCIDR:
+// then the node could no longer reach the machines of that subnet. No probe would notice, because
+// the node need not know these machines. A range that includes a whole subnet does no harm: the
+// link's own route has a longer prefix.
 func (in Input) onLink(pods netip.Prefix) string {
 	holds := func(p netip.Prefix) bool { return p.Bits() <= pods.Bits() && p.Overlaps(pods) }
 	if !in.Node.Origin("spec.podCIDR").IsDefault() && slices.ContainsFunc(in.Node.PodCIDR, holds) {
@@ -75,8 +75,8 @@ func (in Input) onLink(pods netip.Prefix) string {
 	return ""
 }
 
-// linkTo finds the link whose subnet holds an address; the uplink first. Without any known link
-// (facts of another machine) it is the uplink, unseen.
+// linkTo returns the link whose subnet has an address, and prefers the uplink. If the facts have no
+// addresses of links (facts of another machine), it returns the uplink without a check.
 func linkTo(f *host.Facts, to netip.Addr) (string, bool) {
 	found, seen := "", false
 	for _, l := range f.Links {
@@ -96,5 +96,5 @@ func linkTo(f *host.Facts, to netip.Addr) (string, bool) {
 	return found, found != ""
 }
 
-// BridgeLink is the name of the bridge; kubenet's, so that tools and people find it.
+// BridgeLink is the name of the bridge. kubenet uses the same name, which tools and people know.
 const BridgeLink = "cbr0"

@@ -27,7 +27,7 @@ func buildCalico(in Input, b *Built) error {
 }
 
 // addEtcd installs the client certificates for an etcd that demands them. Files, names and modes
-// are kOps' (nodeup/pkg/model/etcd_tls.go up to 1.19), or Calico's own under calico-tls.
+// are those of kOps (nodeup/pkg/model/etcd_tls.go up to 1.19), or Calico's own in calico-tls.
 func (b *Built) addEtcd(in Input) error {
 	etcd := in.Node.Networking.Calico.Etcd
 	if etcd == nil {
@@ -56,9 +56,10 @@ func (b *Built) addEtcd(in Input) error {
 	return nil
 }
 
-// etcdCA is the CA that etcd's own certificate is checked with. One that a document names decides.
-// Otherwise it is the one that signed the client's, which the store knows best: kOps has the
-// cluster's as "ca" or, since 1.22, as "kubernetes-ca".
+// etcdCA returns the CA that Calico checks etcd's certificate with. If a document names one, that
+// one counts. Otherwise it is the CA that signed the client certificate. The store has it with the
+// keypair, while its name differs: in kOps the cluster's CA is "ca" or, since 1.22,
+// "kubernetes-ca".
 func etcdCA(in Input, c networks.Certificates, pair Keypair) []byte {
 	named, found := in.Keypairs[c.CA]
 	isDefault := in.Node.Origin("spec.networking.calico.etcd.certificates.ca").IsDefault()
@@ -68,7 +69,8 @@ func etcdCA(in Input, c networks.Certificates, pair Keypair) []byte {
 	return named.CA
 }
 
-// calicoCommonName is what kOps puts into the certificate; one of another name may say anything.
+// calicoCommonName returns the common name that kOps puts into the certificate; "" for a keypair
+// with another name, whose common name is not checked.
 func calicoCommonName(c networks.Certificates) string {
 	if c.Keypair == "calico-client" {
 		return "calico-client"
@@ -78,9 +80,10 @@ func calicoCommonName(c networks.Certificates) string {
 
 func certFile(file string) tasks.CertFile { return tasks.CertFile{Name: path.Base(file), Mode: 0o600} }
 
-// calicoAdds is the widest of its encapsulations. What it does across subnets only (as kOps has it
-// where the documents say no mode, but for OpenStack and Azure, pkg/model/components/calico.go)
-// adds nothing within one. Pods of both families may have packets over IPv6 besides.
+// calicoAdds returns the largest overhead of Calico's encapsulations. A mode that encapsulates only
+// across subnets adds nothing within a subnet, so it does not count as sure. That is kOps' default,
+// except on OpenStack for IPIP and on Azure for VXLAN (pkg/model/components/calico.go). Dual-stack
+// pods may also have packets over IPv6.
 // https://docs.tigera.io/calico/latest/networking/configuring/mtu
 func calicoAdds(in Input) encapsulation {
 	c := in.Node.Networking.Calico

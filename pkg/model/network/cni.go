@@ -11,16 +11,16 @@ import (
 
 const docsBYO = "https://kops.sigs.k8s.io/networking/#byo-cni"
 
-// basePlugins are the plugins of the reference asset that every release since v0.8.7 has: what kOps
-// installs for everybody.
+// basePlugins returns the plugins that the reference asset has in every release since v0.8.7. kOps
+// installs these for every network.
 func basePlugins() []string {
 	return []string{"bandwidth", "bridge", "dhcp", "firewall", "host-device", "host-local", "ipvlan", "loopback",
 		"macvlan", "portmap",
 		"ptp", "sbr", "static", "tuning", "vlan"}
 }
 
-// cni is `cni: {}`: somebody else brings the network; we bring what all networks need. Its agents
-// are whoever's.
+// cni returns the row of `cni: {}`: another owner brings the network, and the agent prepares what
+// all networks need. Its Agents are unknown.
 func cni() Network {
 	return Network{
 		Title: "bring your own: base plugins, modules and sysctls; whoever brings the network writes the conf",
@@ -38,7 +38,7 @@ func cni() Network {
 		Kubeconfig: "the network's own",
 		MTU:        "the network's own",
 		IPv6:       true,
-		SharedHost: ownLinks(), // nobody knows its links, but routes and rules it has
+		SharedHost: ownLinks(), // its links are unknown, but it has routes and rules
 		Residue: cleanup.Residue{Others: []string{"whatever the network that was brought leaves: `agent networks " +
 			"--found` looks for those that are known"}},
 		TestedBy: []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices",
@@ -49,8 +49,8 @@ func cni() Network {
 	}
 }
 
-// wantsCNI tells that plugins are called by the CNI at all: not with kubelet's no-op and exec
-// plugins.
+// wantsCNI reports whether plugins are called through CNI. That is not so with kubelet's no-op and
+// exec plugins.
 func wantsCNI(in Input) bool {
 	if !in.DockerKubelet() {
 		return true
@@ -88,9 +88,9 @@ func buildCNI(in Input, b *Built) error {
 	return nil
 }
 
-// noteFormerCertificates says that certificates of a network before this one stay: Calico's pods
-// may still run on them, and to take them away at the switch is an outage (kOps docs, networking,
-// "switching between networking providers").
+// noteFormerCertificates adds a note that certificates of an earlier network stay on the node.
+// Calico's pods may still use them, and removing them at the switch would be an outage (kOps docs,
+// networking, "switching between networking providers").
 func (b *Built) noteFormerCertificates(in Input) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(in.Keypairs)),
 		func(name string) bool { return !strings.HasPrefix(name, "calico") })

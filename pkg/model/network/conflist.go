@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// conflist is a CNI network configuration list, with the few fields that we write.
+// conflist is a CNI network configuration list, with only the fields that we write.
 // https://www.cni.dev/docs/spec/#configuration-format
 type conflist struct {
 	CNIVersion string `json:"cniVersion"`
@@ -33,8 +33,8 @@ type ptpPlugin struct {
 	IPAM hostLocal `json:"ipam"`
 }
 
-// chainedPlugin is one after the plugin that makes the link, which the runtime tells what it wants
-// of a pod by a capability.
+// chainedPlugin is a plugin that runs after the plugin that makes the link. The runtime passes it
+// the pod's settings for its capabilities.
 type chainedPlugin struct {
 	Type         string          `json:"type"`
 	Capabilities map[string]bool `json:"capabilities"`
@@ -59,8 +59,8 @@ func portmap() chainedPlugin {
 	return chainedPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}}
 }
 
-// shaping is the end of a chain of ours: pods' traffic is limited as their annotations
-// kubernetes.io/ingress-bandwidth and egress-bandwidth ask.
+// shaping returns the plugin bandwidth for the end of a chain. It limits pods' traffic as their
+// annotations kubernetes.io/ingress-bandwidth and egress-bandwidth say.
 // https://www.cni.dev/plugins/current/meta/bandwidth/
 func (in Input) shaping() []any {
 	if !in.shapes() {
@@ -69,9 +69,9 @@ func (in Input) shaping() []any {
 	return []any{chainedPlugin{Type: "bandwidth", Capabilities: map[string]bool{"bandwidth": true}}}
 }
 
-// shapes tells that plugin bandwidth is in our chains: not where others say which plugins a node
-// has, since theirs may be without it. So it is in the archive of the agent's own table, and in one
-// of a document if its members list it.
+// shapes reports whether our chains have the plugin bandwidth. They do not if another program
+// installs the node's plugins, because bandwidth may be missing there. The archive of the agent's
+// own table has it, and an archive of a document has it if its members list it.
 func (in Input) shapes() bool {
 	if in.Node.OwnPlugins() {
 		return false
@@ -84,14 +84,14 @@ func (in Input) shapes() bool {
 	return true
 }
 
-// bandwidthPlugin is what a chain with shaping needs.
+// bandwidthPlugin returns the plugin that a chain with shaping needs.
 func bandwidthPlugin() Plugin {
 	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, Case: Case{
 		"unless spec.assets names the archive and does not list it among its members", Input.shapes},
 		Source: "https://www.cni.dev/plugins/current/meta/bandwidth/"}
 }
 
-// render is the conf as it is written: two spaces, a newline at the end.
+// render returns the JSON of the conf, indented by two spaces, with a newline at the end.
 func (c conflist) render() ([]byte, error) {
 	return indented(c)
 }
@@ -104,8 +104,8 @@ func indented(conf any) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// rangesText and routesText are host-local's `ranges` and `routes` of a node's pods, for a conf
-// that somebody else lays out.
+// rangesText and routesText return `ranges` and `routes` of host-local for a node's pods, for the
+// template of a conf.
 func rangesText(pods values.CIDRs) (string, error) {
 	var ranges [][]ipRange
 	for _, c := range pods {
@@ -130,8 +130,9 @@ func oneLine(v any) (string, error) {
 	return string(b), nil
 }
 
-// confVersion is the CNI version of a conf that we write: 1.0.0 where plugins ≥ 1.0.0 and a runtime
-// with libcni ≥ 1.0 are the rule (Kubernetes 1.27 on), else 0.4.0, which all of them read.
+// confVersion returns the CNI version of a conf that we write. From Kubernetes 1.27 on it is 1.0.0,
+// because plugins ≥ 1.0.0 and runtimes with libcni ≥ 1.0 are usual. Before that it is 0.4.0, which
+// all of them read.
 func confVersion(v values.Version) string {
 	if v.AtLeast(1, 27) {
 		return "1.0.0"
@@ -139,7 +140,7 @@ func confVersion(v values.Version) string {
 	return "0.4.0"
 }
 
-// anyOf is the default destination of an address's family.
+// anyOf returns the destination of a default route in the family of an address.
 func anyOf(a netip.Addr) netip.Prefix {
 	if a.Is4() {
 		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)

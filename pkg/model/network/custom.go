@@ -10,8 +10,8 @@ import (
 
 const customName = "custom"
 
-// custom is a network that a document declares in the terms of [Network]. Without a declaration it
-// is the row that says so.
+// custom returns the network that a document declares in the terms of [Network]. Without a
+// declaration it returns the row that describes this possibility.
 func custom(c *networks.Custom) Network {
 	n := Network{
 		Name:  customName,
@@ -81,8 +81,8 @@ func customShared(s networks.CustomShared) SharedHost {
 	return out
 }
 
-// customResidue are the declared marks as package cleanup has them. The types have the same
-// fields: a field that only one has does not compile.
+// customResidue converts the declared residue to the types of package cleanup. The types must have
+// the same fields, or this does not compile.
 func customResidue(l networks.CustomResidue) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule,
@@ -113,7 +113,7 @@ func each[A, B any](from []A, to func(A) B) []B {
 	return out
 }
 
-// whenFamily is the condition that a document may put: only where pods have that family.
+// whenFamily returns the condition that pods have the family that a document names; always for "".
 func whenFamily(when string) Case {
 	return map[string]Case{"ipv4": withIPv4, "ipv6": withIPv6}[when]
 }

@@ -14,7 +14,7 @@ import (
 
 const customAt = "spec.networking.custom"
 
-// errNoPodCIDR says that the template asks for what only time brings.
+// errNoPodCIDR says that the template uses the pod CIDRs, which this node does not have yet.
 var errNoPodCIDR = errors.New("the pod CIDRs of this node are not known yet")
 
 func buildCustom(in Input, b *Built) error {
@@ -54,8 +54,8 @@ func buildCustom(in Input, b *Built) error {
 	return nil
 }
 
-// refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of
-// them at once. Of marks by which nothing goes it warns.
+// refuseDangers returns one error for all selectors of a declaration that could match things of
+// other owners. It only warns of selectors that match nothing.
 func (b *Built) refuseDangers(in Input, c *networks.Custom) error {
 	var all []error
 	for _, d := range Dangers(customResidue(c.Residue)) {
@@ -79,8 +79,8 @@ func customIdentity(in Input, i int, c networks.CustomCertificate) identity {
 		Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
 }
 
-// addCustomConf writes the template with its variables filled in; while the node's pod CIDRs are
-// not known it waits for them.
+// addCustomConf adds the conf, which is the template with the values of its variables. While the
+// node's pod CIDRs are not known, it adds a task that waits for them instead.
 func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	text, err := c.Conf.Expand(func(name string) (string, error) { return variable(in, c, name) })
 	if errors.Is(err, errNoPodCIDR) {
@@ -100,8 +100,8 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	return nil
 }
 
-// variable is the value of one of [networks.ConfVariables] on this node. What this node has not is
-// an error, not an empty text.
+// variable returns the value of one of [networks.ConfVariables] on this node. A value that this
+// node does not have is an error, not an empty text.
 func variable(in Input, c *networks.Custom, name string) (string, error) {
 	switch name {
 	case "Address":
@@ -155,7 +155,8 @@ func required(text, what, todo string) (string, error) {
 	return text, nil
 }
 
-// customMTU is what pods may send: as declared, else the links' less the encapsulation.
+// customMTU returns the MTU of pods: the declared one, or else that of the links less the declared
+// overhead.
 func customMTU(in Input, c *networks.Custom) (int, error) {
 	if c.MTU != 0 {
 		return c.MTU, nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Disagreement is a place where kOps says one thing of a network and does another, or said another
-// before, and what is held to here.
+// Disagreement is a difference between two statements of kOps about a network, in documents or in
+// code. It says which one Netwright follows.
 type Disagreement struct {
 	Networks []string `json:"-"`
 	Says     string   `json:"says"`
@@ -15,15 +15,15 @@ type Disagreement struct {
 	Source   string   `json:"source"`
 }
 
-// Describe is a disagreement in one line.
+// Describe returns the disagreement in one line.
 func (d Disagreement) Describe() string {
 	return fmt.Sprintf("kOps: %s; but %s (%s). Here: %s", d.Says, d.But, d.Source, d.Here)
 }
 
 const kopsTree = "https://github.com/kubernetes/kops/blob/"
 
-// Disagreements lists where the table of kOps' documents (docs/networking.md, releases 1.28 to
-// 1.32) differs from its code or from later documents. Each was read at its source.
+// Disagreements lists where the table in kOps' documents (docs/networking.md, releases 1.28 to
+// 1.32) differs from kOps' code or from later documents. Each entry was read at its source.
 func Disagreements() []Disagreement {
 	const validation = "pkg/apis/kops/validation/validation.go"
 	return []Disagreement{
@@ -99,7 +99,7 @@ func Disagreements() []Disagreement {
 	}
 }
 
-// disagreementsOn are those on one network.
+// disagreementsOn returns the disagreements about one network.
 func disagreementsOn(name string) []Disagreement {
 	return slices.DeleteFunc(Disagreements(), func(d Disagreement) bool { return !slices.Contains(d.Networks, name) })
 }

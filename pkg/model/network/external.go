@@ -2,9 +2,9 @@ package network
 
 import "fmt"
 
-// external is kubenet's conf_template where a DaemonSet of somebody's own makes the routes between
-// nodes. Upstream: kOps up to 1.31 (pkg/apis/kops/networking.go, ExternalNetworkingSpec); it told
-// the controller manager to allocate pod CIDRs and to make no routes.
+// external returns the row of kubenet's conf_template with a DaemonSet of the user that makes the
+// routes between nodes. Source: kOps up to 1.31 (pkg/apis/kops/networking.go,
+// ExternalNetworkingSpec), which let the controller manager allocate pod CIDRs and make no routes.
 func external() Network {
 	n := kubenet()
 	n.Title = "containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"
@@ -16,7 +16,7 @@ func external() Network {
 	n.Residue.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where " +
 		"kubelet called the plugins",
 		"routes of the DaemonSet, by which protocol it only knows: `ip route` shows those to other nodes' pod CIDRs"}
-	n.TestedBy, n.SafeToReplace = nil, "" // kubenet's routes are the cloud's, these a daemon's
+	n.TestedBy, n.SafeToReplace = nil, "" // the cloud makes kubenet's routes, but a daemon makes these
 	n.Build = buildExternal
 	return n
 }

@@ -2,18 +2,18 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// felixResidue adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its
-// names: felix/rules/rule_defs.go of https://github.com/projectcalico/calico; those of felix- are
-// from before its version 3.
+// felixResidue adds what Felix leaves, for each network that uses it for policy: calico, canal,
+// hybridnet. Names: felix/rules/rule_defs.go of https://github.com/projectcalico/calico. The names
+// with felix- are those of Felix before version 3.
 func felixResidue(l cleanup.Residue) cleanup.Residue {
-	// Those of QoS since Calico 3.30: felix/dataplane/linux/qos/qos.go.
+	// The ifb links belong to QoS, since Calico 3.30: felix/dataplane/linux/qos/qos.go.
 	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"},
 		cleanup.LinkSelector{Name: "bwcali*", Kind: "ifb"})
 	return l.And(felixIPTables()).And(felixNFTables())
 }
 
-// felixIPTables is what it has while it writes policy by iptables, of either flavour. Its eBPF
-// writes some of it as well.
+// felixIPTables returns what Felix has while it writes policy with iptables, legacy or nft. In eBPF
+// mode it writes a part of this too.
 func felixIPTables() cleanup.Residue {
 	return cleanup.Residue{
 		Chains: []cleanup.ChainSelector{{Chain: "cali-*"}, {Comment: "cali:*"}, {Chain: "felix-*"}, {Chain: "califw-*"},
@@ -22,14 +22,14 @@ func felixIPTables() cleanup.Residue {
 	}
 }
 
-// felixNFTables is what it has while it writes policy by nftables.
+// felixNFTables returns what Felix has while it writes policy with nftables.
 func felixNFTables() cleanup.Residue {
 	return cleanup.Residue{Tables: []cleanup.TableSelector{{Family: "ip", Name: "calico"},
 		{Family: "ip6", Name: "calico"}, {Family: "arp", Name: "calico-arp"}}}
 }
 
-// felixReady: where Felix says that it has programmed this node (FELIX_HEALTHENABLED, which
-// Calico's manifests set for their own probes).
+// felixReady returns the check of the address where Felix reports that it has programmed this node.
+// FELIX_HEALTHENABLED switches it on. Calico's manifests set it for their own probes.
 // https://docs.tigera.io/calico/latest/reference/felix/configuration
 func felixReady() HealthCheck {
 	return HealthCheck{Text: "Felix is ready", URL: "http://localhost:9099/readiness",

@@ -17,22 +17,22 @@ import (
 type Input struct {
 	Node     *config.Node
 	Facts    *host.Facts
-	PodCIDRs values.CIDRs // of this node; empty: nobody knows them yet
+	PodCIDRs values.CIDRs // this node's; empty: not known yet
 	// NoPodCIDRs is why the API has no pod CIDRs for this node; "" if it was not asked.
 	NoPodCIDRs string
-	Peers      []networks.Peer // the other nodes, by documents and by the API
+	Peers      []networks.Peer // the other nodes, from the documents and from the API
 	V4, V6     bool            // the address families of the cluster's pods
 	BinDir     string          // where the agent installs plugins; the runtime looks there
 	ConfDir    string          // where the runtime looks for confs
 	BinDirs    []string        // all directories where the runtime looks for plugins, with BinDir
 	Keypairs   map[string]Keypair
 	Routes     RouteTable
-	Issued     map[string]Issued // by name, of the certificates that this node has issued to it
+	Issued     map[string]Issued // by name: certificates that an issuer gives this node
 }
 
 // Issued is the state of a certificate whose key is made on the node.
 type Issued struct {
-	Pair Keypair // without a certificate: there is none yet
+	Pair Keypair // without Cert: there is no certificate yet
 	Wait string  // what it then waits for; messages put "waiting for " before it
 	// Plan says what a pass would do, if this one may ask no issuer (a dry run); "": nothing.
 	Plan string
@@ -86,7 +86,7 @@ type Built struct {
 	MaxPods int
 	Notes   []Note
 
-	identities []string // names of the certificates that it installs
+	identities []string // names of the certificates that the network installs
 }
 
 // Level is the importance of a note.
@@ -96,7 +96,7 @@ type Level string
 const (
 	Info    Level = "info"
 	Warning Level = "warning"
-	Error   Level = "error" // what must not wait, and stops nothing
+	Error   Level = "error" // urgent, but it stops nothing
 )
 
 // Note is something that a plan must report although no task belongs to it.

@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/extras"
 )
 
-// Keypairs names the keysets of the store's pki whose private keys this node uses: what it
-// installs, and the CAs that it signs with. No other private key has to reach it.
+// Keypairs returns the keysets of the store's pki whose private keys this node uses: those that it
+// installs, and the CAs that it signs with. The node needs no other private key.
 func Keypairs(n *config.Node) (all []string) {
 	add := func(name string) {
 		if c := n.CertificateOf(name); (c == nil || !c.Issued()) && !slices.Contains(all, name) {
@@ -35,8 +35,8 @@ func Keypairs(n *config.Node) (all []string) {
 	return append(all, Authorities(n)...)
 }
 
-// Authorities names the keysets of the CAs that this node signs with. Their keys are read when they
-// are needed, and not kept.
+// Authorities returns the keysets of the CAs that this node signs with. The caller reads their keys
+// only when it needs them, and does not store them.
 func Authorities(n *config.Node) (all []string) {
 	for i := range n.Certificates {
 		if c := &n.Certificates[i]; c.Source == extras.SourceCA && !slices.Contains(all, c.CA) {

@@ -9,17 +9,17 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// The kubelet plugins that are no CNI: nothing at all, and a program of somebody's.
+// The plugins of kubelet that are not CNI: the no-op plugin, and programs that other people wrote.
 const (
-	noopPlugin = "noop"                // how our documents write it
-	noopName   = "kubernetes.io/no-op" // how kubelet names it to itself
-	execPlugin = "exec"                // the row of all programs of somebody's
+	noopPlugin = "noop"                // the name in our documents
+	noopName   = "kubernetes.io/no-op" // kubelet's internal name
+	execPlugin = "exec"                // the row of all such programs
 	execDir    = "/usr/libexec/kubernetes/kubelet-plugins/net/exec/"
 )
 
-// legacy is the row of the kubelet plugin that a node with `cni: {}` asks for: kubelet calls
-// plugins itself with docker, below 1.24, and two of its ways are no CNI. The name under
-// spec.networking stays cni.
+// legacy returns the row of the kubelet plugin that a node with `cni: {}` chooses by
+// networkPluginName; false if the node uses CNI or kubenet. Only kubelet with docker, below
+// Kubernetes 1.24, calls plugins itself. The name under spec.networking stays cni.
 func legacy(n *config.Node) (Network, bool) {
 	in := Input{Node: n}
 	name := n.Kubelet.NetworkPluginName
@@ -32,8 +32,8 @@ func legacy(n *config.Node) (Network, bool) {
 	return exec(cmp.Or(n.Kubelet.NetworkPluginDir, execDir), name), true
 }
 
-// noop is kubelet without --network-plugin: pods are on docker's own bridge. Upstream:
-// pkg/kubelet/dockershim/network/plugins.go up to Kubernetes 1.23.
+// noop returns the row of kubelet without --network-plugin. Pods are on docker's own bridge.
+// Source: pkg/kubelet/dockershim/network/plugins.go up to Kubernetes 1.23.
 func noop() Network {
 	return Network{
 		Name:   noopPlugin,
@@ -62,7 +62,7 @@ func noop() Network {
 	}
 }
 
-// exec is a program that kubelet runs for each pod, up to Kubernetes 1.5. Upstream:
+// exec returns the row of a program that kubelet up to Kubernetes 1.5 runs for each pod. Source:
 // pkg/kubelet/network/exec/exec.go; kubernetes/kubernetes#39254.
 func exec(dir, plugin string) Network {
 	vendor, name, both := strings.Cut(plugin, "/")

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The names of kubenet on containerd, as kOps has them (nodeup/pkg/model/containerd.go) and
-// containerd (internal/cri/server/update_runtime_config.go).
+// The names of kubenet on containerd, as in kOps (nodeup/pkg/model/containerd.go) and in containerd
+// (internal/cri/server/update_runtime_config.go).
 const (
 	kubenetTemplate = "/etc/containerd/config-cni.template"
 	kubenetConf     = "10-containerd-net.conflist"
@@ -20,13 +20,13 @@ const (
 	templatePodCIDR = "{{.PodCIDR}}"
 )
 
-// awsJumbo is the MTU inside an AWS VPC, which kOps passed to kubenet (--network-plugin-mtu=9001).
+// awsJumbo is the MTU inside an AWS VPC. kOps passed it to kubenet (--network-plugin-mtu=9001).
 const awsJumbo = 9001
 
-// kubenet is the plugin inside kubelet up to Kubernetes 1.23 with docker; with containerd it is
-// kOps' conf_template. It has no agents: kubelet, which is stopped for a switch, and the cloud's
-// controller do all of it; so with gcp, and with external but for a DaemonSet that only its owner
-// knows.
+// kubenet returns the row of the plugin inside kubelet (docker, up to Kubernetes 1.23), and of
+// kOps' conf_template with containerd. It has no Agents: kubelet, which the agent stops for a
+// switch, and the cloud's controller do everything. The same is true of gcp, and of external apart
+// from a DaemonSet that only its owner knows.
 func kubenet() Network {
 	return Network{
 		Title: "kubelet's own plugin below 1.24 (docker), containerd's conf_template from there on; the cloud routes " +
@@ -57,7 +57,7 @@ func kubenet() Network {
 				"kubelet calls the plugins"}),
 		Residue: cleanup.Residue{
 			Portmap: []string{kubenetName, "containerd-net"},
-			Types:   []string{"bridge"}, // as kubelet itself had it
+			Types:   []string{"bridge"}, // kubelet itself used this plugin
 			Units:   []string{"cni-iptables-setup.service"},
 			Links: []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"},
 				{Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
@@ -89,7 +89,8 @@ func kubenet() Network {
 	}
 }
 
-// kubenetHealth: what the runtime knows before the first pod, and what the plugins make for each.
+// kubenetHealth returns the checks for what the runtime needs before the first pod, and for what
+// the plugins make for each pod.
 func kubenetHealth() []HealthCheck {
 	each := podSign("veth*", "veth")
 	each.Case = containerdCalls
@@ -133,8 +134,9 @@ func buildKubenet(in Input, b *Built) error {
 	return b.addTemplate(in, mtu)
 }
 
-// templateShapes tells that plugin bandwidth is in the template. In a cluster of kOps it says what
-// kOps' own says: its nodeup writes it, too, in another layout.
+// templateShapes reports whether the template has the plugin bandwidth. In a kOps cluster it does
+// not, because kOps' nodeup writes the same template in another layout, and both must have the same
+// content.
 func templateShapes(in Input) bool { return notDockerKubelet(in) && !in.Node.OfKops() && in.shapes() }
 
 func templateShaping() Plugin {
@@ -144,9 +146,9 @@ func templateShaping() Plugin {
 	return p
 }
 
-// addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR.
-// An MTU of 0 is that of the links. A kubelet that calls the plugins itself has the conf in its
-// memory, and masquerades by itself.
+// addTemplate adds the template from which containerd writes the conf when kubelet tells it the
+// node's pod CIDR. An MTU of 0 means that of the links. A kubelet that calls the plugins itself
+// needs no file: it has the conf in memory, and it masquerades itself.
 func (b *Built) addTemplate(in Input, mtu int) error {
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
@@ -157,7 +159,7 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 		if err != nil {
 			return fmt.Errorf("lay out %s for this node: %w", in.Node.Networking.Name(), err)
 		}
-		if rule != 1500 { // what a veth has by itself
+		if rule != 1500 { // a veth has 1500 by default
 			mtu = rule
 		}
 	}
@@ -181,8 +183,8 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 	return nil
 }
 
-// addConfTemplate gives containerd a template and waits for what it makes of it. Only containerd
-// has such a thing.
+// addConfTemplate adds a conf_template of containerd, and the check of the conf that containerd
+// writes from it. Other runtimes have no conf_template: CRI-O and others are an error.
 func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
 	network := in.Node.Networking.Name()
 	switch name := in.Facts.Runtime.Name; name {
@@ -209,8 +211,9 @@ func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
 	return nil
 }
 
-// podLinks are cbr0 and the host's ends of pods' links, which plugin ptp gives the pods' gateway as
-// their address. Else the MTU of the pods that are there would decide that of all later ones.
+// podLinks returns cbr0 and the host's ends of pods' links, which have the pods' gateway as their
+// address (plugin ptp). [LinkMTU] must ignore them, or the MTU of present pods would decide that of
+// all later ones.
 func podLinks(in Input) []string {
 	out := []string{BridgeLink}
 	for _, l := range in.Facts.Links {
@@ -223,7 +226,7 @@ func podLinks(in Input) []string {
 	return out
 }
 
-// templateVersion is the cniVersion of kOps' template: 1.0.0 from its release 1.35 on.
+// templateVersion returns the cniVersion of kOps' template: 1.0.0 since kOps 1.35.
 func templateVersion(v values.Version) string {
 	if v.AtLeast(1, 35) {
 		return "1.0.0"

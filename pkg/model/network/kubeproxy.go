@@ -7,17 +7,18 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Where programs that serve services by IPVS have their addresses: whose the services are.
+// The links on which kube-proxy and kube-router have the addresses of services in IPVS. A link
+// shows which of the two owns the services.
 const (
 	kubeProxyLink  = "kube-ipvs0"
 	kubeRouterLink = "kube-dummy-if"
 )
 
-// KubeProxy is a row of its own: it is chosen beside a network, by spec.kubeProxy, and nobody on
-// the node owns what its modes leave. Its names: pkg/proxy of
+// KubeProxy returns the row of kube-proxy. It is not in [All]: spec.kubeProxy chooses it in
+// addition to a network, and no owner on the node removes what its modes leave. Names: pkg/proxy of
 // https://github.com/kubernetes/kubernetes, and its own `kube-proxy --cleanup` (CleanupLeftovers of
-// iptables, ipvs and nftables there). Started in iptables or ipvs it takes away what nftables left,
-// and the reverse; what iptables and ipvs leave to each other it never does.
+// iptables, ipvs and nftables). In mode iptables or ipvs, kube-proxy removes at its start what mode
+// nftables left, and the reverse. What iptables and ipvs leave to each other, it never removes.
 func KubeProxy() Network {
 	n := Network{
 		Name:   "kubeProxy",
@@ -31,12 +32,14 @@ func KubeProxy() Network {
 		Modules: []Module{
 			{Name: "nf_conntrack", Why: "its rules follow connections", Optional: true},
 		},
-		// networkd would give it the host's own addresses where it matches any Ethernet link
+		// If a .network file of the host matches any Ethernet link, systemd-networkd would give
+		// this link the host's own addresses.
 		SharedHost: SharedHost{Links: []string{kubeProxyLink}},
 		HealthChecks: []HealthCheck{
 			{Text: "its rules follow the API", URL: "http://localhost:10256/healthz"},
 		},
-		// --metrics-bind-address (cmd/kube-proxy/app/server.go, serveMetrics).
+		// This is the address of --metrics-bind-address (cmd/kube-proxy/app/server.go,
+		// serveMetrics).
 		ModeURL: "http://localhost:10249/proxyMode",
 		Agents:  []string{"kube-proxy"},
 		Modes: []DataplaneMode{
@@ -70,8 +73,8 @@ func KubeProxy() Network {
 	return n.withModes()
 }
 
-// ProxyLinks are the links of [KubeProxy] that what sets links up for the host leaves alone: where
-// the documents say its mode ipvs, and as long as they are there.
+// ProxyLinks returns the links of [KubeProxy] that the host's link managers must leave alone: if
+// the documents choose mode ipvs, and as long as the links exist.
 func ProxyLinks(in Input) []string {
 	on := in.Node.KubeProxy
 	wanted := in.Node.ProxyMode == "ipvs" && (on == nil || *on)
@@ -81,7 +84,7 @@ func ProxyLinks(in Input) []string {
 	return nil
 }
 
-// chains are those of a table, each by its whole name but for patterns.
+// chains returns selectors for the chains of a table. The names may be patterns.
 func chains(table string, names ...string) (out []cleanup.ChainSelector) {
 	for _, name := range names {
 		out = append(out, cleanup.ChainSelector{Table: table, Chain: name})
@@ -89,19 +92,21 @@ func chains(table string, names ...string) (out []cleanup.ChainSelector) {
 	return out
 }
 
-// hash16 stands for what portProtoHash and servicePortEndpointChainName put behind a prefix: 16
+// hash16 is a pattern for what portProtoHash and servicePortEndpointChainName add to a prefix: 16
 // characters of base32.
 const hash16 = "????????????????"
 
-// proxyUserspace: pkg/proxy/userspace, as of Kubernetes 1.25.
+// proxyUserspace returns what mode userspace leaves. Source: pkg/proxy/userspace of Kubernetes
+// 1.25.
 func proxyUserspace() cleanup.Residue {
 	return cleanup.Residue{Chains: slices.Concat(
 		chains("nat", "KUBE-PORTALS-CONTAINER", "KUBE-PORTALS-HOST", "KUBE-NODEPORT-CONTAINER", "KUBE-NODEPORT-HOST"),
 		chains("filter", "KUBE-NODEPORT-NON-LOCAL"))}
 }
 
-// proxyIPTables: pkg/proxy/iptables, cleanupLeftoversForFamily; KUBE-XLB- is what KUBE-SVL- was
-// called up to 1.23. Of chains that mode ipvs has too its own jumps go by their comments.
+// proxyIPTables returns what mode iptables leaves. Source: pkg/proxy/iptables,
+// cleanupLeftoversForFamily. KUBE-XLB- is the name of KUBE-SVL- up to 1.23. For a chain that mode
+// ipvs uses too, comments select the jumps of mode iptables.
 func proxyIPTables() cleanup.Residue {
 	return cleanup.Residue{Chains: slices.Concat(
 		chains("nat", "KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-PROXY-CANARY",
@@ -114,9 +119,10 @@ func proxyIPTables() cleanup.Residue {
 			Target: "KUBE-PROXY-FIREWALL"}})}
 }
 
-// proxyIPVS: pkg/proxy/ipvs, cleanupIptablesLeftovers and ipsetInfo. Its own clean-up flushes all
-// of IPVS; here go services at the addresses of its link, and at node ports, which lead to pods
-// alone, unless kube-router has them.
+// proxyIPVS returns what mode ipvs leaves. Source: pkg/proxy/ipvs, cleanupIptablesLeftovers and
+// ipsetInfo. kube-proxy's own cleanup removes everything in IPVS. The agent removes only services
+// at the addresses of its link, and those whose servers are all pods (node ports), unless the link
+// of kube-router has an address.
 func proxyIPVS() cleanup.Residue {
 	l := cleanup.Residue{
 		Links: []cleanup.LinkSelector{{Name: kubeProxyLink, Kind: "dummy"}},
@@ -139,7 +145,7 @@ func proxyIPVS() cleanup.Residue {
 	return l
 }
 
-// proxyNFTables: pkg/proxy/nftables, CleanupLeftovers.
+// proxyNFTables returns what mode nftables leaves. Source: pkg/proxy/nftables, CleanupLeftovers.
 func proxyNFTables() cleanup.Residue {
 	return cleanup.Residue{Tables: []cleanup.TableSelector{{Family: "ip", Name: "kube-proxy"},
 		{Family: "ip6", Name: "kube-proxy"}}}

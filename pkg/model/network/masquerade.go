@@ -8,17 +8,18 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// tableName is the name of our nft tables. There is one a family (ip, ip6): NAT in the inet family
-// needs kernel 5.2.
+// tableName is the name of our nft tables. There is one for ip and one for ip6, because NAT in the
+// inet family needs kernel 5.2.
 const tableName = "netwright"
 
-// prioritySourceNAT is where source NAT belongs (NF_IP_PRI_NAT_SRC).
+// prioritySourceNAT is the hook priority of source NAT (NF_IP_PRI_NAT_SRC).
 const prioritySourceNAT = 100
 
-// addMasquerade hides pod addresses from what lies outside of nonMasqueradeCIDR, and from nothing
-// else: a pod anywhere in the cluster is never outside, though the ranges may be written so, and a
-// multicast group is nobody's outside. A family without a range, or with all of it (/0), is not
-// masqueraded. What leaves through link (pod to pod on the bridge) keeps its address.
+// addMasquerade adds nft tables that give packets of pods to destinations outside of
+// nonMasqueradeCIDR the node's address. Pods of the cluster and multicast groups never count as
+// outside, even if nonMasqueradeCIDR does not include them. A family with no range, or with the
+// range /0, is not masqueraded. Packets that leave through link (from pod to pod on the bridge)
+// keep their address.
 func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 	for _, family := range []struct {
 		name string
@@ -39,11 +40,12 @@ func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 	}
 }
 
-// multicast is where group addresses lie (RFC 5771, RFC 4291): who receives them expects the
-// sender's own address, and nothing answers to a translated one.
+// multicast are the ranges of multicast addresses (RFC 5771, RFC 4291). Receivers expect the
+// sender's own address, and no answer comes back that NAT could translate.
 var multicast = []netip.Prefix{netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("ff00::/8")}
 
-// inside is nonMasqueradeCIDR, what of the cluster's pod ranges it does not cover, and multicast.
+// inside returns nonMasqueradeCIDR, pod ranges of the cluster that do not overlap it, and
+// multicast.
 func inside(in Input, keep netip.Prefix) []netip.Prefix {
 	out := []netip.Prefix{keep}
 	add := func(cidrs []netip.Prefix) {

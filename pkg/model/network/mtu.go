@@ -7,20 +7,22 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// The figures of kubenet's MTU rule, pkg/kubelet/dockershim/network/kubenet/kubenet_linux.go up to
-// Kubernetes 1.23.
+// The numbers of kubenet's MTU rule, from pkg/kubelet/dockershim/network/kubenet/kubenet_linux.go
+// up to Kubernetes 1.23.
 const (
 	minimumMTU  = 576
 	minimumMTU6 = 1280 // RFC 8200, section 5
 	fallbackMTU = 1460
 )
 
-// LinkMTU is the rule of kubenet: the smallest MTU among the links that are up, not loopback and
-// not point-to-point. Left out is what is ours (the named links and what is enslaved to them: else
-// the rule would feed on its own result) and dummies, which carry nothing off the node. While none
-// is up it goes by those that will be, devices and what has an address: a link that is down for a
-// minute must not change what pods send. Without any it is 1460. Below 576 is an error that names
-// the link.
+// LinkMTU returns the MTU by the rule of kubenet: the smallest MTU of the links that are up, except
+// loopback and point-to-point links.
+//
+// It also leaves out the links in ours and their ports, because these have the MTU that an earlier
+// call chose. It leaves out dummy links, which carry no packets off the node. While no link is up,
+// it uses the links that will be: devices, and links with an address. So a link that is down for a
+// minute does not change the MTU of the pods. Without any such link the MTU is 1460. An MTU below
+// 576 is an error that names the link.
 func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 	up := func(l host.LinkFact) bool { return l.Up }
 	later := func(l host.LinkFact) bool { return l.Physical || len(l.Addresses) > 0 }
@@ -39,8 +41,8 @@ func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 	return fallbackMTU, nil
 }
 
-// smallestMTU is that of the links that count and are not ours, and the name of the first that has
-// it; 0 where there are none.
+// smallestMTU returns the smallest MTU of the links that count and are not ours, and the name of
+// the first link that has it; 0 if there is no such link.
 func smallestMTU(links []host.LinkFact, ours []string, counts func(host.LinkFact) bool) (mtu int, which string) {
 	for _, l := range links {
 		switch {
@@ -53,22 +55,25 @@ func smallestMTU(links []host.LinkFact, ours []string, counts func(host.LinkFact
 	return mtu, which
 }
 
-// encapsulation is what a network puts around pods' packets between nodes, in bytes.
+// encapsulation is how many bytes a network adds to packets of pods between nodes.
 type encapsulation struct {
-	by   string // "VXLAN"; "": pods' packets go as they are
-	sure int    // what it adds to every packet for another node
-	most int    // what it may add, where that is more: over IPv6, to nodes of other subnets, by its own reserve
+	by   string // "VXLAN"; "": nothing is added
+	sure int    // what it adds to every packet to another node
+	// most is what it may add if that is more: over IPv6, to nodes of other subnets, or by a
+	// reserve of its own.
+	most int
 }
 
-// fitMTU holds an MTU of the documents against the links. Pods' packets that no link of the node
-// takes with the encapsulation around them are refused: the outer packet is split or dropped, and
-// what is dropped is lost without a word. What may not fit is a warning; without encapsulation it
-// is never more, for then the node itself tells pods the link's MTU (ICMP). An MTU of 0 is the
-// network's own rule, and no matter.
+// fitMTU compares an MTU of the documents with the MTU of the node's links.
 //
-// The link is the default route's, which networks take when they are not told otherwise. They may
-// be told otherwise by what no document here says: so only what the widest device does not take
-// either is refused.
+// It returns an error if no link takes packets of that size with the encapsulation: the outer
+// packet would be split or dropped, and nobody learns of the loss. It adds a warning if such a
+// packet may not fit. Without encapsulation it only warns, because then the node itself tells pods
+// the link's MTU by ICMP. An MTU of 0 means the network's own rule and is not checked.
+//
+// The link is that of the default route, which networks use by default. A network may be configured
+// to use another one without any document that says so. So the error appears only if the device
+// with the largest MTU does not take the packet either.
 func (b *Built) fitMTU(in Input, path string, mtu int, e encapsulation) error {
 	uplink, widest := uplinks(in.Facts)
 	switch most := max(e.sure, e.most); {
@@ -96,7 +101,7 @@ func (b *Built) fitMTU(in Input, path string, mtu int, e encapsulation) error {
 	return nil
 }
 
-// adds says how much an encapsulation adds to what the documents give.
+// adds returns what an encapsulation adds to the MTU of the documents, for a message.
 func adds(bytes int) string {
 	if bytes == 0 {
 		return " is inside of it"
@@ -104,8 +109,8 @@ func adds(bytes int) string {
 	return fmt.Sprintf(" adds %d", bytes)
 }
 
-// uplinks are the default route's link and the link with the largest MTU that may carry packets
-// between nodes: a device that is up, or the default route's.
+// uplinks returns the link of the default route, and the link with the largest MTU that may carry
+// packets between nodes: a device that is up, or the link of the default route.
 func uplinks(f *host.Facts) (uplink, widest host.LinkFact) {
 	for _, l := range f.Links {
 		if l.Name == f.Uplink {
@@ -121,5 +126,5 @@ func uplinks(f *host.Facts) (uplink, widest host.LinkFact) {
 	return uplink, widest
 }
 
-// overIPv6 tells that nodes reach each other by IPv6 addresses.
+// overIPv6 reports whether nodes reach each other by IPv6 addresses.
 func overIPv6(in Input) bool { return in.Facts.Address.IsValid() && !in.Facts.Address.Unmap().Is4() }

@@ -79,8 +79,8 @@ func (n Network) Make(in Input) (Built, error) {
 
 // NodesWanted says which data of the API's Node objects a network needs.
 type NodesWanted struct {
-	Own   bool // the pod CIDRs of this one
-	Peers bool // those of the others, and their addresses
+	Own   bool // the pod CIDRs of this node
+	Peers bool // the pod CIDRs and addresses of the other nodes
 }
 
 // Proof is a claim about a network that a test proves with real programs.
@@ -93,7 +93,7 @@ type Proof struct {
 const (
 	WriterNetwright  = "netwright"  // the agent, as the last step
 	WriterDaemonSet  = "DaemonSet"  // the network's own, when it is ready
-	WriterContainerd = "containerd" // from conf_template, when kubelet tells the pod CIDR
+	WriterContainerd = "containerd" // from conf_template, when kubelet tells it the pod CIDR
 	WriterUser       = "user"       // the person who brings the network
 	WriterNone       = "nobody"     // there is no conf, because there is no CNI
 )

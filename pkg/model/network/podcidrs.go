@@ -7,11 +7,11 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// PodCIDRs is what a task awaits that needs the pod CIDRs of the node.
+// PodCIDRs is the name of the [tasks.Await] for the node's pod CIDRs.
 const PodCIDRs = "pod-cidr"
 
-// podCIDRReason says what to do where nobody knows the node's pod CIDRs. elsewhere is a further
-// place where a document may have them.
+// podCIDRReason returns for a message what the node waits for and what a person can do. elsewhere
+// names one more place in the documents where the pod CIDRs may be.
 func (in Input) podCIDRReason(elsewhere string) string {
 	api := "or give the agent a kubeconfig: then it takes what the cluster gives its Node"
 	if in.NoPodCIDRs != "" {
@@ -25,10 +25,10 @@ func (in Input) podCIDRReason(elsewhere string) string {
 		elsewhere, api)
 }
 
-// podVariables are the variables of a conf's template that are made of the node's pod CIDRs.
+// podVariables are the variables of a conf's template whose values come from the node's pod CIDRs.
 var podVariables = []string{"PodCIDR", "PodCIDR4", "PodCIDR6", "Ranges", "Routes"}
 
-// customNodes wants the node's own pod CIDRs where the template has them and no document does.
+// customNodes asks for the node's pod CIDRs if the template uses them and no document has them.
 func customNodes(n *config.Node) NodesWanted {
 	if c := n.Networking.Custom; c != nil && len(n.PodCIDRs) == 0 {
 		if slices.ContainsFunc(podVariables, c.Conf.Uses) {

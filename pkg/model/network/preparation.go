@@ -2,8 +2,9 @@ package network
 
 import "slices"
 
-// Preparation is what a node is prepared with for a network that a DaemonSet brings: what stays
-// right when the documents hand that over to its owner (`cni: {}`), who goes on with it.
+// Preparation is what the agent prepares on a node for a network that a DaemonSet brings. The agent
+// keeps it right after the documents hand the network over to its owner (`cni: {}`), because the
+// DaemonSet still needs it.
 type Preparation struct {
 	Of         string     `json:"of"` // the network
 	Modules    []Module   `json:"modules,omitempty"`
@@ -12,8 +13,8 @@ type Preparation struct {
 	SharedHost SharedHost `json:"sharedHost,omitzero"`
 }
 
-// Prepares is what a network has this node prepared with: its conditions are decided. Nil for one
-// that has no owner besides us.
+// Prepares returns what the network needs prepared on this node. It evaluates all conditions. It
+// returns nil for a network that no DaemonSet brings.
 func (n Network) Prepares(in Input) *Preparation {
 	if n.Conf.Writer != WriterDaemonSet {
 		return nil
@@ -41,8 +42,8 @@ func (n Network) Prepares(in Input) *Preparation {
 	return p
 }
 
-// WithPrepared is the network on a node that stays prepared for another one, too. What both ask for
-// is its own.
+// WithPrepared returns the network with what a node still keeps prepared for a handed-over one.
+// Where both need the same thing, the network's own entry counts.
 func (n Network) WithPrepared(p *Preparation) Network {
 	if p == nil {
 		return n
@@ -61,7 +62,7 @@ func (n Network) WithPrepared(p *Preparation) Network {
 	return n
 }
 
-// besides is own after those of theirs that it does not have.
+// besides returns the entries of theirs that own does not have, and then own.
 func besides[T any](theirs, own []T, name func(T) string) []T {
 	has := func(it T) bool {
 		return slices.ContainsFunc(own, func(o T) bool { return name(o) == name(it) })
