@@ -4,20 +4,21 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const (
 	aciConf   = "01-opflex-cni.conf"
-	aciUplink = 1600 // least MTU of the uplink: pods' frames carry a VXLAN header to the leaf (acc_provision.py)
+	aciUplink = 1600 // the least MTU of the uplink: pods' frames to the leaf have a VXLAN header (acc_provision.py)
 )
 
-// aci is prepared for and waited for: aci-containers-host writes the conf. The fabric does the
-// routing. Numbers: https://github.com/noironetworks/aci-containers (docker/launch-hostagent.sh,
-// pkg/hostagent) and https://github.com/noironetworks/acc-provision.
+// aci returns the row of Cisco ACI. Netwright prepares the node and waits for the conf, which
+// aci-containers-host writes. The fabric of switches routes between nodes. Sources:
+// https://github.com/noironetworks/aci-containers (docker/launch-hostagent.sh, pkg/hostagent) and
+// https://github.com/noironetworks/acc-provision.
 func aci() Network {
 	return Network{
 		Title:     "Cisco ACI: the leaf switches route for pods, by VXLAN and OpFlex; policy in the APIC",
 		Docs:      "https://github.com/noironetworks/acc-provision/tree/master/doc",
 		Lifecycle: Lifecycle{First: version(1, 10)},
 		Conf:      byDaemonSet(aciConf, "opflex-agent-cni").awaited("its DaemonSet aci-containers-host writes it"),
-		// its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a
-		// marker, no program
+		// The init container installs opflex-agent-cni and loopback. opflex-agent-cni-ipam is only
+		// a name in the conf, not a program.
 		Plugins: nil,
 		Modules: []Module{openvswitch(), Module{Name: "vxlan", Why: "to the leaf, port 8472"},
 			Module{Name: "geneve", Why: "the log of dropped packets, on this node only", Optional: true},
@@ -33,7 +34,7 @@ func aci() Network {
 		IPv6:       true, // dual stack, bare metal, from Kubernetes 1.21 on
 		SharedHost: ownLinks("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
 		HealthChecks: []HealthCheck{{Text: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"},
-			// status-port of pkg/hostagent/config.go
+			// This is the status-port of pkg/hostagent/config.go.
 			{Text: "its agent is well", URL: "http://localhost:8090/status",
 				Missing: "aci-containers-host does not run here: look at its log; 0 as status-port switches this off"},
 			podSign("veth*", "veth")},
@@ -45,8 +46,8 @@ func aci() Network {
 	}
 }
 
-// aciResidue: to delete its manifest undoes nothing on a node. Of what the operator made by hand
-// (VLAN links, the DHCP client's file) nothing is named.
+// aciResidue returns what ACI leaves, because deleting its manifest undoes nothing on a node. It
+// has nothing that a person configured by hand, such as VLAN links and the file of the DHCP client.
 func aciResidue() cleanup.Residue {
 	return cleanup.Residue{
 		OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"},
@@ -75,8 +76,8 @@ func buildACI(in Input, b *Built) error {
 				l.Name, l.MTU, aciUplink, aciUplink)
 		}
 	}
-	// The daemon keeps 100 free where it is told no MTU, and 50 at least (interface_mtu_headroom,
-	// acc_provision.py).
+	// Without a configured MTU the daemon subtracts 100. It needs at least 50
+	// (interface_mtu_headroom, acc_provision.py).
 	if err := b.fitMTU(in, "spec.networking.aci.mtu", in.Node.Networking.ACI.MTU,
 		encapsulation{by: "VXLAN", sure: 50, most: 100}); err != nil {
 		return err

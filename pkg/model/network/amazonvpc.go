@@ -9,9 +9,10 @@ import (
 
 const amazonVPCConf = "10-aws.conflist"
 
-// amazonVPC is prepared for and waited for: aws-node writes the conf when its address manager
-// answers, and that is the node's readiness. Numbers: https://github.com/aws/amazon-vpc-cni-k8s
-// v1.23 (README.md, misc/10-aws.conflist, pkg/networkutils).
+// amazonVPC returns the row of Amazon VPC CNI. Netwright prepares the node and waits for the conf.
+// aws-node writes it when its address manager ipamd answers, and then the node is ready. Sources:
+// https://github.com/aws/amazon-vpc-cni-k8s v1.23 (README.md, misc/10-aws.conflist,
+// pkg/networkutils).
 func amazonVPC() Network {
 	return Network{
 		Title: "pods have addresses of the VPC, on the instance's interfaces; by the DaemonSet aws-node",
@@ -22,7 +23,9 @@ func amazonVPC() Network {
 		},
 		Conf: byDaemonSet(amazonVPCConf, "aws-cni", "egress-cni", "portmap").awaited(
 			"its DaemonSet writes it when its address manager answers: that is the node's readiness"),
-		Plugins: nil, // its init container copies the reference plugins; aws-cni must be of the daemon's own release
+		// The init container copies the reference plugins. aws-cni must have the same release as
+		// the daemon.
+		Plugins: nil,
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0",
@@ -50,8 +53,8 @@ func amazonVPC() Network {
 	}
 }
 
-// amazonVPCHealth: ipamd's own (pkg/ipamd/introspect.go), and the pods' links. A pod with security
-// groups of its own has a vlan…, others an eni…
+// amazonVPCHealth returns the checks of ipamd (pkg/ipamd/introspect.go) and of the pods' links. The
+// link of a pod with security groups of its own is named vlan…, that of any other pod eni….
 func amazonVPCHealth() []HealthCheck {
 	return []HealthCheck{
 		{Text: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json", Pods: true,
@@ -67,14 +70,14 @@ func amazonVPCHealth() []HealthCheck {
 func amazonVPCResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap:   []string{"aws-cni"},
-		LocalRule: true, // security groups for pods, strict: at 20
+		LocalRule: true, // moved to priority 20 by strict mode of security groups for pods
 		Rules: []cleanup.RuleSelector{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80},
 			{Priority: 1536, From: true, Table: 2, Last: 15},
-			// to AWS_EXTERNAL_SERVICE_CIDRS: UpdateExternalServiceIpRules of
-			// pkg/networkutils/network.go takes them for its own by the same two
+			// These rules lead to AWS_EXTERNAL_SERVICE_CIDRS. UpdateExternalServiceIpRules of
+			// pkg/networkutils/network.go finds its own rules by the same two fields.
 			{Priority: 1535, To: true, Table: mainTable},
-			// 100 and the number of a VLAN
+			// The number of the table is 100 plus that of the VLAN.
 			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252},
 			{Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
 		},
@@ -124,8 +127,9 @@ func buildAmazonVPC(in Input, b *Built) error {
 	return nil
 }
 
-// amazonVPCMTU holds the MTUs in aws-node's environment to the range that it states for them
-// (README.md). It sets the links itself, so that theirs are no limit.
+// amazonVPCMTU checks that the MTUs in aws-node's environment are in the range that its README.md
+// names. It does not compare them with the links, because aws-node sets the MTU of the links
+// itself.
 func amazonVPCMTU(in Input) error {
 	least := minimumMTU
 	if in.V6 {
@@ -142,10 +146,10 @@ func amazonVPCMTU(in Input) error {
 	return nil
 }
 
-// amazonVPCHost is what the plugin suffers from on the images of AWS: each of these services takes
-// the further interfaces for the host's own.
+// amazonVPCHost returns what other services must leave alone. On the images of AWS these services
+// would configure the further interfaces as if they belonged to the host.
 func amazonVPCHost() SharedHost {
-	// By their whole pattern: a VLAN that people named vlan10 is theirs.
+	// The patterns have the full length, because vlan10 may be a VLAN that a person made.
 	return ownLinks("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????",
 		"vlan???????????").enis("", nil)
 }

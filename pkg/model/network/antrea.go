@@ -4,13 +4,13 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const (
 	antreaConf    = "10-antrea.conflist"
-	antreaChained = "05-antrea.conflist" // another network's conf with antrea at its end, before that one in order
+	antreaChained = "05-antrea.conflist" // another network's conf with antrea at its end; sorts before that conf
 )
 
-// antrea is prepared for and waited for: its init container writes the conf. Open vSwitch runs in
-// its pods. Numbers: https://github.com/antrea-io/antrea v2.7.0 (build/images/scripts,
-// docs/network-requirements.md, docs/os-issues.md, pkg/agent/config, pkg/agent/route,
-// pkg/agent/types).
+// antrea returns the row of Antrea. Netwright prepares the node and waits for the conf, which the
+// init container writes. Open vSwitch runs in Antrea's pods. Sources:
+// https://github.com/antrea-io/antrea v2.7.0 (build/images/scripts, docs/network-requirements.md,
+// docs/os-issues.md, pkg/agent/config, pkg/agent/route, pkg/agent/types).
 func antrea() Network {
 	return Network{
 		Title: "Open vSwitch with policy, by a DaemonSet; tunnels (geneve, vxlan, gre, stt), routes, WireGuard, " +
@@ -18,7 +18,7 @@ func antrea() Network {
 		Docs:      "https://antrea.io/docs/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "a release supports the four latest Kubernetes of its day"},
 		Conf:      byDaemonSet(antreaConf, "antrea", "portmap", "bandwidth"),
-		// its init container brings antrea
+		// The init container installs antrea.
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "host-local", "loopback", "portmap")},
 		Modules: []Module{
 			openvswitch(),
@@ -31,7 +31,7 @@ func antrea() Network {
 			{Name: "sch_tbf", Why: "plugin bandwidth", Optional: true},
 			{Name: "sch_ingress", Why: "plugin bandwidth", Optional: true},
 		},
-		Sysctls:    forwarding(), // its agent sets those of antrea-gw0 when it has made it
+		Sysctls:    forwarding(), // antrea-agent sets the sysctls of antrea-gw0 itself
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
 			{"udp", 6081, "geneve"}, {"udp", 4789, "vxlan"},
@@ -79,17 +79,20 @@ var (
 		func(in Input) bool { return in.Node.Networking.Antrea.TrafficEncryptionMode == "ipsec" }}
 )
 
-// antreaResidue: its bridge goes while ovs-vswitchd of its pods still runs, or else with the
-// datapath; the gateway and the tunnel are ports of it.
+// antreaResidue returns what Antrea leaves. Its bridge is removed while ovs-vswitchd in its pods
+// still runs, or else together with the datapath. The gateway and the tunnel are ports of the
+// bridge.
 func antreaResidue() cleanup.Residue {
 	ovs := ovsMark("br-int")
-	// Those of L7NetworkPolicy: a port that no selector names keeps the whole datapath.
+	// The antrea-l7-tap ports belong to L7NetworkPolicy. A port that no selector names would keep
+	// the whole datapath.
 	ovs.Ports = []string{"antrea-gw0", "antrea-l7-tap[01]"}
 	ovs.Socket = "/run/antrea/openvswitch/db.sock"
 	return cleanup.Residue{
 		Portmap: []string{"antrea"},
-		// Egress (SNATIPMarkMask), and answers in hybrid mode (EgressNoEncapReturnToRemoteMark of
-		// pkg/agent/types/net.go), whose one route is by the gateway.
+		// The first rule is for Egress (SNATIPMarkMask). The second is for answers in hybrid mode
+		// (EgressNoEncapReturnToRemoteMark of pkg/agent/types/net.go). Its table has one route,
+		// through the gateway.
 		Rules:  []cleanup.RuleSelector{{Mask: 0xff, Table: 101, Last: 120}, {Mark: 1 << 30, Mask: 1 << 30, Table: 141}},
 		Routes: []cleanup.RouteSelector{{Link: "antrea-*", Table: allTables}},
 		Chains: []cleanup.ChainSelector{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
@@ -110,7 +113,7 @@ func antreaResidue() cleanup.Residue {
 	}
 }
 
-// hexDigits is a pattern of n lower-case hex digits.
+// hexDigits returns a pattern for n lower-case hex digits.
 func hexDigits(n int) string {
 	out := ""
 	for range n {
@@ -139,7 +142,8 @@ func buildAntrea(in Input, b *Built) error {
 	return b.fitMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaAdds(in))
 }
 
-// noteRouted: without a tunnel the cloud sees packets with addresses that it gave to nobody.
+// noteRouted warns that without a tunnel the cloud drops packets of pods, because it did not assign
+// their addresses.
 func (b *Built) noteRouted(in Input) {
 	switch in.Node.CloudProvider {
 	case "aws":
@@ -151,8 +155,8 @@ func (b *Built) noteRouted(in Input) {
 	}
 }
 
-// antreaAdds: pkg/agent/config/node_config.go. STT is taken off nothing, and in hybrid mode nodes
-// of one subnet have no tunnel.
+// antreaAdds returns the overhead of Antrea's tunnel (pkg/agent/config/node_config.go). For STT
+// Antrea subtracts nothing. In hybrid mode nodes of one subnet have no tunnel.
 func antreaAdds(in Input) encapsulation {
 	a := in.Node.Networking.Antrea
 	var out encapsulation

@@ -14,10 +14,11 @@ const AzurePlugins = "azure-vnet"
 
 const azureConf = "10-azure.conflist"
 
-// azure gives pods addresses of a virtual network. On a node subnet there is no daemon, and the
-// conf is ours to write, as AKS' own bootstrap does; in every other scenario the daemon CNS writes
-// one. Numbers: https://github.com/Azure/azure-container-networking (cni/*.conflist,
-// cns/cniconflist, network, platform/os_linux.go).
+// azure returns the row of Azure CNI, which gives pods addresses of a virtual network. In scenario
+// nodeSubnet there is no daemon, and the agent writes the conf, as AKS' own bootstrap does. In
+// every other scenario the daemon CNS writes it. Sources:
+// https://github.com/Azure/azure-container-networking (cni/*.conflist, cns/cniconflist, network,
+// platform/os_linux.go).
 func azure() Network {
 	return Network{
 		Title: "pods have addresses of an Azure virtual network, or of an overlay that Azure routes; no " +
@@ -61,9 +62,9 @@ func azure() Network {
 		Residue:  azureResidue(),
 		TestedBy: []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
 		Untested: "that pods talk: its addresses come from Azure only",
-		// CNS writes the conf, azure-npm chains and sets
-		// (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node
-		// subnet without policy there is neither.
+		// CNS writes the conf. azure-npm writes iptables chains and ipsets
+		// (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml). In scenario
+		// nodeSubnet without policy neither runs.
 		Agents: []string{"azure-npm", "cns-container"},
 		Build:  buildAzure,
 	}
@@ -78,13 +79,15 @@ var (
 		func(in Input) bool { return in.Node.Networking.Azure.Scenario == "cilium" }}
 )
 
-// azureFiles is who writes what: cns/service/main.go, CNIConflistScenario.
+// azureFiles has the name of the conf for each scenario. Source: cns/service/main.go,
+// CNIConflistScenario.
 var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-swift.conflist",
 	"v4overlay": "15-azure-swift-overlay.conflist", "overlay": "15-azure-swift-overlay.conflist",
 	"dualStackOverlay": "15-azure-swift-overlay.conflist", "cilium": ciliumConf,
 	"azurecni-chained-cilium": "05-azure-chained-cilium.conflist"}
 
-// azureResidue: in mode bridge azure0 has the interface's addresses, which go back before it does.
+// azureResidue returns what Azure CNI leaves. In mode bridge, azure0 has the addresses of the
+// interface. They move back before azure0 is removed.
 func azureResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"azure"},
@@ -100,7 +103,7 @@ func azureResidue() cleanup.Residue {
 		Files: []string{"/etc/cni/net.d/" + azureConf, "/etc/cni/net.d/15-azure-swift*.conflist",
 			"/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
 			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock",
-			"/run/azure-vnet*.json[0-9]*", // its state until it is renamed (store/json.go)
+			"/run/azure-vnet*.json[0-9]*", // temporary files of its state (store/json.go)
 			"/run/azure-vnet-telemetry.sock", "/run/azure-cns/", "/var/lib/azure-network/",
 			"/var/log/azure-vnet*.log", "/var/log/azure-cns.log", "/var/log/azure-ipam.log",
 			"/var/lib/cni/results/azure-*"},
@@ -146,7 +149,7 @@ func buildAzure(in Input, b *Built) error {
 			"mode bridge: at the first pod azure0 takes the addresses of %s, and the node's connections pause; "+
 				"transparent does without", in.Facts.Uplink)
 	}
-	// 0.3.0 and 0.3.1 are all that the plugin answers (cni/cni.go).
+	// The plugin supports only 0.3.0 and 0.3.1 (cni/cni.go).
 	content, err := conflist{CNIVersion: "0.3.0", Name: "azure",
 		Plugins: []any{vnet, azurePortmap{portmap(), true}}}.render()
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 
 const calicoConf = "10-calico.conflist"
 
-// calico is prepared for and waited for: its DaemonSet writes the conf. With the etcd datastore the
-// node installs the client certificates that Calico's parts show to etcd.
+// calico returns the row of Calico. Netwright prepares the node and waits for the conf, which the
+// DaemonSet writes. With the datastore etcd the agent also installs the client certificates that
+// Calico shows to etcd.
 func calico() Network {
 	return Network{
 		Title: "routed or overlay network with policy, by a DaemonSet; datastore Kubernetes or etcd (mTLS)",
@@ -19,8 +20,8 @@ func calico() Network {
 			Note:   "kOps chose the etcd datastore up to 1.19",
 		},
 		Conf: byDaemonSet(calicoConf, "calico", "portmap"),
-		// the image calico/cni brings calico, calico-ipam, host-local, loopback, portmap; as kOps,
-		// we bring none
+		// The image calico/cni installs calico, calico-ipam, host-local, loopback and portmap. The
+		// agent installs none, as kOps does.
 		Plugins: nil,
 		Modules: []Module{
 			brNetfilter(true),
@@ -89,14 +90,14 @@ var (
 		on := in.Node.Networking.Calico.WireguardEnabled
 		return on != nil && *on
 	}}
-	// calicoIPIP: ipip is kOps' default on IPv4.
+	// calicoIPIP includes an empty encapsulationMode, because kOps' default on IPv4 is ipip.
 	calicoIPIP = Case{"encapsulation ipip", func(in Input) bool {
 		c := in.Node.Networking.Calico
 		return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
 	}}
 )
 
-// calicoHealth: what calico-node makes at its start.
+// calicoHealth returns the checks of what calico-node makes when it starts.
 // https://docs.tigera.io/calico/latest/operations/troubleshoot/troubleshooting
 func calicoHealth() []HealthCheck {
 	vxlan := func(in Input) bool { return in.V4 && in.Node.Networking.Calico.EncapsulationMode == "vxlan" }
@@ -121,13 +122,15 @@ func calicoHealth() []HealthCheck {
 	}
 }
 
-// calicoRequires: its page asks for 5.10 and names RHEL 8 (4.18) and Debian 10 (4.19) beside it, so
-// that its iptables dataplane is held to nothing. Felix falls back to it where its eBPF cannot run,
-// and then nobody serves the services, for kube-proxy is off. Of Red Hat's it takes 4.18.0-193
-// (8.2) and newer, since 3.32 -305 (8.4).
+// calicoRequires returns which kernels the variants need.
+//
+// Calico's page asks for 5.10, but also lists RHEL 8 (4.18) and Debian 10 (4.19). So the iptables
+// dataplane has no requirement here. Where eBPF cannot run, Felix falls back to iptables, and then
+// no program serves the services, because kube-proxy is off. eBPF also works on RHEL kernels from
+// 4.18.0-193 (8.2) on, and since Calico 3.32 from 4.18.0-305 (8.4) on.
 // https://docs.tigera.io/calico/latest/operations/ebpf/install
 func calicoRequires() Requires {
-	newest := func(in Input) bool { // what documents leave to kOps is not held to it
+	newest := func(in Input) bool { // false if the documents have no version, because kOps then chooses it
 		v, err := values.ParseVersion(in.Node.Networking.Calico.Version)
 		return err == nil && v.AtLeast(3, 32) && calicoBPF.If(in)
 	}

@@ -5,9 +5,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
-// calicoResidue is what Felix, BIRD and the installer leave. Felix' names and marks:
-// felix/rules/rule_defs.go, felix/config/config_params.go; BIRD keeps its routes on exit
-// (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
+// calicoResidue returns what Felix, BIRD and the installer leave. Names and marks of Felix:
+// felix/rules/rule_defs.go, felix/config/config_params.go. BIRD keeps its routes when it exits
+// (`persist`). Certificates that the agent installed stay: see
+// [tasks.CertificateSet.RetainOnRelease].
 func calicoResidue() cleanup.Residue {
 	return felixResidue(cleanup.Residue{
 		Portmap: []string{kubenetName},
@@ -15,11 +16,11 @@ func calicoResidue() cleanup.Residue {
 		Routes:  []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:   []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
-			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it
-			// itself
+			// This directory has etcd's certificates and a key. Calico's installer removes it
+			// itself (cni-plugin/pkg/install/install.go).
 			"/etc/cni/net.d/calico-tls/",
 			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
-			"/opt/cni/bin/calico.tmp", "/opt/cni/bin/calico-ipam.tmp", // copyFileAndPermissions, until renamed
+			"/opt/cni/bin/calico.tmp", "/opt/cni/bin/calico-ipam.tmp", // temporary files of copyFileAndPermissions
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
 			"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},
@@ -33,9 +34,9 @@ func calicoResidue() cleanup.Residue {
 	})
 }
 
-// calicoModes: Felix takes some of it away when it starts in another mode, and BIRD keeps its
-// routes. Calico's default of nftablesMode is by its release, so that a document without it may
-// mean either.
+// calicoModes returns Calico's modes. Felix removes a part of what it left when it starts in
+// another mode. BIRD keeps its routes. The default of nftablesMode depends on Calico's release, so
+// a document without it may mean either mode.
 func calicoModes() []DataplaneMode {
 	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
 	return []DataplaneMode{
@@ -53,15 +54,15 @@ func calicoModes() []DataplaneMode {
 			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Enabled" }},
 		{Of: "nftablesMode", Name: "nftables", Residue: felixNFTables(),
 			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Disabled" }},
-		// At data interfaces and, for connections of the host, at the root of cgroup2
-		// (felix/bpf-gpl).
+		// The programs are attached to the devices that carry data and, for connections of the
+		// host, to the root of cgroup2 (felix/bpf-gpl).
 		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF.If, Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{link("bpfin.cali", "veth"), link("bpfout.cali", "veth")},
 			Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
 				{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
 				{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
 				{Hook: residue.HookCgroup, Name: "calico_*"}},
-			// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
+			// The pins may be in any directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
 			Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
 				"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"}}},
 		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard.If, Residue: cleanup.Residue{

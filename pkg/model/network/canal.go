@@ -4,9 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const canalConf = "10-canal.conflist"
 
-// canal is prepared for and waited for: one DaemonSet of two daemons, flanneld for the network and
-// Felix for policy, writes the conf. Numbers: https://github.com/projectcalico/calico
-// (manifests/canal.yaml) and kOps' template up to 1.33
+// canal returns the row of Canal. Netwright prepares the node and waits for the conf. One DaemonSet
+// with two daemons writes it: flanneld for the network and Felix for policy. Sources:
+// https://github.com/projectcalico/calico (manifests/canal.yaml) and kOps' template up to 1.33
 // (upup/models/cloudup/resources/addons/networking.projectcalico.org.canal).
 func canal() Network {
 	return Network{
@@ -63,7 +63,8 @@ func canalBackend(name string) Case {
 		func(in Input) bool { return in.Node.Networking.Canal.Backend == name }}
 }
 
-// canalResidue: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
+// canalResidue returns what flanneld and Felix leave. Canal has no BIRD and no tunnel of Calico, so
+// all its routes are flanneld's.
 func canalResidue() cleanup.Residue {
 	l := flannelResidue()
 	l.Portmap = []string{kubenetName}
@@ -73,8 +74,8 @@ func canalResidue() cleanup.Residue {
 	return felixResidue(l)
 }
 
-// canalAdds is what flanneld takes off the MTU of its link for its own device, which no larger
-// packet of a pod passes (pkg/backend of https://github.com/flannel-io/flannel).
+// canalAdds has what flanneld subtracts from the MTU of its link for its own device. Larger packets
+// of pods do not pass that device (pkg/backend of https://github.com/flannel-io/flannel).
 var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wireguard": {by: "WireGuard", sure: 80},
 	"udp": {by: "backend udp", sure: 28}}
 

@@ -10,14 +10,15 @@ import (
 
 const (
 	ciliumConf    = "05-cilium.conflist"
-	ciliumKeypair = "etcd-client-cilium" // kOps' names (nodeup/pkg/model/networking/cilium.go)
+	ciliumKeypair = "etcd-client-cilium" // the names in kOps (nodeup/pkg/model/networking/cilium.go)
 	ciliumCA      = "etcd-clients-ca-cilium"
 	ciliumPKI     = "/etc/kubernetes/pki/cilium"
 )
 
-// cilium is prepared for and waited for: its agent writes the conf when it is ready. Numbers:
-// https://github.com/cilium/cilium v1.20 (Documentation/operations/system_requirements.rst,
-// pkg/mtu, pkg/datapath/linux, pkg/datapath/iptables).
+// cilium returns the row of Cilium. Netwright prepares the node and waits for the conf, which
+// cilium-agent writes when it is ready. Sources: https://github.com/cilium/cilium v1.20
+// (Documentation/operations/system_requirements.rst, pkg/mtu, pkg/datapath/linux,
+// pkg/datapath/iptables).
 func cilium() Network {
 	return Network{
 		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace " +
@@ -80,17 +81,17 @@ func cilium() Network {
 
 var (
 	ciliumENI = Case{"ipam eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }}
-	// ciliumWireGuard and ciliumIPsec are how packets between nodes are encrypted.
+	// ciliumWireGuard and ciliumIPsec are the two kinds of encryption between nodes.
 	ciliumWireGuard = Case{"encryptionType wireguard",
 		func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }}
 	ciliumIPsec = Case{"encryptionType ipsec",
 		func(in Input) bool { return in.Node.Networking.Cilium.IPsec() }}
 )
 
-// ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each
-// release asks for, and which of Red Hat's is as good. A document that names no version leaves it
-// to kOps: then only the oldest is held to. https://github.com/cilium/cilium/pull/23951 (1.13),
-// pull/36386 (1.16), pull/38308 (1.18)
+// ciliumRequires returns the kernel that each release asks for in
+// Documentation/operations/system_requirements.rst, and the release of RHEL whose kernel works too.
+// If a document has no version, kOps chooses it, and only the oldest requirement counts.
+// https://github.com/cilium/cilium/pull/23951 (1.13), pull/36386 (1.16), pull/38308 (1.18)
 func ciliumRequires() Requires {
 	from := func(minor int) Case {
 		return Case{fmt.Sprintf("version 1.%d and newer", minor), func(in Input) bool {
@@ -110,7 +111,8 @@ func ciliumRequires() Requires {
 		}}
 }
 
-// ciliumHealth: what the agent makes at its start (pkg/defaults, pkg/datapath/linux).
+// ciliumHealth returns the checks of what cilium-agent makes when it starts (pkg/defaults,
+// pkg/datapath/linux).
 func ciliumHealth() []HealthCheck {
 	return []HealthCheck{
 		{Text: "its agent answers the plugin", Path: "/run/cilium/cilium.sock",
@@ -125,15 +127,15 @@ func ciliumHealth() []HealthCheck {
 			Case: ciliumTunnel("geneve"), Missing: "pods of other nodes are not reached"},
 		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", Case: ciliumWireGuard,
 			Missing: "traffic between nodes is not encrypted"},
-		// agent-health-port; its own probes ask there.
+		// This is the address of agent-health-port, which the DaemonSet's own probes use too.
 		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
 		{Text: "its agent is well", URL: "http://localhost:9879/healthz",
 			Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
-		podSign("lxc*", ""), // veth or netkit
+		podSign("lxc*", ""), // the kind may be veth or netkit
 	}
 }
 
-// ciliumTunnel says that packets are carried by a kind of tunnel.
+// ciliumTunnel returns the condition that Cilium uses this kind of tunnel.
 func ciliumTunnel(kind string) Case {
 	return Case{"tunnel " + kind,
 		func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }}
@@ -153,7 +155,7 @@ func ciliumModules() []Module {
 		{Name: "xfrm_user", Why: "IPsec", Case: ciliumIPsec},
 		{Name: "sch_fq", Why: "its bandwidth manager", Optional: true},
 		{Name: "xt_socket", Why: "the L7 proxy; without it early demux is switched off", Optional: true},
-		// With IPv6 their absence is fatal for the agent (pkg/datapath/iptables/iptables.go).
+		// With IPv6, cilium-agent exits if these are missing (pkg/datapath/iptables/iptables.go).
 		{Name: "ip6_tables", Why: "its agent ends without", Case: withIPv6, Optional: true},
 		{Name: "ip6table_mangle", Why: "its agent ends without", Case: withIPv6, Optional: true},
 		{Name: "ip6table_raw", Why: "its agent ends without", Case: withIPv6, Optional: true},
@@ -163,12 +165,12 @@ func ciliumModules() []Module {
 
 func ciliumSysctls() []Sysctl {
 	return append(forwarding(),
-		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all
-		// and the link's.
+		// systemd's 50-default.conf sets 2 for every link, and the kernel uses the larger one of
+		// `all` and the link's own value.
 		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
 			Why: "pods' packets come by another link than the route back", Required: true, Case: withIPv4},
-		// As kOps (nodeup/pkg/model/sysctls.go): Cilium's own file is there only when its pod has
-		// run.
+		// kOps sets these too (nodeup/pkg/model/sysctls.go), because Cilium's own file exists only
+		// after its pod has run.
 		Sysctl{Key: "net.ipv4.conf.lxc*.rp_filter", Value: "0", Why: "the same of its links when they appear",
 			Case: withIPv4},
 		Sysctl{Key: "net.ipv4.conf.cilium_*.rp_filter", Value: "0", Why: "the same of its links when they appear",
@@ -198,8 +200,9 @@ func buildCilium(in Input, b *Built) error {
 	return nil
 }
 
-// ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets
-// (pkg/mtu). So that many bytes go over the wire where it puts something around them.
+// ciliumAdds returns which encapsulation is in use, with an overhead of 0. Cilium's MTU means that
+// of the links, and Cilium itself subtracts its overhead for the pods (pkg/mtu). So packets on the
+// wire have that size at most.
 func ciliumAdds(c *networks.Cilium) encapsulation {
 	switch {
 	case c.WireGuard():
@@ -212,8 +215,8 @@ func ciliumAdds(c *networks.Cilium) encapsulation {
 	return encapsulation{}
 }
 
-// addCiliumEtcd installs the client certificate for an etcd of Cilium's own, with kOps' names and
-// modes.
+// addCiliumEtcd installs the client certificate for Cilium's own etcd, with the names and modes of
+// kOps.
 func (b *Built) addCiliumEtcd(in Input) error {
 	if !in.Node.Networking.Cilium.EtcdManaged {
 		return nil

@@ -5,35 +5,37 @@ import (
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
-// lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go);
-// its own clean-up looks for 5. Plain LXC has lxcbr0.
+// lxc matches Cilium's name of a pod's link: `lxc` and 12 hex digits
+// (pkg/datapath/connector/add.go). Cilium's own cleanup looks for 5 digits. The bridge lxcbr0 of
+// LXC does not match.
 const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 
-// lxcOld is what it was called before: cilium-dbg/cmd/cleanup.go takes these away, too.
+// lxcOld matches the earlier name of such a link. cilium-dbg/cmd/cleanup.go removes these too.
 const lxcOld = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 
-// ciliumResidue is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the
-// chains, the sets, the sysctl file and the rule for local addresses, which it had moved to 100.
+// ciliumResidue returns what cilium-agent leaves. `cilium-dbg post-uninstall-cleanup` does not
+// remove the policy rules, the chains, the ipsets and the sysctl file. It does not move the rule
+// for local addresses back from priority 100, to which cilium-agent moved it.
 func ciliumResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"cilium", "portmap"},
 		Units: []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount",
-			`run-netns-cilium\x2dhealth.mount`}, // netNSName of cilium-health/launch
+			`run-netns-cilium\x2dhealth.mount`}, // the netNSName of cilium-health/launch
 		LocalRule: true,
 		Rules: []cleanup.RuleSelector{
-			// proxy
+			// These rules are for the proxy.
 			{Mark: 0x200, Mask: 0xf00, Table: 2004}, {Mark: 0xa00, Mask: 0xf00, Table: 2005},
 			{Mark: 0xb00, Mask: 0xf00, Table: 2005},
-			{Priority: 109, Mark: 0x80, Mask: 0x80}, {Priority: 20, Pods: true}, // ENI
-			// ENI: tables 10 + number of the interface; with the kernel's protocol since its rules
-			// have one (linux_defaults.RTProto).
+			{Priority: 109, Mark: 0x80, Mask: 0x80}, {Priority: 20, Pods: true}, // for ENI
+			// These are for ENI. The table is 10 plus the number of the interface. Newer releases
+			// set the protocol of the kernel on the rules (linux_defaults.RTProto).
 			{Priority: 110, Table: 10, Last: 50, From: true, Protocol: 2},
 			{Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2},
 			{Priority: 110, Table: 10, Last: 50, Pods: true}, {Priority: 111, Table: 10, Last: 50, Pods: true},
-			{Priority: 112, Table: 202, To: true}, // VTEP: a rule to each range
+			{Priority: 112, Table: 202, To: true}, // for VTEP: a rule for each range
 		},
-		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to the proxy as
-		// local by lo (pkg/proxy/routes.go).
+		// Routes through its own links are in the tables 200 (IPsec), 202 (VTEP) and 2005 (from the
+		// proxy). Routes to the proxy are of type local, through lo (pkg/proxy/routes.go).
 		Routes: []cleanup.RouteSelector{{Link: "cilium_*", Table: allTables}, {Table: 2004, Type: "local", Link: "lo"},
 			{Link: lxc}, {Protocol: 2, Pods: true}},
 		Chains: []cleanup.ChainSelector{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"},
@@ -43,8 +45,8 @@ func ciliumResidue() cleanup.Residue {
 			{Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
 			{Name: lxcOld, Kind: "veth"},
 			{Name: "cilium_*", Kind: "veth"}, {Name: "cilium_*", Kind: "ipip"}, {Name: "cilium_*", Kind: "ip6tnl"}, {Name: "cilium_*", Kind: "dummy"}},
-		// Left at the host's devices they keep steering packets, at the cgroup they keep
-		// translating what the host connects to, by stale maps.
+		// Leftover programs at the host's devices would go on to redirect packets. Those at the
+		// cgroup would go on to translate the host's connections. Both would use outdated maps.
 		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cil_*"},
 			{Hook: residue.HookXDP, Name: "cil_xdp_*"}, {Hook: residue.HookCgroup, Name: "cil_sock*"}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
@@ -54,7 +56,7 @@ func ciliumResidue() cleanup.Residue {
 			"/opt/cni/bin/cilium-mount",
 			"/opt/cni/bin/cilium-sysctlfix", "/run/netns/cilium-health", "/run/cilium/", "/var/lib/cilium/",
 			"/etc/systemd/system/run-cilium-cgroupv2.mount"},
-		// revertCNIBackup of cilium-dbg/cmd/cleanup.go
+		// cilium-dbg/cmd/cleanup.go restores these names too (revertCNIBackup).
 		Renamed: []cleanup.RenamedSelector{{Path: "/etc/cni/net.d/*.cilium_bak", Suffix: ".cilium_bak"}},
 		Others: []string{"*.cilium_bak in /etc/cni/net.d that would come before the next network's conf: they may be " +
 			"those of a network that has gone",
@@ -64,8 +66,9 @@ func ciliumResidue() cleanup.Residue {
 	}
 }
 
-// ciliumModes: the agent takes its tunnel's link away when it starts without (pkg/datapath/loader),
-// and leaves the rest. Native routing has nothing that a tunnel has not.
+// ciliumModes returns Cilium's modes. When cilium-agent starts without a tunnel, it removes the
+// tunnel's link (pkg/datapath/loader), and leaves everything else. Native routing has nothing that
+// a tunnel does not have.
 func ciliumModes() []DataplaneMode {
 	tunnel := func(kind string) DataplaneMode {
 		return DataplaneMode{Of: "tunnel", Name: kind, If: ciliumTunnel(kind).If,
@@ -78,11 +81,12 @@ func ciliumModes() []DataplaneMode {
 		{Of: "encryptionType", Name: "ipsec", If: ciliumIPsec.If,
 			Residue: cleanup.Residue{
 				Rules: []cleanup.RuleSelector{{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}},
-				// To its device as local, with protocol 50 and later the kernel's
-				// (createNodeIPSecInRoute of pkg/datapath/linux).
+				// Routes of type local to its device have protocol 50, or that of the kernel in
+				// later releases (createNodeIPSecInRoute of pkg/datapath/linux).
 				Routes: []cleanup.RouteSelector{{Table: 200, Protocol: 50}, {Table: 200, Protocol: 2, Type: "local"}},
-				// Decrypt, encrypt and to the proxy, whatever node and key the other bits say;
-				// forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
+				// These are for decryption, encryption and packets to the proxy. The other bits of
+				// a mark name the node and the key, so the masks leave them out. Policies for
+				// forwarded packets have no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
 				XFRM: []cleanup.XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00},
 					{Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}}}},
 	}

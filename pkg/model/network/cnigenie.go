@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const genieConf = "00-genie.conf"
 
-// cniGenie is prepared for and waited for: its DaemonSet writes the conf with a token of its
-// service account in it. It hands each pod to the networks that an annotation names. Numbers:
+// cniGenie returns the row of CNI-Genie. Netwright prepares the node and waits for the conf, which
+// the DaemonSet writes with a token of its service account. CNI-Genie passes each pod to the
+// networks that an annotation names. Sources:
 // https://github.com/cni-genie/CNI-Genie (conf/1.8/genie-plugin.yaml, conf/1.8/launch.sh,
 // releases/v3.0).
 func cniGenie() Network {
@@ -13,7 +14,7 @@ func cniGenie() Network {
 		Title: "hands each pod to the networks that its annotation names; those must be there besides",
 		Docs:  "https://github.com/cni-genie/CNI-Genie",
 		Lifecycle: Lifecycle{
-			First: version(1, 5), Last: version(1, 21), // its manifests are of APIs that 1.22 lacks
+			First: version(1, 5), Last: version(1, 21), // its manifests use APIs that 1.22 does not have
 			Upstream: "archived in February 2025, with code of 2019",
 			Instead:  "multus",
 			Note: "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when " +
@@ -21,12 +22,12 @@ func cniGenie() Network {
 		},
 		Conf: byDaemonSet(genieConf, "genie").awaited(
 			"its DaemonSet writes it, with a token: keep it unreadable for others"),
-		Plugins: nil, // genie comes with its DaemonSet, the others' with theirs
+		Plugins: nil, // its DaemonSet installs genie; those of the other networks install theirs
 		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which " +
 			"is a secret",
 		MTU:  "that of the network which it hands the pod to",
 		IPv6: true,
-		// Nothing of it runs: it hands each pod on. conf/1.8/launch.sh
+		// There is no process to check, because genie only passes pods on (conf/1.8/launch.sh).
 		HealthChecks: []HealthCheck{
 			{Text: "its program is there", Path: "/opt/cni/bin/genie",
 				Missing: "its installer has not run to its end here: look at the pod genie-plugin"},
@@ -42,8 +43,9 @@ func cniGenie() Network {
 				"the DaemonSet genie-plugin: it writes the conf again whenever its pod starts, so delete it first",
 				"what the networks behind it leave: each by its own row"},
 		},
-		// Of its policy (conf/1.8/genie-complete.yaml). That of genie-plugin, install-cni, is
-		// called as those of older Calico and Canal are, which may stay.
+		// policy-engine belongs to its policy (conf/1.8/genie-complete.yaml). The container of
+		// genie-plugin, install-cni, is not listed, because older Calico and Canal, which may stay,
+		// have one of that name too.
 		Agents:   []string{"policy-engine"},
 		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
 	}

@@ -4,12 +4,13 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const (
 	coilConf    = "10-coil.conflist"
-	coilChained = "01-coil.conflist" // egress only, after another plugin
+	coilChained = "01-coil.conflist" // for egress only, after another network's plugin
 )
 
-// coil is prepared for and waited for: its installer writes the conf, after it took away every file
-// with conflist in its name. Numbers: https://github.com/cybozu-go/coil v2.15.0 (docs/setup.md,
-// v2/pkg/{constants,fou,nodenet}, v2/cmd/coil-installer).
+// coil returns the row of Coil. Netwright prepares the node and waits for the conf. Coil's
+// installer writes it, after it has removed every file with conflist in its name. Sources:
+// https://github.com/cybozu-go/coil v2.15.0 (docs/setup.md, v2/pkg/{constants,fou,nodenet},
+// v2/cmd/coil-installer).
 func coil() Network {
 	return Network{
 		Title: "pods have addresses of pools, in blocks a node; routes of its own or by a routing daemon of " +
@@ -17,7 +18,7 @@ func coil() Network {
 		Docs:      "https://github.com/cybozu-go/coil/tree/v2.15.0/docs",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "2.15 supports Kubernetes 1.33 to 1.35"},
 		Conf:      byDaemonSet(coilConf, "coil", "portmap"),
-		// its installer brings coil, and none of these
+		// The installer brings coil, but none of these.
 		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback", "portmap", "tuning")},
 		Modules: []Module{
 			{Name: "fou", Why: "egress: UDP around IPIP", Case: coilEgress4},
@@ -40,7 +41,8 @@ func coil() Network {
 		HealthChecks: []HealthCheck{{Text: "coild answers the plugin", Path: "/run/coild.sock",
 			Missing: "look at the pod coild; that it gave addresses shows `ip rule` (2000: lookup 116) and `ip route " +
 				"show table 116`"},
-			// --health-addr; v2/config/pod/coild.yaml asks it the same
+			// This is the address of --health-addr. The probes in v2/config/pod/coild.yaml use it
+			// too.
 			{Text: "coild is ready", URL: "http://localhost:9385/readyz",
 				Missing: "coild does not run here, or does not see the API: its log says which"},
 			podSign("veth*", "veth")},
@@ -66,14 +68,15 @@ var (
 	coilEgress6 = coilEgress.and(withIPv6)
 )
 
-// coilResidue: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A
-// pod's link says whose it is in its alias.
+// coilResidue returns what coild leaves. coild removes nothing of it unless it was started with
+// --clear-routes-on-shutdown. The alias of a pod's link identifies it as Coil's.
 func coilResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{kubenetName},
 		Rules:   []cleanup.RuleSelector{{Priority: 2000, Table: 116, All: true}}, // initRule of v2/pkg/nodenet/pod.go
-		// To pods in 116 and to blocks for others in 119, both by coild; to other nodes by
-		// coil-router (--protocol-id of each).
+		// coild makes the routes to pods in table 116, and those to its blocks for other programs
+		// in table 119. coil-router makes the routes to other nodes. The protocols are the
+		// --protocol-id of each.
 		Routes:  []cleanup.RouteSelector{{Protocol: 30, Table: allTables}, {Protocol: 31}},
 		Links:   []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},

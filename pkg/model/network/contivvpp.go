@@ -4,20 +4,23 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const contivConf = "10-contiv-vpp.conflist"
 
-// contivVPP is prepared for and waited for: its init container writes the conf. Packets go through
-// VPP in user space, which takes a whole network card. Numbers: https://github.com/contiv/vpp
-// v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml, docs/setup).
+// contivVPP returns the row of Contiv-VPP. Netwright prepares the node and waits for the conf,
+// which the init container writes. VPP handles packets in user space and needs a whole network
+// card. Sources: https://github.com/contiv/vpp v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml,
+// docs/setup).
 func contivVPP() Network {
 	return Network{
 		Title: "packets through VPP in user space, on a network card of its own; VXLAN or SRv6 between nodes",
 		Docs:  "https://github.com/contiv/vpp/tree/master/docs/setup",
 		Lifecycle: Lifecycle{
-			Last:     version(1, 17), // libraries and manifests
+			Last:     version(1, 17), // as its libraries and manifests need
 			Upstream: "dormant since September 2020",
 			Instead:  "calico (which has a VPP data plane) or cilium",
 		},
-		Conf:    byDaemonSet(contivConf, "contiv-cni", "portmap").awaited("its init container writes it"),
-		Plugins: nil, // contiv-cni, loopback, and a patched portmap 0.7 over the one that is there
+		Conf: byDaemonSet(contivConf, "contiv-cni", "portmap").awaited("its init container writes it"),
+		// The init container installs contiv-cni and loopback, and replaces portmap by a patched
+		// 0.7.
+		Plugins: nil,
 		Modules: []Module{
 			{Name: "uio_pci_generic", Why: "VPP drives the card by it; vfio-pci does as well", Optional: true},
 			{Name: "vfio-pci", Why: "VPP drives the card by it", Optional: true},
@@ -31,7 +34,7 @@ func contivVPP() Network {
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "1450 (mtuSize): 50 of VXLAN below 1500",
-		IPv6:       true, // instead of IPv4, not beside it
+		IPv6:       true, // instead of IPv4, not in addition
 		Requires: Requires{Hugepages: "2M", Why: "VPP's buffers",
 			Source: "https://github.com/contiv/vpp/blob/v3.4.2/docs/setup/MANUAL_INSTALL.md"},
 		SharedHost: ownLinks("vpp1", "vpp2").besides(
@@ -48,7 +51,7 @@ func contivVPP() Network {
 	}
 }
 
-// contivResidue: portmap stays patched, so that it must be installed anew.
+// contivResidue returns what Contiv-VPP leaves. portmap stays patched and must be installed again.
 func contivResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{kubenetName},

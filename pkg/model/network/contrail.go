@@ -2,15 +2,16 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// The names of the conf: that of the init container, and that of tf-operator. Its plugin reads
-// either, wherever it finds it.
+// The file names of the conf: the init container writes the first, tf-operator the second. The
+// plugin reads either name in any directory.
 const (
 	contrailConf = "10-contrail.conf"
 	contrailTF   = "10-tf-cni.conf"
 )
 
-// contrail is prepared for and waited for: its init container writes the conf. Its own kernel
-// module moves packets, and its link vhost0 has the node's address. Numbers:
+// contrail returns the row of Contrail. Netwright prepares the node and waits for the conf, which
+// the init container writes. Contrail's own kernel module forwards packets, and its link vhost0 has
+// the node's address. Sources:
 // https://github.com/OpenSDN-io/tf-container-builder (containers/kubernetes/cni-init,
 // containers/vrouter, containers/node-init).
 func contrail() Network {
@@ -22,8 +23,9 @@ func contrail() Network {
 			Upstream: "frozen as Tungsten Fabric and closed as Juniper's CN2; its fork OpenSDN goes on",
 			Instead:  "ovnKubernetes, kubeOVN or cilium, if OpenSDN is not meant",
 		},
-		Conf:    byDaemonSet(contrailConf, "contrail-k8s-cni").awaited("its init container writes it"),
-		Plugins: nil, // its init container unpacks reference plugins of 0.3.0 over those that are there
+		Conf: byDaemonSet(contrailConf, "contrail-k8s-cni").awaited("its init container writes it"),
+		// The init container replaces the installed reference plugins by release 0.3.0.
+		Plugins: nil,
 		Modules: []Module{{Name: "vrouter",
 			Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},
 		Sysctls: forwarding(),
@@ -42,8 +44,9 @@ func contrail() Network {
 		Residue: contrailResidue(),
 		Untested: "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is " +
 			"built for each kernel",
-		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second
-		// with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
+		// The names come from https://github.com/tungstenfabric/tf-container-builder
+		// (kubernetes/manifests; the second is with DPDK) and tf-operator
+		// (pkg/controller/vrouter/vrouter_ds.go).
 		Agents: []string{"contrail-vrouter-agent", "contrail-vrouter-agent-dpdk", "vrouteragent"},
 		Build:  buildContrail,
 	}
@@ -56,8 +59,8 @@ func contrailHost() SharedHost {
 			Ignores: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
 }
 
-// contrailResidue follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves
-// files, the module's among them.
+// contrailResidue returns what Contrail leaves. It follows Contrail's own cleanup
+// (containers/vrouter/agent/clean-up.sh), which does not remove files, such as those of the module.
 func contrailResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Uplinks: []cleanup.UplinkSelector{{Link: "vhost0"}},

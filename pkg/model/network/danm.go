@@ -4,9 +4,11 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const danmConf = "00-danm.conf"
 
-// danm is prepared for and waited for: its installer, or a person, puts the conf. It gives a pod
-// several interfaces, by other plugins. Numbers: https://github.com/nokia/danm v4.3.0
-// (integration/cni_config, integration/install, pkg/netcontrol, pkg/cnidel).
+// danm returns the row of DANM, which gives a pod several interfaces through other plugins.
+// Netwright prepares the node and waits for the conf, which the installer or a person writes.
+// Sources:
+// https://github.com/nokia/danm v4.3.0 (integration/cni_config, integration/install,
+// pkg/netcontrol, pkg/cnidel).
 func danm() Network {
 	return Network{
 		Title: "several interfaces a pod, by other plugins; VLAN and VXLAN links on the host",
@@ -15,8 +17,9 @@ func danm() Network {
 			Upstream: "dormant since 2022 (v4.3.0, tested with Kubernetes 1.17)",
 			Instead:  "multus",
 		},
-		Conf:    byDaemonSet(danmConf, "danm").awaited("its installer writes it, or a person"),
-		Plugins: nil, // its installer brings danm and fakeipam; the plugins behind it are a document's own list
+		Conf: byDaemonSet(danmConf, "danm").awaited("its installer writes it, or a person"),
+		// The installer brings danm and fakeipam. A document lists the plugins that danm calls.
+		Plugins: nil,
 		Modules: []Module{
 			{Name: "ipvlan", Why: "its own kind of network", Optional: true},
 			{Name: "macvlan", Why: "a plugin behind it", Optional: true},
@@ -33,7 +36,7 @@ func danm() Network {
 		HealthChecks: []HealthCheck{
 			{Text: "its program is there", Path: "/opt/cni/bin/danm",
 				Missing: "its installer has not run to its end here: look at the pod danm-cni"},
-			// danm-kubeconfig by scm/build/cni_ds/entrypoint.sh, danmc.yml by hand
+			// scm/build/cni_ds/entrypoint.sh writes danm-kubeconfig; a person writes danmc.yml.
 			{Text: "it can talk to the API", Path: "/etc/*/*/danm*",
 				Missing: "no pod gets a network: neither /etc/cni/net.d/danm-kubeconfig nor " +
 					"/etc/kubernetes/kubeconfig/danmc.yml is there"},
@@ -49,8 +52,8 @@ func danm() Network {
 				"may be anybody's",
 				"the network that was there first becomes the default again, and what it leaves is by its own row"},
 		},
-		// the one writes its files when it starts, the other makes links (integration/manifests,
-		// scm/build/cni_ds/entrypoint.sh)
+		// danm-cni writes its files when it starts, and netwatcher makes links
+		// (integration/manifests, scm/build/cni_ds/entrypoint.sh).
 		Agents: []string{"danm-cni", "netwatcher"},
 		Untested: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, " +
 			"and is not built here",

@@ -7,7 +7,8 @@ import (
 
 const flannelConf = "10-flannel.conflist"
 
-// flannel is prepared for and waited for: its DaemonSet writes the conf.
+// flannel returns the row of Flannel. Netwright prepares the node and waits for the conf, which the
+// DaemonSet writes.
 func flannel() Network {
 	return Network{
 		Title: "by a DaemonSet: an overlay (vxlan, wireguard, udp) or plain routes (host-gw); no network policy",
@@ -27,7 +28,7 @@ func flannel() Network {
 				Case: Case{"plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", oldPlugins}},
 		},
 		Modules: []Module{
-			brNetfilter(false), // flanneld exits without it
+			brNetfilter(false), // without it flanneld exits
 			{Name: "vxlan", Why: "flannel.1", Case: flannelBackend("vxlan")},
 			{Name: "tun", Why: "flannel0", Case: flannelBackend("udp")},
 			{Name: "wireguard", Why: "flannel-wg", Case: flannelBackend("wireguard")},
@@ -84,10 +85,12 @@ func flannelBackend(name string) Case {
 		func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }}
 }
 
-// flannelIPv6: kOps writes no IPv6Network into its net-conf.json.
+// flannelIPv6 reports whether pods may have IPv6. In a kOps cluster they may not, because kOps
+// writes no IPv6Network into Flannel's net-conf.json.
 func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp").If(in) }
 
-// flannelResidue is what it has whatever its backend, and of backends that no document chooses.
+// flannelResidue returns what flanneld leaves with every backend, and what the backends leave that
+// no document can choose.
 func flannelResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"cbr0"},
@@ -102,8 +105,9 @@ func flannelResidue() cleanup.Residue {
 		Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 			"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 			"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-		// Its policies are between the nodes' pod CIDRs (pkg/backend/ipsec: defaultReqID,
-		// AddXFRMPolicy); strongSwan gives a person's tunnels such a reqid too.
+		// Flannel's policies are between pod CIDRs of nodes (pkg/backend/ipsec: defaultReqID,
+		// AddXFRMPolicy). The reqid alone proves nothing, because strongSwan may give it to other
+		// tunnels.
 		XFRM: []cleanup.XFRMSelector{{ReqID: 11, Pods: true, States: true}},
 		Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
 			"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
@@ -111,8 +115,8 @@ func flannelResidue() cleanup.Residue {
 	}
 }
 
-// flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
-// flanneld takes none of it away when it starts with another (pkg/backend).
+// flannelModes returns what each backend leaves: its link with the routes to other nodes, or only
+// routes. flanneld removes none of it when it starts with another backend (pkg/backend).
 func flannelModes(backend func(string) Case) []DataplaneMode {
 	byLinks := func(name, kind string, links ...string) DataplaneMode {
 		m := DataplaneMode{Of: "backend", Name: name, If: backend(name).If}
@@ -125,13 +129,14 @@ func flannelModes(backend func(string) Case) []DataplaneMode {
 	return []DataplaneMode{
 		byLinks("vxlan", "vxlan", "flannel.1", "flannel-v6.1"), byLinks("udp", "tun", "flannel0"),
 		byLinks("wireguard", "wireguard", "flannel-wg", "flannel-wg-v6"),
-		// A node's pod CIDR via its address, with the protocol of a person (boot).
+		// The routes lead to the pod CIDR of another node through that node's address. They have
+		// the protocol boot, as routes of a person have.
 		{Of: "backend", Name: "host-gw", If: backend("host-gw").If, Residue: cleanup.Residue{Routes: []cleanup.RouteSelector{
 			{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}}}},
 	}
 }
 
-// oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.
+// oldPlugins reports whether the reference plugins are older than 1.0.0. Those include flannel.
 func oldPlugins(in Input) bool {
 	for _, a := range in.Node.Assets {
 		if a.Name == CNIPlugins {
@@ -154,7 +159,7 @@ func buildFlannel(in Input, b *Built) error {
 	return nil
 }
 
-// noteTxChecksum says what became of a switch of flannel's vxlan.
+// noteTxChecksum warns that the setting disableTxChecksumOffloading has no effect.
 func (b *Built) noteTxChecksum(in Input) {
 	b.note(Warning, in.Origin("spec.networking."+in.Node.Networking.Name()+".disableTxChecksumOffloading"),
 		"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes "+

@@ -1,7 +1,7 @@
 package network
 
-// gcp is kubenet's conf_template where Google's network routes the pods' alias addresses. Upstream:
-// kOps' docs/networking/gcp.md.
+// gcp returns the row of kubenet's conf_template in Google's cloud, whose network routes the pods'
+// alias addresses. Source: docs/networking/gcp.md of kOps.
 func gcp() Network {
 	n := kubenet()
 	n.Title = "containerd's conf_template; pods have alias addresses that Google's network routes"

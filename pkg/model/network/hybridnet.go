@@ -2,9 +2,9 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// hybridnet is prepared for and waited for: its init container writes the conf. Numbers:
-// https://github.com/alibaba/hybridnet v0.8.8 (dist/images, pkg/constants, pkg/daemon,
-// charts/hybridnet).
+// hybridnet returns the row of Hybridnet. Netwright prepares the node and waits for the conf, which
+// the init container writes. Sources: https://github.com/alibaba/hybridnet v0.8.8 (dist/images,
+// pkg/constants, pkg/daemon, charts/hybridnet).
 func hybridnet() Network {
 	return Network{
 		Title: "VXLAN overlay beside VLANs or BGP of the data centre, pods keep their addresses; by a DaemonSet, " +
@@ -13,7 +13,7 @@ func hybridnet() Network {
 		Lifecycle: Lifecycle{First: version(1, 16), Upstream: "asleep (last commit in July 2024)",
 			Instead: "kubeOVN or calico"},
 		Conf:    byDaemonSet("06-hybridnet.conflist", "hybridnet", "bandwidth"),
-		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback")}, // its init container brings hybridnet
+		Plugins: []Plugin{reference("v0.8.0", "bandwidth", "loopback")}, // its init container installs hybridnet
 		Modules: []Module{
 			{Name: "vxlan", Why: "the overlay, which nodes of a VLAN reach too"},
 			{Name: "8021q", Why: "pods in VLANs", Case: hybridnetType("vlan")},
@@ -42,7 +42,8 @@ func hybridnet() Network {
 		SharedHost: ownLinks("hybr*", "*.vxlan*").macs("hybr*", "*.vxlan*"),
 		HealthChecks: []HealthCheck{
 			{Text: "its daemon answers the plugin", Path: "/run/cni/hybridnet.sock"},
-			// --health-probe-addr; its DaemonSet asks it the same (charts/hybridnet)
+			// This is the address of --health-probe-addr. The DaemonSet's own probes use it too
+			// (charts/hybridnet).
 			{Text: "its daemon is alive", URL: "http://localhost:11021/live",
 				Missing: "its daemon does not run here: its log says why"},
 			{Text: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", Case: hybridnetType("vxlan"),
@@ -72,17 +73,18 @@ func hybridnetType(kind string) Case {
 		func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == kind }}
 }
 
-// hybridnetResidue: rules lead to tables 10000 and up, one a subnet; with the rules gone nothing
-// looks there. Its filter goes with the VXLAN link.
+// hybridnetResidue returns what Hybridnet leaves. Its rules lead to the tables from 10000 on, one
+// for each subnet. Without the rules the kernel does not use these tables. Its tc filter disappears
+// with the VXLAN link.
 func hybridnetResidue() cleanup.Residue {
 	l := cleanup.Residue{
-		// For every packet, for PodToNodeBackTrafficMark, and from a subnet but for fromRuleMask
-		// (pkg/daemon/route); the first priorities that are free.
+		// The rules are for every packet, for PodToNodeBackTrafficMark, and for packets from a
+		// subnet without fromRuleMask (pkg/daemon/route). Their priorities are the first free ones.
 		Rules: []cleanup.RuleSelector{{Table: 39999, All: true}, {Table: 40000, All: true},
 			{Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
 			{Table: 10000, Last: 39998, Pods: true}},
-		// To pods here by their links, to the overlay by its VXLAN link, to a subnet by the node's
-		// link.
+		// The routes to pods of this node use their links, those to the overlay use its VXLAN link,
+		// and those to a subnet use the node's link.
 		Routes: []cleanup.RouteSelector{{Link: "hybr*", Table: allTables},
 			{Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
 		Chains: []cleanup.ChainSelector{{Chain: "HYBRIDNET-*"}},
@@ -99,7 +101,8 @@ func hybridnetResidue() cleanup.Residue {
 	}
 	for _, set := range []string{"HYBR-OVERLAY-NET", "HYBR-ALL", "HYBR-NODE-IP", "HYBR-LOCAL-POD-IP",
 		"HYBR-LOCAL-UNDERLAY-NET"} {
-		// With "-" until it is swapped in (pkg/daemon/ipset, RefreshWithBuiltinOptions).
+		// The names with "-" exist until hybridnet has swapped the sets (pkg/daemon/ipset,
+		// RefreshWithBuiltinOptions).
 		l.IPSets = append(l.IPSets, set, set+"-", "inet6:"+set, "inet6:"+set+"-")
 	}
 	return felixResidue(l)
