@@ -2,10 +2,10 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// jaguar is known to be cleaned away only: its controller, on OpenDaylight, reached into the node's
-// Open vSwitch from outside. What is known of it was read in copies of its files (NodeListener.java
-// of its controller); how its plugin is called, and its conf, is not known; its agent on the node
-// is none of a pod's.
+// jaguar returns a row that serves only to remove what Jaguar left. Its controller, on
+// OpenDaylight, changed the node's Open vSwitch from outside. The facts come from copies of its
+// files (NodeListener.java of its controller). The names of its plugin and its conf are not known.
+// Its agent on the node runs in no pod.
 func jaguar() Network {
 	return Network{
 		Title: "OpenDaylight's controller drives the node's Open vSwitch; VXLAN between nodes",

@@ -4,10 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const kindnetConf = "10-kindnet.conflist"
 
-// kindnet is prepared for and waited for: kindnetd writes the conf once the node has pod CIDRs. Its
-// one plugin has addresses and host ports in it. Upstream:
-// https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq, pkg/fastpath,
-// pkg/network).
+// kindnet returns the row of Kindnet. Netwright prepares the node and waits for the conf, which
+// kindnetd writes when the node has pod CIDRs. Its one plugin also assigns addresses and publishes
+// host ports. Source: https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq,
+// pkg/fastpath, pkg/network).
 func kindnet() Network {
 	return Network{
 		Title:     "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
@@ -15,11 +15,11 @@ func kindnet() Network {
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
 		Conf: byDaemonSet(kindnetConf, "cni-kindnet").awaited(
 			"its DaemonSet writes it when the node has a pod CIDR"),
-		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls
+		// The init container installs cni-kindnet, which calls no other plugin. The runtime calls
 		// loopback for each pod.
 		Plugins: []Plugin{reference("v0.8.0", "loopback")},
 		Modules: []Module{
-			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
+			// kOps loads this module, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
 			{Name: "nfnetlink_queue", Why: "policy decides in the daemon"},
 			{Name: "nf_tables", Why: "masquerade and policy", Optional: true},
 			{Name: "nft_flow_offload", Why: "the flow table kindnet-flowtables", Optional: true,
@@ -43,14 +43,15 @@ func kindnet() Network {
 			podSign("knet*", "veth")},
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
-			Rules: []cleanup.RuleSelector{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
-			// A node's pod CIDR via its address; those of the pods here go with their links.
+			Rules: []cleanup.RuleSelector{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // for NAT64
+			// The routes lead to the pod CIDR of another node through that node's address. Routes
+			// to pods of this node disappear with their links.
 			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}},
 			Tables: []cleanup.TableSelector{{Family: "inet", Name: "kindnet-ipmasq"},
 				{Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
 				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"},
 				{Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
-			XFRM: []cleanup.XFRMSelector{{IfID: 1001}}, // --ipsec-overlay
+			XFRM: []cleanup.XFRMSelector{{IfID: 1001}}, // from --ipsec-overlay
 			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/",
 				"/var/lib/cni/results/kindnet-*"},
 		},
@@ -59,8 +60,8 @@ func kindnet() Network {
 	}
 }
 
-// kindnetMasquerades: on in kOps unless switched off, and off with IPv6
-// (pkg/model/components/kindnet.go).
+// kindnetMasquerades reports whether kindnetd masquerades. In kOps it does, unless a document
+// switches it off or pods have IPv6 (pkg/model/components/kindnet.go).
 func kindnetMasquerades(in Input) bool {
 	m := in.Node.Networking.Kindnet.Masquerade
 	return in.V4 && !in.V6 && (m == nil || m.Enabled == nil || *m.Enabled)

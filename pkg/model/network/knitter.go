@@ -4,15 +4,17 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const knitterConf = "10-knitter.conf"
 
-// knitter is prepared for and waited for: a person puts the conf, which only names the plugin, and
-// units of systemd, no pods, run its agent: they are among what it leaves. Numbers:
-// https://github.com/ZTE/Knitter (docs/configuration.md, deploy, knitter-agent/domain).
+// knitter returns the row of Knitter. Netwright prepares the node and waits for the conf, which a
+// person writes and which only names the plugin. systemd units and no pods run its agent, so the
+// residue has these units. Sources: https://github.com/ZTE/Knitter (docs/configuration.md, deploy,
+// knitter-agent/domain).
 func knitter() Network {
 	return Network{
 		Title: "several networks a pod on the host's Open vSwitch, VXLAN or VLAN; by an agent under systemd",
 		Docs:  "https://github.com/ZTE/Knitter",
 		Lifecycle: Lifecycle{
-			Last:     version(1, 19), // it talks to the API's insecure port, which 1.20 took away
+			// It uses the API's insecure port, which Kubernetes 1.20 removed.
+			Last:     version(1, 19),
 			Upstream: "abandoned: code of 2018, last commit in September 2020",
 			Instead:  "multus with ovnKubernetes or kubeOVN",
 			Note: "the insecure port: " +
@@ -20,7 +22,8 @@ func knitter() Network {
 		},
 		Conf: Conf{Writer: WriterUser, File: knitterConf, Chain: []string{"knitter"},
 			Awaited: "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"},
-		Plugins:    nil, // /opt/cni/bin/knitter is the program that its documents call knitter-plugin
+		// /opt/cni/bin/knitter is the program that its documents call knitter-plugin.
+		Plugins:    nil,
 		Modules:    []Module{openvswitch(), Module{Name: "vxlan", Why: "overlay"}},
 		Sysctls:    forwarding(),
 		Kubeconfig: "none: the API's insecure port",

@@ -6,9 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// kopeio is kubenet's conf_template where an agent in the cluster, and not the cloud, makes the
-// routes between nodes: by VXLAN, or with its own configuration by GRE, IPsec or none. Numbers:
-// https://github.com/kopeio/networking (pkg/routing), kOps' template (networking.kope.io).
+// kopeio returns the row of kubenet's conf_template with an agent in the cluster that makes the
+// routes between nodes instead of the cloud. The agent uses VXLAN, or GRE, IPsec or no tunnel if it
+// is configured so. Sources: https://github.com/kopeio/networking (pkg/routing), kOps' template
+// (networking.kope.io).
 func kopeio() Network {
 	n := kubenet()
 	n.Title = "containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
@@ -26,18 +27,18 @@ func kopeio() Network {
 	n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: "its tunnel", Link: "vxlan1", Kind: "vxlan",
 		Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"})
 	n.Residue = kopeioResidue(n.Residue)
-	n.TestedBy, n.SafeToReplace = nil, ""   // kubenet's routes are the cloud's, these a daemon's
+	n.TestedBy, n.SafeToReplace = nil, ""   // the cloud makes kubenet's routes, but a daemon makes these
 	n.Agents = []string{"networking-agent"} // k8s/kopeio-networking.yaml
 	n.Build = buildKopeio
 	return n
 }
 
-// kopeioOverhead is what its agent takes off the smallest MTU of eth* and en* for vxlan1
-// (pkg/routing/vxlan). The wire needs 50.
+// kopeioOverhead is what kopeio's agent subtracts from the smallest MTU of eth* and en* for vxlan1
+// (pkg/routing/vxlan). The encapsulation itself needs 50.
 const kopeioOverhead = 100
 
-// kopeioResidue: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told
-// from another's.
+// kopeioResidue adds what kopeio leaves. The MAC address of its vxlan1 begins with 00:53, and its
+// IP address is that of the pod CIDR. These identify it among links with the same name.
 func kopeioResidue(l cleanup.Residue) cleanup.Residue {
 	l.Routes = append(l.Routes, cleanup.RouteSelector{Link: "vxlan1", Pods: true},
 		cleanup.RouteSelector{Link: "k8s-*-*-*-*", Pods: true})

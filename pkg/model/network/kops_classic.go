@@ -2,9 +2,10 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// classic is what kOps called the network before there were plugins: kubelet made docker's bridge
-// itself (--configure-cbr0). Kubernetes 1.4 was the last that had it; no agent but kubelet makes
-// anything. https://github.com/kubernetes/kubernetes/blob/v1.3.0/pkg/kubelet/container_bridge.go
+// classic returns the row of what kOps called the network before kubelet had plugins: kubelet
+// itself configured docker's bridge (--configure-cbr0), up to Kubernetes 1.4. Only kubelet makes
+// something on the node.
+// https://github.com/kubernetes/kubernetes/blob/v1.3.0/pkg/kubelet/container_bridge.go
 func classic() Network {
 	return Network{
 		Title: "docker's bridge, made by kubelet itself; the cloud routes between nodes (Kubernetes up to 1.4)",

@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// kubeOVN is prepared for and waited for: its init container writes the conf. OVN and Open vSwitch
-// run in its pods, on the host's network and directories. Numbers:
-// https://github.com/kubeovn/kube-ovn v1.16.2 (dist/images, pkg/daemon, pkg/util/const.go) and
-// https://github.com/kubeovn/docs.
+// kubeOVN returns the row of Kube-OVN. Netwright prepares the node and waits for the conf, which
+// the init container writes. OVN and Open vSwitch run in pods that use the host's network and
+// directories. Sources: https://github.com/kubeovn/kube-ovn v1.16.2 (dist/images, pkg/daemon,
+// pkg/util/const.go) and https://github.com/kubeovn/docs.
 func kubeOVN() Network {
 	return Network{
 		Title: "OVN with subnets, VPCs and underlay VLANs, by DaemonSets; geneve, vxlan, stt between nodes, or " +
@@ -18,7 +18,7 @@ func kubeOVN() Network {
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "1.16 supports Kubernetes 1.29 and up"},
 		Conf:      byDaemonSet("01-kube-ovn.conflist", "kube-ovn", "portmap"),
 		Plugins: []Plugin{
-			// its init container brings kube-ovn, of the daemon's own release
+			// The init container installs kube-ovn, which must have the same release as the daemon.
 			reference("v0.8.0", "ipvlan", "loopback", "macvlan", "portmap")},
 		Modules: []Module{
 			openvswitch(),
@@ -49,7 +49,8 @@ func kubeOVN() Network {
 		MTU:  "that of the node's own link less 100 (geneve, vlan), 50 (vxlan), 72 (stt), 20 more over IPv6",
 		IPv6: true,
 		SharedHost: ownLinks("ovn0", "br-int", "br-external", "ovs-system", "genev_sys_*", "vxlan_sys_*", "mirror0",
-			// of a pod's first interface, and of others: generateNicName of pkg/daemon/ovs_linux.go
+			// The first two match links of a pod's first interface, the others those of further
+			// interfaces (generateNicName of pkg/daemon/ovs_linux.go).
 			"????????????_h", "????????????_c", "?????????????_h", "?????????????_c").besides(ovsInPods(),
 			Shared{Service: "NetworkManager",
 				Ignores: "the link of an underlay: its daemon makes it unmanaged itself, from NetworkManager 1.6 on " +
@@ -80,13 +81,14 @@ func kubeOVNType(kind string) Case {
 		func(in Input) bool { return in.Node.Networking.KubeOVN.NetworkType == kind }}
 }
 
-// kubeOVNResidue: dist/images/uninstall.sh, which ends with: reboot.
+// kubeOVNResidue returns what Kube-OVN leaves. Source: dist/images/uninstall.sh, which ends with a
+// reboot.
 func kubeOVNResidue() cleanup.Residue {
 	ovs := ovsMark("br-int", "br-external")
 	ovs.Ports = []string{"ovn0", "mirror0"}
 	l := cleanup.Residue{
 		Portmap: []string{"kube-ovn"},
-		// the table is that of a second interface, too (ec2-net-utils)
+		// The marks are needed, because ec2-net-utils uses table 10001 for a second interface.
 		Rules:  []cleanup.RuleSelector{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}},
 		Routes: []cleanup.RouteSelector{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
 		Chains: []cleanup.ChainSelector{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"},
@@ -96,7 +98,7 @@ func kubeOVNResidue() cleanup.Residue {
 		OVS:   []cleanup.OVSSelector{ovs},
 		Links: []cleanup.LinkSelector{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko",
-			// until they are renamed (dist/images/install-cni.sh)
+			// These are temporary files of dist/images/install-cni.sh.
 			"/etc/cni/net.d/0[01]-kube-ovn.conflist.tmp.*", "/opt/cni/bin/kube-ovn.tmp.*", "/usr/local/bin/kubectl-ko.tmp.*",
 			"/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
 			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/",
@@ -114,15 +116,15 @@ func kubeOVNResidue() cleanup.Residue {
 		"services", "subnets-nat-policy"} {
 		l.IPSets = append(l.IPSets, "ovn40"+set, "ovn60"+set)
 	}
-	// The latter until they are swapped in (ipsets/ipset_defs.go of
+	// The names ovn4t and ovn6t exist until Kube-OVN has swapped the sets (ipsets/ipset_defs.go of
 	// https://github.com/kubeovn/felix).
 	l.IPSets = append(l.IPSets, "ovn40natpr-*", "ovn60natpr-*", "ovn4t[0-9]*", "ovn6t[0-9]*")
 	return l
 }
 
-// kubeOVNAdds: where its daemon is told no MTU (pkg/daemon/config.go, pkg/util/const.go) it takes
-// off more than packets on the wire need. Geneve's header of OVN has 58 bytes, and a VLAN needs
-// none.
+// kubeOVNAdds returns the overhead of the network types. Without a configured MTU the daemon
+// subtracts more than the packets need (pkg/daemon/config.go, pkg/util/const.go). OVN's Geneve
+// header has 58 bytes. A VLAN adds nothing.
 func kubeOVNAdds(in Input) encapsulation {
 	out := map[string]encapsulation{
 		"geneve": {by: "Geneve", sure: ovnOverhead, most: 100}, "vxlan": {by: "VXLAN", sure: 50},

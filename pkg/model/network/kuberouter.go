@@ -7,9 +7,10 @@ import (
 
 const kubeRouterConf = "10-kuberouter.conflist"
 
-// kubeRouter is prepared for and waited for: its init container writes the conf, and its daemon
-// puts the node's pod CIDR and MTU into it. Numbers: https://github.com/cloudnativelabs/kube-router
-// (pkg/controllers/routing, pkg/controllers/proxy, pkg/utils/sysctl.go).
+// kubeRouter returns the row of kube-router. Netwright prepares the node and waits for the conf.
+// The init container writes it, and the daemon adds the node's pod CIDR and MTU. Sources:
+// https://github.com/cloudnativelabs/kube-router (pkg/controllers/routing, pkg/controllers/proxy,
+// pkg/utils/sysctl.go).
 func kubeRouter() Network {
 	return Network{
 		Title: "BGP between nodes, services by IPVS in place of kube-proxy, policy, by one DaemonSet",
@@ -56,7 +57,7 @@ func kubeRouter() Network {
 				Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
 			{Text: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig",
 				Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
-			// --health-port.
+			// This is the address of --health-port.
 			// https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
 			{Text: "its controllers are alive", URL: "http://localhost:20244/healthz",
 				Missing: "one of them has not been heard of for too long: its log says which"},
@@ -76,13 +77,15 @@ func kubeRouter() Network {
 func kubeRouterResidue() cleanup.Residue {
 	l := cleanup.Residue{
 		Portmap: []string{"mynet", "kubernetes"},
-		// From the pods to 77 (pkg/routes/pbr.go); by each DSR service's mark to 78 and for every
-		// packet to 79 (pkg/controllers/proxy/linux_networking.go, network_services_controller.go:
+		// Rules for packets from pods lead to table 77 (pkg/routes/pbr.go). Rules for the mark of a
+		// DSR service lead to table 78, and one rule for every packet to table 79
+		// (pkg/controllers/proxy/linux_networking.go, network_services_controller.go:
 		// defaultTrafficDirectorRulePriority, defaultDSRPolicyRulePriority).
 		Rules: []cleanup.RuleSelector{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true},
 			{Priority: 32765, Table: 79, All: true}},
-		// To other nodes by tunnels (pkg/tunnels/linux_tunnels.go, addTunnelRoute), all as local,
-		// external addresses by its bridge.
+		// Table 77 leads to other nodes through tunnels (pkg/tunnels/linux_tunnels.go,
+		// addTunnelRoute). Table 78 has all addresses as local. Table 79 leads to external
+		// addresses through the bridge.
 		Routes: []cleanup.RouteSelector{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"},
 			{Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
 		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"},
@@ -98,8 +101,8 @@ func kubeRouterResidue() cleanup.Residue {
 		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf",
 			"/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
-		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where
-		// it has IPVS, has a link kube-ipvs0.
+		// These are services at the addresses of kube-router's own link, and those whose servers
+		// are all pods (node ports). If kube-proxy uses IPVS, there is a link kube-ipvs0.
 		IPVS: []cleanup.IPVSSelector{{Link: kubeRouterLink, Unless: kubeProxyLink},
 			{Pods: true, Unless: kubeProxyLink}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"},
@@ -133,7 +136,8 @@ func buildKubeRouter(in Input, b *Built) error {
 			"Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
 	}
 	b.noteKubeProxy(in, "spec.networking.kubeRouter", "kube-router")
-	// Older distributions have it in /etc alone. https://github.com/kubernetes/kops/issues/17914
+	// Older distributions have the file only in /etc.
+	// https://github.com/kubernetes/kops/issues/17914
 	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(),
 		Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
 		Path: "/usr/share/iproute2", Mode: 0o755})

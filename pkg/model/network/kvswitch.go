@@ -2,17 +2,19 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// kVSwitchConf ends in .json: runtimes read it, and clean-ups that look for *.conf* miss it.
+// kVSwitchConf ends in .json. Runtimes read such a file, but cleanups that look for *.conf* miss
+// it.
 const kVSwitchConf = "10-k-vswitch.json"
 
-// kVSwitch is prepared for and waited for: k-vswitchd writes the conf. Numbers:
-// https://github.com/k-vswitch/k-vswitch v0.0.2 (cmd/k-vswitchd, cmd/k-vswitch-cni).
+// kVSwitch returns the row of k-vswitch. Netwright prepares the node and waits for the conf, which
+// k-vswitchd writes. Sources: https://github.com/k-vswitch/k-vswitch v0.0.2 (cmd/k-vswitchd,
+// cmd/k-vswitch-cni).
 func kVSwitch() Network {
 	return Network{
 		Title: "the host's Open vSwitch, VXLAN or GRE between nodes, policy in its flows; by a DaemonSet",
 		Docs:  "https://github.com/k-vswitch/k-vswitch",
 		Lifecycle: Lifecycle{
-			Last:     version(1, 21), // custom resources of v1beta1, which 1.22 lacks
+			Last:     version(1, 21), // it uses custom resources of v1beta1, which 1.22 does not have
 			Upstream: "abandoned in June 2019, never meant for production",
 			Instead:  "ovnKubernetes, kubeOVN or antrea",
 		},
@@ -36,7 +38,8 @@ func kVSwitch() Network {
 			podSign("veth*", "veth")}, // cmd/k-vswitch-cni/plugin.go, setupVeth
 		Residue: cleanup.Residue{
 			OVS: []cleanup.OVSSelector{ovsMark("k-vswitch0")},
-			// The two rules with a comment also masquerade what the host itself sends elsewhere.
+			// The two rules with a comment also masquerade packets of the host itself to other
+			// networks.
 			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Out: "k-vswitch0"},
 				{Table: "filter", Chain: "FORWARD", In: "k-vswitch0"},
 				{Table: "nat", Chain: "POSTROUTING", Out: "! k-vswitch0"},

@@ -19,9 +19,10 @@ const (
 	lyftConf = "10-cni-ipvlan-vpc-k8s.conflist"
 )
 
-// lyftVPC has no daemon: three plugins ask EC2 for interfaces and addresses, and the node's agent
-// writes all there is. Numbers: https://github.com/lyft/cni-ipvlan-vpc-k8s v0.6.3 (README.md,
-// plugin/unnumbered-ptp, nl) and kOps up to 1.22 (nodeup/pkg/model/networking/lyft.go).
+// lyftVPC returns the row of Lyft's CNI, which has no daemon. Its three plugins ask EC2 for
+// interfaces and addresses, and the agent writes the conf. Sources:
+// https://github.com/lyft/cni-ipvlan-vpc-k8s v0.6.3 (README.md, plugin/unnumbered-ptp, nl) and kOps
+// up to 1.22 (nodeup/pkg/model/networking/lyft.go).
 func lyftVPC() Network {
 	return Network{
 		Title: "pods have addresses of the VPC by ipvlan on further interfaces, and the node's own address to the " +
@@ -60,8 +61,8 @@ func lyftVPC() Network {
 	}
 }
 
-// lyftResidue: every pod's rule leads to a table of its own, from 256 up, whose routes go by its
-// veth and with it.
+// lyftResidue returns what Lyft's plugins leave. The rule of each pod leads to a table of its own,
+// from 256 on. The routes in it use the pod's veth and disappear with it.
 func lyftResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Units: []string{"cni-gc.timer", "cni-gc.service"},
@@ -104,8 +105,8 @@ type lyftPTP struct {
 	IPMasq             bool   `json:"ipMasq"`
 }
 
-// lyftVersion is the one version of the CNI that its ipam answers, that of the library that it was
-// built with: 0.3.1 up to v0.6.1, 0.4.0 since (go.mod, plugin/ipam/main.go:
+// lyftVersion returns the only CNI version that its ipam plugin supports, which is that of its CNI
+// library: 0.3.1 up to v0.6.1, and 0.4.0 since then (go.mod, plugin/ipam/main.go:
 // PluginSupports(version.Current())).
 func lyftVersion(in Input) string {
 	for _, a := range in.Node.Assets {
@@ -117,14 +118,15 @@ func lyftVersion(in Input) string {
 	return "0.3.1"
 }
 
-// WantsInterfaces tells that a network takes from the instance's interfaces what no document says.
+// WantsInterfaces reports whether the network needs the security groups of the instance's
+// interfaces, because no document has them.
 func WantsInterfaces(n *config.Node) bool {
 	l := n.Networking.LyftVPC
 	return l != nil && len(l.SecGroupIDs) == 0
 }
 
-// lyftGroups are the security groups of the pods' interfaces: as documents say, else those of the
-// node's primary interface, as in kOps.
+// lyftGroups returns the security groups for the pods' interfaces: those of the documents, or else
+// those of the node's primary interface, as in kOps.
 // https://github.com/kubernetes/kops/blob/v1.22.0/nodeup/pkg/model/networking/lyft.go
 func lyftGroups(in Input) []string {
 	if !WantsInterfaces(in.Node) {

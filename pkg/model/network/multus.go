@@ -19,16 +19,16 @@ import (
 // (pkg/server/config/generator.go, cmd/thin_entrypoint/main.go)
 const (
 	multusName   = "multus"
-	multusConf   = "00-multus.conf"     // thick, and thin before a conf of CNI below 1.0.0
-	multusList   = "00-multus.conflist" // thin from there on
+	multusConf   = "00-multus.conf"     // written by thick, and by thin if the CNI version is below 1.0.0
+	multusList   = "00-multus.conflist" // written by thin from 1.0.0 on
 	multusCNI    = "multus-cni-network"
 	multusConfig = "multus.d/multus.kubeconfig"
 	multusSocket = "/run/multus/multus.sock"
 )
 
-// multus stands before the cluster's network and calls it for every pod; what a pod's annotations
-// name comes besides. As a row it is for a list; [Of] puts it over the network that the documents
-// select. Without a document m is nil.
+// multus returns the row of Multus, a meta-plugin. It calls the cluster's network for every pod,
+// and further networks that a pod's annotations name. The row itself is only for lists: [Of] puts
+// multus before the network that the documents choose. Without a document m is nil.
 func multus(m *networks.Multus) Network {
 	m = cmp.Or(m, &networks.Multus{})
 	binary := "multus-shim"
@@ -36,10 +36,11 @@ func multus(m *networks.Multus) Network {
 		binary = "multus"
 	}
 	n := Network{
-		Name:      multusName,
-		Title:     "meta plugin: further interfaces for pods, beside any network of this list",
-		Docs:      "https://github.com/k8snetworkplumbingwg/multus-cni",
-		Lifecycle: Lifecycle{First: version(1, 16)}, // NetworkAttachmentDefinition is of apiextensions.k8s.io/v1
+		Name:  multusName,
+		Title: "meta plugin: further interfaces for pods, beside any network of this list",
+		Docs:  "https://github.com/k8snetworkplumbingwg/multus-cni",
+		// NetworkAttachmentDefinition needs apiextensions.k8s.io/v1.
+		Lifecycle: Lifecycle{First: version(1, 16)},
 		Conf:      byDaemonSet(multusConf, binary),
 		Kubelet:   "cni",
 		Kubeconfig: "thin: multus.d/multus.kubeconfig in the conf directory, by its entrypoint; thick: none on the " +
@@ -64,19 +65,19 @@ func multus(m *networks.Multus) Network {
 			Instead: apiPods,
 			Source:  "https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/pkg/multus/multus.go"}},
 		Residue: cleanup.Residue{
-			// While its conf is there every new pod goes through it.
+			// While this conf exists, the runtime calls multus for every new pod.
 			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList,
 				"/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
 				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/",
-				// until they are renamed (pkg/cmdutils, CopyFileAtomic)
+				// These are temporary files (pkg/cmdutils, CopyFileAtomic).
 				"/opt/cni/bin/_multus[0-9]*", "/opt/cni/bin/multus.temp[0-9]*", "/opt/cni/bin/multus-shim.temp[0-9]*",
 				"/opt/cni/bin/passthru.temp[0-9]*", "/run/multus/"},
 			Others: []string{"confs of further networks in /etc/cni/multus/net.d, and bridges that those made",
 				"*.old in /etc/cni/net.d, where it ran with --rename-conf-file",
 				"/run/k8s.cni.cncf.io, which device plugins write too"},
 		},
-		// both kinds write the conf again when the network's changes, or when they start
-		// (deployments/multus-daemonset*.yml)
+		// Both kinds write the conf again when the network's conf changes, or when they start
+		// (deployments/multus-daemonset*.yml).
 		Agents: []string{"kube-multus"},
 		TestedBy: []Proof{
 			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation " +
@@ -97,8 +98,8 @@ func multus(m *networks.Multus) Network {
 	return n
 }
 
-// below is the network with another, multus, before it: it is prepared for as before, and called by
-// that.
+// below returns the network with multus before it. The node is prepared for the network as usual,
+// and multus calls it.
 func (n Network) below(meta Network) Network {
 	build := n.Build
 	n.Plugins = slices.Concat(n.Plugins, meta.Plugins)
@@ -116,7 +117,7 @@ func (n Network) below(meta Network) Network {
 	return n
 }
 
-// WithMultus is a network with what multus before it leaves and runs besides.
+// WithMultus returns the network with the residue and the Agents of multus added.
 func (n Network) WithMultus() Network {
 	meta := multus(nil)
 	n.Residue.Files = slices.Concat(n.Residue.Files, meta.Residue.Files)
@@ -125,7 +126,8 @@ func (n Network) WithMultus() Network {
 	return n
 }
 
-// addMultus waits for its conf, or writes it behind the conf that it calls.
+// addMultus adds the check of multus' conf. If the documents say so, it also adds the conf, which
+// calls the network's own.
 func (b *Built) addMultus(in Input) error {
 	m := in.Node.Networking.Multus
 	origin := in.Origin("spec.networking.multus")
@@ -141,7 +143,7 @@ func (b *Built) addMultus(in Input) error {
 	}
 	if m.Writer == WriterNetwright {
 		if b.Conf == nil {
-			return nil // the network waits for its pod CIDRs
+			return nil // the network still waits for its pod CIDRs
 		}
 		file, content, err := multusContent(in, m, *b.Conf)
 		if err != nil {
@@ -160,9 +162,9 @@ func (b *Built) addMultus(in Input) error {
 	return nil
 }
 
-// multusPlugin are the fields of its conf that we write.
+// multusPlugin has the fields of multus' conf that we write.
 type multusPlugin struct {
-	CNIVersion         string            `json:"cniVersion,omitempty"` // in a list it is the list's
+	CNIVersion         string            `json:"cniVersion,omitempty"` // empty in a list, which has its own
 	Name               string            `json:"name,omitempty"`
 	Type               string            `json:"type"`
 	Capabilities       map[string]bool   `json:"capabilities"`
@@ -174,8 +176,9 @@ type multusPlugin struct {
 	Delegates          []json.RawMessage `json:"delegates,omitempty"`
 }
 
-// multusContent is its conf around the network's, in the form that its own programs write: thin
-// holds the whole conf, thick the path that its daemon sees, below /host.
+// multusContent returns the file name and the content of multus' conf, in the form that its own
+// programs write. For thin it contains the network's whole conf. For thick it has the path of that
+// conf as the daemon sees it, below /host.
 func multusContent(in Input, m *networks.Multus, below tasks.File) (file string, content []byte, err error) {
 	p := multusPlugin{Type: "multus-shim", Capabilities: portmap().Capabilities, LogLevel: m.LogLevel,
 		NamespaceIsolation: m.NamespaceIsolation, GlobalNamespaces: m.GlobalNamespaces}

@@ -4,10 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const nsxConf = "10-nsx.conflist"
 
-// nsxT is prepared for and waited for: the DaemonSet nsx-ncp-bootstrap writes the conf. Its parts
-// are closed; what is here is of the manifests
-// (https://github.com/vmware/nsx-container-plugin-operator) and of the vendor's clean-up procedure
-// (NCP 3.1, "Clean Up Kubernetes Nodes").
+// nsxT returns the row of NSX-T. Netwright prepares the node and waits for the conf, which the
+// DaemonSet nsx-ncp-bootstrap writes. Its programs are closed source. The facts come from the
+// manifests (https://github.com/vmware/nsx-container-plugin-operator) and from the vendor's cleanup
+// procedure (NCP 3.1, "Clean Up Kubernetes Nodes").
 func nsxT() Network {
 	return Network{
 		Title: "VMware NSX: the hypervisor's switch carries each pod in a VLAN of the node; policy in NSX",
@@ -15,7 +15,7 @@ func nsxT() Network {
 		Lifecycle: Lifecycle{Note: "which release of NCP takes which Kubernetes is in the vendor's release notes " +
 			"only"},
 		Conf:       byDaemonSet(nsxConf, "nsx", "portmap").awaited("its DaemonSet nsx-ncp-bootstrap writes it"),
-		Plugins:    nil, // its bootstrap brings nsx and, on RHEL, loopback
+		Plugins:    nil, // nsx-ncp-bootstrap installs nsx and, on RHEL, loopback
 		Modules:    []Module{openvswitch()},
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its agents use service accounts, and NCP's certificate for NSX is a Secret",
@@ -23,7 +23,8 @@ func nsxT() Network {
 		SharedHost: ownLinks("br-int").besides(ovsInPods(),
 			Shared{Service: "AppArmor", Ignores: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
 		HealthChecks: []HealthCheck{{Text: "its agent takes pods", Path: "/run/nsx-ujo"},
-			// mounted into nsx-ovs and nsx-node-agent (manifest/kubernetes/ubuntu/ncp-ubuntu.yaml)
+			// The pods nsx-ovs and nsx-node-agent mount this socket
+			// (manifest/kubernetes/ubuntu/ncp-ubuntu.yaml).
 			{Text: "the switch that its agent drives is there", Path: "/run/openvswitch/db.sock",
 				Missing: "Open vSwitch does not run: the container nsx-ovs starts it, where the host has none"}},
 		Residue: nsxResidue(),
@@ -36,7 +37,7 @@ func nsxT() Network {
 
 func nsxResidue() cleanup.Residue {
 	return cleanup.Residue{
-		// OpenShift: ovs_uplink_port is its port
+		// On OpenShift, ovs_uplink_port is a port of this bridge.
 		Uplinks: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
 		OVS:     []cleanup.OVSSelector{ovsMark("br-int")},
 		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx",

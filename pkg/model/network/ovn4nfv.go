@@ -4,9 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const ovn4nfvConf = "20-network.conf"
 
-// ovn4nfv (Nodus) is prepared for and waited for: its DaemonSet writes the conf, which many others
-// sort before. Numbers: https://github.com/akraino-edge-stack/icn-nodus (deploy,
-// internal/pkg/config, internal/pkg/network/iptables.go).
+// ovn4nfv returns the row of ovn4nfv (Nodus). Netwright prepares the node and waits for the conf,
+// which the DaemonSet writes. Confs of many other networks sort before it. Sources:
+// https://github.com/akraino-edge-stack/icn-nodus (deploy, internal/pkg/config,
+// internal/pkg/network/iptables.go).
 func ovn4nfv() Network {
 	return Network{
 		Title: "Nodus: OVN with several networks and service chains, Geneve between nodes; Open vSwitch in its pods",
@@ -17,7 +18,8 @@ func ovn4nfv() Network {
 		},
 		Conf: byDaemonSet(ovn4nfvConf, "ovn4nfvk8s-cni").awaited(
 			"its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
-		Plugins:    nil, // its image brings ovn4nfvk8s-cni and all reference plugins of 1.0.1
+		// The image installs ovn4nfvk8s-cni and all reference plugins of 1.0.1.
+		Plugins:    nil,
 		Modules:    []Module{openvswitch(), Module{Name: "geneve", Why: "between nodes"}},
 		Sysctls:    forwarding(),
 		Kubeconfig: "/etc/cni/net.d/ovn4nfv-k8s.d/ovn4nfv-k8s.kubeconfig, by its DaemonSet",
@@ -45,7 +47,7 @@ func ovn4nfv() Network {
 				"bridges br-<name> of provider networks, and their VLAN links: their names are the documents' own",
 				"a conf.db that stays in /etc/origin/openvswitch gives the next start its old bridges"},
 		},
-		// nfn-agent adds its rules again every 5 s, ovn4nfv copies its files when it starts
+		// nfn-agent adds its rules again every 5 s. ovn4nfv copies its files when it starts
 		// (deploy/ovn4nfv-k8s-plugin.yaml, deploy/ovn-daemonset.yaml).
 		Agents: []string{"nfn-agent", "ovn-controller", "ovn4nfv"},
 		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods " +

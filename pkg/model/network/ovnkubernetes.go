@@ -9,9 +9,10 @@ import (
 
 const ovnKubernetesConf = "10-ovn-kubernetes.conf"
 
-// ovnKubernetes is prepared for and waited for: ovnkube-node writes the conf as the last step of
-// its start, and makes a missing directory with mode 0: ours is there before. It serves the
-// services itself. Numbers: https://github.com/ovn-kubernetes/ovn-kubernetes v1.3.0
+// ovnKubernetes returns the row of OVN-Kubernetes, which serves the services itself. Netwright
+// prepares the node and waits for the conf, which ovnkube-node writes as the last step of its
+// start. If the conf directory is missing, ovnkube-node creates it with mode 0; so the agent
+// creates it before. Sources: https://github.com/ovn-kubernetes/ovn-kubernetes v1.3.0
 // (go-controller/pkg/{config,node,types}, docs/features/requirements.md, helm).
 func ovnKubernetes() Network {
 	return Network{
@@ -22,7 +23,7 @@ func ovnKubernetes() Network {
 			Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
 		Conf: byDaemonSet(ovnKubernetesConf, "ovn-k8s-cni-overlay").awaited(
 			"ovnkube-node writes it as the last step of its start: that is the node's readiness"),
-		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet brings ovn-k8s-cni-overlay
+		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its DaemonSet installs ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
 			{Name: "esp4", Why: "IPsec",
 				Case: Case{"ipsec",
@@ -59,14 +60,15 @@ func ovnKubernetes() Network {
 		Residue: ovnKubernetesResidue(),
 		Untested: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had " +
 			"through the module proxy",
-		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch
-		// (ovs-daemons) may run: it is asked to let go of the bridges.
+		// The names come from helm/ovn-kubernetes/charts/ovnkube-node and ovnkube-single-node-zone.
+		// ovs-daemons is not listed, because Open vSwitch may run: it is asked to remove the
+		// bridges.
 		Agents: []string{"ovn-controller", "ovnkube-controller", "ovnkube-node"},
 		Build:  buildOVNKubernetes,
 	}
 }
 
-// Geneve's header, go-controller/pkg/types/const.go.
+// The size of the Geneve header over IPv4 and IPv6, from go-controller/pkg/types/const.go.
 const (
 	ovnOverhead  = 58
 	ovnOverhead6 = 78
@@ -75,8 +77,8 @@ const (
 var ovnHostOVS = Case{"hostOVS",
 	func(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS }}
 
-// ovnKubernetesResidue: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0,
-// the rules and the port of Geneve.
+// ovnKubernetesResidue returns what OVN-Kubernetes leaves. `ovnkube --cleanup-node` does not remove
+// br-int, the gateway's bridge, ovn-k8s-mp0, the rules and the Geneve port.
 func ovnKubernetesResidue() cleanup.Residue {
 	ovs := ovsMark("br-int", "br-local")
 	ovs.Ports = []string{"ovn-k8s-mp*"}
@@ -85,17 +87,18 @@ func ovnKubernetesResidue() cleanup.Residue {
 		"ovn-ofctrl-wait-before-clear", "ovn-enable-lflow-cache", "ovn-limit-lflow-cache",
 		"ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
 	return cleanup.Residue{
-		// br and the interface's name: breth0, brens5, breno1
+		// The second name is br and the name of the interface: breth0, brens5, breno1.
 		Uplinks: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
-		// The host's address of the masquerade subnet, by which a route leads to the services
-		// (pkg/node: setNodeMasqueradeIPOnExtBridge, configureSvcRouteViaInterface); the wider
-		// ranges are those of user-defined networks.
+		// The first and the last are ranges of the masquerade subnet. The host has an address in
+		// it, and its route to the services uses that address (pkg/node:
+		// setNodeMasqueradeIPOnExtBridge, configureSvcRouteViaInterface). The wider ranges belong
+		// to user-defined networks.
 		Added: []netip.Prefix{netip.MustParsePrefix("169.254.169.0/29"), netip.MustParsePrefix("169.254.0.0/17"),
 			netip.MustParsePrefix("fd69::/112")},
 		Rules: []cleanup.RuleSelector{{Priority: 30, Mark: 0x1745ec, Table: 7},
-			// egress services, egress addresses
+			// These are for egress services and egress addresses.
 			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}},
-		// in 7 the services' ranges (initMgmPortRoutingRules)
+		// Table 7 has the ranges of the services (initMgmPortRoutingRules).
 		Routes: []cleanup.RouteSelector{{Link: "ovn-k8s-mp*", Table: allTables}},
 		Chains: []cleanup.ChainSelector{{Chain: "OVN-KUBE-*"}, {Table: "filter", Chain: "FORWARD", In: "ovn-k8s-mp0"},
 			{Table: "filter", Chain: "FORWARD", Out: "ovn-k8s-mp0"}},

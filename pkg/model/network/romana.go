@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const romanaConf = "10-romana.conf"
 
-// romana is prepared for and waited for: its agent writes the conf, unless any other *.conf is in
-// the directory. Numbers: https://github.com/romana/romana v2.0.2 (containerize/targets/agent) and
+// romana returns the row of Romana. Netwright prepares the node and waits for the conf.
+// romana-agent writes it, unless any other *.conf is in the directory. Sources:
+// https://github.com/romana/romana v2.0.2 (containerize/targets/agent) and
 // https://github.com/romana/core (cmd/romana_agent, cni, agent/enforcer).
 func romana() Network {
 	return Network{
@@ -18,10 +19,10 @@ func romana() Network {
 			Upstream: "ended (last release 2.0.2 in February 2018)",
 			Instead:  "calico or cilium",
 		},
-		// its ipam type romana-ipam is no program
+		// The ipam type romana-ipam is not a program.
 		Conf: byDaemonSet(romanaConf, "romana").awaited(
 			"its DaemonSet writes it, and only while no other *.conf is there"),
-		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // its agent brings romana, and not loopback
+		Plugins: []Plugin{reference("v0.2.0", "loopback")}, // romana-agent installs romana, but not loopback
 		Modules: []Module{
 			{Name: "dummy", Why: "romana-lo, the pods' gateway 172.142.0.1"},
 			{Name: "ip_set", Why: "policy"}, {Name: "xt_set", Why: "policy"},
@@ -48,13 +49,14 @@ func romana() Network {
 	}
 }
 
-// romanaResidue: its agent empties every ipset of the host when an update of its own fails, so it
-// must be gone before anything else is (agent/enforcer/ipsettools.go).
+// romanaResidue returns what Romana leaves. romana-agent must be gone before anything is removed,
+// because it empties every ipset of the host when an update of its own sets fails
+// (agent/enforcer/ipsettools.go).
 func romanaResidue() cleanup.Residue {
 	return cleanup.Residue{
-		// One rule for every packet, of the priority that the kernel gives, and a route to each
-		// block by its node (core: agent/rtable, agent/route.go). The table has its name, which
-		// tells both from a person's.
+		// There is one rule for every packet, with the priority that the kernel chose, and a route
+		// to each block through its node (core: agent/rtable, agent/route.go). The name of the
+		// table in rt_tables proves that both are Romana's.
 		Rules:  []cleanup.RuleSelector{{Table: 10, All: true}},
 		Routes: []cleanup.RouteSelector{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
 		Chains: []cleanup.ChainSelector{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"},

@@ -4,9 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const weaveConf = "10-weave.conflist"
 
-// weave is prepared for and waited for: its init container writes the conf, and only if there is
-// none. Numbers: https://github.com/weaveworks/weave v2.8.1 (weave, net/, npc/, plugin/,
-// prog/weave-kube).
+// weave returns the row of Weave Net. Netwright prepares the node and waits for the conf, which the
+// init container writes only if there is none. Sources: https://github.com/weaveworks/weave v2.8.1
+// (weave, net/, npc/, plugin/, prog/weave-kube).
 func weave() Network {
 	return Network{
 		Title: "mesh of tunnels over Open vSwitch's kernel datapath, plain or encrypted, with its own addresses and " +
@@ -22,7 +22,7 @@ func weave() Network {
 		Conf: byDaemonSet(weaveConf, "weave-net", "portmap").awaited(
 			"its DaemonSet writes it, and only while no conf of that name is there"),
 		Plugins: []Plugin{
-			// its init container brings weave-net and weave-ipam, links to one program
+			// The init container installs weave-net and weave-ipam, which are links to one program.
 			reference("v0.8.0", "loopback", "portmap")},
 		Modules: []Module{
 			brNetfilter(false),
@@ -61,8 +61,8 @@ func weave() Network {
 	}
 }
 
-// weaveResidue: `weave reset` knows but half of it, and needs Docker. FORWARD keeps `-o weave -j
-// DROP` when its daemon has gone.
+// weaveResidue returns what Weave Net leaves. `weave reset` removes only about half of it, and
+// needs Docker. The rule `-o weave -j DROP` stays in FORWARD after the daemon has gone.
 func weaveResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"weave"},
@@ -71,8 +71,8 @@ func weaveResidue() cleanup.Residue {
 			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"},
 			{Table: "filter", Chain: "INPUT", In: "weave"}, {Table: "nat", Chain: "POSTROUTING", Out: "weave"},
 			{Table: "filter", Chain: "INPUT", Comment: "Block non-local access to Weave Net control port"}},
-		// Policy's sets: weave- and 25 characters, any that a shell minds among them
-		// (npc/controller/ipset_name.go).
+		// The sets of its policy are named weave- and 25 characters, among them special characters
+		// of a shell (npc/controller/ipset_name.go).
 		IPSets: []string{"weaver-no-masq-local", "weave-*"},
 		Links: []cleanup.LinkSelector{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"},
 			{Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
@@ -87,9 +87,9 @@ func weaveResidue() cleanup.Residue {
 	}
 }
 
-// weaveAdds is the most that the fast datapath adds: VXLAN 50, and ESP 37 with a password
-// (site/concepts/fastdp-how-it-works.md). What does not fit goes by user space (sleeve), which
-// splits it: slow, and not lost.
+// weaveAdds has the most that the fast datapath adds: 50 for VXLAN, and 37 for ESP with a password
+// (site/concepts/fastdp-how-it-works.md). Packets that do not fit go through user space (sleeve),
+// which splits them: this is slow, but loses nothing.
 var weaveAdds = encapsulation{most: 87}
 
 func buildWeave(in Input, b *Built) error {
