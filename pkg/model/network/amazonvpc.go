@@ -94,7 +94,7 @@ func amazonVPCResidue() cleanup.Residue {
 		Tables: []cleanup.TableSelector{{Family: "ip", Name: "aws-cni"}},
 		Pins:   []string{"/sys/fs/bpf/globals/aws/"},
 		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni",
-			"/opt/cni/bin/aws-cni.tmp", "/opt/cni/bin/egress-cni.tmp", // until renamed (utils/cp)
+			"/opt/cni/bin/aws-cni.tmp", "/opt/cni/bin/egress-cni.tmp", // temporary files (utils/cp)
 			"/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
 			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o",
 			"/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",

@@ -34,7 +34,8 @@ type Input struct {
 type Issued struct {
 	Pair Keypair // without Cert: there is no certificate yet
 	Wait string  // what it then waits for; messages put "waiting for " before it
-	// Plan says what a pass would do, if this one may ask no issuer (a dry run); "": nothing.
+	// Plan says who would issue the certificate, and why; "": nothing is due. Only a dry run sets
+	// it, because it asks no issuer.
 	Plan string
 	Late string // why a renewal that is due has not happened
 	Fail error  // why there is no certificate, if waiting does not help
@@ -73,7 +74,8 @@ type Built struct {
 	// Meta is the conf of a meta-plugin that calls the network in Conf. The agent writes it after
 	// Conf.
 	Meta *tasks.File
-	// Wait is the check of the conf directory; nil: this network has no conf there.
+	// Wait is the check of the conf directory; nil: this network has no conf there, or its conf
+	// needs pod CIDRs that the node does not have yet.
 	Wait *tasks.WaitConf
 	// ConfTemplate is the path of containerd's conf_template; "": none.
 	ConfTemplate string

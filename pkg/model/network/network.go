@@ -237,7 +237,7 @@ type Shared struct {
 }
 
 // HealthCheck describes something that exists while the network works on this node. `agent verify`
-// looks for it. All set fields must be fulfilled.
+// looks for it. Everything that its fields name must exist.
 type HealthCheck struct {
 	Text string `json:"what"`           // "flanneld has its lease"
 	Path string `json:"path,omitempty"` // a file, directory or socket; a [path.Match] pattern
