@@ -69,7 +69,7 @@ func kindsOf(reps ...tasks.Report) map[string]int {
 func (r *plan) made(p Pass) ledger.Undone {
 	return ledger.Undone{
 		By: p.Session().Maker(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
-		Digest: r.desired.Snapshot.Digest, Tasks: len(r.ownership.Set.List),
+		Digest: r.desired.Snapshot.Digest, Tasks: len(r.ownership.Set.Order),
 	}
 }
 

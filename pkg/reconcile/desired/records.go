@@ -15,15 +15,15 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Records are the tasks that are wanted, as they will stand in the ledger. They do not change.
+// Records are the tasks that are wanted, as they will stand in the ledger. They do not change. What
+// the ledger keeps of a task is made when somebody asks: when nothing is to be done, nobody does.
 type Records struct {
 	Order       []tasks.Task
-	List        []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
-	places      map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
-	Fingerprint string            // of all of them
+	graph       tasks.Graph
+	Fingerprint string // of all of them
 }
 
-// RecordedTask is a task as it will stand in the ledger.
+// recorded is a task as it will stand in the ledger.
 type recorded struct {
 	tasks.Recorded
 	Contents []blob.Content
@@ -31,83 +31,87 @@ type recorded struct {
 
 // Record records the tasks of a graph. It reads nothing of the host.
 func Record(g *tasks.Graph) (*Records, error) {
-	r := &Records{Order: g.Order()}
+	r := &Records{Order: g.Order(), graph: *g}
 	var err error
-	if r.List, err = recordAll(r.Order); err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	var line []byte
-	for i := range r.List {
-		rec := &r.List[i]
-		if rec.Kind == "" {
-			continue
-		}
-		// Not where it comes from: a line that moved in its document is no other set.
-		line = fmt.Appendf(line[:0], "%s %d %d %d\n", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs))
-		line = append(line, rec.Params...)
-		for _, digest := range rec.Blobs {
-			line = append(line, digest[:]...)
-		}
-		sum.Write(line)
-	}
-	r.Fingerprint = hex.EncodeToString(sum.Sum(nil))
-	return r, nil
+	r.Fingerprint, err = fingerprint(r.Order)
+	return r, err
 }
 
-// Keys are all that are wanted, each with the place in order of the task that owns it.
-func (r *Records) Keys() map[graph.Key]int {
-	if r.places == nil {
-		r.places = make(map[graph.Key]int, len(r.Order))
-		for i, t := range r.Order {
-			for _, key := range t.Owns() {
-				r.places[key] = i
-			}
-		}
-	}
-	return r.places
-}
-
-// Wants says that a task owns the key.
-func (r *Records) Wants(key graph.Key) bool {
-	_, ok := r.Keys()[key]
-	return ok
-}
-
-// Of is what the ledger keeps of the task whose first key this is; false where it keeps nothing.
-func (r *Records) Of(first graph.Key) (*recorded, bool) {
-	i, ok := r.Keys()[first]
-	if !ok || r.List[i].Kind == "" {
-		return nil, false
-	}
-	return &r.List[i], true
-}
-
-// All are those that the ledger keeps, in order.
-func (r *Records) All() (list []*recorded) {
-	for i := range r.List {
-		if r.List[i].Kind != "" {
-			list = append(list, &r.List[i])
-		}
-	}
-	return list
-}
-
-// recordAll records tasks on all processors: a pass that finds nothing to do spends more on this
-// than on its graph.
-func recordAll(list []tasks.Task) ([]recorded, error) {
-	out, shares := make([]recorded, len(list)), runtime.GOMAXPROCS(0)
-	errs := make([]error, shares)
+// fingerprint is made on all processors: a pass that finds nothing to do spends more on this than
+// on its graph.
+func fingerprint(list []tasks.Task) (string, error) {
+	const each = 128 // bytes of a file's line, with a path of ordinary length
+	shares := runtime.GOMAXPROCS(0)
+	lines, errs := make([][]byte, shares), make([]error, shares)
 	var all sync.WaitGroup
 	for s := range shares {
+		share := list[s*len(list)/shares : (s+1)*len(list)/shares]
 		all.Go(func() {
-			for i := s * len(list) / shares; i < (s+1)*len(list)/shares && errs[s] == nil; i++ {
-				out[i].Recorded, out[i].Contents, errs[s] = tasks.Record(list[i])
+			text := make([]byte, 0, each*len(share))
+			for i := 0; i < len(share) && errs[s] == nil; i++ {
+				var rec tasks.Recorded
+				if rec, _, errs[s] = tasks.Record(share[i]); rec.Kind != "" {
+					text = appendLine(text, rec)
+				}
 			}
+			lines[s] = text
 		})
 	}
 	all.Wait()
-	return out, errors.Join(errs...)
+	sum := sha256.New()
+	for _, text := range lines {
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(errs...)
+}
+
+// appendLine adds what a record wants. Not where it comes from: a line that moved in its document
+// is no other set.
+func appendLine(text []byte, rec tasks.Recorded) []byte {
+	text = fmt.Appendf(text, "%s %d %d %d\n", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs))
+	text = append(text, rec.Params...)
+	for _, digest := range rec.Blobs {
+		text = append(text, digest[:]...)
+	}
+	return text
+}
+
+// Find is the task that owns a key, and false where none is wanted that does.
+func (r *Records) Find(key graph.Key) (tasks.Task, bool) { return r.graph.Find(key) }
+
+// Keys are all that are wanted. They are not to be changed.
+func (r *Records) Keys() []graph.Key { return r.graph.Keys() }
+
+// Wants says that a task owns the key.
+func (r *Records) Wants(key graph.Key) bool {
+	_, ok := r.Find(key)
+	return ok
+}
+
+// Of is what the ledger keeps of the task that owns a key; false where it keeps nothing, since the
+// task only waits, and leaves nothing behind.
+func (r *Records) Of(key graph.Key) (recorded, bool) {
+	t, ok := r.Find(key)
+	if !ok {
+		return recorded{}, false
+	}
+	return record(t)
+}
+
+// record is what the ledger keeps of a task. [Record] has seen that it can be made.
+func record(t tasks.Task) (recorded, bool) {
+	rec, contents, err := tasks.Record(t)
+	return recorded{rec, contents}, err == nil && rec.Kind != ""
+}
+
+// All are those that the ledger keeps, in order.
+func (r *Records) All() (list []recorded) {
+	for _, t := range r.Order {
+		if rec, kept := record(t); kept {
+			list = append(list, rec)
+		}
+	}
+	return list
 }
 
 // Name names what tasks want together.
@@ -118,10 +122,7 @@ func (r *Records) Name(list []tasks.Task) string {
 		if !known {
 			continue // it only waits
 		}
-		fmt.Fprintf(sum, "%s %d %d %d\n%s", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs), rec.Params)
-		for _, digest := range rec.Blobs {
-			sum.Write(digest[:])
-		}
+		sum.Write(appendLine(nil, rec.Recorded))
 		if set, ok := t.(tasks.CertificateSet); ok { // its record has none of what was issued to this node
 			sum.Write(set.Cert.PEM)
 		}

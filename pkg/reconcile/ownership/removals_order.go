@@ -102,7 +102,7 @@ func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 		}
 		if dir := path.Dir(list[i].Key.Name()); IsConf(v, list[i].Key) {
 			coming := false
-			for key := range c.Set.Keys() {
+			for _, key := range c.Set.Keys() {
 				coming = coming || IsConf(v, key) && path.Dir(key.Name()) == dir
 			}
 			list[i].Confs = &tasks.ConfRemoval{Dir: dir, Going: confs[dir], Replaced: coming}

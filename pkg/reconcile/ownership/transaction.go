@@ -62,7 +62,7 @@ func wants(set *desired.Records, e ledger.Entry) bool {
 	if !e.Parent {
 		return false
 	}
-	for key := range set.Keys() {
+	for _, key := range set.Keys() {
 		if key.Kind() == tasks.KindMount {
 			key = tasks.FileKey(key.Name() + "/mounted") // a mount needs its own directory
 		}

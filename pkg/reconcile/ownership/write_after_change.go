@@ -47,13 +47,16 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	for i := range out.Rep.Results {
 		res := &out.Rep.Results[i]
 		first := res.Key
-		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) ||
-			out.Changes.Repairs.Later(first) != nil {
+		change := out.Changes.Get(first)
+		right := res.State == graph.Done && tasks.IsState(first) && out.Changes.Repairs.Later(first) == nil
+		if right && inStep && change == nil {
+			continue
+		}
+		if _, known := c.Set.Of(first); !known || !right {
 			c.Undid(res, &b)
 			continue
 		}
-		change := out.Changes.Get(first)
-		if change != nil && change.NotApplicable != "" || inStep && change == nil {
+		if change != nil && change.NotApplicable != "" {
 			continue
 		}
 		if err := c.commitTask(ctx, v, res.Node, change, &b); err != nil {

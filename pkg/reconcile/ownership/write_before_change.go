@@ -49,8 +49,11 @@ func (c *Transaction) Intend(
 	for _, t := range c.Set.Order {
 		first := t.Owns()[0]
 		change := planned.Get(first)
+		if change == nil || change.NotApplicable != "" || !tasks.IsState(first) {
+			continue
+		}
 		rec, known := c.Set.Of(first)
-		if change == nil || change.NotApplicable != "" || !known || !tasks.IsState(first) {
+		if !known {
 			continue
 		}
 		entries, err := c.intents(ctx, v, t, change, &b)
@@ -86,7 +89,8 @@ func (c *Transaction) Noted(ctx context.Context, v host.View, planned *changes.S
 		if change.NotApplicable != "" {
 			continue
 		}
-		entries, err := c.intents(ctx, v, c.Set.Order[c.Set.Keys()[first]], change, &b)
+		t, _ := c.Set.Find(first)
+		entries, err := c.intents(ctx, v, t, change, &b)
 		if err != nil {
 			return false, err
 		}
