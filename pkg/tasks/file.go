@@ -108,33 +108,28 @@ func (t File) look(v host.View) (*Item, access, error) {
 		return nil, want, err
 	}
 	info, there, err := lstat(v, t.Path)
-	item := &Item{Key: FileKey(t.Path), Op: Update}
 	switch {
 	case err != nil:
 		return nil, want, err
 	case !there:
-		item.Op, item.Fields = Create, want.created()
+		item := &Item{Key: FileKey(t.Path), Op: Create, Fields: want.created()}
 		return item, want, t.show(item, nil)
 	case info.Type == hostfs.Symlink:
-		item.Fields = append([]Field{{Name: "type", Before: "symlink", After: "file"}}, want.created()...)
+		item := &Item{Key: FileKey(t.Path), Op: Update,
+			Fields: append([]Field{{Name: "type", Before: "symlink", After: "file"}}, want.created()...)}
 		return item, want, t.show(item, nil)
 	case info.Type != hostfs.Regular:
 		return nil, want, &hostpath.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Regular}
 	}
-	item.Fields = want.changed(info)
 	same, err := t.hasContent(v, info)
-	if err != nil {
+	if err != nil || same && want.is(info) {
 		return nil, want, err
 	}
+	item := &Item{Key: FileKey(t.Path), Op: Update, Fields: want.changed(info)}
 	if !same {
-		if err := t.showOld(v, item, info, hides(info.Mode) && !hides(want.mode)); err != nil {
-			return nil, want, err
-		}
+		err = t.showOld(v, item, info, hides(info.Mode) && !hides(want.mode))
 	}
-	if len(item.Fields) == 0 {
-		return nil, want, nil
-	}
-	return item, want, nil
+	return item, want, err
 }
 
 // hasContent reports whether the file at the path, which info describes, has the wanted content.
@@ -216,12 +211,7 @@ func recordFile(kind string, task Task) (Recorded, []blob.Content, error) {
 	t := value[File](task)
 	content := t.content()
 	t.Content = nil
-	r, _, err := record(kind, &t)
-	if err != nil {
-		return r, nil, err
-	}
-	r.Blobs[0] = content.Sum
-	return r, []blob.Content{content}, nil
+	return recordWith(kind, &t, &t.Meta, content)
 }
 
 func (t *File) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

@@ -84,20 +84,29 @@ func (m *Meta) parts() (*Meta, []*secret.Bytes) { return m, nil }
 
 // record clears the fields of its copy that are stored beside the parameters, and encodes the rest.
 func record[T any, P recordable[T]](kind string, t P) (Recorded, []blob.Content, error) {
-	meta, contents := t.parts()
+	meta, parts := t.parts()
+	contents := make([]blob.Content, len(parts))
+	for i, c := range parts {
+		contents[i], *c = blob.Of(*c), nil
+	}
+	return recordWith(kind, t, meta, contents...)
+}
+
+// recordWith is record of a task, of which meta is a part, without its contents.
+func recordWith(kind string, t any, meta *Meta, contents ...blob.Content) (Recorded, []blob.Content, error) {
 	r := Recorded{Kind: kind, Version: recordVersion, From: meta.From, Why: meta.Why}
 	meta.From, meta.Why, meta.Overrides = "", "", ""
-	var blobs []blob.Content
-	for _, c := range contents {
-		content := blob.Of(*c)
-		blobs, r.Blobs = append(blobs, content), append(r.Blobs, content.Sum)
-		*c = nil
+	if len(contents) > 0 {
+		r.Blobs = make([]blob.Digest, len(contents))
+	}
+	for i := range contents {
+		r.Blobs[i] = contents[i].Sum
 	}
 	var err error
 	if r.Params, err = json.Marshal(t); err != nil {
 		return Recorded{}, nil, fmt.Errorf("record a %s: %w", kind, err)
 	}
-	return r, blobs, nil
+	return r, contents, nil
 }
 
 func rebuild[T Task, P recordable[T]](r Recorded, read func(blob.Digest) ([]byte, error)) (t T, err error) {
