@@ -20,9 +20,9 @@ func (s stamp) info() hostfs.FileInfo {
 // content is the result of reading a file: its stamp before the read, its digest, and its bytes
 // unless it is below files/. If the read failed, err says why.
 type content struct {
-	data  []byte
-	sum   blob.Digest
-	short bool // it became shorter during the read, which the check of size or hash finds
+	data    []byte
+	sum     blob.Digest
+	changed bool // while it was read: whoever asked knows its size or its hash
 	stamp
 	err error
 }

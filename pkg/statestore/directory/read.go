@@ -95,7 +95,7 @@ func (r *reader) read(w wanted, limit int64) content {
 	}
 	c := slurp(f, w.path, r.buf[:before.size], before)
 	c.data = nil
-	if settled && c.err == nil && !c.short && seenAs(f.Stat()).stamp == before {
+	if settled && c.err == nil && !c.changed {
 		r.cache.Record(r.prefix+w.path, before.info(), c.sum)
 	}
 	return c
@@ -107,10 +107,10 @@ func slurp(f *os.File, name string, data []byte, before stamp) content {
 	n, err := io.ReadFull(f, data)
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		c.short = n < len(data)
 	case err != nil:
 		c.err = explain("read", name, err)
 	}
+	c.changed = seenAs(f.Stat()).stamp != before
 	c.data, c.sum = data[:n], sha256.Sum256(data[:n])
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostpath"
@@ -20,11 +21,13 @@ import (
 type listing struct {
 	objects   []listed
 	notes     []string
-	untrusted error // another user may change one of them; nil if none may
-	kops      bool  // it is kOps' own store
-	published bool  // only the manifest is listed
-	// by path; a directory that did not change since an earlier listing is not listed again
-	dirs map[string]names
+	untrusted error            // who else may change one of them; nil: nobody
+	kops      bool             // it is kOps' own
+	published bool             // it is the manifest alone
+	links     bool             // a symbolic link leads to some of it
+	changed   int64            // the youngest ctime of it and of its directories, in nanoseconds since the epoch
+	dirs      map[string]names // by path: those that are as they were need not be listed again
+	earlier   map[string]names // those of an earlier listing
 }
 
 // names are the sorted names in a directory, with the stamp of the directory before it was listed.
@@ -38,13 +41,17 @@ type listed struct {
 	stamp
 }
 
-// newest returns the latest ctime, in nanoseconds since the epoch.
-func (l *listing) newest() int64 {
-	var newest int64
-	for _, o := range l.objects {
-		newest = max(newest, o.ctime)
-	}
-	return newest
+// restAge is how much older than the reading all must be that is read without another look at
+// it: more than the clocks of this machine and of a file server differ.
+const restAge = time.Minute
+
+// changedSince says that something of it may have changed since a moment.
+func (l *listing) changedSince(at time.Time) bool { return l.changed >= at.UnixNano() }
+
+// isOfOneMoment says that all was as it is listed when the listing began: it was made by then, and
+// rested. Where a link leads is not known of its target's times.
+func (l *listing) isOfOneMoment(began time.Time) bool {
+	return !l.published && !l.links && !l.changedSince(began.Add(-restAge))
 }
 
 func (l *listing) add(name string, e seen) error {
@@ -56,7 +63,7 @@ func (l *listing) add(name string, e seen) error {
 	case len(l.objects) == manifest.MaxObjects:
 		return manifest.ErrTooMany
 	}
-	l.objects = append(l.objects, listed{name, e.stamp})
+	l.objects, l.changed = append(l.objects, listed{name, e.stamp}), max(l.changed, e.ctime)
 	return nil
 }
 
@@ -65,12 +72,18 @@ func (l *listing) add(name string, e seen) error {
 // it. earlier is a previous listing, or nil.
 func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) (*listing, error) {
 	l := &listing{dirs: map[string]names{}}
-	if earlier != nil && !earlier.published {
-		l.dirs = earlier.dirs
+	if earlier != nil {
+		l.earlier = earlier.dirs
 	}
+	at, err := root.Lstat(cluster)
+	if err != nil {
+		return nil, explain("open", ".", err)
+	}
+	l.links = at.Mode()&fs.ModeSymlink != 0
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
 		return nil, err
 	}
+	l.earlier = nil
 	slices.Sort(l.notes)
 	return l, nil
 }
@@ -82,7 +95,7 @@ func scanManifest(root *os.Root, cluster string) (*listing, error) {
 		return nil, explain("read", manifest.Name, err)
 	}
 	e := seenAs(info, nil)
-	return &listing{published: true, objects: []listed{{manifest.Name, e.stamp}},
+	return &listing{published: true, objects: []listed{{manifest.Name, e.stamp}}, changed: e.ctime,
 		untrusted: e.untrustedOwner(false, cluster, manifest.Name)}, nil
 }
 
@@ -113,7 +126,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 			continue
 		}
 		if e.err == nil && e.mode == fs.ModeSymlink {
-			e = seenAs(root.Stat(path.Join(cluster, name)))
+			l.links, e = true, seenAs(root.Stat(path.Join(cluster, name)))
 		}
 		err := e.err
 		if err == nil {
@@ -127,14 +140,17 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 			return err
 		}
 	}
-	return nil
+	after := seenAs(here.Stat()) // what came or went meanwhile
+	l.changed = max(l.changed, after.ctime)
+	return after.err
 }
 
 // names lists a directory. It returns the earlier names if the directory has not changed since. It
 // saves the names only if any later change will show in the stamp.
 func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	is := seenAs(here.Stat())
-	if known, ok := l.dirs[dir]; ok && is.err == nil && known.stamp == is.stamp {
+	if known, ok := l.earlier[dir]; ok && is.err == nil && known.stamp == is.stamp {
+		l.dirs[dir] = known
 		return known.list, nil
 	}
 	settled := is.err == nil && hostfs.Stable(is.info())
@@ -142,7 +158,7 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	list = slices.DeleteFunc(list, func(base string) bool {
 		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document
 	})
-	if delete(l.dirs, dir); settled && err == nil {
+	if settled && err == nil {
 		l.dirs[dir] = names{is.stamp, list}
 	}
 	return list, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -76,5 +77,94 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 	}
 	if _, now := look(again); !slices.Equal(now, []string{"cluster.yaml", "nodes/b.yaml", "nodes/c.yaml"}) {
 		t.Errorf("a file came and one went: %v", now)
+	}
+}
+
+// A listing knows how long all that it names has rested: files, names that came and went, and
+// directories. A symbolic link says nothing of where it leads.
+func TestListingSaysSinceWhenItRests(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, "c", name) }
+	put := func(name string) error { return os.WriteFile(at(name), []byte("text"), 0o644) }
+	if err := errors.Join(os.MkdirAll(at("nodes"), 0o755), os.MkdirAll(at("files/d"), 0o755), put("cluster.yaml"), put("nodes/a.yaml"),
+		put("nodes/b.yaml"), put("files/d/f")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	look := func(cluster string) *listing {
+		t.Helper()
+		l, err := scan(t.Context(), root, cluster, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for name, change := range map[string]func() error{
+		"a file is written":          func() error { return put("cluster.yaml") },
+		"its mode":                   func() error { return os.Chmod(at("nodes/a.yaml"), 0o600) },
+		"a name came":                func() error { return put("nodes/c.yaml") },
+		"a name went":                func() error { return os.Remove(at("nodes/b.yaml")) },
+		"a directory has a new name": func() error { return os.Rename(at("files/d"), at("files/e")) },
+		"it was away": func() error {
+			return errors.Join(os.Rename(at(""), filepath.Join(dir, "away")), os.Rename(filepath.Join(dir, "away"), at("")))
+		},
+	} {
+		time.Sleep(20 * time.Millisecond) // a tick of the file system's clock
+		rested := time.Now()
+		time.Sleep(20 * time.Millisecond)
+		if look("c").changedSince(rested) {
+			t.Errorf("%s: nothing happened yet", name)
+		}
+		if err := change(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !look("c").changedSince(rested) {
+			t.Errorf("%s: not seen", name)
+		}
+	}
+	later := time.Now().Add(restAge + time.Second)
+	if l := look("c"); !l.isOfOneMoment(later) || l.isOfOneMoment(time.Now()) {
+		t.Error("what rests for a minute is of one moment, and what was made just now is not")
+	}
+	for name, link := range map[string][2]string{"linked": {"c", "linked"}, "c": {"../cluster.yaml", "c/nodes/l.yaml"}} {
+		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+			t.Fatal(err)
+		}
+		if look(name).isOfOneMoment(later.Add(time.Second)) {
+			t.Errorf("%s -> %s: nobody knows since when", link[1], link[0])
+		}
+	}
+}
+
+// What is written while it is read is not what was listed.
+func TestReadSeesAChangeMeanwhile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before := seenAs(f.Stat())
+	if c := slurp(f, "f", make([]byte, before.size), before.stamp); c.changed || string(c.data) != "old" {
+		t.Errorf("nothing happened: %+v", c)
+	}
+	if !hostfs.AwaitTick(before.info()) {
+		t.Fatal("the clock stands still")
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c := slurp(f, "f", make([]byte, before.size), before.stamp); !c.changed {
+		t.Errorf("not seen: %+v", c)
 	}
 }

@@ -31,7 +31,7 @@ func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing)
 			return nil, context.Cause(ctx)
 		case c.err != nil:
 			return nil, c.err
-		case c.short || c.stamp != l.objects[i].stamp:
+		case c.changed || c.stamp != l.objects[i].stamp:
 			return nil, statestore.ErrChanged
 		case total > manifest.MaxSnapshotSize:
 			return nil, manifest.CheckTotal(total)
