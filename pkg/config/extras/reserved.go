@@ -97,7 +97,7 @@ func canonical(at string) string {
 // reservedFile returns whose a path is that no document may write, or "" if documents may.
 func reservedFile(at string) string {
 	at = canonical(at)
-	for dir := at; dir != "/" && dir != "."; dir = path.Dir(dir) {
+	for dir := at; dir != ""; dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)] {
 		if why, ok := whoseReserved()[dir]; ok {
 			return why
 		}
@@ -211,7 +211,8 @@ func Reserved(kind, name string, text []byte) string {
 
 // readBySystemd reports whether systemd may read a file as a unit's text.
 func readBySystemd(at string) bool {
-	return slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(at), dir) })
+	at = canonical(at)
+	return slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(at, dir) })
 }
 
 // refuse reports what the rule refuses, as an error where documents are checked. On a node, whose
