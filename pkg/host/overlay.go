@@ -45,6 +45,9 @@ type (
 func (p *Pending) fact(kind, name string) (Fact, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	if len(p.facts) == 0 { // a host that is right: no key is made of the name
+		return Fact{}, false
+	}
 	f, ok := p.facts[kind+":"+name]
 	return f, ok
 }

@@ -166,7 +166,7 @@ func (t tree) removeIn(ctx context.Context, dir int, base, name string) error {
 	if same, err := sameMount(dir, fd); err != nil || !same {
 		return cmp.Or(err, errMounted)
 	}
-	names, err := namesIn(fd)
+	names, err := namesIn(fd, "")
 	if err != nil {
 		return err
 	}

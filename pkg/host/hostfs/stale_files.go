@@ -68,7 +68,7 @@ func (s *sweeper) remove(dir int, name string, log writeLog) {
 	if _, seen := s.seen.LoadOrStore(name, true); seen {
 		return
 	}
-	list, _ := namesIn(dir) // tasks report a directory that cannot be read
+	list, _ := namesIn(dir, stagedPrefix) // one that cannot be read is its tasks' to report
 	for _, entry := range list {
 		if leftover(dir, entry, time.Now()) && unix.Unlinkat(dir, entry, 0) == nil {
 			log.wrote("removed what a killed run had staged", path.Join(name, entry))

@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -64,19 +65,22 @@ func (f *Reader) ReadDir(name string) ([]string, error) {
 			return nil, err
 		}
 		defer unix.Close(fd)
-		list, err := namesIn(fd)
+		list, err := namesIn(fd, "")
 		slices.Sort(list)
 		return list, err
 	})
 }
 
-// namesIn lists the names in an open directory, unsorted.
-func namesIn(dir int) (names []string, err error) {
+// namesIn lists the names in a directory that was just opened, as they come: all in which part
+// stands, and maybe others.
+func namesIn(dir int, part string) (names []string, err error) {
 	for buf, n := make([]byte, 8<<10), 1; n > 0; {
 		if err = hostpath.Again(func() error { n, err = unix.ReadDirent(dir, buf); return err }); err != nil {
 			return nil, err
 		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+		if bytes.Contains(buf[:n], []byte(part)) {
+			_, _, names = unix.ParseDirent(buf[:n], -1, names)
+		}
 	}
 	return names, nil
 }
