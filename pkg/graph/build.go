@@ -28,9 +28,9 @@ func New[N Node](nodes []N, of Dependencies[N], opt Options) (*Graph[N], error) 
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
 	}
-	g.pos = make([]int32, len(nodes))
+	g.pos, g.plan = make([]int32, len(nodes)), make([]N, len(nodes))
 	for at, id := range g.order {
-		g.pos[id] = int32(at)
+		g.pos[id], g.plan[at] = int32(at), g.nodes[id]
 	}
 	return g, nil
 }

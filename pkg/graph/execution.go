@@ -33,6 +33,7 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 		g: g, opt: opt, visit: visit,
 		results: make([]Result[N], len(g.nodes)),
 		missing: g.inDegrees(),
+		ready:   make(minHeap, 0, len(g.nodes)),
 		root:    make([]int32, len(g.nodes)),
 		pausing: map[int32]*time.Timer{},
 		left:    len(g.nodes),
@@ -40,7 +41,7 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 	x.cond.L = &x.mu
 	x.markFirst()
 	for at, id := range g.order {
-		x.results[at].Node, x.results[at].Key = g.nodes[id], g.name(id)
+		x.results[at].Node, x.results[at].Key = g.plan[at], g.name(id)
 		if x.missing[id] == 0 {
 			x.push(int32(at))
 		}

@@ -18,6 +18,7 @@ type Graph[N Node] struct {
 	out    adjacency // node → edges that start there
 	in     adjacency // node → edges that end there
 	order  []int32   // plan position → node
+	plan   []N       // the nodes in that order
 	pos    []int32   // node → plan position
 }
 
@@ -38,16 +39,10 @@ type Edge[N Node] struct {
 // Len returns the number of nodes.
 func (g *Graph[N]) Len() int { return len(g.nodes) }
 
-// Order returns all nodes in plan order: earlier gates first, and of the nodes that are possible
-// the one with the smallest first key. It does not depend on the order in which New got the nodes.
-// The caller may change the slice.
-func (g *Graph[N]) Order() []N {
-	all := make([]N, len(g.order))
-	for i, id := range g.order {
-		all[i] = g.nodes[id]
-	}
-	return all
-}
+// Order is all nodes in plan order: earlier gates first, then whatever is possible by the smallest
+// first key. It depends on the nodes only, not on the order in which New got them. The slice is not
+// to be changed.
+func (g *Graph[N]) Order() []N { return slices.Clip(g.plan) }
 
 // Keys returns all owned keys, by node. The caller must not change the slice.
 func (g *Graph[N]) Keys() []Key { return g.keys }

@@ -6,7 +6,7 @@ package graph
 func (g *Graph[N]) sort() (missing []int32) {
 	missing = g.inDegrees()
 	g.order = make([]int32, 0, len(g.nodes))
-	ready := make(minHeap, 0, 64)
+	ready := make(minHeap, 0, len(g.nodes))
 	for id, count := range missing {
 		if count == 0 {
 			ready.push(int32(id))

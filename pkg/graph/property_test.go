@@ -276,7 +276,7 @@ func TestRunAgainstReference(t *testing.T) {
 		if over.Load() > 0 || early.Load() > 0 {
 			t.Fatalf("%d visits beyond the limit, %d too early or twice", over.Load(), early.Load())
 		}
-		inPlan := slices.DeleteFunc(g.Order(), func(n *node) bool { return !*through[n] })
+		inPlan := slices.DeleteFunc(slices.Clone(g.Order()), func(n *node) bool { return !*through[n] })
 		if limit == 1 && first == nil && !slices.Equal(visited, inPlan) {
 			t.Fatalf("one at a time, visited %s\nplanned %s", names(visited), names(inPlan))
 		}
