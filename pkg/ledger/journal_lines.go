@@ -40,14 +40,18 @@ func appendLine(b []byte, kind byte, value any) ([]byte, error) {
 	if err != nil {
 		return b, fmt.Errorf("encode a line of the ledger: %w", err)
 	}
-	body := append([]byte{kind, ' '}, text...)
-	return fmt.Appendf(b, "%08x %s\n", crc32.Checksum(body, crcTable), body), nil
+	sum := len(b)
+	b = append(append(b, "01234567 "...), kind, ' ')
+	b = append(b, text...)
+	copy(b[sum:], fmt.Appendf(nil, "%08x", crc32.Checksum(b[sum+len("01234567 "):], crcTable)))
+	return append(b, '\n'), nil
 }
 
 // readLines checks the journal and returns the lines of its committed batches. torn reports whether
 // an uncommitted batch at the end was cut off. Then the next write must replace the file. Damage
 // before a committed batch is [errDamaged].
 func readLines(data []byte) (lines []line, torn bool, err error) {
+	lines = make([]line, 0, bytes.Count(data, []byte("\n")))
 	committed, bad := 0, false
 	for rest := data; len(rest) > 0; {
 		text, after, whole := bytes.Cut(rest, []byte("\n"))
