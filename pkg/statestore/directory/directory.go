@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -27,7 +28,7 @@ type Directory struct {
 // knowledge is the result of the last read. While the files are the same, the next Fetch reads
 // nothing.
 type knowledge struct {
-	objects  []listed // all files with their stamps
+	sum      blob.Digest // of all files: equal when nothing happened to any
 	revision statestore.Revision
 }
 

@@ -55,7 +55,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	if err != nil {
 		return nil, err
 	}
-	if d.knows(before.objects, last) {
+	if d.knows(before, last) {
 		return nil, statestore.ErrNotModified
 	}
 	read := d.readUnsigned
@@ -67,7 +67,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 		return nil, context.Cause(ctx)
 	}
 	if err != nil || !before.isOfOneMoment(start) {
-		if after, again := d.list(ctx, root, before); again != nil || !slices.Equal(after.objects, before.objects) {
+		if after, again := d.list(ctx, root, before.dirs); again != nil || !slices.Equal(after.objects, before.objects) {
 			return nil, statestore.ErrChanged // whatever was read, or went wrong, was of no one moment
 		}
 	}
@@ -75,7 +75,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 		return nil, err
 	}
 	if !before.changedSince(start.Add(-stableAge)) {
-		d.remember(before.objects, snapshot.Revision)
+		d.remember(before, snapshot.Revision)
 	}
 	if snapshot.Revision == last {
 		return nil, statestore.ErrNotModified
@@ -83,25 +83,26 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	return snapshot, nil
 }
 
-// list returns the names and stamps of the cluster's files. earlier is a previous listing, or nil.
-func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (*listing, error) {
+// list is what stat says of the cluster's files. earlier are the directories of a listing of the
+// same, or nil.
+func (d *Directory) list(ctx context.Context, root *os.Root, earlier map[string]names) (*listing, error) {
 	if _, err := root.Lstat(path.Join(d.cluster, manifest.Name)); err == nil {
 		return scanManifest(root, d.cluster)
 	}
 	return scan(ctx, root, d.cluster, earlier)
 }
 
-// knows reports whether the files are the same as in the revision last.
-func (d *Directory) knows(objects []listed, last statestore.Revision) bool {
+// knows reports whether the files are those of which last was read.
+func (d *Directory) knows(l *listing, last statestore.Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return last != statestore.Revision{} && d.seen.revision == last && slices.Equal(d.seen.objects, objects)
+	return last != statestore.Revision{} && d.seen.revision == last && d.seen.sum == l.sum()
 }
 
-func (d *Directory) remember(objects []listed, r statestore.Revision) {
+func (d *Directory) remember(l *listing, r statestore.Revision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seen = knowledge{objects, r}
+	d.seen = knowledge{l.sum(), r}
 }
 
 // Open implements [statestore.Store].

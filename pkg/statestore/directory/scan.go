@@ -2,6 +2,8 @@ package directory
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -30,7 +33,8 @@ type listing struct {
 	earlier   map[string]names // those of an earlier listing
 }
 
-// names are the sorted names in a directory, with the stamp of the directory before it was listed.
+// names are the names of objects in a directory, sorted, while it is as stat said before it was
+// listed.
 type names struct {
 	stamp
 	list []string
@@ -54,6 +58,22 @@ func (l *listing) isOfOneMoment(began time.Time) bool {
 	return !l.published && !l.links && !l.changedSince(began.Add(-restAge))
 }
 
+// sum stands for all objects, as stat saw them: of ten thousand nobody keeps the list until the
+// next look.
+func (l *listing) sum() blob.Digest {
+	h := sha256.New()
+	var line []byte
+	for i := range l.objects {
+		o := &l.objects[i]
+		line = append(append(line[:0], o.name...), 0)
+		for _, v := range [...]uint64{uint64(o.size), uint64(o.mtime), uint64(o.ctime), o.dev, o.inode} {
+			line = binary.LittleEndian.AppendUint64(line, v)
+		}
+		h.Write(line)
+	}
+	return blob.Digest(h.Sum(nil))
+}
+
 func (l *listing) add(name string, e seen) error {
 	switch {
 	case !e.mode.IsRegular():
@@ -67,14 +87,11 @@ func (l *listing) add(name string, e seen) error {
 	return nil
 }
 
-// scan lists the objects of a plain cluster directory with stat alone. root is the store's
-// directory: a symbolic link may lead anywhere below it (one key for two clusters), but not out of
-// it. earlier is a previous listing, or nil.
-func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) (*listing, error) {
-	l := &listing{dirs: map[string]names{}}
-	if earlier != nil {
-		l.earlier = earlier.dirs
-	}
+// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory:
+// symbolic links may lead anywhere below it (one key for two clusters), and not out of it. earlier
+// are the directories of a listing of the same, or nil.
+func scan(ctx context.Context, root *os.Root, cluster string, earlier map[string]names) (*listing, error) {
+	l := &listing{dirs: map[string]names{}, earlier: earlier}
 	at, err := root.Lstat(cluster)
 	if err != nil {
 		return nil, explain("open", ".", err)
@@ -118,9 +135,6 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	l.objects = slices.Grow(l.objects, len(names))
 	for i, e := range lstatAll(here, names) {
 		name := names[i]
-		if dir != "." {
-			name = dir + "/" + name
-		}
 		if !manifest.ValidName(name) {
 			l.notes = append(l.notes, manifest.NoteIgnored(name, false))
 			continue
@@ -158,6 +172,11 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	list = slices.DeleteFunc(list, func(base string) bool {
 		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document
 	})
+	if dir != "." {
+		for i := range list {
+			list[i] = dir + "/" + list[i]
+		}
+	}
 	if settled && err == nil {
 		l.dirs[dir] = names{is.stamp, list}
 	}

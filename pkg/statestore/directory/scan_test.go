@@ -48,7 +48,7 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	look := func(earlier *listing) (*listing, []string) {
+	look := func(earlier map[string]names) (map[string]names, []string) {
 		t.Helper()
 		if is := seenAs(os.Stat(filepath.Join(dir, "c/nodes"))); !hostfs.AwaitTick(is.info()) {
 			t.Fatal("the clock stands still")
@@ -61,12 +61,12 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 		for _, o := range l.objects {
 			names = append(names, o.name)
 		}
-		return l, names
+		return l.dirs, names
 	}
 	first, all := look(nil)
-	known := first.dirs["nodes"]
+	known := first["nodes"]
 	known.list = known.list[:1] // the lie shows whether it was believed
-	first.dirs["nodes"] = known
+	first["nodes"] = known
 	again, same := look(first)
 	if !slices.Equal(all[:2], same) || len(all) != 3 {
 		t.Errorf("nothing happened: %v, then %v", all, same)
@@ -75,8 +75,15 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "c/nodes/a.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if _, now := look(again); !slices.Equal(now, []string{"cluster.yaml", "nodes/b.yaml", "nodes/c.yaml"}) {
+	last, now := look(again)
+	if !slices.Equal(now, []string{"cluster.yaml", "nodes/b.yaml", "nodes/c.yaml"}) {
 		t.Errorf("a file came and one went: %v", now)
+	}
+	if err := os.Rename(filepath.Join(dir, "c/nodes"), filepath.Join(dir, "nodes")); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := scan(t.Context(), root, "c", last); err != nil || l.dirs["nodes"].list != nil {
+		t.Errorf("the names of a directory that went are kept: %v, %v", l.dirs, err)
 	}
 }
 

@@ -24,6 +24,7 @@ func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing)
 	got := d.readAll(ctx, root, all)
 	order := make([]int32, len(all)) // sorted by name
 	var total int64
+	var names int
 	for i := range got {
 		c := &got[i]
 		switch total += c.size; {
@@ -36,10 +37,10 @@ func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing)
 		case total > manifest.MaxSnapshotSize:
 			return nil, manifest.CheckTotal(total)
 		}
-		order[i] = int32(i)
+		order[i], names = int32(i), names+len(all[i].name)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(all[a].name, all[b].name) })
-	e := manifest.New(d.cluster, 0, nil).Encoder(len(all))
+	e := manifest.New(d.cluster, 0, nil).Encoder(len(all), names)
 	var digits [2 * sha256.Size]byte
 	for _, at := range order {
 		hex.Encode(digits[:], got[at].sum[:])

@@ -2,9 +2,9 @@ package directory
 
 import (
 	"context"
-	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -13,13 +13,13 @@ import (
 // events for changes on a file server. It returns when ctx ends. It blocks while the file system
 // blocks. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
-	told := d.glance(ctx, nil)
+	told, dirs := d.glance(ctx, nil)
 	next := func() time.Duration { return time.Until(host.NextTick(time.Now(), every)) }
 	for last, pause := told, next(); host.Sleep(ctx, pause); {
-		began := time.Now()
-		now := d.glance(ctx, last.listing)
+		began, now := time.Now(), glance{}
+		now, dirs = d.glance(ctx, dirs)
 		pause = max(next(), glanceShare*time.Since(began))
-		if now.is(last) && !now.is(told) && ctx.Err() == nil {
+		if now == last && now != told && ctx.Err() == nil {
 			told = now
 			changed()
 		}
@@ -33,24 +33,20 @@ const glanceShare = 2000
 
 // glance is a listing of the files, or the text of the error.
 type glance struct {
-	*listing
+	sum blob.Digest
 	err string
 }
 
-func (g glance) is(o glance) bool {
-	return g.err == o.err && (g.err != "" || slices.Equal(g.objects, o.objects))
-}
-
-// glance lists the files. earlier is the listing of an earlier look.
-func (d *Directory) glance(ctx context.Context, earlier *listing) glance {
+// glance looks at the files. What an earlier look listed is not listed again.
+func (d *Directory) glance(ctx context.Context, earlier map[string]names) (glance, map[string]names) {
 	root, err := d.openRoot()
 	if err != nil {
-		return glance{err: err.Error()}
+		return glance{err: err.Error()}, nil
 	}
 	defer root.Close()
 	l, err := d.list(ctx, root, earlier)
 	if err != nil {
-		return glance{err: err.Error()}
+		return glance{err: err.Error()}, nil
 	}
-	return glance{listing: l}
+	return glance{sum: l.sum()}, l.dirs
 }

@@ -49,7 +49,11 @@ func New(cluster string, generation int64, objects map[string][]byte) *Manifest 
 
 // Encode returns the manifest's canonical form: the same objects give the same bytes.
 func (m *Manifest) Encode() []byte {
-	e := m.Encoder(len(m.Objects))
+	names := 0
+	for name := range m.Objects {
+		names += len(name)
+	}
+	e := m.Encoder(len(m.Objects), names)
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		e.Object(name, m.Objects[name].SHA256, m.Objects[name].Size)
 	}
@@ -63,11 +67,11 @@ type Encoder struct {
 	some bool // whether an object was written
 }
 
-// Encoder returns an Encoder that has written all fields before the objects, and has room for that
-// many objects. The caller adds the objects in the order of their names.
-func (m *Manifest) Encoder(objects int) *Encoder {
-	const each = 200 // bytes for an object with a name of ordinary length
-	out := make([]byte, 0, 200+each*objects)
+// Encoder has written what stands before the objects, and has room for so many, with so many bytes
+// of names. They are given to it in the order of their names.
+func (m *Manifest) Encoder(objects, names int) *Encoder {
+	const around, each = 250, 125 // bytes, and of an object but for its name
+	out := make([]byte, 0, around+each*objects+names)
 	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,",
 		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
 	out = appendTime(appendTime(out, "published", m.Published), "expires", m.Expires)
