@@ -195,6 +195,9 @@ func TestRepairWithoutTheStore(t *testing.T) {
 	q := newQuiet(t, 3)
 	q.pass(t)
 	p, d := q.begin(t)
+	if d.Snapshot.Files != nil {
+		t.Error("the list of the store's files is kept, beside those that the documents name")
+	}
 	if err := os.RemoveAll(q.store); err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 		return nil, problem.Store.Errorf("fetch the configuration: %w", err)
 	}
 	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
+	snap.Files = nil // the node has those that are for it
 	if err := diags.Err(); err != nil {
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision,
 			Published: snap.Published, By: snap.Note.String(), Diagnostics: diags})
