@@ -12,7 +12,8 @@ import (
 // Steps turns the results of the tasks into a report's steps, in plan order. changed is the state
 // of a task that has a change: Planned, or Done after apply. pods writes into a step what pods lack
 // without its key. It may be nil.
-func (w Work) Steps(changed report.State, pods func(*report.Step, tasks.Task)) (out []report.Step) {
+func (w Work) Steps(changed report.State, pods func(*report.Step, tasks.Task)) []report.Step {
+	out := make([]report.Step, 0, len(w.Changes.ByKey))
 	for i := range w.Rep.Results {
 		res := &w.Rep.Results[i]
 		key := res.Key

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// within returns an error if now changes anything that was not planned. The error stops the tasks
-// that need this one until the next pass has planned the change, so that a person can see it
-// before.
+// within says whether now is what was planned, or less. What differs stops its
+// branch until the next pass has planned it, and a person could have seen it. What is the same is
+// in memory once.
 func within(key graph.Key, now, planned *tasks.Change) error {
 	if planned == nil {
 		return graph.Permanent(&changedError{Key: key, Reason: now.Reason})
@@ -19,10 +19,13 @@ func within(key graph.Key, now, planned *tasks.Change) error {
 	if planned.Unknown != "" {
 		return nil
 	}
-	for _, it := range now.Items {
-		if !slices.ContainsFunc(planned.Items, func(p tasks.Item) bool { return sameOutcome(it, p) }) {
+	for n := range now.Items {
+		it := &now.Items[n]
+		i := slices.IndexFunc(planned.Items, func(p tasks.Item) bool { return sameOutcome(*it, p) })
+		if i < 0 {
 			return graph.Permanent(&changedError{Key: it.Key, Reason: now.Reason})
 		}
+		it.After = planned.Items[i].After
 	}
 	return nil
 }

@@ -77,3 +77,18 @@ func after(list []tasks.Task, i int, key graph.Key) {
 	n.Requires = []graph.Key{key}
 	list[i] = n
 }
+
+// What was planned and what is planned just before it is made have one text in memory, where it is
+// the same.
+func TestASameTextIsKeptOnce(t *testing.T) {
+	change := func(text string) *tasks.Change {
+		return &tasks.Change{Items: []tasks.Item{{Key: "file:/a", Op: tasks.Create, After: []byte(text)}}}
+	}
+	now, planned := change("text"), change("text")
+	if err := within("file:/a", now, planned); err != nil || &now.Items[0].After[0] != &planned.Items[0].After[0] {
+		t.Errorf("there are two: %v", err)
+	}
+	if err := within("file:/a", change("other"), planned); err == nil {
+		t.Error("another text is what was planned")
+	}
+}

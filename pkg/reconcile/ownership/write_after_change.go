@@ -42,6 +42,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		out.network(b.Head.Network) == b.Head.Network {
 		return nil
 	}
+	b.Put = make([]ledger.Entry, 0, len(out.Changes.ByKey))
 	var unseen []error
 	v := h.Live.View().Snapshot()
 	for i := range out.Rep.Results {

@@ -43,7 +43,7 @@ func TimesBefore(files hostfs.Files, ofCheckpoint []string) map[string]int64 {
 func (c *Transaction) Intend(
 	ctx context.Context, h *host.Host, planned *changes.Set, removing bool,
 ) (unknown map[graph.Key]error, err error) {
-	b := ledger.Batch{Head: c.Led.Head(), Dirs: map[string]int64{}}
+	b := ledger.Batch{Head: c.Led.Head(), Put: make([]ledger.Entry, 0, len(planned.ByKey)), Dirs: map[string]int64{}}
 	b.Head.Clean = false
 	v := h.Live.View().Snapshot()
 	for _, t := range c.Set.Order {
