@@ -66,10 +66,8 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err != nil || !before.isOfOneMoment(start) {
-		if after, again := d.list(ctx, root, before.dirs); again != nil || !slices.Equal(after.objects, before.objects) {
-			return nil, statestore.ErrChanged // whatever was read, or went wrong, was of no one moment
-		}
+	if after, again := d.list(ctx, root, before.dirs); again != nil || !slices.Equal(after.objects, before.objects) {
+		return nil, statestore.ErrChanged // what was read, or the error, does not belong to one moment
 	}
 	if err != nil {
 		return nil, err

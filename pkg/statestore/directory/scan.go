@@ -27,7 +27,6 @@ type listing struct {
 	untrusted error            // who else may change one of them; nil: nobody
 	kops      bool             // it is kOps' own
 	published bool             // it is the manifest alone
-	links     bool             // a symbolic link leads to some of it
 	changed   int64            // the youngest ctime of it and of its directories, in nanoseconds since the epoch
 	dirs      map[string]names // by path: those that are as they were need not be listed again
 	earlier   map[string]names // those of an earlier listing
@@ -45,18 +44,8 @@ type listed struct {
 	stamp
 }
 
-// restAge is how much older than the reading all must be that is read without another look at
-// it: more than the clocks of this machine and of a file server differ.
-const restAge = time.Minute
-
 // changedSince says that something of it may have changed since a moment.
 func (l *listing) changedSince(at time.Time) bool { return l.changed >= at.UnixNano() }
-
-// isOfOneMoment says that all was as it is listed when the listing began: it was made by then, and
-// rested. Where a link leads is not known of its target's times.
-func (l *listing) isOfOneMoment(began time.Time) bool {
-	return !l.published && !l.links && !l.changedSince(began.Add(-restAge))
-}
 
 // sum stands for all objects, as stat saw them: of ten thousand nobody keeps the list until the
 // next look.
@@ -92,11 +81,6 @@ func (l *listing) add(name string, e seen) error {
 // are the directories of a listing of the same, or nil.
 func scan(ctx context.Context, root *os.Root, cluster string, earlier map[string]names) (*listing, error) {
 	l := &listing{dirs: map[string]names{}, earlier: earlier}
-	at, err := root.Lstat(cluster)
-	if err != nil {
-		return nil, explain("open", ".", err)
-	}
-	l.links = at.Mode()&fs.ModeSymlink != 0
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
 		return nil, err
 	}
@@ -140,7 +124,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 			continue
 		}
 		if e.err == nil && e.mode == fs.ModeSymlink {
-			l.links, e = true, seenAs(root.Stat(path.Join(cluster, name)))
+			e = seenAs(root.Stat(path.Join(cluster, name)))
 		}
 		err := e.err
 		if err == nil {
