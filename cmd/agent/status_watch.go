@@ -17,7 +17,8 @@ import (
 // watchPause is the time between two attempts to reach a daemon that does not run.
 const watchPause = time.Second
 
-// watch tells how the node is and then each change, until ctx ends: to be interrupted is no error.
+// watch prints the status of the node and then each change until ctx ends. An interrupt by the
+// user is no error.
 func (st statusReader) watch(ctx context.Context) error {
 	var before *report.Status
 	err := st.follow(ctx, func(now report.StatusView, news publish.News) (bool, error) {
@@ -31,8 +32,8 @@ func (st statusReader) watch(ctx context.Context) error {
 	return err
 }
 
-// follow has the node's view heard as it is and at each change, from daemon to daemon, until ctx
-// ends or nobody wants more.
+// follow calls a function with the node's status and with each change of it, until ctx ends or the
+// function wants no more. It goes on when one daemon ends and another one starts.
 func (st statusReader) follow(
 	ctx context.Context, hear func(report.StatusView, publish.News) (more bool, err error),
 ) error {
@@ -76,8 +77,8 @@ func leave(feed *publish.Reading) {
 	}
 }
 
-// showChange shows a view: to a person the table first and then lines, to a program a document each
-// time.
+// showChange prints a status: as text the table first and then one line for each change; as JSON
+// or YAML a whole document each time.
 func (st statusReader) showChange(before *report.Status, now report.StatusView, news publish.News) error {
 	st.Printed = true
 	switch {

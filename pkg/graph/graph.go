@@ -39,9 +39,9 @@ type Edge[N Node] struct {
 // Len returns the number of nodes.
 func (g *Graph[N]) Len() int { return len(g.nodes) }
 
-// Order is all nodes in plan order: earlier gates first, then whatever is possible by the smallest
-// first key. It depends on the nodes only, not on the order in which New got them. The slice is not
-// to be changed.
+// Order returns all nodes in plan order: earlier gates first, and of the nodes that are possible
+// the one with the smallest first key. It does not depend on the order in which New got the nodes.
+// The caller must not change the slice.
 func (g *Graph[N]) Order() []N { return slices.Clip(g.plan) }
 
 // Keys returns all owned keys, by node. The caller must not change the slice.

@@ -113,10 +113,10 @@ func (rt RuntimeFacts) Without(keys []string) RuntimeFacts {
 	return rt
 }
 
-// runtimeKind is the runtime that kubelet's endpoint names, else the first one that is there: by
-// its socket, then by its unit. CRI-O that starts at boot counts as one with a socket while it is
-// stopped: else what it needs would go when it is restarted beside containerd. A kubelet that is
-// told no endpoint does not reach CRI-O: it goes to containerd's, and before 1.24 to docker.
+// runtimeKind returns the runtime that kubelet's endpoint names, or else the first one that
+// exists, by its socket or its unit. CRI-O that starts at boot counts as one with a socket while
+// it is stopped: otherwise its plugins would be removed when it is restarted beside containerd. A
+// kubelet without an endpoint does not use CRI-O: it uses containerd, and before 1.24 docker.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/apis/config/v1beta1/defaults.go
 func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	score := 0

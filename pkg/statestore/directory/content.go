@@ -22,7 +22,7 @@ func (s stamp) info() hostfs.FileInfo {
 type content struct {
 	data    []byte
 	sum     blob.Digest
-	changed bool // while it was read: whoever asked knows its size or its hash
+	changed bool // during the read; the check of size or hash finds it
 	stamp
 	err error
 }

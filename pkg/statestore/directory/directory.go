@@ -28,7 +28,7 @@ type Directory struct {
 // knowledge is the result of the last read. While the files are the same, the next Fetch reads
 // nothing.
 type knowledge struct {
-	sum      blob.Digest // of all files: equal when nothing happened to any
+	sum      blob.Digest // a digest of all files with their stamps
 	revision statestore.Revision
 }
 

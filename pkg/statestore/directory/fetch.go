@@ -81,8 +81,8 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	return snapshot, nil
 }
 
-// list is what stat says of the cluster's files. earlier are the directories of a listing of the
-// same, or nil.
+// list returns the names and stamps of the cluster's files. earlier are the directories of a
+// previous listing, or nil.
 func (d *Directory) list(ctx context.Context, root *os.Root, earlier map[string]names) (*listing, error) {
 	if _, err := root.Lstat(path.Join(d.cluster, manifest.Name)); err == nil {
 		return scanManifest(root, d.cluster)
@@ -90,7 +90,7 @@ func (d *Directory) list(ctx context.Context, root *os.Root, earlier map[string]
 	return scan(ctx, root, d.cluster, earlier)
 }
 
-// knows reports whether the files are those of which last was read.
+// knows reports whether the files are the same as in the revision last.
 func (d *Directory) knows(l *listing, last statestore.Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

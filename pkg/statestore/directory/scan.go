@@ -24,16 +24,15 @@ import (
 type listing struct {
 	objects   []listed
 	notes     []string
-	untrusted error            // who else may change one of them; nil: nobody
-	kops      bool             // it is kOps' own
-	published bool             // it is the manifest alone
-	changed   int64            // the youngest ctime of it and of its directories, in nanoseconds since the epoch
-	dirs      map[string]names // by path: those that are as they were need not be listed again
-	earlier   map[string]names // those of an earlier listing
+	untrusted error            // another user may change one of them; nil: none may
+	kops      bool             // it is kOps' own store
+	published bool             // only the manifest is listed
+	changed   int64            // the latest ctime of the files and directories, in nanoseconds since the epoch
+	dirs      map[string]names // by path: an unchanged directory is not listed again
+	earlier   map[string]names // the directories of an earlier listing
 }
 
-// names are the names of objects in a directory, sorted, while it is as stat said before it was
-// listed.
+// names are the sorted names in a directory, with the stamp of the directory before it was listed.
 type names struct {
 	stamp
 	list []string
@@ -44,11 +43,11 @@ type listed struct {
 	stamp
 }
 
-// changedSince says that something of it may have changed since a moment.
+// changedSince reports whether a file or a directory may have changed since a moment.
 func (l *listing) changedSince(at time.Time) bool { return l.changed >= at.UnixNano() }
 
-// sum stands for all objects, as stat saw them: of ten thousand nobody keeps the list until the
-// next look.
+// sum returns a digest of all names and stamps. The daemon keeps it until the next look instead of
+// a list of ten thousand files.
 func (l *listing) sum() blob.Digest {
 	h := sha256.New()
 	var line []byte
@@ -76,9 +75,9 @@ func (l *listing) add(name string, e seen) error {
 	return nil
 }
 
-// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory:
-// symbolic links may lead anywhere below it (one key for two clusters), and not out of it. earlier
-// are the directories of a listing of the same, or nil.
+// scan lists the objects of a plain cluster directory with stat alone. root is the store's
+// directory: a symbolic link may lead anywhere below it (one key for two clusters), but not out of
+// it. earlier are the directories of a previous listing, or nil.
 func scan(ctx context.Context, root *os.Root, cluster string, earlier map[string]names) (*listing, error) {
 	l := &listing{dirs: map[string]names{}, earlier: earlier}
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
@@ -138,7 +137,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 			return err
 		}
 	}
-	after := seenAs(here.Stat()) // what came or went meanwhile
+	after := seenAs(here.Stat()) // a name may have been added or removed during the listing
 	l.changed = max(l.changed, after.ctime)
 	return after.err
 }

@@ -37,7 +37,7 @@ type glance struct {
 	err string
 }
 
-// glance looks at the files. What an earlier look listed is not listed again.
+// glance lists the files. earlier are the directories of an earlier look.
 func (d *Directory) glance(ctx context.Context, earlier map[string]names) (glance, map[string]names) {
 	root, err := d.openRoot()
 	if err != nil {
