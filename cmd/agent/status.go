@@ -77,7 +77,7 @@ type statusReader struct{ *cli.Flags }
 
 // look asks the daemon for the status, or reads the status file of the last daemon where none
 // answers. feed is not nil where a daemon answers: the caller closes it.
-func (st statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.Reading, err error) {
+func (st statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.FeedReader, err error) {
 	feed, err = publish.ReadFeed(ctx, st.Host, version)
 	if err == nil {
 		var news publish.News

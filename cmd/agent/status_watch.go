@@ -71,7 +71,7 @@ func (st statusReader) follow(
 }
 
 // leave closes a feed. Its error does not matter: the client has sent nothing.
-func leave(feed *publish.Reading) {
+func leave(feed *publish.FeedReader) {
 	if feed != nil {
 		_ = feed.Close()
 	}

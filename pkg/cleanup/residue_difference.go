@@ -3,14 +3,14 @@ package cleanup
 import "slices"
 
 // And returns the marks of both lists, each mark once.
-func (l Residue) And(more Residue) Residue { return l.selectors(more, true) }
+func (l Residue) And(more Residue) Residue { return combine(l, more, true) }
 
 // Without returns the marks of a list that another list does not have. It compares the marks, not
 // what they find on a host. It leaves out Open vSwitch, where no mode has marks.
-func (l Residue) Without(kept Residue) Residue { return l.selectors(kept, false) }
+func (l Residue) Without(kept Residue) Residue { return combine(l, kept, false) }
 
-// selectors returns the marks of both lists or, without both, the marks of l that o does not have.
-func (l Residue) selectors(o Residue, both bool) Residue {
+// combine returns the marks of both lists or, without both, the marks of l that o does not have.
+func combine(l, o Residue, both bool) Residue {
 	out := Residue{
 		Units: selectors(l.Units, o.Units, both), Uplinks: selectors(l.Uplinks, o.Uplinks, both),
 		Added: selectors(l.Added, o.Added, both), Programs: selectors(l.Programs, o.Programs, both),

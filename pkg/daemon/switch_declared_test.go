@@ -84,7 +84,7 @@ func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 
 // A switch that is held back leaves in force what was applied last. That may be a later
 // configuration than the one which made the revision: it wanted the same. The line that keeps it:
-// pkg/reconcile/keep_last_revision.go, retain (Revision).
+// pkg/reconcile/retain_last_revision.go, retain (Revision).
 func TestAHeldSwitchKeepsWhatIsApplied(t *testing.T) {
 	b := newBox(t)
 	with := func(name, line string) {

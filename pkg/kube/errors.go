@@ -64,15 +64,17 @@ var ErrConflict = errors.New("somebody else changed it meanwhile")
 // [fs.ErrPermission]. Later requests may succeed, because a program often renews credentials.
 var ErrUnknown = fmt.Errorf("%w", fs.ErrPermission)
 
-// absent is an [fs.ErrNotExist] of what is no file.
-type absent struct{}
+// notFound is the error of an object that the API does not have. It is an [fs.ErrNotExist] with a
+// text for what is no file.
+type notFound struct{}
 
-func (absent) Error() string { return "the server has none" }
-func (absent) Unwrap() error { return fs.ErrNotExist }
+func (notFound) Error() string { return "the server has none" }
+func (notFound) Unwrap() error { return fs.ErrNotExist }
 
-// explain says what a failed request means and what to do. What another attempt may not meet is
-// marked [graph.Transient]: an API that does not answer, or says so itself. Absent is
-// [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
+// explain returns the error of a failed request, with what to do. It is marked [graph.Transient] if
+// the server did not answer or says that it is busy. It matches [fs.ErrNotExist] for a missing
+// object, [fs.ErrExist] for one that exists already, and [fs.ErrPermission] if the server forbids
+// the request.
 func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) error {
 	if err == nil {
 		return nil
@@ -88,7 +90,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		return fmt.Errorf("%s: the answer is larger than %d MiB, the most that is read: %w: see what answers there", at,
 			maxAnswer>>20, err)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s: %w", at, absent{})
+		return fmt.Errorf("%s: %w", at, notFound{})
 	case expired(err):
 		return graph.Transient(fmt.Errorf("%s: the server no longer has it in that version (%s): it is read anew "+
 			"the next time", at, reason(err)))

@@ -127,8 +127,9 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	if err := saveContents(ctx, w, b); err != nil {
 		return err
 	}
-	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)
-	text, err := l.apply(b, entries, dirs)
+	entries, dirs, head := maps.Clone(l.entries), maps.Clone(l.dirs), b.Head
+	b.Head = l.durable(head)
+	text, err := apply(b, entries, dirs)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	}
 	lines = append(slices.Clip(l.lines), lines...)
 	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
-		if text, err = l.whole(entries, dirs, b.Head); err != nil {
+		if text, err = wholeJournal(entries, dirs, b.Head); err != nil {
 			return err
 		}
 		if lines, _, err = readLines(text); err != nil {
@@ -155,7 +156,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		}
 		text = nil
 	}
-	l.lines, l.entries, l.dirs, l.head, l.rewrite, l.later = lines, entries, dirs, b.Head, false, text
+	l.lines, l.entries, l.dirs, l.head, l.rewrite, l.later = lines, entries, dirs, head, false, text
 	return nil
 }
 
@@ -167,8 +168,8 @@ func (l *Ledger) Flush(ctx context.Context, w Host) error {
 	return l.Commit(ctx, w, Batch{Head: l.head})
 }
 
-// apply makes the lines of the batch, and applies the batch to entries and dirs.
-func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int64) (text []byte, err error) {
+// apply makes the lines of a batch, and applies the batch to entries and dirs.
+func apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int64) (text []byte, err error) {
 	for _, e := range b.Put {
 		entries[e.Key] = e
 		if text, err = appendLine(text, linePut, e); err != nil {
@@ -190,14 +191,14 @@ func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int
 			return nil, err
 		}
 	}
-	return appendLine(text, lineHead, l.durable(b.Head))
+	return appendLine(text, lineHead, b.Head)
 }
 
-// whole returns the journal without lines that later lines have replaced.
-func (l *Ledger) whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) ([]byte, error) {
+// wholeJournal returns the journal without lines that later lines have replaced.
+func wholeJournal(entries map[graph.Key]Entry, dirs map[string]int64, head Head) ([]byte, error) {
 	b := Batch{Dirs: dirs, Head: head}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		b.Put = append(b.Put, entries[key])
 	}
-	return l.apply(b, map[graph.Key]Entry{}, map[string]int64{})
+	return apply(b, map[graph.Key]Entry{}, map[string]int64{})
 }

@@ -346,7 +346,7 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 // takes it writes back to the same.
 func FuzzJournal(f *testing.F) {
 	entries := map[graph.Key]Entry{"file:/a": entry("file:/a", Owned), "sysctl:net.x": entry("sysctl:net.x", Found)}
-	seed, err := (&Ledger{}).whole(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Pin: &Pin{Revision: 2, By: "root"}})
+	seed, err := wholeJournal(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Pin: &Pin{Revision: 2, By: "root"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func FuzzJournal(f *testing.F) {
 		if l.Lost && (len(entries) != 0 || head != Head{Lost: true}) {
 			t.Fatal("a journal that is not believed was believed in part")
 		}
-		text, err := (&Ledger{}).whole(entries, l.Dirs(), head)
+		text, err := wholeJournal(entries, l.Dirs(), head)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@ var (
 // once, whatever work it does, so a daemon that needs longer hangs.
 const helloLimit = 10 * time.Second
 
-// Reading is the reader's end of the status socket.
-type Reading struct {
+// FeedReader is the reader's end of the status socket.
+type FeedReader struct {
 	conn    *net.UnixConn
 	in      *json.Decoder
 	peer    ipc.Peer
@@ -38,7 +38,7 @@ type Reading struct {
 }
 
 // ReadFeed connects to the daemon that works on a root.
-func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
+func ReadFeed(ctx context.Context, opt host.Options, version string) (*FeedReader, error) {
 	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), FeedSocket)
 	switch {
 	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNoListener):
@@ -48,14 +48,14 @@ func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, 
 	case err != nil:
 		return nil, fmt.Errorf("reach the daemon: %w", err)
 	}
-	r := &Reading{conn: conn, peer: peer, in: json.NewDecoder(conn), first: true}
+	r := &FeedReader{conn: conn, peer: peer, in: json.NewDecoder(conn), first: true}
 	if err := r.greet(version); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return r, nil
 }
 
-func (r *Reading) greet(version string) error {
+func (r *FeedReader) greet(version string) error {
 	_ = r.conn.SetReadDeadline(time.Now().Add(helloLimit))
 	hello, err := r.read()
 	switch {
@@ -73,7 +73,7 @@ func (r *Reading) greet(version string) error {
 }
 
 // read reads one line. For an end it returns [ErrEnded] with the daemon's text.
-func (r *Reading) read() (l line, err error) {
+func (r *FeedReader) read() (l line, err error) {
 	err = r.in.Decode(&l)
 	var network net.Error
 	switch {
@@ -92,7 +92,7 @@ func (r *Reading) read() (l line, err error) {
 
 // Next waits for the next status; the first call returns the present one. It returns [ErrEnded]
 // where the daemon stopped or died.
-func (r *Reading) Next(ctx context.Context) (News, error) {
+func (r *FeedReader) Next(ctx context.Context) (News, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.conn.Close() })
 	defer stop()
 	for {
@@ -114,4 +114,4 @@ func (r *Reading) Next(ctx context.Context) (News, error) {
 }
 
 // Close closes the connection.
-func (r *Reading) Close() error { return r.conn.Close() }
+func (r *FeedReader) Close() error { return r.conn.Close() }

@@ -74,7 +74,7 @@ func feed(t *testing.T) (f *Feed, opt host.Options, stop func()) {
 	return f, opt, stop
 }
 
-func read(t *testing.T, opt host.Options) *Reading {
+func read(t *testing.T, opt host.Options) *FeedReader {
 	t.Helper()
 	r, err := ReadFeed(t.Context(), opt, "v1")
 	if err != nil {

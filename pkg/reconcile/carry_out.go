@@ -171,7 +171,7 @@ func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) erro
 	}
 	o.halfway = late != nil
 	acting := o.acting()
-	o.guard.WaitFor(p.waiting().Starting(ctx, h, o.wanted, acting),
+	o.guard.WaitFor(waiting(p).Starting(ctx, h, o.wanted, acting),
 		func(ctx context.Context) error { return acting.Unread(ctx, h) })
 	if err := o.guard.Finish(ctx, o.await(ctx, p, h, late)); err != nil { // a change that was undone is not on trial
 		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
@@ -227,10 +227,10 @@ func (o *outcome) acting() starts.Acting {
 // awaitStarts waits for the units that the pass started, and returns false if there are none. It
 // enqueues a reload that failed again.
 func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
-	for _, reload := range p.waiting().AwaitReloads(ctx, h, o.acting()) {
+	for _, reload := range waiting(p).AwaitReloads(ctx, h, o.acting()) {
 		o.plan.led.Effects.Enqueue(string(reload), "its last try, which failed")
 	}
-	any, again := p.waiting().Await(ctx, h, o.wanted)
+	any, again := waiting(p).Await(ctx, h, o.wanted)
 	o.lookAgain = again
 	return any
 }

@@ -42,7 +42,7 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaits, err := guard.AtBoot(r.led, guard.Work(r.wanted), guard.Work(r.unwanted))
+	awaits, err := guard.AtBoot(r.led, guard.PlannedWork(r.wanted), guard.PlannedWork(r.unwanted))
 	if err != nil {
 		t.Fatal(err)
 	}

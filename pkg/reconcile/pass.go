@@ -102,7 +102,7 @@ func (p Pass) Sources() discover.Sources {
 }
 
 // mayIssue reports whether the pass may request certificates: only for a node, not for an image.
-func (p Pass) mayIssue() bool {
+func mayIssue(p Pass) bool {
 	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
 }
 

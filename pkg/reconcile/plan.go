@@ -62,7 +62,7 @@ func (p Pass) plan(ctx context.Context, d *desired.State, v host.View, led *ledg
 // show plans a pass that is not applied.
 func (p Pass) show(ctx context.Context, d *desired.State, v host.View, led *ledger.Ledger) (*plan, error) {
 	if d != nil {
-		d.Planned(v.Files, p.mayIssue())
+		d.Planned(v.Files, mayIssue(p))
 	}
 	return p.plan(ctx, d, v, led)
 }

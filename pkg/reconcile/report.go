@@ -73,7 +73,7 @@ func (r *plan) made(p Pass) ledger.Undone {
 	}
 }
 
-func (p Pass) waiting() starts.Waiting { return starts.Waiting{Daemon: p.OfDaemon, Ready: p.Ready} }
+func waiting(p Pass) starts.Waiting { return starts.Waiting{Daemon: p.OfDaemon, Ready: p.Ready} }
 
 // raise raises a plan's class if the node leaves its pod CIDR, which no single step shows.
 // Kubernetes gives a Node its pod CIDR once, and pods keep their addresses.

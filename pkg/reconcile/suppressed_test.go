@@ -13,7 +13,7 @@ import (
 
 // A generation that cut the node off is not applied again, and the plan says so beforehand; where
 // it would change nothing it is no error, and another one is applied. The lines that keep it:
-// take_checkpoint.go, suppressed; carry_out.go, carryOut (suppressed); keep_last_revision.go,
+// take_checkpoint.go, suppressed; carry_out.go, carryOut (suppressed); retain_last_revision.go,
 // annotate.
 func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	needs.Root(t) // files belong to root

@@ -62,7 +62,7 @@ func (p Pass) prepare(
 
 // undoable returns the part of the pass that an undo takes back, or nil if no change needs an undo.
 func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.Change, error) {
-	made, gone := guard.Work(r.wanted), guard.Work(r.unwanted)
+	made, gone := guard.PlannedWork(r.wanted), guard.PlannedWork(r.unwanted)
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
 		return nil, nil
 	}

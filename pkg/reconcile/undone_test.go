@@ -169,7 +169,7 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := guard.Work{Graph: g, Changes: changes.NewSet()}
+		w := guard.PlannedWork{Graph: g, Changes: changes.NewSet()}
 		for _, one := range g.Order() {
 			w.Changes.Put(one.Owns()[0], &tasks.Change{})
 		}

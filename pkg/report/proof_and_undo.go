@@ -104,6 +104,6 @@ func (t *statusText) afterChange(s *Status) {
 	if len(s.Undone) > 0 && t.now.Sub(s.Undone[0].At) < undoShown {
 		u := s.Undone[0]
 		t.say("", yellow, fmt.Sprintf("undone         %s ago, %s: %s", t.ago(u.At),
-			generation.Name(u.Generation, u.Digest), t.above(u.Why)))
+			generation.Name(u.Generation, u.Digest), above(t.why, u.Why)))
 	}
 }

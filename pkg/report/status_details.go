@@ -116,7 +116,7 @@ func (t *statusText) last(l *LastPass) {
 	if len(parts) > 0 {
 		t.say("               ", dim, strings.Join(parts, ", "))
 	}
-	if l.Error != "" && t.above(l.Error) == l.Error {
+	if l.Error != "" && above(t.why, l.Error) == l.Error {
 		t.say("  ", red, l.Error)
 	}
 }

@@ -72,7 +72,7 @@ func (t *statusText) troubles(s *Status) {
 		}
 	}
 	t.pendingEffects(s.PendingEffects)
-	t.notes(slices.DeleteFunc(slices.Clone(s.Notes), func(n Note) bool { return t.above(n.Text) != n.Text }))
+	t.notes(slices.DeleteFunc(slices.Clone(s.Notes), func(n Note) bool { return above(t.why, n.Text) != n.Text }))
 	t.gap()
 }
 

@@ -106,8 +106,8 @@ type statusText struct {
 const headText = 100
 
 // above returns a text, or "as said above" for a long one that the first lines show.
-func (t *statusText) above(why string) string {
-	if len(why) > headText && strings.Contains(t.why, why) {
+func above(first, why string) string {
+	if len(why) > headText && strings.Contains(first, why) {
 		return "as said above"
 	}
 	return why

@@ -158,7 +158,7 @@ func (t *statusText) pinned(s *Status) {
 			until = ", until " + Stamp(w.Until)
 		}
 		t.say("", yellow,
-			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), t.above(w.Reason), until))
+			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), above(t.why, w.Reason), until))
 		if w.Class != "" { // the reason of an undone one says what to do
 			t.do("  ", "`agent resume --apply` lets it go on this node now")
 		}

@@ -191,8 +191,8 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 		return nil, ctx, err
 	}
 	change := checkpoint.Change{Before: memory, Tasks: map[graph.Key]tasks.Task{}}
-	guard.Work(of.gone).Undoable(&change)
-	guard.Work(of.back).Undoable(&change)
+	guard.PlannedWork(of.gone).Undoable(&change)
+	guard.PlannedWork(of.back).Undoable(&change)
 	r.ownership.TimesBefore = ownership.TimesBefore(h.Live.Files, checkpoint.Around)
 	return guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,
 		API: p.Session.API, Node: r.desired.Node.Name}.Take(ctx, h, r.led, change)

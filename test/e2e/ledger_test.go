@@ -103,7 +103,7 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 
 // Without leave a pod on the bridge keeps its network, and the conf by which the runtime could
 // remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, decide;
-// pkg/reconcile/keep_last_revision.go, retainNetwork.
+// pkg/reconcile/retain_last_revision.go, retainNetwork.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -171,7 +171,7 @@ func (b *bench) traces(t testing.TB) (left []string) {
 
 // The agent is killed while it writes the first file of a checkpoint, and the documents take the
 // change back: the next run takes no checkpoint, and leaves nothing that was staged for one. The
-// line that keeps it: pkg/reconcile/outcome.go, carryOut (RemoveStale).
+// line that keeps it: pkg/reconcile/carry_out.go, carryOut (RemoveStale).
 func TestKilledBeforeACheckpointStands(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// beside returns the archive of a task and the Aside that downloads it, or nil if none does.
-func beside(t tasks.Task) (tasks.Archive, *Aside) {
+// asideOf returns the archive of a task and the Aside that downloads it, or nil if none does.
+func asideOf(t tasks.Task) (tasks.Archive, *Aside) {
 	asset, _ := t.(tasks.Archive)
 	a, _ := asset.Fetch.(*Aside)
 	return asset, a
@@ -19,7 +19,7 @@ func beside(t tasks.Task) (tasks.Archive, *Aside) {
 
 // had returns nil if all that an archive needs has been downloaded, otherwise why not.
 func had(ctx context.Context, v host.View, t tasks.Task) error {
-	asset, a := beside(t)
+	asset, a := asideOf(t)
 	if a == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 // Late returns for a plan what had returns. Before READY it returns nil, because the pass then
 // reads the download as its bytes arrive, beside its other tasks.
 func Late(ctx context.Context, v host.View, t tasks.Task) error {
-	if _, a := beside(t); a == nil || a.early() {
+	if _, a := asideOf(t); a == nil || a.early() {
 		return nil
 	}
 	return had(ctx, v, t)
@@ -45,7 +45,7 @@ func Late(ctx context.Context, v host.View, t tasks.Task) error {
 // download makes the task wait: it was not complete when the pass was planned, so the next pass
 // uses it.
 func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
-	asset, a := beside(t)
+	asset, a := asideOf(t)
 	if a == nil || a.early() {
 		return nil
 	}
@@ -71,7 +71,7 @@ func Unfetched(ctx context.Context, v host.View, g *tasks.Graph) map[graph.Key]e
 // it. The daemon does so once for each URL, before READY. A pass that fails before its first change
 // is made again and again, and must not ask a mirror each time.
 func MayPrefetch(t tasks.Archive) bool {
-	_, a := beside(t)
+	_, a := asideOf(t)
 	if a == nil || len(t.URLs) == 0 {
 		return true
 	}

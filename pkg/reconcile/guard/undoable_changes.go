@@ -23,11 +23,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Work has the tasks of a run, and those of their changes that will be made.
-type Work changes.Work
+// PlannedWork has the tasks of a run, and those of their changes that will be made.
+type PlannedWork changes.Work
 
 // NeedsCheckpoint reports whether any of the changes may be made only under a checkpoint.
-func (w Work) NeedsCheckpoint() bool {
+func (w PlannedWork) NeedsCheckpoint() bool {
 	for _, c := range w.Changes.ByKey {
 		if NeedsCheckpoint(c) {
 			return true
@@ -37,7 +37,7 @@ func (w Work) NeedsCheckpoint() bool {
 }
 
 // Undoable adds the keys that change and that an undo restores.
-func (w Work) Undoable(to *checkpoint.Change) {
+func (w PlannedWork) Undoable(to *checkpoint.Change) {
 	for _, key := range slices.Sorted(maps.Keys(w.Changes.ByKey)) {
 		t, _ := w.Graph.Find(key)
 		if !Undone(t, w.Changes.ByKey[key]) {
@@ -52,7 +52,7 @@ func (w Work) Undoable(to *checkpoint.Change) {
 
 // Netdevs returns the links that systemd-networkd will create from files of the change. It does not
 // remove such a link when the file is removed, so the undo must do that.
-func (w Work) Netdevs(ctx context.Context, v host.View) (keys []graph.Key, err error) {
+func (w PlannedWork) Netdevs(ctx context.Context, v host.View) (keys []graph.Key, err error) {
 	for key := range w.Changes.ByKey {
 		t, _ := w.Graph.Find(key)
 		f, ok := t.(interface{ Netdev() (string, error) })
@@ -72,7 +72,7 @@ func (w Work) Netdevs(ctx context.Context, v host.View) (keys []graph.Key, err e
 
 // Below returns the paths in the directories that a switch removes whole. An undo restores those
 // files too.
-func (w Work) Below(v host.View) (keys []graph.Key, err error) {
+func (w PlannedWork) Below(v host.View) (keys []graph.Key, err error) {
 	for first, c := range w.Changes.ByKey {
 		if first.Kind() != tasks.KindCleanup {
 			continue
@@ -125,7 +125,7 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 
 // AtBoot returns the changed keys that take effect at the next boot, with what the ledger says
 // about them.
-func AtBoot(led *ledger.Ledger, works ...Work) (list []firstboot.Await, err error) {
+func AtBoot(led *ledger.Ledger, works ...PlannedWork) (list []firstboot.Await, err error) {
 	for _, of := range works {
 		for _, first := range slices.Sorted(maps.Keys(of.Changes.ByKey)) {
 			t, _ := of.Graph.Find(first)

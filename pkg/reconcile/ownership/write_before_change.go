@@ -74,7 +74,7 @@ func (c *Transaction) Intend(
 		c.TimesBefore = TimesBefore(h.Live.Files, nil)
 	}
 	maps.Copy(b.Dirs, c.TimesBefore)
-	c.Repeats = unguarded && !removing && c.noted(&b)
+	c.Repeats = unguarded && !removing && noted(c.Led, &b)
 	b.Later = c.Repeats
 	return unknown, c.Led.Commit(ctx, h.Files, b)
 }
@@ -96,22 +96,22 @@ func (c *Transaction) Noted(ctx context.Context, v host.View, planned *changes.S
 		}
 		b.Put = append(b.Put, entries...)
 	}
-	return c.noted(&b), nil
+	return noted(c.Led, &b), nil
 }
 
 // noted reports whether the ledger already has what a batch records before the changes. A new
 // baseline makes the entry differ.
-func (c *Transaction) noted(b *ledger.Batch) bool {
+func noted(led *ledger.Ledger, b *ledger.Batch) bool {
 	for _, e := range b.Put {
-		was, known := c.Led.Entries()[e.Key]
+		was, known := led.Entries()[e.Key]
 		e.Pending, e.Drift, e.Again, e.Untried = was.Pending, was.Drift, was.Again, was.Untried
 		if !known || !SameEntry(was, e) {
 			return false
 		}
 	}
 	for dir := range b.Dirs {
-		_, known := c.Led.Dirs()[dir]
-		if made := c.Led.Entries()[tasks.FileKey(dir)]; !known && made.Mode != ledger.Owned { // its former time is unknown
+		_, known := led.Dirs()[dir]
+		if made := led.Entries()[tasks.FileKey(dir)]; !known && made.Mode != ledger.Owned { // its former time is unknown
 			return false
 		}
 	}
