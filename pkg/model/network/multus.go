@@ -131,7 +131,11 @@ func (n Network) WithMultus() Network {
 func (b *Built) addMultus(in Input) error {
 	m := in.Node.Networking.Multus
 	origin := in.Origin("spec.networking.multus")
-	if b.Wait == nil {
+	switch {
+	case b.Wait != nil:
+	case b.KubeletPlugin == "cni":
+		return nil // the network makes its conf once its pod CIDRs are known
+	default:
 		return fmt.Errorf("use multus (%s): the network beside it has no conf that it could call, since kubelet does "+
 			"not look for one here", origin)
 	}
@@ -142,9 +146,6 @@ func (b *Built) addMultus(in Input) error {
 		wait.Or = multusList
 	}
 	if m.Writer == WriterNetwright {
-		if b.Conf == nil {
-			return nil // the network still waits for its pod CIDRs
-		}
 		file, content, err := multusContent(in, m, *b.Conf)
 		if err != nil {
 			return err
