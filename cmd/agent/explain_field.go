@@ -91,7 +91,7 @@ func explainFields(f *cli.Flags, found []field) error {
 			fmt.Fprintln(f.Out)
 		}
 		fmt.Fprintln(f.Out, one.Path)
-		for _, row := range [][2]string{{"is", one.About}, {"takes", one.Takes}, {"default", one.Default},
+		for _, row := range [][2]string{{"about", one.About}, {"takes", one.Takes}, {"default", one.Default},
 			{"stands in", one.In}, {"also of", strings.Join(one.Alike, ", ")}} {
 			if row[1] != "" {
 				fmt.Fprintf(f.Out, "  %-10s %s\n", row[0], row[1])

@@ -9,11 +9,11 @@ import (
 // AWS says what the agent asks EC2's API for, besides the instance's own metadata. Each request
 // needs a permission, so the agent asks only for what is set here.
 type AWS struct {
-	// SourceDestCheck: Disable turns EC2's source/destination check off on the primary interface,
-	// as pods of kubenet and bridge need; DoNothing (as without a word) leaves it
+	// SourceDestCheck: Disable turns off EC2's source/destination check on the primary interface,
+	// as pods of kubenet and bridge need. DoNothing leaves the check alone, and is the default.
 	SourceDestCheck string `json:"sourceDestCheck,omitempty"`
-	// CountRoutes: holds the routes in the table of the node's subnet against the quota, where each
-	// node takes one: kubenet
+	// CountRoutes: true compares the routes in the table of the node's subnet with the quota. It
+	// counts only for kubenet, where each node takes one route.
 	CountRoutes bool `json:"countRoutes,omitempty"`
 }
 

@@ -62,8 +62,9 @@ func (r *reader) group() []decode.Field {
 			kops.Role(&n.Role)(v)
 		}},
 		decode.Number("minSize", &unread, 0, 100_000).
-			About("how few nodes the whole group has; kubenet's routes are held against what the cloud allows"),
-		decode.Number("maxSize", &unread, 0, 100_000).About("how many nodes the whole group may have"),
+			About("Sets the smallest number of nodes in the group. For kubenet, the agent compares the number of nodes "+
+				"with the routes that the cloud allows"),
+		decode.Number("maxSize", &unread, 0, 100_000).About("Sets the largest number of nodes in the group"),
 	)
 }
 
@@ -95,11 +96,11 @@ func (r *reader) common() []decode.Field {
 		decode.Into("kubeProxy", func() []decode.Field {
 			return []decode.Field{
 				decode.OptionalBool("enabled", &n.KubeProxy).
-					About("whether it runs: false where the network serves the services, as Cilium, kube-router and " +
-						"Calico with eBPF can; then what any of its modes left goes"),
+					About("Says whether kube-proxy runs. false is for networks that serve the services, as Cilium, " +
+						"kube-router and Calico with eBPF can. Then the agent removes what any mode of kube-proxy left"),
 				decode.Choice("proxyMode", &n.ProxyMode, "iptables", "ipvs", "nftables", "userspace").Newer().
-					About("the mode that it runs in, as who starts it has it: what other modes left goes when it says " +
-						"at port 10249 that it runs in this one"),
+					About("Names the mode in which kube-proxy is started. When kube-proxy reports this mode at port " +
+						"10249, the agent removes what other modes left"),
 			}
 		}),
 		decode.Into("containerd", n.Containerd.fields),

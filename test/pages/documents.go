@@ -60,5 +60,5 @@ func (w *writer) section(title, root string, fields []decode.Description, meanin
 	for _, f := range fields {
 		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.of(root, f)})
 	}
-	w.table([]string{"field", "takes", "default", "what it is"}, rows)
+	w.table([]string{"field", "takes", "default", "what it does"}, rows)
 }

@@ -75,7 +75,7 @@ func (w *writer) choose(n network.Network, meanings Meanings) {
 		return
 	}
 	w.para("Below `spec.networking.%s`, in the cluster's document, a node group's or a node's:", n.Name)
-	w.table([]string{"field", "takes", "default", "what it is"}, fields)
+	w.table([]string{"field", "takes", "default", "what it does"}, fields)
 }
 
 // host says what the agent does on a node, and what it cannot do for it.

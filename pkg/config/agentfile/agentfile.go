@@ -20,48 +20,63 @@ const Path = "/etc/netwright/agent.yaml"
 // AgentFile says where the node's configuration is, and nothing about its content. Each field may
 // be missing, because flags can set the same.
 type AgentFile struct {
-	Store string `json:"store,omitempty"` // the state store: a directory, or a URL (s3, https, k8s)
-	// the cluster's name under the store; without it the only one that is there
-	Cluster   string `json:"cluster,omitempty"`
-	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
-	Node      string `json:"node,omitempty"`      // the node's name in Kubernetes; without it the host's name
-	// StoreCA: a PEM file with the CAs that may vouch for an https or s3 store, in the place of the
-	// machine's own
+	// Store: Names the state store: a directory, or a URL of scheme s3, https or k8s.
+	Store string `json:"store,omitempty"`
+	// Cluster: Names the cluster under the store. Without it, the agent takes the only cluster that
+	// is there.
+	Cluster string `json:"cluster,omitempty"`
+	// NodeGroup: Names the node's group. Without it, the agent takes the group that the node's
+	// document names.
+	NodeGroup string `json:"nodeGroup,omitempty"`
+	// Node: Sets the node's name in Kubernetes. Without it, the agent takes the host's name.
+	Node string `json:"node,omitempty"`
+	// StoreCA: Names a PEM file with the CAs that are trusted for an https or s3 store. They
+	// replace the machine's own CAs.
 	StoreCA string `json:"storeCA,omitempty"`
-	// a PEM file with the client certificate that an https store is shown
-	StoreCert      string `json:"storeCert,omitempty"`
-	StoreKey       string `json:"storeKey,omitempty"`       // a PEM file with the key of that certificate
-	StoreTokenFile string `json:"storeTokenFile,omitempty"` // a file with the bearer token that an https store is shown
-	Pin            string `json:"pin,omitempty"`            // the sha256 of the one manifest that is accepted
-	// public keys of minisign, one of which must have signed the manifest
+	// StoreCert: Names a PEM file with the client certificate that the agent shows to an https
+	// store.
+	StoreCert string `json:"storeCert,omitempty"`
+	// StoreKey: Names a PEM file with the private key of `storeCert`.
+	StoreKey string `json:"storeKey,omitempty"`
+	// StoreTokenFile: Names a file with the bearer token that the agent sends to an https store.
+	StoreTokenFile string `json:"storeTokenFile,omitempty"`
+	// Pin: Sets the sha256 of the only manifest that the agent accepts.
+	Pin string `json:"pin,omitempty"`
+	// TrustedKeys: Lists public keys of minisign. One of them must have signed the manifest.
 	TrustedKeys []string `json:"trustedKeys,omitempty"`
-	// InsecureUnsigned: takes a manifest that is neither pinned nor signed: whoever can write to
-	// the store, or stands before it, rules the node
+	// InsecureUnsigned: true accepts a manifest that is neither pinned nor signed. Then everybody
+	// who can write to the store, or answer in its place, controls the node.
 	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
-	// Kubeconfig: the agent's own, for a k8s store and for the Nodes of the cluster; of its own
-	// Node a node learns by kubelet's
-	Kubeconfig string        `json:"kubeconfig,omitempty"`
-	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store
-	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443;
-	// without them those that are found
+	// Kubeconfig: Names the agent's own kubeconfig, for a k8s store and for the Nodes of the
+	// cluster. The default is /etc/netwright/kubeconfig. For its own Node, the agent uses kubelet's
+	// kubeconfig.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Interval: Sets the time between two looks at the store.
+	Interval time.Duration `json:"interval,omitempty"`
+	// Probes: Lists the probes that must keep passing when a change may cut the node off, such as
+	// tcp:10.0.0.1:443. Without it, the agent uses the probes that it finds.
 	Probes []string `json:"probes,omitempty"`
-	// the time after such a change in which the probes must pass
+	// ProbeWindow: Sets the time in which the probes must pass after a change that may cut the node
+	// off.
 	ProbeWindow time.Duration `json:"probeWindow,omitempty"`
-	Metrics     string        `json:"metrics,omitempty"` // where the daemon serves metrics, or off
-	// NodeStatus: off: the daemon says nothing on the node's Node in the Kubernetes API, no
-	// condition and no Events
+	// Metrics: Sets the address where the daemon serves metrics. off turns them off.
+	Metrics string `json:"metrics,omitempty"`
+	// NodeStatus: off means that the daemon writes nothing to the node's Node in the Kubernetes
+	// API: no condition and no Events.
 	NodeStatus string `json:"nodeStatus,omitempty"`
-	// StatusGroup: the group whose members may read the status (agent status) besides root; without
-	// it nobody else may
+	// StatusGroup: Names the group whose members may read the status (`agent status`) besides root.
+	// Without it, only root may read it.
 	StatusGroup string `json:"statusGroup,omitempty"`
-	// StatusObject: where the daemon puts the status as status/<node>.json below the cluster: true
-	// is the store itself, else a directory or URL; without it nowhere
+	// StatusObject: Sets where the daemon writes the status, as status/<node>.json below the
+	// cluster: a directory, a URL, or true for the store itself. Without it, the daemon does not
+	// write it.
 	StatusObject string `json:"statusObject,omitempty"`
 
-	// Peers: nodes that knock on each other's ports without the Kubernetes API
+	// Peers: Sets up nodes that connect to each other's ports for probes, without the Kubernetes
+	// API.
 	Peers Peers `json:"peers,omitzero"`
-	// LogFormat: of the daemon's lines on stderr; without it the journal's own where stderr is the
-	// journal, else text
+	// LogFormat: Sets the format of the daemon's lines on stderr. Without it, the format is the
+	// journal's own where stderr is the journal, and text elsewhere.
 	LogFormat string `json:"logFormat,omitempty"`
 
 	origins decode.Origins

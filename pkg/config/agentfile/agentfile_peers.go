@@ -10,15 +10,16 @@ import (
 
 // Peers are nodes that connect to each other's ports for probes without the Kubernetes API.
 type Peers struct {
-	// KeyFile: a file of 0600 with the secret that all of them share, such as 32 random bytes in
-	// base64
+	// KeyFile: Names a file of mode 0600 with the secret that all peers share, such as 32 random
+	// bytes in base64.
 	KeyFile string `json:"keyFile,omitempty"`
-	Port    int    `json:"port,omitempty"` // the UDP port on which those answer who answer anybody
-	// Ask: addresses of nodes that are asked to knock, before a change that may cut the node off
-	// and after it
+	// Port: Sets the UDP port on which the peers answer.
+	Port int `json:"port,omitempty"`
+	// Ask: Lists addresses of at most 8 nodes. Before and after a change that may cut the node off,
+	// the agent asks them to connect to its ports.
 	Ask []netip.Addr `json:"ask,omitempty"`
-	// Answer: ranges with the addresses of nodes that are answered; without any the daemon does not
-	// listen
+	// Answer: Lists ranges of addresses. The daemon answers the nodes that have an address in them.
+	// Without a range, the daemon does not listen.
 	Answer []netip.Prefix `json:"answer,omitempty"`
 }
 

@@ -26,8 +26,8 @@ func Assets(to *[]Asset) decode.Field {
 				decode.Texts("members", &a.Members, decode.ValidMember),
 				decode.Into("arch", func() []decode.Field {
 					return []decode.Field{
-						assetFile(a.Arch, "amd64").About("of x86-64"),
-						assetFile(a.Arch, "arm64").About("of 64-bit ARM"),
+						assetFile(a.Arch, "amd64").About("Sets the download for x86-64"),
+						assetFile(a.Arch, "arm64").About("Sets the download for 64-bit ARM"),
 					}
 				}),
 			})
@@ -98,21 +98,32 @@ func ValidMirror(s string) string {
 
 // Asset is a download that a network may name, with the hash that it must have.
 type Asset struct {
-	Name string `json:"name"` // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
-	// of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
+	// Name: Sets the name by which networks ask for the asset: cni-plugins, multus, azure-vnet and
+	// others. Each name has one entry.
+	Name string `json:"name"`
+	// Version: Sets the version of the download, such as v1.9.1. A network that needs a newer
+	// version refuses it.
 	Version string `json:"version,omitempty"`
-	// files of the archive that are installed; without it those that the network names
+	// Members: Lists the files of the archive that are installed. Without it, the agent installs
+	// the files that the network names.
 	Members []string `json:"members,omitempty"`
-	// the download for each architecture; a node whose architecture is missing says so
+	// Arch: Sets the download for each architecture. A node reports an error if its architecture is
+	// missing.
 	Arch   map[string]AssetFile `json:"arch"`
 	Origin document.Origin      `json:"origin"`
 }
 
 // AssetFile is an asset for one architecture.
 type AssetFile struct {
-	SHA256 string   `json:"sha256,omitempty"` // of the file as downloaded, 64 lower-case hex digits; this or sha512
-	SHA512 string   `json:"sha512,omitempty"` // of the file as downloaded, 128 lower-case hex digits; this or sha256
-	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
+	// SHA256: Sets the sha256 of the downloaded file: 64 lower-case hex digits. Set either sha256
+	// or sha512.
+	SHA256 string `json:"sha256,omitempty"`
+	// SHA512: Sets the sha512 of the downloaded file: 128 lower-case hex digits. Set either sha256
+	// or sha512.
+	SHA512 string `json:"sha512,omitempty"`
+	// URLs: Lists the URLs of the file, which the agent tries in order. A path without a scheme is
+	// relative to the store.
+	URLs []string `json:"urls"`
 }
 
 // shown returns the file without the credentials in its URLs.

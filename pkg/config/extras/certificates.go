@@ -23,44 +23,63 @@ const (
 // Certificate says where this node gets a certificate, and where it installs it. Networks name
 // their own certificates (calico-client). Any other name is the user's.
 type Certificate struct {
-	Name string `json:"name"` // a keyset of the store's pki, or a name of its own
-	// Source: who issues it: store (it is in the store's pki), ca (this node, control plane only)
-	// or kubernetes (its certificates API); without it store
+	// Name: Names a keyset of the store's pki, or sets a name of your own.
+	Name string `json:"name"`
+	// Source: Says where the certificate comes from. store: the store's pki. ca: this node issues
+	// it, on the control plane only. kubernetes: the certificates API of Kubernetes issues it. The
+	// default is store.
 	Source string `json:"source"`
-	// CA: the keyset that signs, of source ca; of the others the one whose certificates are
-	// installed beside
-	CA     string `json:"ca,omitempty"`
-	Signer string `json:"signer,omitempty"` // of source kubernetes; without it kubernetes.io/kube-apiserver-client
+	// CA: Names the keyset that signs, for source ca. For the other sources it names the keyset
+	// whose certificates are installed beside.
+	CA string `json:"ca,omitempty"`
+	// Signer: Names the signer, for source kubernetes. The default is
+	// kubernetes.io/kube-apiserver-client.
+	Signer string `json:"signer,omitempty"`
 
-	// the subject's CN, for Kubernetes the user; may hold a variable such as ${Node}
-	CommonName    string   `json:"commonName,omitempty"`
-	Organizations []string `json:"organizations,omitempty"` // the subject's O, for Kubernetes the user's groups
-	Names         []string `json:"names,omitempty"`         // host names and IP addresses that it is good for
-	Usages        []string `json:"usages,omitempty"`        // client (as without a word), server or both
-	// Lifetime: from issue to end; without it a year of source ca, of source kubernetes what the
-	// signer gives
+	// CommonName: Sets the subject's CN, which is the user for Kubernetes. It may contain a
+	// variable such as ${Node}.
+	CommonName string `json:"commonName,omitempty"`
+	// Organizations: Lists the subject's O, which are the user's groups for Kubernetes.
+	Organizations []string `json:"organizations,omitempty"`
+	// Names: Lists host names and IP addresses for which the certificate is valid.
+	Names []string `json:"names,omitempty"`
+	// Usages: Says whether the certificate is for a client, a server or both. The default is
+	// client.
+	Usages []string `json:"usages,omitempty"`
+	// Lifetime: Sets the time from issue to end. The default for source ca is a year. For source
+	// kubernetes the signer decides without it.
 	Lifetime values.Duration `json:"lifetime,omitempty"`
-	KeyType  string          `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
+	// KeyType: Sets the type of the key: ecdsa (P-256), rsa (2048) or ed25519. The default is
+	// ecdsa.
+	KeyType string `json:"keyType,omitempty"`
 
-	// where its files go; without it only where a network puts them
-	Dir      string `json:"dir,omitempty"`
-	CAFile   string `json:"caFile,omitempty"`   // name in `dir` of the CA's certificates; without it ca.crt
-	CertFile string `json:"certFile,omitempty"` // name in `dir` of the certificate; without it <name>.crt
-	// name in `dir` of the key, mode 0600; without it <name>.key
+	// Dir: Names the directory for the files. Without it, the files go only where a network puts
+	// them.
+	Dir string `json:"dir,omitempty"`
+	// CAFile: Sets the name in `dir` of the file with the CA's certificates. The default is ca.crt.
+	CAFile string `json:"caFile,omitempty"`
+	// CertFile: Sets the name in `dir` of the file with the certificate. The default is <name>.crt.
+	CertFile string `json:"certFile,omitempty"`
+	// KeyFile: Sets the name in `dir` of the file with the key, which has mode 0600. The default is
+	// <name>.key.
 	KeyFile string `json:"keyFile,omitempty"`
-	// a kubeconfig with certificate, key and CA in it, mode 0400
+	// Kubeconfig: Asks for a kubeconfig of mode 0400 that contains the certificate, the key and the
+	// CA.
 	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"`
-	// units that run from it and are restarted when it changes
-	Restart []string        `json:"restart,omitempty"`
-	Reload  []string        `json:"reload,omitempty"` // units that are reloaded when it changes
-	Origin  document.Origin `json:"origin"`
+	// Restart: Lists units that use the certificate. The agent restarts them when it changes.
+	Restart []string `json:"restart,omitempty"`
+	// Reload: Lists units that the agent reloads when the certificate changes.
+	Reload []string        `json:"reload,omitempty"`
+	Origin document.Origin `json:"origin"`
 }
 
 // CertificateKubeconfig is a kubeconfig with mode 0400 that contains the certificate, the key and
 // the CA.
 type CertificateKubeconfig struct {
-	Path   string `json:"path"`   // where it is written
-	Server string `json:"server"` // of the Kubernetes API, such as https://api.internal.demo.example.com
+	// Path: Sets the path of the kubeconfig.
+	Path string `json:"path"`
+	// Server: Sets the URL of the Kubernetes API, such as https://api.internal.demo.example.com.
+	Server string `json:"server"`
 }
 
 // Issued reports whether the node makes the key and has the certificate issued.

@@ -24,7 +24,7 @@ const (
 	unitSuffixes    = ".service .socket .timer .mount .path .target" // the types of units that a hook may be
 )
 
-const aboutRoles = "only nodes of these roles get it; without it all"
+const aboutRoles = "Only nodes of these roles get it. Without it, all nodes get it"
 
 // Meant reports whether entries for some roles and some node groups are for the node that reads
 // them. An empty list means all.
@@ -63,13 +63,15 @@ func fileAsset(v decode.Reading, stored []blob.Named, meant Meant) []FileAsset {
 		decode.AbsolutePath("path", &f.Path),
 		decode.Text("content", &content, nil),
 		decode.Text("source", &source, validFileSource).
-			About("in the place of content: a file of the store, or a directory whose files all go below path"),
-		decode.Bool("isBase64", &isBase64).About("content is base64, for what is no text"),
+			About("Names the content in the store: a file, or a directory whose files all go below `path`. Set either " +
+				"`content` or `source`"),
+		decode.Bool("isBase64", &isBase64).About("true means that `content` is base64, for content that is not text"),
 		{Name: "mode", Set: fileMode(&f.Mode)},
 		decode.Text("owner", &f.Owner, validOwner),
 		decode.OptionalBool("secret", &secret),
 		decode.Each("roles", &roles, kops.Role).About(aboutRoles),
-		decode.Texts("nodeGroups", &groups, decode.ValidName).About("only nodes of these groups get it; without it all"),
+		decode.Texts("nodeGroups", &groups, decode.ValidName).
+			About("Only nodes of these groups get the file. Without it, all nodes get it"),
 	})
 	if v.Get("source") == nil && !v.Required("content") {
 		return nil
@@ -276,13 +278,19 @@ func validAccount(s string) bool {
 // FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
 // but the content.
 type FileAsset struct {
-	Name    string       // a name for the default of path
-	Path    string       // where it goes; without it /srv/kubernetes/assets/<name>
-	Content blob.Content // what is in it; this or source. It is never printed
-	Mode    fs.FileMode  // without it 0440, as in kOps
-	Owner   string       // user or user:group, by name or number; without it root
-	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
-	// from reading the file
+	// Name: Sets the name for the default of `path`.
+	Name string
+	// Path: Sets the path of the file. The default is /srv/kubernetes/assets/<name>.
+	Path string
+	// Content: Sets the content of the file. Set either `content` or `source`. The agent never
+	// prints it.
+	Content blob.Content
+	// Mode: Sets the mode of the file. The default is 0440, as in kOps.
+	Mode fs.FileMode
+	// Owner: Sets the owner as user or user:group, by name or number. The default is root.
+	Owner string
+	// Secret: true keeps the content out of plans and diffs. It is the default if the mode keeps
+	// others from reading the file.
 	Secret bool
 	// Refused is why the file fails on this node. The documents should not have it.
 	Refused string

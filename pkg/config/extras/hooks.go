@@ -189,18 +189,23 @@ func noSetting(unit string) int {
 
 // Hook is a systemd unit that the user wants on the node (kOps' hooks).
 type Hook struct {
-	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
-	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
-	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a
-	// unit that is there already. One that is not enabled needs none. It is never printed
+	// Name: Sets the name of the unit. The agent adds .service if the name has no suffix.
+	Name string `json:"name"`
+	// Enabled: false stops and disables the unit. The default is true.
+	Enabled bool `json:"enabled"`
+	// Manifest: Sets the lines of section [Service], or with `useRawManifest` the whole unit. ""
+	// means that the unit exists already. A unit that is not enabled needs none. The agent never
+	// prints it.
 	Manifest secret.Text `json:"-"`
-	// UseRawManifest: manifest is the whole unit file. Without a section [Install] it gets
-	// WantedBy=multi-user.target
-	UseRawManifest bool     `json:"useRawManifest,omitempty"`
-	Before         []string `json:"before,omitempty"`   // units that start after it (Before=)
-	Requires       []string `json:"requires,omitempty"` // units that it needs (Requires=)
-	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
-	// Without it 2m
+	// UseRawManifest: true means that `manifest` is the whole unit file. If it has no section
+	// [Install], the agent adds WantedBy=multi-user.target.
+	UseRawManifest bool `json:"useRawManifest,omitempty"`
+	// Before: Lists units that start after this unit (Before=).
+	Before []string `json:"before,omitempty"`
+	// Requires: Lists units that this unit needs (Requires=).
+	Requires []string `json:"requires,omitempty"`
+	// Timeout: Sets how long the start of the unit may take. A unit that has not started by then is
+	// stopped and has failed. The default is 2m.
 	Timeout values.Duration `json:"timeout,omitempty"`
 	Refused string          `json:"refused,omitempty"` // why it fails here; the documents should not say it
 	Origin  document.Origin `json:"origin"`

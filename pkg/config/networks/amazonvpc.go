@@ -9,12 +9,15 @@ import (
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
 // AmazonVPCNetworkingSpec
 type AmazonVPC struct {
-	Image     string `json:"image,omitempty"`     // of aws-node; for its DaemonSet
-	InitImage string `json:"initImage,omitempty"` // of aws-node's init container; for its DaemonSet
-	// of the container that keeps network policy; for its DaemonSet
+	// Image: Names the image of aws-node. Only the DaemonSet uses it.
+	Image string `json:"image,omitempty"`
+	// InitImage: Names the image of aws-node's init container. Only the DaemonSet uses it.
+	InitImage string `json:"initImage,omitempty"`
+	// NetworkPolicyAgent: Names the image of the container that enforces network policy. Only the
+	// DaemonSet uses it.
 	NetworkPolicyAgent string `json:"networkPolicyAgentImage,omitempty"`
-	// Env: environment of the container aws-node, such as ENABLE_PREFIX_DELEGATION; entries merge
-	// by name
+	// Env: Sets environment variables of the container aws-node, such as ENABLE_PREFIX_DELEGATION.
+	// Entries merge by name.
 	Env map[string]string `json:"env,omitempty"`
 }
 
@@ -35,8 +38,8 @@ func env(to *map[string]string) decode.Set {
 		v.List(func(item decode.Reading) {
 			var name, value string
 			item.Mapping([]decode.Field{
-				decode.Text("name", &name, nil).About("of the variable"),
-				decode.Text("value", &value, nil).About("of the variable; without it empty"),
+				decode.Text("name", &name, nil).About("Names the variable"),
+				decode.Text("value", &value, nil).About("Sets the value of the variable. The default is empty"),
 			})
 			if !item.Required("name") {
 				return

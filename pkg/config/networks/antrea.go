@@ -8,15 +8,21 @@ import (
 // Antrea has the fields of antrea-agent.conf that matter to the node, by Antrea's own names. kOps
 // never had this network. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
 type Antrea struct {
-	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes
-	// (noEncap), routes within a segment (hybrid), or another network (networkPolicyOnly)
-	TrafficEncapMode      string `json:"trafficEncapMode"`
-	TunnelType            string `json:"tunnelType"`            // of encap and hybrid
-	TrafficEncryptionMode string `json:"trafficEncryptionMode"` // what encrypts between nodes, in mode encap
-	ProxyAll              bool   `json:"proxyAll,omitempty"`    // Antrea serves all services in the place of kube-proxy
-	// of the pods' links; not said: the link's less the encapsulation
-	DefaultMTU       int  `json:"defaultMTU,omitempty"`
-	SecondaryNetwork bool `json:"secondaryNetwork,omitempty"` // Antrea bridges a link of the node for VLANs of pods
+	// TrafficEncapMode: Sets what carries pods' packets between nodes: tunnels (encap), routes
+	// (noEncap), routes within a segment (hybrid), or another network (networkPolicyOnly).
+	TrafficEncapMode string `json:"trafficEncapMode"`
+	// TunnelType: Sets the type of tunnel of the modes encap and hybrid.
+	TunnelType string `json:"tunnelType"`
+	// TrafficEncryptionMode: Sets what encrypts packets between nodes. Only trafficEncapMode encap
+	// can encrypt.
+	TrafficEncryptionMode string `json:"trafficEncryptionMode"`
+	// ProxyAll: true means that Antrea serves all services in place of kube-proxy.
+	ProxyAll bool `json:"proxyAll,omitempty"`
+	// DefaultMTU: Sets the MTU of the pods' links in bytes. Without it or with 0, the MTU is that
+	// of the node's link less the encapsulation.
+	DefaultMTU int `json:"defaultMTU,omitempty"`
+	// SecondaryNetwork: true means that Antrea bridges a link of the node for VLANs of pods.
+	SecondaryNetwork bool `json:"secondaryNetwork,omitempty"`
 }
 
 // Tunnels reports whether nodes talk to each other through Open vSwitch's tunnels.

@@ -8,14 +8,14 @@ import (
 // Azure has the fields of Azure's CNI plugin. kOps never had this network.
 // https://github.com/Azure/azure-container-networking (cni, cns/configuration)
 type Azure struct {
-	// Scenario: nodeSubnet: pods have addresses of the node's own interface, without a daemon; the
-	// others are those of the daemon CNS (its CNIConflistScenario)
+	// Scenario: nodeSubnet gives pods addresses of the node's own interface, without a daemon. The
+	// other values belong to the daemon CNS (its CNIConflistScenario).
 	Scenario string `json:"scenario"`
-	// Mode: of the plugin on a node subnet: transparent (routes) or bridge (azure0, which takes the
-	// interface's addresses)
+	// Mode: Sets the mode of the plugin on a node subnet: transparent (routes), or bridge (azure0,
+	// which takes the interface's addresses).
 	Mode string `json:"mode"`
-	// IPsToRouteViaHost: addresses that pods reach by the node although they are on a link of their
-	// own, such as that of a node-local DNS
+	// IPsToRouteViaHost: Lists addresses that pods reach through the node although they are on a
+	// link of their own, such as the address of a node-local DNS.
 	IPsToRouteViaHost []string `json:"ipsToRouteViaHost,omitempty"`
 }
 

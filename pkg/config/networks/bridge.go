@@ -9,10 +9,13 @@ import (
 // Bridge is a Linux bridge with host-local IPAM and static routes between the nodes. It has neither
 // a DaemonSet nor a controller.
 type Bridge struct {
-	MTU     int  `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
-	Hairpin bool `json:"hairpin"`       // a pod reaches itself through its service
-	// Nodes: the members, this node included; the routes between nodes are made of them. A document
-	// below nodes/ wins over an entry of the same name
+	// MTU: Sets the MTU of the pods' links in bytes. Without it, the agent takes the smallest MTU
+	// of the links that are up.
+	MTU int `json:"mtu,omitempty"`
+	// Hairpin: true lets a pod reach itself through its service.
+	Hairpin bool `json:"hairpin"`
+	// Nodes: Lists the members, including this node. The agent makes the routes between nodes from
+	// the list. A document below nodes/ replaces an entry of the same name.
 	Nodes []Peer `json:"nodes,omitempty"`
 }
 
@@ -44,10 +47,13 @@ func bridgeNodes(to *[]Peer) decode.Set {
 
 // Peer is another node of the cluster, with what a network without a controller must know about it.
 type Peer struct {
-	Name     string           `json:"name"`     // of the node
-	Address  values.Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
-	PodCIDRs values.CIDRs     `json:"podCIDRs"` // the range of its pods
-	Origin   document.Origin  `json:"origin"`
+	// Name: Sets the name of the node.
+	Name string `json:"name"`
+	// Address: Sets the next hop of the routes to the node's pods, one address for each family.
+	Address values.Addresses `json:"address"`
+	// PodCIDRs: Lists the ranges of the node's pods.
+	PodCIDRs values.CIDRs    `json:"podCIDRs"`
+	Origin   document.Origin `json:"origin"`
 }
 
 func (b *Bridge) check(s *ClusterSettings, r *decode.Reporter) {

@@ -14,79 +14,108 @@ import (
 // encapsulation, BPF, WireGuard, the datastore and its certificates. "" and 0 mean Calico's
 // default.
 type Calico struct {
-	Registry string `json:"registry,omitempty"` // where its images come from; for its DaemonSet
-	// of Calico; from v3.32 on eBPF needs a newer kernel. The rest is for its DaemonSet
-	Version      string `json:"version,omitempty"`
-	MajorVersion string `json:"majorVersion,omitempty"` // v2 or v3, of kOps 1.11 to 1.22; for its DaemonSet
-	// pods may forward packets (their ip_forward is 1); for its DaemonSet
+	// Registry: Names the registry of Calico's images. Only the DaemonSet uses it.
+	Registry string `json:"registry,omitempty"`
+	// Version: Sets the version of Calico. From v3.32 on, eBPF needs a newer kernel. Otherwise only
+	// the DaemonSet uses it.
+	Version string `json:"version,omitempty"`
+	// MajorVersion: Sets the major version of Calico, v2 or v3, for kOps 1.11 to 1.22. Only the
+	// DaemonSet uses it.
+	MajorVersion string `json:"majorVersion,omitempty"`
+	// AllowIPForwarding: true lets pods forward packets: their ip_forward is 1. Only the DaemonSet
+	// uses it.
 	AllowIPForwarding bool `json:"allowIPForwarding,omitempty"`
-	// AWSSrcDstCheck: what Calico's own agents do with EC2's check; ours acts on
-	// `spec.aws.sourceDestCheck` alone
+	// AWSSrcDstCheck: Says what Calico's own agents do with EC2's source/destination check.
+	// Netwright acts only on `spec.aws.sourceDestCheck`.
 	AWSSrcDstCheck string `json:"awsSrcDstCheck,omitempty"`
-	BPFEnabled     bool   `json:"bpfEnabled,omitempty"` // eBPF in the place of iptables; the node mounts bpffs for it
-	// BPFExternalServiceMode: whether answers to outside clients go back by the first node (Tunnel)
-	// or straight (DSR); for its DaemonSet
+	// BPFEnabled: true uses eBPF in place of iptables. The node mounts bpffs for it.
+	BPFEnabled bool `json:"bpfEnabled,omitempty"`
+	// BPFExternalServiceMode: Sets whether answers to outside clients go back through the first
+	// node (Tunnel) or straight (DSR). Only the DaemonSet uses it.
 	BPFExternalServiceMode string `json:"bpfExternalServiceMode,omitempty"`
-	// Felix removes kube-proxy's iptables rules; for its DaemonSet
-	BPFKubeProxyIptablesCleanupEnabled bool   `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"`
-	BPFLogLevel                        string `json:"bpfLogLevel,omitempty"` // of the eBPF programs; for its DaemonSet
-	// whether Felix puts its rules before those of others or after; for its DaemonSet
+	// BPFKubeProxyIptablesCleanupEnabled: true lets Felix remove kube-proxy's iptables rules. Only
+	// the DaemonSet uses it.
+	BPFKubeProxyIptablesCleanupEnabled bool `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"`
+	// BPFLogLevel: Sets the log level of the eBPF programs. Only the DaemonSet uses it.
+	BPFLogLevel string `json:"bpfLogLevel,omitempty"`
+	// ChainInsertMode: Sets whether Felix puts its rules before the rules of others (insert) or
+	// after them (append). Only the DaemonSet uses it.
 	ChainInsertMode string `json:"chainInsertMode,omitempty"`
-	CPURequest      string `json:"cpuRequest,omitempty"` // of calico-node, such as 100m; for its DaemonSet
-	// encapsulate between subnets only; deprecated by kOps 1.22, use ipipMode or vxlanMode
+	// CPURequest: Sets the CPU request of calico-node, such as 100m. Only the DaemonSet uses it.
+	CPURequest string `json:"cpuRequest,omitempty"`
+	// CrossSubnet: true encapsulates only between subnets. kOps 1.22 deprecated it: use `ipipMode`
+	// or `vxlanMode`.
 	CrossSubnet bool `json:"crossSubnet,omitempty"`
-	// what carries packets between nodes; vxlan on Azure, none with pods of IPv6 only
+	// EncapsulationMode: Sets what carries packets between nodes. The default is none with pods of
+	// IPv6 only, vxlan on Azure, and ipip elsewhere.
 	EncapsulationMode string `json:"encapsulationMode,omitempty"`
-	IPIPMode          string `json:"ipipMode,omitempty"` // when IPIP encapsulates; kOps' default is CrossSubnet
-	// IPv4AutoDetectionMethod: how calico-node finds the node's IPv4 address, such as
-	// can-reach=10.0.0.1; for its DaemonSet
+	// IPIPMode: Sets when IPIP encapsulates. kOps' default is CrossSubnet.
+	IPIPMode string `json:"ipipMode,omitempty"`
+	// IPv4AutoDetectionMethod: Sets how calico-node finds the node's IPv4 address, such as
+	// can-reach=10.0.0.1. Only the DaemonSet uses it.
 	IPv4AutoDetectionMethod string `json:"ipv4AutoDetectionMethod,omitempty"`
-	// the same of the IPv6 address; for its DaemonSet
+	// IPv6AutoDetectionMethod: Sets how calico-node finds the node's IPv6 address. Only the
+	// DaemonSet uses it.
 	IPv6AutoDetectionMethod string `json:"ipv6AutoDetectionMethod,omitempty"`
-	IptablesBackend         string `json:"iptablesBackend,omitempty"` // which iptables Felix writes; for its DaemonSet
-	// what calico-node logs to stdout; for its DaemonSet
+	// IptablesBackend: Sets which iptables Felix writes. Only the DaemonSet uses it.
+	IptablesBackend string `json:"iptablesBackend,omitempty"`
+	// LogSeverityScreen: Sets what calico-node logs to stdout. Only the DaemonSet uses it.
 	LogSeverityScreen string `json:"logSeverityScreen,omitempty"`
-	LogSeveritySys    string `json:"logSeveritySys,omitempty"` // what Felix logs to syslog; for its DaemonSet
-	MTU               int    `json:"mtu,omitempty"`            // of the pods' links; not said: Calico detects it
-	// nftables in the place of iptables; Enabled needs a kernel from 5.13
+	// LogSeveritySys: Sets what Felix logs to syslog. Only the DaemonSet uses it.
+	LogSeveritySys string `json:"logSeveritySys,omitempty"`
+	// MTU: Sets the MTU of the pods' links in bytes. Without it or with 0, Calico detects it.
+	MTU int `json:"mtu,omitempty"`
+	// NFTablesMode: Sets whether Calico uses nftables in place of iptables. Enabled needs a kernel
+	// from 5.13.
 	NFTablesMode string `json:"nftablesMode,omitempty"`
-	// Felix serves metrics; for its DaemonSet
+	// PrometheusMetricsEnabled: true lets Felix serve metrics. Only the DaemonSet uses it.
 	PrometheusMetricsEnabled bool `json:"prometheusMetricsEnabled,omitempty"`
-	// where Felix serves metrics; for its DaemonSet
+	// PrometheusMetricsPort: Sets the port where Felix serves metrics. Only the DaemonSet uses it.
 	PrometheusMetricsPort int `json:"prometheusMetricsPort,omitempty"`
-	// with those of Go's runtime; for its DaemonSet
+	// PrometheusGoMetricsEnabled: true adds metrics of Go's runtime to Felix' metrics. Only the
+	// DaemonSet uses it.
 	PrometheusGoMetricsEnabled bool `json:"prometheusGoMetricsEnabled,omitempty"`
-	// with those of the process; for its DaemonSet
+	// PrometheusProcessMetricsEnabled: true adds metrics of the process to Felix' metrics. Only the
+	// DaemonSet uses it.
 	PrometheusProcessMetricsEnabled bool `json:"prometheusProcessMetricsEnabled,omitempty"`
-	// Typha serves metrics; for its Deployment
+	// TyphaPrometheusMetricsEnabled: true lets Typha serve metrics. Only its Deployment uses it.
 	TyphaPrometheusMetricsEnabled bool `json:"typhaPrometheusMetricsEnabled,omitempty"`
-	// where Typha serves metrics; for its Deployment
+	// TyphaPrometheusMetricsPort: Sets the port where Typha serves metrics. Only its Deployment
+	// uses it.
 	TyphaPrometheusMetricsPort int `json:"typhaPrometheusMetricsPort,omitempty"`
-	TyphaReplicas              int `json:"typhaReplicas,omitempty"` // how many Typhas there are; 0 is none
-	// when VXLAN encapsulates; kOps' default is CrossSubnet
+	// TyphaReplicas: Sets the number of Typhas. 0 means none.
+	TyphaReplicas int `json:"typhaReplicas,omitempty"`
+	// VXLANMode: Sets when VXLAN encapsulates. kOps' default is CrossSubnet.
 	VXLANMode string `json:"vxlanMode,omitempty"`
-	// encrypts between nodes; the node loads the module wireguard
+	// WireguardEnabled: true encrypts packets between nodes. The node loads the module wireguard.
 	WireguardEnabled *bool `json:"wireguardEnabled,omitempty"`
 
-	Datastore string `json:"datastore"` // where Calico keeps its own data. kOps chose etcd up to 1.19
-	// how the node's Calico parts reach their etcd; only with `datastore: etcd`
+	// Datastore: Sets where Calico keeps its own data. kOps chose etcd up to 1.19.
+	Datastore string `json:"datastore"`
+	// Etcd: Says how Calico on the node reaches its etcd. It is only for `datastore: etcd`.
 	Etcd *CalicoEtcd `json:"etcd,omitempty"`
 }
 
 // CalicoEtcd says how the node's parts of Calico reach their etcd.
 type CalicoEtcd struct {
-	Endpoints    []string     `json:"endpoints"`    // of etcd, at least one; all http or all https
-	TLS          bool         `json:"tls"`          // the endpoints are https: certificates are wanted
-	Certificates Certificates `json:"certificates"` // the client certificate that https endpoints are shown
+	// Endpoints: Lists at least one endpoint of etcd. All are http, or all are https.
+	Endpoints []string `json:"endpoints"`
+	TLS       bool     `json:"tls"` // the endpoints are https: certificates are wanted
+	// Certificates: Sets the client certificate for https endpoints.
+	Certificates Certificates `json:"certificates"`
 }
 
 // Certificates is a client certificate with its key and CA: which keypair of the store's pki it is,
 // which CA signed it, and where its files go.
 type Certificates struct {
-	// where the three files go. In one called calico-tls they get Calico's own names, else kOps'
-	Dir     string `json:"dir"`
-	CA      string `json:"ca"`      // the keyset of the store's pki whose certificates are trusted
-	Keypair string `json:"keypair"` // the keyset that holds certificate and key; kOps' has CN=calico-client
+	// Dir: Names the directory of the three files. In a directory called calico-tls they have
+	// Calico's own names, elsewhere kOps' names.
+	Dir string `json:"dir"`
+	// CA: Names the keyset of the store's pki whose certificates are trusted.
+	CA string `json:"ca"`
+	// Keypair: Names the keyset that has the certificate and the key. kOps' keyset has
+	// CN=calico-client.
+	Keypair string `json:"keypair"`
 }
 
 // calicoOwnDir is the base name of the directory that Calico's own installer fills (from the Secret

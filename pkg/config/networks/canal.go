@@ -13,32 +13,45 @@ import (
 // here. "" and 0 mean Calico's default.
 // https://github.com/kubernetes/kops/blob/v1.27.0/pkg/apis/kops/networking.go, CanalNetworkingSpec
 type Canal struct {
-	Backend string `json:"backend"`       // of flannel: what carries packets between nodes
-	MTU     int    `json:"mtu,omitempty"` // of the pods' links; not said: flanneld's
-	// whether Felix puts its rules before those of others or after; for its DaemonSet
+	// Backend: Sets flannel's backend, which carries packets between nodes.
+	Backend string `json:"backend"`
+	// MTU: Sets the MTU of the pods' links in bytes. Without it, the MTU is flanneld's.
+	MTU int `json:"mtu,omitempty"`
+	// ChainInsertMode: Sets whether Felix puts its rules before the rules of others (insert) or
+	// after them (append). Only the DaemonSet uses it.
 	ChainInsertMode string `json:"chainInsertMode,omitempty"`
-	CPURequest      string `json:"cpuRequest,omitempty"` // of calico-node, such as 100m; for its DaemonSet
-	// what becomes of pods' packets to their own node; for its DaemonSet
+	// CPURequest: Sets the CPU request of calico-node, such as 100m. Only the DaemonSet uses it.
+	CPURequest string `json:"cpuRequest,omitempty"`
+	// DefaultEndpointToHostAction: Sets what happens to pods' packets to their own node. Only the
+	// DaemonSet uses it.
 	DefaultEndpointToHostAction string `json:"defaultEndpointToHostAction,omitempty"`
-	// of the VXLAN link, for kernels that compute wrong checksums; for its DaemonSet
+	// DisableTxChecksumOffloading: true turns off checksum offloading on the VXLAN link, for
+	// kernels that compute wrong checksums. Only the DaemonSet uses it.
 	DisableTxChecksumOffloading bool `json:"disableTxChecksumOffloading,omitempty"`
-	// flanneld accepts forwarded packets of pods; not said: yes. For its DaemonSet
-	FlannelForwardRules *bool  `json:"flanneldIptablesForwardRules,omitempty"`
-	IptablesBackend     string `json:"iptablesBackend,omitempty"` // which iptables Felix writes; for its DaemonSet
-	LogSeveritySys      string `json:"logSeveritySys,omitempty"`  // what Felix logs to syslog; for its DaemonSet
-	// with metrics of Go's runtime; for its DaemonSet
+	// FlannelForwardRules: true lets flanneld accept forwarded packets of pods, and is the default.
+	// Only the DaemonSet uses it.
+	FlannelForwardRules *bool `json:"flanneldIptablesForwardRules,omitempty"`
+	// IptablesBackend: Sets which iptables Felix writes. Only the DaemonSet uses it.
+	IptablesBackend string `json:"iptablesBackend,omitempty"`
+	// LogSeveritySys: Sets what Felix logs to syslog. Only the DaemonSet uses it.
+	LogSeveritySys string `json:"logSeveritySys,omitempty"`
+	// PrometheusGoMetricsEnabled: true adds metrics of Go's runtime to Felix' metrics. Only the
+	// DaemonSet uses it.
 	PrometheusGoMetricsEnabled bool `json:"prometheusGoMetricsEnabled,omitempty"`
-	// Felix serves metrics; for its DaemonSet
+	// PrometheusMetricsEnabled: true lets Felix serve metrics. Only the DaemonSet uses it.
 	PrometheusMetricsEnabled bool `json:"prometheusMetricsEnabled,omitempty"`
-	// where Felix serves metrics; for its DaemonSet
+	// PrometheusMetricsPort: Sets the port where Felix serves metrics. Only the DaemonSet uses it.
 	PrometheusMetricsPort int `json:"prometheusMetricsPort,omitempty"`
-	// with metrics of the process; for its DaemonSet
+	// PrometheusProcessMetricsEnabled: true adds metrics of the process to Felix' metrics. Only the
+	// DaemonSet uses it.
 	PrometheusProcessMetricsEnabled bool `json:"prometheusProcessMetricsEnabled,omitempty"`
-	// Typha serves metrics; for its Deployment
+	// TyphaPrometheusMetricsEnabled: true lets Typha serve metrics. Only its Deployment uses it.
 	TyphaPrometheusMetricsEnabled bool `json:"typhaPrometheusMetricsEnabled,omitempty"`
-	// where Typha serves metrics; for its Deployment
+	// TyphaPrometheusMetricsPort: Sets the port where Typha serves metrics. Only its Deployment
+	// uses it.
 	TyphaPrometheusMetricsPort int `json:"typhaPrometheusMetricsPort,omitempty"`
-	TyphaReplicas              int `json:"typhaReplicas,omitempty"` // how many Typhas there are; 0 is none
+	// TyphaReplicas: Sets the number of Typhas. 0 means none.
+	TyphaReplicas int `json:"typhaReplicas,omitempty"`
 }
 
 func (c *Canal) fields() []decode.Field {

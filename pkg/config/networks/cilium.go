@@ -14,22 +14,33 @@ import (
 // DaemonSet. They are accepted and ignored. "" means kOps' or Cilium's default.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, CiliumNetworkingSpec
 type Cilium struct {
-	Version string `json:"version,omitempty"` // of Cilium, such as v1.16.4; what it needs of the kernel depends on it
-	// what carries packets between nodes; with ipam eni, and with pods of IPv6 only: disabled
+	// Version: Sets the version of Cilium, such as v1.16.4. It decides what Cilium needs of the
+	// kernel.
+	Version string `json:"version,omitempty"`
+	// Tunnel: Sets what carries packets between nodes. The default is disabled with ipam eni and
+	// with pods of IPv6 only.
 	Tunnel string `json:"tunnel"`
-	// who gives pods their addresses: kubernetes, eni, crd, cluster-pool, azure, alibabacloud …
-	IPAM             string `json:"ipam"`
-	EnableEncryption bool   `json:"enableEncryption,omitempty"` // between nodes
-	EncryptionType   string `json:"encryptionType,omitempty"`   // what encrypts
-	EnableNodePort   bool   `json:"enableNodePort,omitempty"`   // Cilium serves services in the place of kube-proxy
-	EtcdManaged      bool   `json:"etcdManaged,omitempty"`      // an etcd of its own, on port 4003 of the control plane
-	// where identities are kept: in the Kubernetes API (crd) or in etcd (kvstore)
+	// IPAM: Sets how pods get their addresses.
+	IPAM string `json:"ipam"`
+	// EnableEncryption: true encrypts packets between nodes.
+	EnableEncryption bool `json:"enableEncryption,omitempty"`
+	// EncryptionType: Sets what encrypts packets between nodes.
+	EncryptionType string `json:"encryptionType,omitempty"`
+	// EnableNodePort: true means that Cilium serves services in place of kube-proxy.
+	EnableNodePort bool `json:"enableNodePort,omitempty"`
+	// EtcdManaged: true gives Cilium an etcd of its own, on port 4003 of the control plane.
+	EtcdManaged bool `json:"etcdManaged,omitempty"`
+	// IdentityAllocationMode: Sets where identities are kept: in the Kubernetes API (crd), or in
+	// etcd (kvstore), which needs `etcdManaged`.
 	IdentityAllocationMode string `json:"identityAllocationMode,omitempty"`
-	// the plugin that Cilium is chained after: none, portmap, aws-cni, generic-veth …
+	// ChainingMode: Names the plugin after which Cilium is chained. none means that it is not
+	// chained.
 	ChainingMode string `json:"chainingMode,omitempty"`
-	// Cilium renames every other conf; not said: yes. multus needs false
+	// CNIExclusive: true lets Cilium rename every other conf, and is the default. multus needs
+	// false.
 	CNIExclusive *bool `json:"cniExclusive,omitempty"`
-	MTU          int   `json:"mtu,omitempty"` // of the node's links; not said: Cilium finds it
+	// MTU: Sets the MTU of the node's links in bytes. Without it, Cilium finds it.
+	MTU int `json:"mtu,omitempty"`
 }
 
 // ENI reports whether pods have addresses of the instance's interfaces.

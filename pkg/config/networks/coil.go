@@ -8,9 +8,12 @@ import (
 // Coil has the options of coild that matter to the node. kOps never had this network.
 // https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
 type Coil struct {
-	IPAM         bool `json:"ipam"`                   // false: chained after another plugin, for its egress only
-	Egress       bool `json:"egress"`                 // pods leave by NAT servers, over FoU
-	CompatCalico bool `json:"compatCalico,omitempty"` // names the pods' links as Calico does
+	// IPAM: false means that Coil is chained after another plugin, only for its egress.
+	IPAM bool `json:"ipam"`
+	// Egress: true means that pods leave through NAT servers, over FoU.
+	Egress bool `json:"egress"`
+	// CompatCalico: true gives the pods' links the names that Calico gives them.
+	CompatCalico bool `json:"compatCalico,omitempty"`
 }
 
 func (c *Coil) fields() []decode.Field {

@@ -14,40 +14,57 @@ import (
 // agent knows the others: what it needs on a node, who writes its conf, how to see that it works,
 // and what it leaves behind. The lists of a later document replace those of an earlier one.
 type Custom struct {
-	// Name: tells it from another declared network: from one to another is a switch. Not said: the
-	// file name of its conf
-	Name    string         `json:"name,omitempty"`
-	Title   string         `json:"title"`             // one line, for lists
-	Docs    string         `json:"docs,omitempty"`    // where it is documented, a URL
-	First   values.Version `json:"first"`             // the first release that it runs with; not said: any
-	Last    values.Version `json:"last"`              // the last release that it runs with; not said: any
-	Conf    CustomConf     `json:"conf"`              // who writes the CNI conf, and what is in it
-	Plugins []CustomPlugin `json:"plugins,omitempty"` // programs that the node gets before the network comes
-	Modules []CustomModule `json:"modules,omitempty"` // kernel modules that are loaded, now and at each boot
-	// kernel parameters, besides forwarding, which every network has as a default
+	// Name: Sets a name that tells the network from another declared network. A change of the name
+	// is a switch. The default is the file name of the conf.
+	Name string `json:"name,omitempty"`
+	// Title: Describes the network in one line, for lists.
+	Title string `json:"title"`
+	// Docs: Sets the URL of the network's documentation.
+	Docs string `json:"docs,omitempty"`
+	// First: Sets the first release that the network runs with. Without it, any earlier release
+	// counts.
+	First values.Version `json:"first"`
+	// Last: Sets the last release that the network runs with. Without it, any later release counts.
+	Last values.Version `json:"last"`
+	// Conf: Says who writes the CNI conf, and what it contains.
+	Conf CustomConf `json:"conf"`
+	// Plugins: Lists programs that the node gets before the network comes.
+	Plugins []CustomPlugin `json:"plugins,omitempty"`
+	// Modules: Lists kernel modules that the agent loads now and at each boot.
+	Modules []CustomModule `json:"modules,omitempty"`
+	// Sysctls: Lists kernel parameters, besides forwarding, which every network has by default.
 	Sysctls []CustomSysctl `json:"sysctls,omitempty"`
-	Mounts  []CustomMount  `json:"mounts,omitempty"` // file systems that its pods expect
-	// packages of the distribution that it needs; named in a note, not installed
+	// Mounts: Lists file systems that the network's pods expect.
+	Mounts []CustomMount `json:"mounts,omitempty"`
+	// Packages: Lists packages of the distribution that the network needs. The agent names them in
+	// a note, and does not install them.
 	Packages []CustomPackage `json:"packages,omitempty"`
-	// client identities of the store's pki that the node gets
+	// Certificates: Lists client identities of the store's pki that the node gets.
 	Certificates []CustomCertificate `json:"certificates,omitempty"`
-	// in words: where its kubeconfig is, and who writes it
-	Kubeconfig string       `json:"kubeconfig,omitempty"`
-	Ports      []CustomPort `json:"ports,omitempty"` // what nodes must let through to each other
-	// of the pods' links; not said: that of the node's links less `overhead`
-	MTU      int  `json:"mtu,omitempty"`
-	Overhead int  `json:"overhead,omitempty"` // how many bytes the encapsulation takes of each packet
-	IPv6     bool `json:"ipv6,omitempty"`     // pods may have IPv6 addresses; a range of IPv6 is an error without
-	// what a host must have; one without is refused before anything is touched
-	Requires   CustomRequires `json:"requires"`
-	SharedHost CustomShared   `json:"sharedHost"` // what other services of the host must leave alone
-	// what is there while the network works; the status and `agent verify` look for it
+	// Kubeconfig: Says in words where the network's kubeconfig is and who writes it.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Ports: Lists ports and protocols that nodes must let through to each other.
+	Ports []CustomPort `json:"ports,omitempty"`
+	// MTU: Sets the MTU of the pods' links in bytes. Without it, the MTU is that of the node's
+	// links less `overhead`.
+	MTU int `json:"mtu,omitempty"`
+	// Overhead: Sets how many bytes of each packet the encapsulation takes.
+	Overhead int `json:"overhead,omitempty"`
+	// IPv6: true means that pods may have IPv6 addresses. Without it, a range of IPv6 is an error.
+	IPv6 bool `json:"ipv6,omitempty"`
+	// Requires: Says what a host must have. The agent refuses a host without it before it changes
+	// anything.
+	Requires CustomRequires `json:"requires"`
+	// SharedHost: Says what other services of the host must leave alone.
+	SharedHost CustomShared `json:"sharedHost"`
+	// HealthChecks: Lists signs that exist while the network works. The status and `agent verify`
+	// look for them.
 	HealthChecks []CustomHealthCheck `json:"signs,omitempty"`
-	// Agents: containers of its pods that put back what is taken away: while one runs here, the
-	// node does not leave the network
+	// Agents: Lists containers of the network's pods that put back what is removed. The node does
+	// not leave the network while one of them runs on it.
 	Agents []string `json:"agents,omitempty"`
-	// Residue: what it leaves when the node leaves it, by exact name and mark. Kept on the node,
-	// for when no document says it any more
+	// Residue: Lists what the network leaves behind when the node leaves it, by exact name and
+	// mark. The node keeps the list in case no document has it any more.
 	Residue CustomResidue `json:"leftovers"`
 }
 
@@ -58,7 +75,7 @@ func (c *Custom) fields() []decode.Field {
 		decode.Text("docs", &c.Docs, nil),
 		decode.Into("kubernetes", func() []decode.Field {
 			return []decode.Field{decode.Version("first", &c.First), decode.Version("last", &c.Last)}
-		}).About("which releases of Kubernetes it runs with"),
+		}).About("Says which releases of Kubernetes the network runs with"),
 		decode.Into("conf", c.Conf.fields),
 		decode.Entries("plugins", &c.Plugins, (*CustomPlugin).fields, "asset", "members"),
 		decode.Entries("modules", &c.Modules, (*CustomModule).fields, "name", "why"),

@@ -13,12 +13,15 @@ import (
 
 // CustomConf says who writes the CNI conf.
 type CustomConf struct {
-	// Writer: netwright (from `template`), containerd (`template` is its conf_template), DaemonSet
-	// (`file` is awaited) or user
-	Writer   string `json:"writer"`
-	File     string `json:"file,omitempty"`     // its name in the conf directory
-	Template string `json:"template,omitempty"` // the conf, as text with variables such as ${PodCIDR}
-	// the types of its plugins, in order; read from `template` where there is one
+	// Writer: Says who writes the conf: netwright (from `template`), containerd (`template` is its
+	// conf_template), DaemonSet (the agent waits for `file`), or user.
+	Writer string `json:"writer"`
+	// File: Sets the name of the conf in the conf directory.
+	File string `json:"file,omitempty"`
+	// Template: Sets the conf as text with variables such as ${PodCIDR}.
+	Template string `json:"template,omitempty"`
+	// Chain: Lists the types of the conf's plugins in order. If there is a `template`, the agent
+	// reads them from it.
 	Chain []string `json:"chain,omitempty"`
 }
 

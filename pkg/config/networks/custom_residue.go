@@ -11,147 +11,224 @@ import (
 // model knows which marks are refused because they could belong to somebody else. The types here
 // have the same fields as the marks in package tasks, which explain them.
 type CustomResidue struct {
-	Units []string `json:"units,omitempty"` // systemd units that would make it again
-	// links to which it moved the machine's addresses; those go back to their device
-	Uplinks  []CustomUplink  `json:"moved,omitempty"`
-	Programs []CustomProgram `json:"programs,omitempty"` // eBPF programs that are attached without a pin
-	Rules    []CustomRule    `json:"rules,omitempty"`    // policy rules (ip rule)
-	Routes   []CustomRoute   `json:"routes,omitempty"`   // routes, of any table
-	IPVS     []CustomIPVS    `json:"ipvs,omitempty"`     // services of IPVS
-	Chains   []CustomChain   `json:"chains,omitempty"`   // chains and rules of iptables
-	Tables   []CustomTable   `json:"tables,omitempty"`   // tables of nft
-	// names of its confs (`name`) by which plugin portmap publishes ports
-	Portmap []string     `json:"portmap,omitempty"`
-	IPSets  []string     `json:"ipsets,omitempty"` // names or patterns of ipsets
-	XFRM    []CustomXFRM `json:"xfrm,omitempty"`   // policies and states of IPsec
-	OVS     []CustomOVS  `json:"ovs,omitempty"`    // what it has in Open vSwitch
-	Links   []CustomLink `json:"links,omitempty"`  // virtual links
-	// eBPF objects below /sys/fs/bpf, paths or patterns; /**/ is any depth
-	Pins    []string      `json:"pins,omitempty"`
-	Sysctls []CustomValue `json:"sysctls,omitempty"` // kernel parameters that it writes at run time, without a file
-	Lines   []CustomLine  `json:"lines,omitempty"`   // lines in files of others
-	// paths or patterns; a slash at the end is a directory with all that is in it
-	Files     []string `json:"files,omitempty"`
-	LocalRule bool     `json:"localRule,omitempty"` // it moves the rule for local addresses from priority 0
-	Others    []string `json:"others,omitempty"`    // in words: what no agent takes away
+	// Units: Lists systemd units that would make the leftovers again.
+	Units []string `json:"units,omitempty"`
+	// Uplinks: Lists links to which the network moved the machine's addresses. The addresses go
+	// back to their device.
+	Uplinks []CustomUplink `json:"moved,omitempty"`
+	// Programs: Lists eBPF programs that are attached without a pin.
+	Programs []CustomProgram `json:"programs,omitempty"`
+	// Rules: Lists policy rules (ip rule).
+	Rules []CustomRule `json:"rules,omitempty"`
+	// Routes: Lists routes of any table.
+	Routes []CustomRoute `json:"routes,omitempty"`
+	// IPVS: Lists services of IPVS.
+	IPVS []CustomIPVS `json:"ipvs,omitempty"`
+	// Chains: Lists chains and rules of iptables.
+	Chains []CustomChain `json:"chains,omitempty"`
+	// Tables: Lists tables of nft.
+	Tables []CustomTable `json:"tables,omitempty"`
+	// Portmap: Lists the names of the network's confs (`name`) under which the plugin portmap
+	// publishes ports.
+	Portmap []string `json:"portmap,omitempty"`
+	// IPSets: Lists names or patterns of ipsets.
+	IPSets []string `json:"ipsets,omitempty"`
+	// XFRM: Lists policies and states of IPsec.
+	XFRM []CustomXFRM `json:"xfrm,omitempty"`
+	// OVS: Lists what the network has in Open vSwitch.
+	OVS []CustomOVS `json:"ovs,omitempty"`
+	// Links: Lists virtual links.
+	Links []CustomLink `json:"links,omitempty"`
+	// Pins: Lists paths or patterns of eBPF objects below /sys/fs/bpf. /**/ means any depth.
+	Pins []string `json:"pins,omitempty"`
+	// Sysctls: Lists kernel parameters that the network writes at run time, without a file.
+	Sysctls []CustomValue `json:"sysctls,omitempty"`
+	// Lines: Lists lines in files of others.
+	Lines []CustomLine `json:"lines,omitempty"`
+	// Files: Lists paths or patterns of files. A slash at the end means a directory with everything
+	// in it.
+	Files []string `json:"files,omitempty"`
+	// LocalRule: true means that the network moves the rule for local addresses away from priority
+	// 0.
+	LocalRule bool `json:"localRule,omitempty"`
+	// Others: Describes in words what no agent removes.
+	Others []string `json:"others,omitempty"`
 }
 
 // CustomRule identifies policy rules.
 type CustomRule struct {
-	Priority int    `json:"priority,omitempty"` // of the rule. All that is set in one entry must hold
-	Mark     uint32 `json:"mark,omitempty"`     // of packets (fwmark)
-	Mask     uint32 `json:"mask,omitempty"`     // of that mark
-	Table    int    `json:"table,omitempty"`    // the table that it leads to; alone it is no mark
-	// Last: with `table`: tables from that to this one. Their routes go with the rule, if no rule
-	// of others leads there
-	Last int    `json:"last,omitempty"`
-	IIF  string `json:"iif,omitempty"` // the link that packets come from; may be a pattern
-	// Protocol: rtnetlink's number of who made it
+	// Priority: Matches the priority of the rule. Everything that one entry sets must be true of
+	// the rule.
+	Priority int `json:"priority,omitempty"`
+	// Mark: Matches the packet mark of the rule (fwmark).
+	Mark uint32 `json:"mark,omitempty"`
+	// Mask: Sets the mask of `mark`.
+	Mask uint32 `json:"mask,omitempty"`
+	// Table: Matches the table that the rule leads to. It alone does not identify a rule.
+	Table int `json:"table,omitempty"`
+	// Last: Extends `table` to all tables up to this one. Their routes go with the rule, unless a
+	// rule of others leads there.
+	Last int `json:"last,omitempty"`
+	// IIF: Matches the link that packets come from. It may be a pattern.
+	IIF string `json:"iif,omitempty"`
+	// Protocol: Matches rtnetlink's number of the program that made the rule.
 	Protocol int  `json:"protocol,omitempty"`
 	From     bool `json:"from,omitempty"`
 	To       bool `json:"to,omitempty"`
 	Marked   bool `json:"marked,omitempty"`
 	All      bool `json:"all,omitempty"`
-	Pods     bool `json:"pods,omitempty"` // it is from or to an address of the pods
+	// Pods: true means that the rule is from or to an address of the pods.
+	Pods bool `json:"pods,omitempty"`
 }
 
 // CustomRoute identifies routes.
 type CustomRoute struct {
-	Table    int    `json:"table,omitempty"`    // the table that it is in; not said: main; another alone is no mark
-	Last     int    `json:"last,omitempty"`     // with `table`: tables from that to this one
-	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number of who made it: 12 bird, 17 kube-router, 80 felix
-	Link     string `json:"link,omitempty"`     // the link that it goes through; may be a pattern
-	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
-	Via      bool   `json:"via,omitempty"`
-	Type     string `json:"type,omitempty"` // of the route
+	// Table: Matches the table of the route. The default is main. Another table alone does not
+	// identify a route.
+	Table int `json:"table,omitempty"`
+	// Last: Extends `table` to all tables up to this one.
+	Last int `json:"last,omitempty"`
+	// Protocol: Matches rtnetlink's number of the program that made the route: 12 bird, 17
+	// kube-router, 80 felix.
+	Protocol int `json:"protocol,omitempty"`
+	// Link: Matches the link that the route goes through. It may be a pattern.
+	Link string `json:"link,omitempty"`
+	// Pods: true means that the destination is within the pods' addresses.
+	Pods bool `json:"pods,omitempty"`
+	Via  bool `json:"via,omitempty"`
+	// Type: Matches the type of the route.
+	Type string `json:"type,omitempty"`
 }
 
 // CustomChain identifies chains of iptables, or rules in chains of others.
 type CustomChain struct {
-	Table string `json:"table,omitempty"` // of iptables; not said: any
-	// Chain: name or pattern. Alone: the chains of that name, all that is in them, and every rule
-	// that leads there
-	Chain   string `json:"chain,omitempty"`
-	Comment string `json:"comment,omitempty"` // of a rule; may be a pattern
-	Target  string `json:"target,omitempty"`  // of a rule (-j); may be a pattern
-	// a rule's incoming link as iptables prints it: eth0, cali+, "! lo"; may be a pattern
-	In  string `json:"in,omitempty"`
-	Out string `json:"out,omitempty"` // a rule's outgoing link, likewise
-	Set string `json:"set,omitempty"` // an ipset that a rule asks; may be a pattern
+	// Table: Matches the table of iptables. The default is any table.
+	Table string `json:"table,omitempty"`
+	// Chain: Matches the name of a chain. It may be a pattern. Alone it means the chains of that
+	// name, everything in them, and every rule that leads to them.
+	Chain string `json:"chain,omitempty"`
+	// Comment: Matches the comment of a rule. It may be a pattern.
+	Comment string `json:"comment,omitempty"`
+	// Target: Matches the target of a rule (-j). It may be a pattern.
+	Target string `json:"target,omitempty"`
+	// In: Matches a rule's incoming link as iptables prints it: eth0, cali+, "! lo". It may be a
+	// pattern.
+	In string `json:"in,omitempty"`
+	// Out: Matches a rule's outgoing link as iptables prints it. It may be a pattern.
+	Out string `json:"out,omitempty"`
+	// Set: Matches an ipset that a rule asks. It may be a pattern.
+	Set string `json:"set,omitempty"`
 }
 
 // CustomTable identifies tables of nft.
 type CustomTable struct {
-	Family string `json:"family"` // of the table
-	Name   string `json:"name"`   // name or pattern
+	// Family: Matches the family of the table.
+	Family string `json:"family"`
+	// Name: Matches the name of the table. It may be a pattern.
+	Name string `json:"name"`
 }
 
 // CustomLink identifies links.
 type CustomLink struct {
-	// Name: name or pattern. One with a device behind it, or that a default route goes through, is
-	// never meant
-	Name   string `json:"name"`
-	Kind   string `json:"kind,omitempty"`   // veth, vxlan, bridge …; required
-	Master string `json:"master,omitempty"` // the bridge that it is a port of; not said: any or none
-	MAC    string `json:"mac,omitempty"`    // its MAC address; may be a pattern such as 00:53:*
-	Alias  string `json:"alias,omitempty"`  // what `ip link` shows as its alias; may be a pattern
-	Pods   bool   `json:"pods,omitempty"`   // a route through it, or an address of it, is within the pods' addresses
+	// Name: Matches the name of a link. It may be a pattern. It never matches a link with a device
+	// behind it, or one that a default route goes through.
+	Name string `json:"name"`
+	// Kind: Matches the kind of the link: veth, vxlan, bridge and others. It is required.
+	Kind string `json:"kind,omitempty"`
+	// Master: Matches the bridge that the link is a port of. Without it, the link may be a port of
+	// any bridge or of none.
+	Master string `json:"master,omitempty"`
+	// MAC: Matches the MAC address of the link. It may be a pattern such as 00:53:*.
+	MAC string `json:"mac,omitempty"`
+	// Alias: Matches the alias that `ip link` shows. It may be a pattern.
+	Alias string `json:"alias,omitempty"`
+	// Pods: true means that a route through the link, or an address of the link, is within the
+	// pods' addresses.
+	Pods bool `json:"pods,omitempty"`
 }
 
 // CustomUplink identifies a link to which the network moves the machine's addresses.
 type CustomUplink struct {
-	Link string `json:"link"`           // name or pattern
-	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
+	// Link: Matches the name of the link. It may be a pattern.
+	Link string `json:"link"`
+	// Kind: Matches the kind of the link: bridge, openvswitch and others.
+	Kind string `json:"kind,omitempty"`
 }
 
 // CustomProgram identifies eBPF programs that are attached without a pin.
 type CustomProgram struct {
-	Hook string `json:"hook"` // where it is attached
-	Name string `json:"name"` // name or pattern; the kernel keeps 15 characters of a name, tc all
+	// Hook: Says where the program is attached.
+	Hook string `json:"hook"`
+	// Name: Matches the name of the program. It may be a pattern. The kernel keeps 15 characters of
+	// a name, and tc keeps all.
+	Name string `json:"name"`
 }
 
 // CustomIPVS identifies services of IPVS.
 type CustomIPVS struct {
-	Link   string `json:"link,omitempty"`   // its address is one of this link's
-	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
-	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
+	// Link: Names a link that has the address of the service.
+	Link string `json:"link,omitempty"`
+	// Pods: true means that the service has servers, and that all their addresses are pods'
+	// addresses.
+	Pods bool `json:"pods,omitempty"`
+	// Unless: Names a link which shows that IPVS belongs to somebody else: kube-ipvs0 of
+	// kube-proxy.
+	Unless string `json:"unless,omitempty"`
 }
 
 // CustomXFRM identifies policies and states of IPsec.
 type CustomXFRM struct {
-	Mark     uint32 `json:"mark,omitempty"`     // of these bits; others may be asked for as well
-	Mask     uint32 `json:"mask,omitempty"`     // of that mark
-	ReqID    int    `json:"reqID,omitempty"`    // the reqid of policies and states
-	IfID     int    `json:"ifID,omitempty"`     // the number of their xfrm interface (if_id)
-	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	// the states to which its policies lead go too: by their number (spi) and address, or without a
-	// number by both addresses and their reqid
+	// Mark: Matches bits of the mark. A policy or state may have other bits as well.
+	Mark uint32 `json:"mark,omitempty"`
+	// Mask: Sets the mask of `mark`.
+	Mask uint32 `json:"mask,omitempty"`
+	// ReqID: Matches the reqid of policies and states.
+	ReqID int `json:"reqID,omitempty"`
+	// IfID: Matches the number of the xfrm interface of policies and states (if_id).
+	IfID int `json:"ifID,omitempty"`
+	// Priority: Matches the priority of a policy. States have none.
+	Priority int `json:"priority,omitempty"`
+	// States: true removes the states of the policies too. They are found by their number (spi) and
+	// address, or without a number by both addresses and their reqid.
 	States bool `json:"states,omitempty"`
-	Pods   bool `json:"pods,omitempty"` // a policy from addresses of the pods to addresses of the pods
+	// Pods: true means a policy from addresses of pods to addresses of pods.
+	Pods bool `json:"pods,omitempty"`
 }
 
 // CustomOVS identifies what the network has in Open vSwitch.
 type CustomOVS struct {
-	Socket  string   `json:"socket,omitempty"`  // of ovsdb-server; not said: /run/openvswitch/db.sock
-	Bridges []string `json:"bridges,omitempty"` // names or patterns
-	// ports of its bridges that are no pod's, such as antrea-gw0; names or patterns
-	Ports    []string `json:"ports,omitempty"`
-	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config in the table Open_vSwitch
-	Tunnels  []string `json:"tunnels,omitempty"`  // tunnel devices, such as genev_sys_6081
-	Datapath string   `json:"datapath,omitempty"` // such as ovs-system
+	// Socket: Names the socket of ovsdb-server. The default is /run/openvswitch/db.sock.
+	Socket string `json:"socket,omitempty"`
+	// Bridges: Lists names or patterns of bridges.
+	Bridges []string `json:"bridges,omitempty"`
+	// Ports: Lists names or patterns of ports of the network's bridges that belong to no pod, such
+	// as antrea-gw0.
+	Ports []string `json:"ports,omitempty"`
+	// Keys: Lists keys of external_ids and other_config in the table Open_vSwitch.
+	Keys []string `json:"keys,omitempty"`
+	// Tunnels: Lists tunnel devices, such as genev_sys_6081.
+	Tunnels []string `json:"tunnels,omitempty"`
+	// Datapath: Names the datapath, such as ovs-system.
+	Datapath string `json:"datapath,omitempty"`
 }
 
 // CustomValue identifies a kernel parameter that the network writes at run time.
 type CustomValue struct {
-	Key     string `json:"key"`     // as sysctl(8) has it
-	Wrote   string `json:"wrote"`   // the value that it writes: another one is somebody else's, and stays
-	Default string `json:"default"` // the kernel's own, where no file of the host sets another
+	// Key: Names the parameter as sysctl(8) does.
+	Key string `json:"key"`
+	// Wrote: Sets the value that the network writes. Another value belongs to somebody else, and
+	// stays.
+	Wrote string `json:"wrote"`
+	// Default: Sets the kernel's own value, for hosts on which no file sets another one.
+	Default string `json:"default"`
 }
 
 // CustomLine identifies a line in a file of others.
 type CustomLine struct {
-	File string `json:"file"` // the file of others
-	Line string `json:"line"` // word by word; how much white space is between them does not count
+	// File: Names the file.
+	File string `json:"file"`
+	// Line: Sets the words of the line. The amount of white space between them does not count.
+	Line string `json:"line"`
 }
 
 const maxTable = 1<<31 - 1

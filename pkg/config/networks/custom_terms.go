@@ -148,95 +148,141 @@ func validPathPattern(s string) string {
 
 // CustomPlugin names the members of an asset that are installed.
 type CustomPlugin struct {
-	Asset   string   `json:"asset"`             // an entry of spec.assets, or cni-plugins
-	Members []string `json:"members"`           // the programs of it
-	Minimum string   `json:"minimum,omitempty"` // the oldest version that will do, such as v1.2.0
+	// Asset: Names an entry of spec.assets, or cni-plugins.
+	Asset string `json:"asset"`
+	// Members: Lists the programs of the asset that the node gets.
+	Members []string `json:"members"`
+	// Minimum: Sets the oldest version that works, such as v1.2.0.
+	Minimum string `json:"minimum,omitempty"`
 }
 
 // CustomModule is a kernel module.
 type CustomModule struct {
-	Name     string `json:"name"`               // as modprobe has it
-	Why      string `json:"why"`                // what it is for, as plans and errors say
-	When     string `json:"when,omitempty"`     // only where pods have addresses of this family
-	Optional bool   `json:"optional,omitempty"` // its absence is only a warning
+	// Name: Names the module as modprobe does.
+	Name string `json:"name"`
+	// Why: Says what the module is for. Plans and errors show it.
+	Why string `json:"why"`
+	// When: Loads the module only where pods have addresses of this family.
+	When string `json:"when,omitempty"`
+	// Optional: true means that a missing module is only a warning.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // CustomSysctl is a kernel parameter.
 type CustomSysctl struct {
-	Key      string `json:"key"`                // as sysctl(8) has it
-	Value    string `json:"value"`              // what it is set to
-	Why      string `json:"why"`                // what it is for, as plans and errors say
-	When     string `json:"when,omitempty"`     // only where pods have addresses of this family
-	Required bool   `json:"required,omitempty"` // another value in sysctlParameters is an error; else it wins
-	Optional bool   `json:"optional,omitempty"` // a kernel without the key is fine
+	// Key: Names the parameter as sysctl(8) does.
+	Key string `json:"key"`
+	// Value: Sets the value of the parameter.
+	Value string `json:"value"`
+	// Why: Says what the parameter is for. Plans and errors show it.
+	Why string `json:"why"`
+	// When: Sets the parameter only where pods have addresses of this family.
+	When string `json:"when,omitempty"`
+	// Required: true means that another value in sysctlParameters is an error. Otherwise that value
+	// wins.
+	Required bool `json:"required,omitempty"`
+	// Optional: true accepts a kernel without the parameter.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // CustomMount is a file system that the network's pods expect.
 type CustomMount struct {
-	What  string `json:"what"`  // the device, or the file system's own name such as bpffs
-	Where string `json:"where"` // the directory
-	Type  string `json:"type"`  // of the file system, such as bpf
+	// What: Names the device, or the file system itself, such as bpffs.
+	What string `json:"what"`
+	// Where: Names the directory of the mount.
+	Where string `json:"where"`
+	// Type: Sets the type of the file system, such as bpf.
+	Type string `json:"type"`
 }
 
 // CustomPackage is a package of a distribution. The agent only names it, and does not install it.
 type CustomPackage struct {
-	Name string `json:"name"` // of the package
-	On   string `json:"on"`   // the distribution: ID of /etc/os-release
+	// Name: Names the package.
+	Name string `json:"name"`
+	// On: Names the distribution, by ID of /etc/os-release.
+	On string `json:"on"`
 }
 
 // CustomCertificate is a client identity of the store's pki that the node installs.
 type CustomCertificate struct {
-	Keypair string `json:"keypair"` // the keyset that holds certificate and key
-	// the keyset of the trusted CA; not said: the one that signed the keypair
-	CA         string `json:"ca,omitempty"`
-	Dir        string `json:"dir"`                  // where its files go
-	CAFile     string `json:"caFile"`               // name of the CA's certificates; without it ca.crt
-	CertFile   string `json:"certFile"`             // name of the certificate; without it <keypair>.crt
-	KeyFile    string `json:"keyFile"`              // name of the key, mode 0600; without it <keypair>.key
-	CommonName string `json:"commonName,omitempty"` // the subject's CN that the certificate must have
+	// Keypair: Names the keyset that has the certificate and the key.
+	Keypair string `json:"keypair"`
+	// CA: Names the keyset of the trusted CA. The default is the CA that signed the keypair.
+	CA string `json:"ca,omitempty"`
+	// Dir: Names the directory of the files.
+	Dir string `json:"dir"`
+	// CAFile: Sets the name of the file with the CA's certificates. The default is ca.crt.
+	CAFile string `json:"caFile"`
+	// CertFile: Sets the name of the file with the certificate. The default is <keypair>.crt.
+	CertFile string `json:"certFile"`
+	// KeyFile: Sets the name of the file with the key, which has mode 0600. The default is
+	// <keypair>.key.
+	KeyFile string `json:"keyFile"`
+	// CommonName: Sets the subject's CN that the certificate must have.
+	CommonName string `json:"commonName,omitempty"`
 }
 
 // CustomPort is a port or protocol that nodes must let through to each other.
 type CustomPort struct {
-	Proto string `json:"proto"` // tcp, udp, sctp, or ip for the number of a protocol
-	Port  int    `json:"port"`  // the port, or the protocol's number
-	Use   string `json:"what"`  // what uses it
+	// Proto: Sets the protocol: tcp, udp or sctp. ip means that `port` is the number of a protocol.
+	Proto string `json:"proto"`
+	// Port: Sets the port, or the number of the protocol.
+	Port int `json:"port"`
+	// Use: Says what uses the port.
+	Use string `json:"what"`
 }
 
 // CustomRequires is what a host must have.
 type CustomRequires struct {
-	Kernel values.Version `json:"kernel"` // the oldest release of Linux that will do, such as 5.10
-	// patterns of `uname -r`: older kernels that will do, such as *.el8*
+	// Kernel: Sets the oldest release of Linux that works, such as 5.10.
+	Kernel values.Version `json:"kernel"`
+	// Backports: Lists patterns of `uname -r` for older kernels that also work, such as *.el8*.
 	Backports []string `json:"backports,omitempty"`
-	Clouds    []string `json:"clouds,omitempty"`    // where it can run, by cloudProvider
-	Hugepages string   `json:"hugepages,omitempty"` // the size of pages that must be reserved
-	Why       string   `json:"why,omitempty"`       // said where a host is refused
+	// Clouds: Lists the clouds where the network can run, by `cloudProvider`.
+	Clouds []string `json:"clouds,omitempty"`
+	// Hugepages: Sets the size of the huge pages that the host must reserve.
+	Hugepages string `json:"hugepages,omitempty"`
+	// Why: Gives the reason that the agent shows when it refuses a host.
+	Why string `json:"why,omitempty"`
 }
 
 // CustomShared is what other services of the host must not change.
 type CustomShared struct {
-	// names or patterns of links that networkd and NetworkManager must not touch
-	Links  []string `json:"links,omitempty"`
-	Routes bool     `json:"routes,omitempty"` // networkd must leave routes and rules alone that it did not make
-	// names or patterns of links whose MAC address udev must not change
-	MAC      []string        `json:"mac,omitempty"`
-	ENIs     bool            `json:"enis,omitempty"`     // further interfaces of the cloud are the network's
-	Firewall bool            `json:"firewall,omitempty"` // firewalld drops what pods need: a warning says what to allow
-	Others   []CustomService `json:"others,omitempty"`   // further services, in words: a note says them
+	// Links: Lists names or patterns of links that networkd and NetworkManager must not touch.
+	Links []string `json:"links,omitempty"`
+	// Routes: true means that networkd must leave alone routes and rules that it did not make.
+	Routes bool `json:"routes,omitempty"`
+	// MAC: Lists names or patterns of links whose MAC address udev must not change.
+	MAC []string `json:"mac,omitempty"`
+	// ENIs: true means that further interfaces of the cloud belong to the network.
+	ENIs bool `json:"enis,omitempty"`
+	// Firewall: true means that firewalld drops packets that pods need. A warning says what to
+	// allow.
+	Firewall bool `json:"firewall,omitempty"`
+	// Others: Lists further services in words. A note shows them.
+	Others []CustomService `json:"others,omitempty"`
 }
 
 // CustomService says in words what one more service must not change.
 type CustomService struct {
-	Service string `json:"service"` // its name
-	Ignores string `json:"leaves"`  // what it must leave alone
+	// Service: Names the service.
+	Service string `json:"service"`
+	// Ignores: Says what the service must leave alone.
+	Ignores string `json:"leaves"`
 }
 
 // CustomHealthCheck is something that exists while the network works.
 type CustomHealthCheck struct {
-	Text string `json:"what"`           // what it shows, such as: its tunnel is up
-	Path string `json:"path,omitempty"` // a file that is there; may be a pattern
-	Link string `json:"link,omitempty"` // a link that is up; may be a pattern
-	Kind string `json:"kind,omitempty"` // of that link, such as vxlan
-	Pods bool   `json:"pods,omitempty"` // there are as many such links as pods with an address
-	When string `json:"when,omitempty"` // only where pods have addresses of this family
+	// Text: Says what the sign shows, such as: its tunnel is up.
+	Text string `json:"what"`
+	// Path: Names a file that exists, or a pattern of it.
+	Path string `json:"path,omitempty"`
+	// Link: Names a link that is up, or a pattern of it.
+	Link string `json:"link,omitempty"`
+	// Kind: Sets the kind of that link, such as vxlan.
+	Kind string `json:"kind,omitempty"`
+	// Pods: true means that there are as many such links as pods with an address.
+	Pods bool `json:"pods,omitempty"`
+	// When: Expects the sign only where pods have addresses of this family.
+	When string `json:"when,omitempty"`
 }

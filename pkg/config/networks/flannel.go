@@ -11,11 +11,13 @@ import (
 
 // Flannel has the fields of kOps' flannel. Flannel's DaemonSet writes the conf.
 type Flannel struct {
-	// Backend: what carries packets between nodes; required. kOps knows udp and vxlan, netwright's
-	// documents all four
-	Backend               string `json:"backend"`
-	IptablesResyncSeconds int    `json:"iptablesResyncSeconds"` // how often flanneld looks after its iptables rules
-	// of the VXLAN link, for kernels that compute wrong checksums; set by its DaemonSet
+	// Backend: Sets what carries packets between nodes. It is required. kOps' documents take udp
+	// and vxlan, and netwright's documents take all four.
+	Backend string `json:"backend"`
+	// IptablesResyncSeconds: Sets how often flanneld checks its iptables rules, in seconds.
+	IptablesResyncSeconds int `json:"iptablesResyncSeconds"`
+	// DisableTxChecksumOffloading: true turns off checksum offloading on the VXLAN link, for
+	// kernels that compute wrong checksums. The DaemonSet does so.
 	DisableTxChecksumOffloading bool `json:"disableTxChecksumOffloading,omitempty"`
 }
 

@@ -9,9 +9,12 @@ import (
 // Hybridnet has the settings of hybridnet's daemon that matter to the node. kOps never had this
 // network. https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
 type Hybridnet struct {
-	NetworkType string `json:"networkType"` // of the network that most pods are in
-	ConfName    string `json:"cniConfName"` // the name of its conf, in the conf directory
-	Policy      bool   `json:"policy"`      // Felix keeps network policy
+	// NetworkType: Sets the type of the network that most pods are in.
+	NetworkType string `json:"networkType"`
+	// ConfName: Sets the name of the conf in the conf directory.
+	ConfName string `json:"cniConfName"`
+	// Policy: true means that Felix enforces network policy.
+	Policy bool `json:"policy"`
 }
 
 func (h *Hybridnet) fields() []decode.Field {

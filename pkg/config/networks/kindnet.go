@@ -10,27 +10,34 @@ import (
 // DaemonSet, and are only recorded here.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
 type Kindnet struct {
-	Version         string `json:"version,omitempty"`         // of kindnet; for its DaemonSet
-	NetworkPolicies *bool  `json:"networkPolicies,omitempty"` // kindnet keeps NetworkPolicy; for its DaemonSet
-	// kindnet keeps AdminNetworkPolicy; for its DaemonSet
+	// Version: Sets the version of kindnet. Only the DaemonSet uses it.
+	Version string `json:"version,omitempty"`
+	// NetworkPolicies: true means that kindnet enforces NetworkPolicy. Only the DaemonSet uses it.
+	NetworkPolicies *bool `json:"networkPolicies,omitempty"`
+	// AdminNetworkPolicies: true means that kindnet enforces AdminNetworkPolicy. Only the DaemonSet
+	// uses it.
 	AdminNetworkPolicies *bool `json:"adminNetworkPolicies,omitempty"`
-	// kindnet keeps BaselineAdminNetworkPolicy; for its DaemonSet
+	// BaselineAdminNetworkPolicies: true means that kindnet enforces BaselineAdminNetworkPolicy.
+	// Only the DaemonSet uses it.
 	BaselineAdminNetworkPolicies *bool `json:"baselineAdminNetworkPolicies,omitempty"`
-	// kindnet caches DNS on the node; for its DaemonSet
+	// DNSCaching: true means that kindnet caches DNS on the node. Only the DaemonSet uses it.
 	DNSCaching *bool `json:"dnsCaching,omitempty"`
-	// pods of IPv6 reach IPv4 by translation; for its DaemonSet
+	// NAT64: true lets pods of IPv6 reach IPv4 by translation. Only the DaemonSet uses it.
 	NAT64 *bool `json:"nat64,omitempty"`
-	// after this many packets a flow takes the kernel's flow table; 0: there is none
+	// FastPathThreshold: Sets after how many packets a flow uses the kernel's flow table. 0 means
+	// that there is no flow table.
 	FastPathThreshold int `json:"fastPathThreshold,omitempty"`
-	// what leaves with the node's address; for its DaemonSet
+	// Masquerade: Says which packets leave with the node's address. Only the DaemonSet uses it.
 	Masquerade *KindnetMasquerade `json:"masquerade,omitempty"`
-	LogLevel   int                `json:"logLevel,omitempty"` // of klog; for its DaemonSet
+	// LogLevel: Sets the log level of klog. Only the DaemonSet uses it.
+	LogLevel int `json:"logLevel,omitempty"`
 }
 
 // KindnetMasquerade says which traffic leaves with the node's address.
 type KindnetMasquerade struct {
-	Enabled *bool `json:"enabled,omitempty"` // whether anything does
-	// ranges that pods reach with their own address
+	// Enabled: Says whether any packets leave with the node's address.
+	Enabled *bool `json:"enabled,omitempty"`
+	// NonMasqueradeCIDRs: Lists ranges that pods reach with their own address.
 	NonMasqueradeCIDRs []netip.Prefix `json:"nonMasqueradeCIDRs,omitempty"`
 }
 

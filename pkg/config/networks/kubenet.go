@@ -11,7 +11,9 @@ import (
 // Kubenet is kOps' kubenet. Below Kubernetes 1.24 it is kubelet's own plugin, and from 1.24 on
 // containerd's conf_template.
 type Kubenet struct {
-	MTU int `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
+	// MTU: Sets the MTU of the pods' links in bytes. Without it, the MTU is the smallest of the
+	// links that are up.
+	MTU int `json:"mtu,omitempty"`
 }
 
 func (k *Kubenet) fields() []decode.Field {

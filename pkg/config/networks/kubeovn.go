@@ -11,14 +11,20 @@ import (
 // KubeOVN has the settings of Kube-OVN's daemon that matter to the node. kOps never had this
 // network. https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
 type KubeOVN struct {
-	// what carries packets between nodes; vlan is an underlay, without tunnels
+	// NetworkType: Sets what carries packets between nodes. vlan is an underlay, without tunnels.
 	NetworkType string `json:"networkType"`
-	// of an underlay: the link that joins br-<provider>, with its addresses
+	// Interface: Names the link of an underlay that joins br-<provider>, with its addresses.
+	// networkType vlan needs it, and no other type takes it.
 	Interface string `json:"interface,omitempty"`
-	MTU       int    `json:"mtu,omitempty"`    // of the pods' links; not said: the link's less the encapsulation
-	IPsec     bool   `json:"ipsec,omitempty"`  // encrypts the tunnels between nodes
-	TProxy    bool   `json:"tproxy,omitempty"` // kubelet's probes reach pods in VPCs of their own
-	// the first characters of the conf's name, which say its place among others
+	// MTU: Sets the MTU of the pods' links in bytes. Without it or with 0, the MTU is that of the
+	// node's link less the encapsulation.
+	MTU int `json:"mtu,omitempty"`
+	// IPsec: true encrypts the tunnels between nodes.
+	IPsec bool `json:"ipsec,omitempty"`
+	// TProxy: true lets kubelet's probes reach pods in VPCs of their own.
+	TProxy bool `json:"tproxy,omitempty"`
+	// ConfPriority: Sets the first characters of the conf's name, which decide its place among
+	// other confs.
 	ConfPriority string `json:"cniConfigPriority"`
 }
 

@@ -4,7 +4,8 @@ import "github.com/netwright/netwright/pkg/config/decode"
 
 // KubeRouter has the fields of kOps' kubeRouter.
 type KubeRouter struct {
-	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // network policy by nftables; for its DaemonSet
+	// UseNFTablesForNetpol: true enforces network policy with nftables. Only the DaemonSet uses it.
+	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"`
 }
 
 func (k *KubeRouter) fields() []decode.Field {

@@ -4,7 +4,8 @@ import "github.com/netwright/netwright/pkg/config/decode"
 
 // KVSwitch has the settings of k-vswitch. https://github.com/k-vswitch/k-vswitch
 type KVSwitch struct {
-	Overlay string `json:"overlay"` // what carries packets between nodes
+	// Overlay: Sets what carries packets between nodes.
+	Overlay string `json:"overlay"`
 }
 
 func (k *KVSwitch) fields() []decode.Field {

@@ -12,13 +12,14 @@ import (
 // https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // LyftVPCNetworkingSpec
 type LyftVPC struct {
-	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them
-	// KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type: pod
+	// SubnetTags: Sets tags that choose the subnets of the pods' interfaces. The default is
+	// KubernetesCluster with the cluster's name, and Type: pod below Kubernetes 1.18.
 	SubnetTags map[string]string `json:"subnetTags"`
-	// security groups of the pods' interfaces; not said: those of the node's first interface, as
-	// the instance's metadata has them
+	// SecGroupIDs: Lists security groups of the pods' interfaces. The default is the groups of the
+	// node's first interface in the instance's metadata.
 	SecGroupIDs []string `json:"secGroupIds,omitempty"`
-	// the first interface whose addresses are for pods; 0 is the primary one
+	// InterfaceIndex: Sets the first interface whose addresses are for pods. 0 is the primary
+	// interface.
 	InterfaceIndex int `json:"interfaceIndex"`
 }
 

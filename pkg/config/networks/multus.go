@@ -12,17 +12,21 @@ import (
 // and then the networks that its annotations name. kOps has no field for it.
 // https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/docs/configuration.md
 type Multus struct {
-	Mode string `json:"mode"` // thick: a shim and a daemon; thin: one binary
-	// Writer: who writes the conf: DaemonSet (multus itself, from the first other conf) or
-	// netwright (around the conf that it writes)
+	// Mode: thick means a shim and a daemon. thin means one binary.
+	Mode string `json:"mode"`
+	// Writer: Says who writes the conf. DaemonSet: multus writes it, from the first other conf.
+	// netwright: the agent writes it, around the network's conf that it writes.
 	Writer string `json:"writer"`
-	// plugins of asset cni-plugins that attachments use, such as macvlan and static
+	// Delegates: Lists plugins of the asset cni-plugins that attachments use, such as macvlan and
+	// static.
 	Delegates []string `json:"delegates,omitempty"`
-	// pods take attachments of their own namespace only
+	// NamespaceIsolation: true lets pods take only attachments of their own namespace.
 	NamespaceIsolation bool `json:"namespaceIsolation,omitempty"`
-	// with namespaceIsolation: namespaces, with commas, whose attachments everybody may take
+	// GlobalNamespaces: Lists namespaces, separated by commas, whose attachments all pods may take.
+	// It is for namespaceIsolation.
 	GlobalNamespaces string `json:"globalNamespaces,omitempty"`
-	LogLevel         string `json:"logLevel,omitempty"` // of multus; not said: its own
+	// LogLevel: Sets the log level of multus. Without it, multus decides.
+	LogLevel string `json:"logLevel,omitempty"`
 }
 
 // Thin reports whether the plugin does the work itself, without a daemon.

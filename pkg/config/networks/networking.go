@@ -11,9 +11,9 @@ import (
 // Networking has the one network of the cluster. After Load exactly one pointer to a network is
 // set.
 type Networking struct {
-	// BridgeNetfilter: who decides whether bridged packets go through iptables: 1 and 0 are written
-	// to net.bridge.bridge-nf-call-iptables and -ip6tables, unmanaged leaves them alone. Not said:
-	// the network decides
+	// BridgeNetfilter: Says whether bridged packets go through iptables. The agent writes 1 or 0 to
+	// net.bridge.bridge-nf-call-iptables and -ip6tables. unmanaged leaves both alone. Without it,
+	// the network decides.
 	BridgeNetfilter string `json:"bridgeNetfilter,omitempty"`
 
 	ACI       *ACI      `json:"aci,omitempty"`
@@ -55,7 +55,8 @@ type Networking struct {
 
 	Multus *Multus `json:"multus,omitempty"` // beside the one network, not counted as one
 
-	Switch *Switch `json:"switch,omitempty"` // how to leave the network that a node has for another one
+	// Switch: Says how a node leaves the network that it has for another one.
+	Switch *Switch `json:"switch,omitempty"`
 }
 
 // Name returns the key under spec.networking that selects the network, for example "bridge" or

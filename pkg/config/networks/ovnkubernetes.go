@@ -8,16 +8,20 @@ import (
 // OVNKubernetes has the settings of ovnkube that matter to the node. kOps never had this network.
 // https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
 type OVNKubernetes struct {
-	// GatewayMode: how pods leave the node: by OVN (shared), by the host's own routes (local), not
-	// at all (disabled)
+	// GatewayMode: Sets how pods leave the node: through OVN (shared), by the host's own routes
+	// (local), or not at all (disabled).
 	GatewayMode string `json:"gatewayMode"`
-	// Interface: the link that becomes the bridge br<name>, with its addresses; not said: the
-	// default route's
+	// Interface: Names the link that becomes the bridge br<name>, with its addresses. The default
+	// is the link of the default route.
 	Interface string `json:"gatewayInterface,omitempty"`
-	MTU       int    `json:"mtu"`               // of the pods' links
-	EncapPort int    `json:"encapPort"`         // of Geneve
-	HostOVS   bool   `json:"hostOVS,omitempty"` // Open vSwitch runs on the host, and not in the DaemonSet ovs-node
-	IPsec     bool   `json:"ipsec,omitempty"`   // encrypts the tunnels between nodes
+	// MTU: Sets the MTU of the pods' links in bytes.
+	MTU int `json:"mtu"`
+	// EncapPort: Sets the UDP port of Geneve.
+	EncapPort int `json:"encapPort"`
+	// HostOVS: true means that Open vSwitch runs on the host, and not in the DaemonSet ovs-node.
+	HostOVS bool `json:"hostOVS,omitempty"`
+	// IPsec: true encrypts the tunnels between nodes.
+	IPsec bool `json:"ipsec,omitempty"`
 }
 
 func (o *OVNKubernetes) fields() []decode.Field {

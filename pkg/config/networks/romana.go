@@ -12,9 +12,11 @@ import (
 // parts on the node need them because no DNS is available yet.
 // https://github.com/kubernetes/kops/blob/v1.18.0/pkg/apis/kops/networking.go, RomanaNetworkingSpec
 type Romana struct {
-	// the address of its service romana; without it the 99th of the services' range
+	// DaemonServiceIP: Sets the address of the service romana. The default is the 99th of the
+	// services' range.
 	DaemonServiceIP string `json:"daemonServiceIP"`
-	// the address of its service romana-etcd; without it the 88th of the services' range
+	// EtcdServiceIP: Sets the address of the service romana-etcd. The default is the 88th of the
+	// services' range.
 	EtcdServiceIP string `json:"etcdServiceIP"`
 }
 

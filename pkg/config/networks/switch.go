@@ -10,14 +10,15 @@ import (
 // Switch is spec.networking.switch: what a node may do if the documents name another network than
 // the node has. Without it, a disruptive switch is not made, and the node keeps its network.
 type Switch struct {
-	// Allow: true lets a disruptive switch happen; without it the node keeps the network that it
-	// has. `--allow-disruptive` says the same once
+	// Allow: true allows a disruptive switch. Without it, the node keeps the network that it has.
+	// `--allow-disruptive` allows the switch once.
 	Allow bool `json:"allow"`
-	// From: the network that the nodes are expected to have: with another one there the switch is
-	// not made. Where no network is on record it allows to take this one away
+	// From: Names the network that the nodes should have now. The switch is not made from any other
+	// network. If no network is on record, it allows the agent to remove this one.
 	From string `json:"from,omitempty"`
-	// Pods: what becomes of the pods with an address of the old network: remove (the runtime
-	// removes them, kubelet makes them again) or wait until somebody has drained the node
+	// Pods: Says what happens to pods with an address of the old network. remove: the runtime
+	// removes them, and kubelet makes them again. wait: the switch waits until somebody drains the
+	// node.
 	Pods string `json:"pods"`
 }
 

@@ -6,13 +6,20 @@ import "github.com/netwright/netwright/pkg/config/decode"
 // only recorded here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // WeaveNetworkingSpec
 type Weave struct {
-	MTU       int `json:"mtu,omitempty"`       // WEAVE_MTU; not said: Weave's 1376
-	ConnLimit int `json:"connLimit,omitempty"` // how many peers one node talks to; not said: 200. For its DaemonSet
-	// 1: clients keep their address with externalTrafficPolicy: Local; for its DaemonSet
-	NoMasqLocal int    `json:"noMasqLocal,omitempty"`
-	NetExtra    string `json:"netExtraArgs,omitempty"` // further arguments of weaver; for its DaemonSet
-	NPCExtra    string `json:"npcExtraArgs,omitempty"` // further arguments of weave-npc; for its DaemonSet
-	Version     string `json:"version,omitempty"`      // of Weave; for its DaemonSet
+	// MTU: Sets WEAVE_MTU in bytes. Without it, Weave uses 1376.
+	MTU int `json:"mtu,omitempty"`
+	// ConnLimit: Sets how many peers one node talks to. Without it, the limit is 200. Only the
+	// DaemonSet uses it.
+	ConnLimit int `json:"connLimit,omitempty"`
+	// NoMasqLocal: 1 means that clients keep their address with externalTrafficPolicy: Local. Only
+	// the DaemonSet uses it.
+	NoMasqLocal int `json:"noMasqLocal,omitempty"`
+	// NetExtra: Sets further arguments of weaver. Only the DaemonSet uses it.
+	NetExtra string `json:"netExtraArgs,omitempty"`
+	// NPCExtra: Sets further arguments of weave-npc. Only the DaemonSet uses it.
+	NPCExtra string `json:"npcExtraArgs,omitempty"`
+	// Version: Sets the version of Weave. Only the DaemonSet uses it.
+	Version string `json:"version,omitempty"`
 }
 
 func (w *Weave) fields() []decode.Field {

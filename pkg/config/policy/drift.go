@@ -14,15 +14,17 @@ import (
 // Drift says what happens to a key that was right under this configuration and that somebody else
 // has changed since. It does not apply to changes that the configuration itself makes.
 type Drift struct {
-	// Default: the mode of every kind that has none of its own: repair brings a key back; report
-	// leaves it, and plan, status and metrics say so; ignore leaves it. Without a word: repair
+	// Default: Sets the mode of every kind without a mode of its own. repair restores a key. report
+	// leaves it, and plan, status and metrics show it. ignore leaves it, and only a plan shows it.
+	// The default is repair.
 	Default string `json:"default,omitempty"`
 	// Kinds are the modes of kinds of keys, Keys those of single keys
 	// ("sysctl:net.ipv4.ip_forward").
 	Kinds map[string]string `json:"kinds,omitempty"`
 	Keys  map[string]string `json:"keys,omitempty"`
 
-	// when a key is given up for a while that somebody else changes back again and again
+	// Contested: Says when the agent gives a key up for a while because somebody else changes it
+	// back again and again.
 	Contested Contested `json:"contested,omitzero"`
 }
 
@@ -36,8 +38,10 @@ const (
 // Contested says when a key is given up that somebody else changes again after each repair. A zero
 // value means the agent's own default.
 type Contested struct {
-	Repairs int             `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
-	Within  values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
+	// Repairs: Sets the number of repairs after which the agent gives a key up. The default is 5.
+	Repairs int `json:"after,omitempty"`
+	// Within: Sets the time in which these repairs must fall. The default is 10m.
+	Within values.Duration `json:"within,omitempty"`
 }
 
 // Mode returns the mode of a key "kind:name", and the path of the field that set it. The path is ""
@@ -60,7 +64,7 @@ func (d *Drift) Fields(kinds []string) []decode.Field {
 	fields := []decode.Field{
 		driftMode("default", &d.Default),
 		driftKeys(&d.Keys, kinds).
-			About("the modes of single keys, as a plan shows them; stronger than their kind's"),
+			About("Sets the modes of single keys, as a plan shows them. They win over the modes of kinds"),
 		decode.Into("contested", func() []decode.Field {
 			return []decode.Field{
 				decode.Number("after", &d.Contested.Repairs, 2, 1000),
@@ -70,7 +74,7 @@ func (d *Drift) Fields(kinds []string) []decode.Field {
 	}
 	for _, kind := range kinds {
 		fields = append(fields, modeOf(kind, &d.Kinds, kind).
-			About("the mode of keys "+kind+":NAME; without it default"))
+			About("Sets the mode of keys "+kind+":NAME. Without it, `default` counts"))
 	}
 	return fields
 }
@@ -103,7 +107,7 @@ func driftKeys(to *map[string]string, kinds []string) decode.Field {
 		var fields []decode.Field
 		if v.Describing() {
 			fields = append(fields, modeOf("KIND:NAME", to, "").
-				About("such as file:/etc/motd or sysctl:net.ipv4.ip_forward"))
+				About("Sets the mode of one key, such as file:/etc/motd or sysctl:net.ipv4.ip_forward"))
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {

@@ -16,22 +16,26 @@ import (
 // then the last configuration stays in force and is kept right. Update does not apply to a node
 // that boots or that has no configuration yet: such a node takes what there is.
 type Update struct {
-	Auto string `json:"auto"` // the highest class of change that is taken without a person: live, reload or restart
-	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment
-	// within that time, by a hash of its name
+	// Auto: Sets the highest class of change that a node takes without a person: live, reload or
+	// restart.
+	Auto string `json:"auto"`
+	// Splay: Spreads changes above class live over the fleet. Each node takes them at its own
+	// moment within this time, by a hash of its name.
 	Splay values.Duration `json:"splay"`
-	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it
-	// is raised
+	// Percent: Sets the percentage of nodes that take a change, chosen by a hash of name and
+	// change. The others wait until it is raised.
 	Percent int `json:"percent"`
-	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is
-	// false again
+	// Freeze: true means that no node takes a changed configuration by itself, whatever its class,
+	// until it is false again.
 	Freeze bool `json:"freeze,omitempty"`
-	// BootUndo: when the first boot with changed files cuts the node off: bring them back (files),
-	// or reboot once as well if that does not help (reboot)
-	BootUndo string   `json:"bootUndo,omitempty"`
-	Window   []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
-	// Watch: how long the gateway and the store are watched after a hook was started or stopped;
-	// lost three times in a row, the change is undone; 0s is not at all
+	// BootUndo: Says what to do if the first boot with changed files cuts the node off. files
+	// restores the files. reboot also reboots once if that does not help. The default is files.
+	BootUndo string `json:"bootUndo,omitempty"`
+	// Window: Lists the times in which changes above class live may be taken. Without it, they may
+	// be taken at any time.
+	Window []Window `json:"window,omitempty"`
+	// Watch: Sets how long the gateway and the store are watched after a hook starts or stops. If
+	// they fail three times in a row, the change is undone. 0s turns this off.
 	Watch values.Duration `json:"watch"`
 }
 

@@ -15,10 +15,15 @@ import (
 
 // Window is a time that recurs each day, or on some days of the week.
 type Window struct {
-	Days  []Weekday `json:"days,omitempty"` // on which it begins; without it each day
-	From  Clock     `json:"from"`           // when it opens, in the window's time zone
-	Until Clock     `json:"until"`          // when it closes; not later than `from`: on the next day
-	// a name of the IANA database, such as Europe/Berlin; without it UTC
+	// Days: Lists the days on which the window opens. Without it, it opens each day.
+	Days []Weekday `json:"days,omitempty"`
+	// From: Sets when the window opens, in its time zone.
+	From Clock `json:"from"`
+	// Until: Sets when the window closes. If it is not later than `from`, the window closes on the
+	// next day.
+	Until Clock `json:"until"`
+	// TimeZone: Sets the time zone by its name in the IANA database, such as Europe/Berlin. The
+	// default is UTC.
 	TimeZone string          `json:"timeZone"`
 	Origin   document.Origin `json:"origin"`
 }
