@@ -143,6 +143,19 @@ func TestArchiveLooksAtTheLargestFirst(t *testing.T) {
 	}
 }
 
+// A download that takes too long is waited for. The error does not say how much of it was read:
+// each pass would log another number. The line that keeps it: archive_fetch.go, fromURLs
+// (SourceError).
+func TestArchiveWaitsForItsDownload(t *testing.T) {
+	h, _ := onDisk(t)
+	a, s := plugins(t)
+	s.breaks["assets/plugins.tgz"] = graph.Wait("what is being fetched")
+	c := plan(t, a, h.Live.View())
+	if err := a.Apply(t.Context(), h, c); !graph.IsWait(err) || strings.Contains(err.Error(), "bytes") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestArchiveTriesTheNextURL(t *testing.T) {
 	h, _ := onDisk(t)
 	a, s := plugins(t)
