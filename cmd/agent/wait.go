@@ -73,8 +73,9 @@ func (w *waiter) wait(ctx context.Context, st statusReader) error {
 	return w.late(st.Err, view)
 }
 
-// reached says that it is so. A daemon of an earlier release tells neither what is applied nor what
-// is wanted: of one on which all is right they are the same.
+// reached reports whether the node has the generation and everything on it is right. A daemon of an
+// earlier release reports neither the applied nor the wanted configuration. If everything is right,
+// both are the same.
 func (w *waiter) reached(v report.StatusView) bool {
 	if v.Verdict() != report.Right {
 		return false
