@@ -54,8 +54,8 @@ func Parse(text []byte) ([]*x509.Certificate, error) {
 // ParseKey parses the private key of a PEM text. Its errors show nothing of the content.
 func ParseKey(text secret.Text) (crypto.Signer, error) {
 	if text.IsZero() { // the reason that the store gave no key was reported when it was read
-		return nil, errors.New("no private key was given: publish it, and let this node read it; where the store " +
-			"refused it a warning says why")
+		return nil, errors.New("no private key was given: publish the key, and let this node read it; if the store " +
+			"refused to give it, a warning says why")
 	}
 	for block, rest := pem.Decode(StripBOM([]byte(text.Reveal()))); block != nil; block, rest = pem.Decode(rest) {
 		var key any
@@ -68,7 +68,8 @@ func ParseKey(text secret.Text) (crypto.Signer, error) {
 		case "EC PRIVATE KEY":
 			key, err = x509.ParseECPrivateKey(block.Bytes)
 		case "ENCRYPTED PRIVATE KEY":
-			return nil, errors.New("the key is encrypted, and nobody is here to give its password: publish it without")
+			return nil, errors.New("the key is encrypted, and the agent has no password for it: publish the key " +
+				"without a password")
 		default: // EC PARAMETERS, for example
 			continue
 		}

@@ -25,7 +25,7 @@ type Authority struct {
 
 // ErrNotYet is the error for a clock that is before the CA's validity. The clock or the CA is
 // wrong. A later attempt may succeed.
-var ErrNotYet = errors.New("the clock is before the CA's first moment")
+var ErrNotYet = errors.New("the clock is before the start of the CA's validity")
 
 // ParseAuthority parses a CA and its key. The CA is the first certificate of cert, the others are
 // the CAs above it.
@@ -46,12 +46,13 @@ func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	}
 	switch {
 	case !a.Cert.IsCA:
-		return nil, fmt.Errorf("%s is no CA: name the keyset that signs", Subject(a.Cert))
+		return nil, fmt.Errorf("%s is not a CA: name the keyset of the CA that signs", Subject(a.Cert))
 	case a.Cert.KeyUsage != 0 && a.Cert.KeyUsage&x509.KeyUsageCertSign == 0:
 		return nil, fmt.Errorf("%s may not sign certificates (its key usage lacks certSign): issue a CA that may",
 			Subject(a.Cert))
 	case !KeyMatches(a.key, a.Cert):
-		return nil, fmt.Errorf("its key is not that of %s: publish the pair that was made together", Subject(a.Cert))
+		return nil, fmt.Errorf("its private key does not belong to %s: publish the certificate and the key that "+
+			"were made together", Subject(a.Cert))
 	}
 	return a, nil
 }

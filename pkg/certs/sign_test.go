@@ -109,9 +109,9 @@ func TestParseAuthority(t *testing.T) {
 		cert []byte
 		key  secret.Text
 	}{
-		"is no CA":                 {leaf, leafKey},
+		"is not a CA":              {leaf, leafKey},
 		"may not sign":             {mute, muteKey},
-		"its key is not that of":   {cert, leafKey},
+		"its private key does not": {cert, leafKey},
 		"no private key was given": {cert, secret.Text{}},
 		"no private key in it":     {cert, secret.Of([]byte("# soon"))},
 		"read its certificate: no": {nil, key},

@@ -228,7 +228,7 @@ func TestIssueAgainForAnotherCAOfTheAPI(t *testing.T) {
 	if got := hostroot.Read(t, b.root, "/etc/own/ca.crt"); got != next.PEM || !b.leaf().Equal(first) {
 		t.Errorf("while it waits, what is trusted is\n%s", got)
 	}
-	if shown, err := b.pass.DryRun(t.Context(), b.load()); err != nil || !strings.Contains(whys(shown), "do not trust the CA any more that signed it") {
+	if shown, err := b.pass.DryRun(t.Context(), b.load()); err != nil || !strings.Contains(whys(shown), "no longer trust the CA that signed it") {
 		t.Errorf("%v: a dry run does not say why:\n%s", err, whys(shown))
 	}
 	api.decide(api.approve)
@@ -266,7 +266,7 @@ func TestTakeNothingOfAFormerCAOfTheAPI(t *testing.T) {
 // have changed theirs alone, and the node says so until the next renewal. The lines that keep it:
 // pkg/certs/issue/kubernetes.go, take (FormerCA); pkg/certs/issue/issue.go, stands.
 func TestTellOfASignerWithAFormerCAOfTheAPI(t *testing.T) {
-	const want = "the certificate own was signed by a CA that the API's servers had before"
+	const want = "the certificate own was signed by a CA that the API servers no longer have"
 	b, api := newAskBench(t)
 	b.converge()
 	former, now := api.ca, pki.New(t, "kubernetes")

@@ -253,7 +253,7 @@ func TestIssueByCABelowARoot(t *testing.T) {
 	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/ca.crt", root.PEM)
 	for range 2 {
 		_, err := b.pass.Converge(t.Context(), b.load())
-		if err == nil || !strings.Contains(err.Error(), "does not lead to a CA in pki/issued/etcd-ca/ca.crt") {
+		if err == nil || !strings.Contains(err.Error(), "does not end at a CA in pki/issued/etcd-ca/ca.crt") {
 			t.Fatalf("one between is missing: %v", err)
 		}
 		if graph.IsTransient(err) || hostroot.There(b.root, issue.Dir+"/own.json") {

@@ -68,7 +68,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 	}
 	path := requests + "/" + one.Metadata.Name
 	s.Must("PATCH", path+"/approval", `{"status": {"conditions": [{"type": "Approved", "status": "True", "reason": "Test"}]}}`)
-	if p, err := converge(); err != nil || !waits(p, ", which is approved, to be signed by kubernetes.io/kube-apiserver-client") {
+	if p, err := converge(); err != nil || !waits(p, " to be signed by kubernetes.io/kube-apiserver-client") {
 		t.Errorf("approved, it does not wait for the signer: %v, %+v", err, p)
 	}
 	s.Must("PATCH", path+"/status", fmt.Sprintf(`{"status": {"certificate": %q}}`, base64.StdEncoding.EncodeToString(sign(t, s.Authority, one.Spec.Request))))

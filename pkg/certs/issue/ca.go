@@ -41,8 +41,9 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 		return graph.Permanent(err)
 	}
 	if trusted, err := certs.Parse(pair.CA); err != nil || certs.SignedBy(cert, trusted, authority.Chain...) == nil {
-		return graph.Permanent(fmt.Errorf("what the keyset %[1]s signs (%[2]s) does not lead to a CA in "+
-			"pki/issued/%[1]s/ca.crt: put the root there, and the CAs between into the file of %[2]s, behind it", name,
+		return graph.Permanent(fmt.Errorf("the certificate chain of the keyset %[1]s (%[2]s) does not end at a CA "+
+			"in pki/issued/%[1]s/ca.crt: put the root CA there, and the intermediate CAs into the file of %[2]s, "+
+			"after its own certificate", name,
 			certs.Subject(authority.Cert)))
 	}
 	text, err := certs.EncodeKey(key)

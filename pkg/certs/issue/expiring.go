@@ -40,7 +40,7 @@ func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 		}
 		if all, err := certs.Parse(set.Cert.PEM); err == nil {
 			l, advice := certs.ValidityOf(all[0]),
-				"it comes from the store, and only who put it there can renew it: issue another and publish it"
+				"the certificate comes from the store, so the agent cannot renew it: issue another and publish it"
 			if set.Source != "" && set.Source != extras.SourceStore {
 				l.RenewAt, advice = certs.RenewAt(all[0], time.Time{}, node+"/"+set.Name),
 					"its renewal is late: see why it is not issued"
@@ -50,7 +50,7 @@ func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 		if all, err := certs.Parse(set.CA.PEM); err == nil {
 			note(fmt.Sprintf("the CA beside the certificate %s (%s)", set.Label(), certs.Subject(all[0])),
 				certs.ValidityOf(all[0]),
-				"put its successor into the store before, both trusted for a while")
+				"before that, put its successor into the store, and trust both for a while")
 		}
 	}
 	return notes

@@ -146,8 +146,8 @@ func (i *issuing) stands(why string, failed error) model.Issued {
 	switch {
 	case failed == nil:
 		if all, err := certs.Parse(out.Pair.Cert); err == nil && lostItsCA(all, i.have.RefusedCA, i.have.CA) {
-			out.Late = fmt.Sprintf("the certificate %s was signed by a CA that the API's servers had before and do not "+
-				"have any more: if they refuse it, give who signs for %s the present CA, and remove %s/%[1]s.json",
+			out.Late = fmt.Sprintf("the certificate %s was signed by a CA that the API servers no longer have: if "+
+				"they refuse the certificate, give the signer %s their present CA, and remove %s/%[1]s.json",
 				i.entry.Name, i.entry.Signer, Dir)
 		}
 	case len(out.Pair.Cert) > 0:
@@ -180,7 +180,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 		case errors.Is(err, fs.ErrPermission): // the file exists, and this user may not read it
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"
 		case why != "" && have != nil && have.Pending != nil:
-			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(),
+			out.Plan = fmt.Sprintf("would be issued by %s, which has had the request %s since %s: %s", i.by(),
 				have.Pending.Name, Date(have.Pending.Since), why)
 		case why != "" && !mayIssue:
 			out.Wait = "the node itself: a certificate is issued on the node that shows it, not into an image"

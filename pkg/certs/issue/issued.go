@@ -157,7 +157,8 @@ func (s *issued) validity(node string) (certs.Validity, error) {
 	}
 	key, err := certs.ParseKey(s.Key)
 	if err != nil || !certs.KeyMatches(key, all[0]) {
-		return certs.Validity{}, fmt.Errorf("read the issued certificate %s: its key is not there, or not its own",
+		return certs.Validity{}, fmt.Errorf("read the issued certificate %s: its key is missing, or belongs to "+
+			"another certificate",
 			s.Name)
 	}
 	l := certs.ValidityOf(all[0])

@@ -71,11 +71,11 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 	case err != nil:
 		return err
 	case got.Refused != "":
-		return graph.Permanent(fmt.Errorf("the request %s was refused (%s): settle that with who decided; `kubectl "+
-			"delete csr %s` lets the node ask again", asked.Name, got.Refused, asked.Name))
+		return graph.Permanent(fmt.Errorf("the request %s was refused (%s): ask the approver or signer why; "+
+			"`kubectl delete csr %s` lets the node ask again", asked.Name, got.Refused, asked.Name))
 	case len(got.Certificate) == 0 && got.Approved:
-		return graph.Wait(fmt.Sprintf("the request %s, which is approved, to be signed by %s: the log of who signs for "+
-			"it, which is kube-controller-manager for kubernetes.io/, says why it is not", asked.Name, i.entry.Signer))
+		return graph.Wait(fmt.Sprintf("the approved request %s to be signed by %s: the log of that signer (for "+
+			"kubernetes.io/ it is kube-controller-manager) says why it is not signed", asked.Name, i.entry.Signer))
 	case len(got.Certificate) == 0:
 		return graph.Wait(fmt.Sprintf("the request %s to be approved, and signed by %s: `kubectl certificate approve "+
 			"%s`", asked.Name, i.entry.Signer, asked.Name))
@@ -147,8 +147,8 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		return graph.Permanent(fmt.Errorf("the key of the request %s cannot be read: %w", asked.Name, err))
 	}
 	if !certs.KeyMatches(key, all[0]) {
-		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who "+
-			"signs for %s", asked.Name, i.entry.Signer))
+		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: look at "+
+			"the log of the signer %s", asked.Name, i.entry.Signer))
 	}
 	why, refused := "", i.have.RefusedCA
 	switch {

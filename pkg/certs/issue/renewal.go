@@ -23,7 +23,7 @@ func (i *issuing) reason() string {
 		return "the documents ask for another"
 	}
 	if host.IsOtherMachine(i.files, i.have.Machine) {
-		return "its key was made on another machine, from whose disk this one comes"
+		return "its key was made on another machine: this disk is a copy of that machine's disk"
 	}
 	if i.entry.Source == extras.SourceCA {
 		if why, decided := i.reasonByCA(life); decided {
@@ -32,7 +32,7 @@ func (i *issuing) reason() string {
 	}
 	// validity has parsed it
 	if all, _ := certs.Parse([]byte(i.have.Cert)); lostItsCA(all, i.have.FirstCA, i.have.CA) {
-		return "the API's servers do not trust the CA any more that signed it"
+		return "the API servers no longer trust the CA that signed it"
 	}
 	switch state := life.StateAt(i.now); {
 	case state == certs.Expired:

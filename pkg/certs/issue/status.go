@@ -158,9 +158,9 @@ func (c *CertStatus) fill(cert *x509.Certificate, life certs.Validity, now time.
 		c.Problem = "is the clock right?"
 	case c.OK():
 	case c.CA:
-		c.Problem = "put its successor into the store, both trusted for a while"
+		c.Problem = "put its successor into the store, and trust both for a while"
 	case life.RenewAt.IsZero():
-		c.Problem = "nobody here renews it: issue another and publish it"
+		c.Problem = "the agent cannot renew it: issue another and publish it"
 	default:
 		c.Problem = "its renewal is late: the agent's log says why"
 	}
