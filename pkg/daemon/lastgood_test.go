@@ -183,7 +183,7 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			if err := os.Remove(s.cluster("manifest")); err != nil {
 				t.Fatal(err)
 			}
-		}, "takes only what is signed"},
+		}, "accepts only what is signed"},
 		"documents that do not decode": {func(t *testing.T, s *signer) { s.publish(t, "  nonsense: 1\n") }, "nonsense"},
 		"nothing at all": {func(t *testing.T, s *signer) {
 			if err := os.RemoveAll(s.store); err != nil {

@@ -65,8 +65,8 @@ func TestFetchSaysWhatToDo(t *testing.T) {
 		"link out":      {func(t *testing.T, _, cluster string) { link(t, "/etc/passwd", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "leads out of the store", "copy the file"}},
 		"link out, ..":  {func(t *testing.T, _, cluster string) { link(t, "../../../x", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "leads out of the store"}},
 		"directory out": {func(t *testing.T, _, cluster string) { link(t, "/etc", filepath.Join(cluster, "nodes")) }, []string{`"nodes"`, "leads out of the store"}},
-		"dangling link": {func(t *testing.T, _, cluster string) { link(t, "none", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "mend the link"}},
-		"link loop":     {func(t *testing.T, _, cluster string) { link(t, "n.yaml", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "mend the symbolic link"}},
+		"dangling link": {func(t *testing.T, _, cluster string) { link(t, "none", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "repair the link"}},
+		"link loop":     {func(t *testing.T, _, cluster string) { link(t, "n.yaml", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "repair the symbolic link"}},
 		"big document": {func(t *testing.T, _, cluster string) {
 			putFilled(t, filepath.Join(cluster, "nodes/n.yaml"), manifest.MaxObjectSize+1, 'x')
 		}, []string{`"nodes/n.yaml" has 2097153 bytes`, "at most 2097152", "under assets/"}},

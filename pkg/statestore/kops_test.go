@@ -79,7 +79,7 @@ func TestKopsIsReadByName(t *testing.T) {
 
 func TestKopsIsNotTrusted(t *testing.T) {
 	_, err := remote.NewAutodetect(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{}).Fetch(t.Context(), statestore.Revision{})
-	if err == nil || !strings.Contains(err.Error(), "nothing vouches for what kOps keeps") {
+	if err == nil || !strings.Contains(err.Error(), "kOps' documents have no signature") {
 		t.Errorf("what nobody signed was taken: %v", err)
 	}
 	if _, err := remote.NewAutodetect(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{Unsigned: true}).Fetch(t.Context(), statestore.Revision{}); err != nil {

@@ -179,10 +179,10 @@ func TestPruneRefuses(t *testing.T) {
 		how   func(name string) error
 		want  string
 	}{
-		"none of the published one": {"3-*", os.Remove, "no record of generation 3, which an older agent published: publish with this one"},
+		"none of the published one": {"3-*", os.Remove, "no record of generation 3, which an older agent published: publish with this agent"},
 		"none of the one before":    {"2-*", os.Remove, "no record of generation 2, which nodes may read until "},
 		"none of the first":         {"1-*", os.Remove, "no record of generation 1, which nodes may read until "},
-		"damaged":                   {"2-*", func(name string) error { return os.WriteFile(name, []byte("{"), 0o600) }, "is damaged, and nobody knows what that generation names"},
+		"damaged":                   {"2-*", func(name string) error { return os.WriteFile(name, []byte("{"), 0o600) }, "is damaged, so the objects of that generation are not known"},
 		"empty":                     {"2-*", func(name string) error { return os.Truncate(name, 0) }, "is damaged"},
 		"another one's": {"2-*", func(name string) error {
 			first, err := filepath.Glob(filepath.Join(filepath.Dir(name), "1-*"))
@@ -263,7 +263,7 @@ func TestPruneIsAlone(t *testing.T) {
 	}}
 	before := p.files("objects/sha256/*")
 	_, err := publisher.Prune(t.Context(), &interrupted, publisher.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now()})
-	if err == nil || !strings.Contains(err.Error(), "somebody else took over") {
+	if err == nil || !strings.Contains(err.Error(), "another prune took over") {
 		t.Errorf("the first: %v", err)
 	}
 	if now := p.files("objects/sha256/*"); !slices.Equal(before, now) {

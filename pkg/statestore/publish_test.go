@@ -95,7 +95,7 @@ func TestTwoPublishers(t *testing.T) {
 					}
 				}}
 				_, err := publisher.Publish(t.Context(), sink, publication("ours"))
-				if !errors.Is(err, objectstore.ErrConflict) || !strings.Contains(err.Error(), "somebody else published meanwhile, and this was not") {
+				if !errors.Is(err, objectstore.ErrConflict) || !strings.Contains(err.Error(), "another publisher published meanwhile, so this was not published") {
 					t.Errorf("the later one: %v", err)
 				}
 				if got := mustFetch(t, c.read(), statestore.Revision{}); string(got.Objects["nodes/n1.yaml"]) != fmt.Sprintf("theirs %v", first) {

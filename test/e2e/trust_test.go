@@ -43,7 +43,7 @@ systemctl enable -q --now netwright-agent`)
 		{"cp first " + manifest, "this node has seen generation 2"},
 		{"netwright store publish netwright published --key stolen.key", "only these keys are trusted"},
 		{"sed -i '/^untrusted comment: /,$d' " + manifest, "is not signed"},
-		{"rm " + manifest + "; cp -r netwright/" + cluster + "/* published/" + cluster, "takes only what is signed"},
+		{"rm " + manifest + "; cp -r netwright/" + cluster + "/* published/" + cluster, "accepts only what is signed"},
 		{"for o in published/" + cluster + "/objects/sha256/*; do grep -q 'kind: Cluster' $o && echo '# and more' >> $o; done; touch " + manifest, "is not what the manifest says"},
 		{"echo '  pin: 1' >> " + manifest, "manifest"},
 		{"rm -r published", "there is no directory /srv/published"},

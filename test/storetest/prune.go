@@ -28,7 +28,7 @@ func Contents(content string) publisher.Publication {
 func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Destination, read func() statestore.Store) {
 	t.Helper()
 	told := func(err error) bool { // by one that was beside
-		return strings.Contains(err.Error(), "prune") || strings.Contains(err.Error(), "somebody else began")
+		return strings.Contains(err.Error(), "prune") || strings.Contains(err.Error(), "another prune began")
 	}
 	next := make([]chan struct{}, by) // with each publication each of them begins once more, unless it is still at it
 	var pruners sync.WaitGroup

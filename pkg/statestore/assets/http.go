@@ -15,7 +15,7 @@ import (
 const redirects = 5
 
 var (
-	errRedirects = transfer.Refuse(fmt.Sprintf("more than %d redirects: name the asset's own place in spec.assets",
+	errRedirects = transfer.Refuse(fmt.Sprintf("more than %d redirects: name the final URL in spec.assets",
 		redirects))
 	errDowngrade = transfer.Refuse("redirected from https to http: name a server in spec.assets that does not")
 )

@@ -121,7 +121,7 @@ func TestSlow(t *testing.T) {
 		line line
 		want string // in the error; "": all of it comes
 	}{
-		"a byte a second":         {line{1, time.Second, 0}, " bytes in 30s, where 30720 are the least, is too slow: look at the server"},
+		"a byte a second":         {line{1, time.Second, 0}, " bytes in 30s, expected at least 30720: too slow: look at the server"},
 		"a kilobyte in 2 seconds": {line{1 << 10, 2 * time.Second, 0}, " bytes in 30s, "},
 		"nothing more":            {line{1, time.Hour, 1}, ": 1 bytes in 30s, "},
 		"50 KiB/s":                {line{5 << 10, 100 * time.Millisecond, 0}, ""},

@@ -26,10 +26,10 @@ func explain(verb, name string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return problem.StoreAccess.Errorf("%s %q: %w: let the agent's user read it", verb, name, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return problem.StoreMissing.Errorf("%s %q: %w: put it there, or mend the link or the name that leads to it",
+		return problem.StoreMissing.Errorf("%s %q: %w: put it there, or repair the link or the name that leads to it",
 			verb, name, err)
 	case errors.Is(err, syscall.ELOOP):
-		return fmt.Errorf("%s %q: %w: mend the symbolic link", verb, name, err)
+		return fmt.Errorf("%s %q: %w: repair the symbolic link", verb, name, err)
 	case escapes(err):
 		return fmt.Errorf("%s %q: it is a symbolic link that leads out of the store, which is not followed: copy the "+
 			"file into the store", verb, name)

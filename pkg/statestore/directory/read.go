@@ -49,7 +49,7 @@ func (d *Directory) readOne(name string, sum blob.Digest) ([]byte, error) {
 	case c.err != nil:
 		return nil, c.err
 	case c.sum != sum:
-		return nil, fmt.Errorf("%q has changed since it was listed: the next pass takes it as it is then", name)
+		return nil, fmt.Errorf("%q has changed since it was listed: the next pass reads it again", name)
 	default:
 		return c.data, nil
 	}

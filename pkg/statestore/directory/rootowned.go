@@ -28,8 +28,8 @@ func ownIDs(caller int, behindSudo string) []uint32 {
 }
 
 func notOwn(parts []string, why, remedy string) error {
-	return fmt.Errorf("%s %s, and whoever can write there rules this node: %s, or publish with a signature (`agent "+
-		"store publish --key`), or take what is there with --insecure-unsigned",
+	return fmt.Errorf("%s %s, and anyone who can write there controls this node: %s, or publish with a signature "+
+		"(`agent store publish --key`), or take what is there with --insecure-unsigned",
 		path.Join(parts...), why, remedy)
 }
 

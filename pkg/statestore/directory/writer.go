@@ -89,7 +89,7 @@ func (d *Writer) Replace(ctx context.Context, name string, data []byte, known st
 	defer sinks.Unlock()
 	unlock, err := ipc.Lock(ctx, hostfs.Options{Root: "/"}, d.path(".publish.lock"), nil)
 	if err != nil {
-		return fmt.Errorf("be the only one who publishes to %s: %w", d, err)
+		return fmt.Errorf("lock %s for publishing: %w", d, err)
 	}
 	defer unlock()
 	switch got, err := d.Get(ctx, name, "", manifest.MaxSize*2); {

@@ -112,7 +112,7 @@ func (s *Source) ask(ctx context.Context, name string, header http.Header) (*htt
 	}
 	u, err := url.Parse(s.base + escape(name))
 	if err != nil {
-		return nil, fmt.Errorf("get %s: its name makes no URL: %w", name, err)
+		return nil, fmt.Errorf("get %s: its name is not valid in a URL: %w", name, err)
 	}
 	client, err := s.client.get(s.settings)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Source) ask(ctx context.Context, name string, header http.Header) (*htt
 }
 
 func tooLong(name string, limit int64) error {
-	return fmt.Errorf("get %s: the server sends more than %d bytes, which is all that it can have: look at what is "+
-		"served there, and publish again", name, limit)
+	return fmt.Errorf("get %s: the server sends more than the expected maximum of %d bytes: check what the server "+
+		"has there, and publish again", name, limit)
 }
 
 // refused returns the error for an answer without the object.
@@ -164,7 +164,7 @@ func home(r *http.Request, via []*http.Request) error {
 	switch first := via[0].URL; {
 	case r.URL.Scheme != "https" || server(r.URL) != server(first):
 		return transfer.Refuse(fmt.Sprintf("redirected to %s://%s, which is not the store: set store to where the "+
-			"objects are, or look who answers in its place", r.URL.Scheme, r.URL.Host))
+			"objects are, or find out which server answers instead", r.URL.Scheme, r.URL.Host))
 	case len(via) > redirects:
 		return transfer.Refuse(fmt.Sprintf("more than %d redirects: set store to where the objects are", redirects))
 	}

@@ -151,7 +151,7 @@ func TestIdentity(t *testing.T) {
 		server.Taken()
 		for range 2 { // it expires in the middle
 			_, err := s.Fetch(t.Context(), statestore.Revision{})
-			if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "403 Forbidden: let this node read it: it shows the "+name) {
+			if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "403 Forbidden: let this node read it: the agent sends the "+name) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -104,13 +104,14 @@ func (s Settings) token() (secret.Text, error) {
 func (s Settings) identity() string {
 	switch {
 	case s.TokenFile != "" && s.Cert != "":
-		return fmt.Sprintf("it shows the token in %s and the certificate in %s", s.TokenFile, s.Cert)
+		return fmt.Sprintf("the agent sends the token in %s and the certificate in %s", s.TokenFile, s.Cert)
 	case s.TokenFile != "":
-		return fmt.Sprintf("it shows the token in %s", s.TokenFile)
+		return fmt.Sprintf("the agent sends the token in %s", s.TokenFile)
 	case s.Cert != "":
-		return fmt.Sprintf("it shows the certificate in %s", s.Cert)
+		return fmt.Sprintf("the agent sends the certificate in %s", s.Cert)
 	}
-	return "it shows nothing, so set storeTokenFile, or storeCert and storeKey, if the server wants to know who asks"
+	return "the agent sends no credentials: set storeTokenFile, or storeCert and storeKey, if the server requires " +
+		"them"
 }
 
 // read reads the file of a setting.

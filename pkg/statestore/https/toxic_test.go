@@ -40,8 +40,8 @@ func TestToxic(t *testing.T) {
 		{"half of each object, then reset", toxic.Objects(toxic.Half), outcome{"after ", true, 4}, outcome{"after ", true, 4}},
 		{"half of the manifest as if it were all", toxic.Short, outcome{"decode manifest", false, 1}, outcome{"decode manifest", false, 1}},
 		{"half of each object as if it were all", toxic.Objects(toxic.Short), outcome{"is not what the manifest says", false, 2}, outcome{"is not what the manifest says", false, 2}},
-		{"more than there is", toxic.Objects(toxic.Long), outcome{"which is all that it can have", false, 2}, outcome{"which is all that it can have", false, 2}},
-		{"endless manifest", toxic.Long, outcome{"which is all that it can have", false, 1}, outcome{"which is all that it can have", false, 1}},
+		{"more than there is", toxic.Objects(toxic.Long), outcome{"the expected maximum", false, 2}, outcome{"the expected maximum", false, 2}},
+		{"endless manifest", toxic.Long, outcome{"the expected maximum", false, 1}, outcome{"the expected maximum", false, 1}},
 		{"other bytes of the same length", toxic.Swapped, outcome{"decode manifest", false, 1}, outcome{"decode manifest", false, 1}},
 		{"other bytes in each object", toxic.Objects(toxic.Swapped), outcome{"is not what the manifest says", false, 2}, outcome{"is not what the manifest says", false, 2}},
 		{"nothing is ever modified", toxic.Unmodified, outcome{"304", false, 1}, outcome{"not modified", false, 1}},
@@ -148,7 +148,7 @@ func TestToxicTLS(t *testing.T) {
 		"unknown CA":             {good, otherCA, "put it into the file of storeCA", false},
 		"the machine's CAs":      {good, "", "install the server's CA", false},
 		"TLS 1.1":                {&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}, ca, "protocol version", false},
-		"no certificate of ours": {&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}, ca, "whether it wants a client certificate", false},
+		"no certificate of ours": {&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}, ca, "whether it requires a client certificate", false},
 	} {
 		server := toxic.New(t, toxic.Files(memory), c.settings)
 		got, err := open(t, server.URL, storetest.Cluster, https.Settings{CA: c.ca}).Fetch(t.Context(), statestore.Revision{})

@@ -83,7 +83,7 @@ func New(namespace, cluster string, o Options) (*Namespace, error) {
 		return nil,
 			fmt.Errorf("%q is no name of a Kubernetes namespace: write k8s://NAMESPACE, in lower case", namespace)
 	case !leads(cluster) || len(cluster) > maxCluster:
-		return nil, fmt.Errorf("cluster %q cannot lead the name of a ConfigMap: that takes lower-case letters, "+
+		return nil, fmt.Errorf("cluster %q cannot begin the name of a ConfigMap, which takes lower-case letters, "+
 			"digits, dots and hyphens, at most %d", cluster, maxCluster)
 	}
 	return &Namespace{name: namespace, cluster: cluster,

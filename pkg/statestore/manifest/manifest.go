@@ -155,7 +155,7 @@ func Decode(data []byte, cluster string) (*Manifest, error) {
 	}
 	for name, t := range map[string]time.Time{"published": m.Published, "expires": m.Expires} {
 		if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 9999) {
-			return nil, fmt.Errorf("manifest says %s %s, which no clock shows: publish again", name,
+			return nil, fmt.Errorf("manifest says %s %s, which is not a valid time: publish again", name,
 				t.UTC().Format(time.RFC3339))
 		}
 	}
@@ -196,7 +196,8 @@ func (m *Manifest) Check() error {
 		total += o.Size
 	}
 	if b := m.Bundle; b != nil && (!ValidDigest(b.SHA256) || b.Size < 0 || b.Size > MaxSnapshotSize) {
-		return fmt.Errorf("manifest gives the bundle %d bytes with sha256 %q, which cannot be: publish again", b.Size,
+		return fmt.Errorf("manifest gives the bundle %d bytes with sha256 %q, which is not possible: publish "+
+			"again", b.Size,
 			b.SHA256)
 	}
 	return CheckTotal(total)

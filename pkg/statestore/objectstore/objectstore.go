@@ -80,7 +80,7 @@ var (
 	// ErrNotModified is the error of Get if the object still has the known ETag.
 	ErrNotModified = errors.New("not modified")
 	// ErrConflict is the error of Replace if another writer changed the object first.
-	ErrConflict = errors.New("it was changed by somebody else meanwhile")
+	ErrConflict = errors.New("another program changed it meanwhile")
 )
 
 // Denied returns err with the same text, and makes it match fs.ErrPermission: the caller may not

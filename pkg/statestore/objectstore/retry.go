@@ -101,7 +101,7 @@ func (p *Retrying) begin() (int, error) {
 // asked returns the error of a server that asked for a pause. A call that received this answer and
 // a call that sends no request because of it return the same error.
 func (p *Retrying) asked() error {
-	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.notBefore.UTC().Format(time.RFC3339),
+	return graph.Transient(fmt.Errorf("the server asked the agent to wait until %s: %w", p.notBefore.UTC().Format(time.RFC3339),
 		p.why))
 }
 

@@ -90,7 +90,7 @@ func TestPatienceAsLongAsAsked(t *testing.T) {
 			t.Errorf("%v after %d requests", err, m.asked)
 		}
 	}
-	if err := get(p); !strings.Contains(err.Error(), "left alone until "+clock.Add(maxRetryAfter).UTC().Format(time.RFC3339)) {
+	if err := get(p); !strings.Contains(err.Error(), "to wait until "+clock.Add(maxRetryAfter).UTC().Format(time.RFC3339)) {
 		t.Error(err)
 	}
 	*clock = clock.Add(maxRetryAfter)

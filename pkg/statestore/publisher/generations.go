@@ -75,12 +75,13 @@ func (g generations) oldest(published int64, cutoff time.Time, older time.Durati
 		case n == 1 && (known || n == published):
 			return 1, nil
 		case !known && n == published:
-			return 0, fmt.Errorf("it has no record of generation %d, which an older agent published: publish with "+
-				"this one, whether anything changed or not, and prune %s later", n, older)
+			return 0, fmt.Errorf("the store has no record of generation %d, which an older agent published: publish "+
+				"with this agent, even if nothing changed, and prune %s later", n, older)
 		case !known:
 			next, _ := g.came(n + 1)
-			return 0, fmt.Errorf("it has no record of generation %d, which nodes may read until %s: put %s/%d-… back, "+
-				"or prune after that", n, next.Add(older).UTC().Format(time.RFC3339), manifest.GenerationsDir, n)
+			return 0, fmt.Errorf("the store has no record of generation %d, which nodes may read until %s: restore "+
+				"%s/%d-…, or prune after that time",
+				n, next.Add(older).UTC().Format(time.RFC3339), manifest.GenerationsDir, n)
 		case !came.After(cutoff):
 			return n, nil
 		}
@@ -92,7 +93,8 @@ func (r generation) read(ctx context.Context, from objectstore.Source, cluster s
 	got, err := from.Get(ctx, r.name, "", manifest.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil,
-			fmt.Errorf("the record %s was removed meanwhile: look who does that, and prune again: %w", r.name, err)
+			fmt.Errorf("the record %s was removed meanwhile: find out what removes records, and prune again: "+
+				"%w", r.name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -102,8 +104,9 @@ func (r generation) read(ctx context.Context, from objectstore.Source, cluster s
 		err = fmt.Errorf("it is generation %d with sha256 %s", m.Generation, is)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the record %s is damaged, and nobody knows what that generation names: put it back "+
-			"from a copy of the store; or remove it, and publish if it is of the published generation: %w", r.name, err)
+		return nil, fmt.Errorf("the record %s is damaged, so the objects of that generation are not known: restore "+
+			"it from a copy of the store; or remove it, and publish again if it belongs to the published "+
+			"generation: %w", r.name, err)
 	}
 	return m, nil
 }

@@ -67,7 +67,7 @@ func recorded(
 	case err != nil:
 		return "", nil, err
 	case m.Generation == 0:
-		return "", nil, fmt.Errorf("nothing is published there: look at the store and the cluster that you named: %w",
+		return "", nil, fmt.Errorf("nothing is published there: check the store and the cluster that you named: %w",
 			fs.ErrNotExist)
 	}
 	statement, _, err := trust.Split(raw.Body)
@@ -197,8 +197,8 @@ func differ(
 			err = side.o.VerifyBytes(name, got.Body)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, problem.StoreDamaged.Errorf("object %q is there no more (agent store prune removes what is "+
-				"old): compare later generations: %w", name, err)
+			return nil, problem.StoreDamaged.Errorf("object %q is no longer there (agent store prune removes what "+
+				"is old): compare later generations: %w", name, err)
 		}
 		if err != nil {
 			return nil, err

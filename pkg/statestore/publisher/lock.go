@@ -65,11 +65,11 @@ func (g *fence) prove(ctx context.Context, m *manifest.Manifest, statement []byt
 	}
 	switch err := g.to.Replace(ctx, recordName(m.Generation, trust.Digest(statement)), statement, known); {
 	case err == nil:
-		return errors.New("it replaced an object on a condition that did not hold (If-Match or If-None-Match of a " +
-			"PUT), so that of two publishers each could overwrite what the other one did: update the store's server " +
-			"to one that heeds them, or publish to another store")
+		return errors.New("the store ignores conditional writes (If-Match and If-None-Match of a PUT), so two " +
+			"publishers could overwrite each other's work: update the store's server to one that supports them, or " +
+			"publish to another store")
 	case !errors.Is(err, objectstore.ErrConflict):
-		return fmt.Errorf("try whether it heeds the condition of a write: %w", err)
+		return fmt.Errorf("test whether the store supports conditional writes: %w", err)
 	}
 	return nil
 }
@@ -100,10 +100,12 @@ func pruned(ctx context.Context, from objectstore.Source) (etag string, p prunin
 		return "", p, err
 	}
 	if got.ETag == "" {
-		return "", p, errors.New("it says no ETag, without which nobody can tell who prunes: publish to another store")
+		return "", p, errors.New("the store returns no ETag, so a prune cannot be told from another: publish to " +
+			"another store")
 	}
 	if err := json.Unmarshal(got.Body, &p); err != nil || p.Began.IsZero() {
-		return "", p, fmt.Errorf("object %q says not who prunes: remove it, if nobody does", manifest.PruneName)
+		return "", p, fmt.Errorf("object %q does not say who prunes: remove the object if no prune is "+
+			"running", manifest.PruneName)
 	}
 	return got.ETag, p, nil
 }
@@ -144,7 +146,7 @@ func lockPrune(ctx context.Context, to objectstore.Destination, p Pruning) (*pru
 	h := &pruneLock{to: to, mark: pruning{By: p.By, Began: p.Now}}
 	if err := to.Replace(ctx, manifest.PruneName, h.mark.encode(), etag); err != nil {
 		if errors.Is(err, objectstore.ErrConflict) {
-			return nil, fmt.Errorf("somebody else began to: wait until that has ended: %w", err)
+			return nil, fmt.Errorf("another prune began meanwhile: wait until it has ended: %w", err)
 		}
 		return nil, err
 	}
@@ -154,7 +156,7 @@ func lockPrune(ctx context.Context, to objectstore.Destination, p Pruning) (*pru
 		return nil,
 			fmt.Errorf("%w: nothing was removed; nobody can publish until you prune again with --take-over", err)
 	case string(got.Body) != string(h.mark.encode()):
-		return nil, errors.New("somebody else took over: look who prunes")
+		return nil, errors.New("another prune took over: find out who prunes")
 	}
 	h.etag = got.ETag
 	err = to.List(ctx, manifest.PruneName, func(o objectstore.Listed) error {
@@ -164,7 +166,8 @@ func lockPrune(ctx context.Context, to objectstore.Destination, p Pruning) (*pru
 		return nil
 	})
 	if err == nil && h.at.IsZero() {
-		err = fmt.Errorf("its list has no object %q, which was just put there: see whether it lists what is in it",
+		err = fmt.Errorf("the store does not list object %q, which was just written: check that the store lists all "+
+			"of its objects",
 			manifest.PruneName)
 	}
 	if err != nil {
@@ -180,7 +183,7 @@ func (h *pruneLock) check(ctx context.Context) error {
 	case errors.Is(err, objectstore.ErrNotModified):
 		return nil
 	case err == nil:
-		return errors.New("somebody else took over: see what they do")
+		return errors.New("another prune took over: find out who prunes")
 	}
 	return err
 }
@@ -193,7 +196,8 @@ func (h *pruneLock) unlock(ctx context.Context) error {
 	h.mark.Ended = time.Now()
 	err := h.to.Replace(ctx, manifest.PruneName, h.mark.encode(), h.etag)
 	if err != nil && !errors.Is(err, objectstore.ErrConflict) { // whoever took over the lock ends it
-		return fmt.Errorf("say that it has ended, without which nobody can publish: %w: prune again with --take-over",
+		return fmt.Errorf("record that the prune has ended, without which nobody can publish: %w: prune again with "+
+			"--take-over",
 			err)
 	}
 	return nil

@@ -86,7 +86,7 @@ func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pru
 		return nil, err
 	}
 	if m.Generation == 0 {
-		return nil, errors.New("nothing is published there: look at the store and the cluster that you named")
+		return nil, errors.New("nothing is published there: check the store and the cluster that you named")
 	}
 	g, err := listGenerations(ctx, to)
 	if err != nil {

@@ -160,8 +160,8 @@ func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old
 func move(ctx context.Context, to objectstore.Destination, signed []byte, known string) error {
 	err := to.Replace(ctx, manifest.Name, signed, known)
 	if errors.Is(err, objectstore.ErrConflict) {
-		return fmt.Errorf("somebody else published meanwhile, and this was not: see what they did, "+
-			"take it in, and publish again: %w", err)
+		return fmt.Errorf("another publisher published meanwhile, so this was not published: merge that change into "+
+			"yours, and publish again: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("move the manifest: %w", err)
@@ -191,7 +191,7 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 		return raw, nil, err
 	}
 	if raw.ETag == "" {
-		return raw, nil, errors.New("it says no ETag of its manifest, without which two publishers could overwrite " +
+		return raw, nil, errors.New("the store returns no ETag for its manifest, so two publishers could overwrite " +
 			"each other: publish to another store")
 	}
 	m, _, err := manifest.Open(raw.Body, cluster, from.String(), nil)

@@ -114,8 +114,8 @@ func (k *kopsStore) snapshot(last statestore.Revision) (*statestore.Snapshot, er
 	s.Revision = statestore.Revision{Digest: trust.Digest(s.Manifest)}
 	if k.trust != nil {
 		if err := k.trust.CheckOwn(s.Manifest,
-			errors.New("nothing vouches for what kOps keeps: publish its directory with a signature (`agent store "+
-				"publish --key`), or take what is there with --insecure-unsigned")); err != nil {
+			errors.New("kOps' documents have no signature: publish the directory with one (`agent store publish "+
+				"--key`), or accept unsigned documents with --insecure-unsigned")); err != nil {
 			return nil, err
 		}
 	}

@@ -108,8 +108,8 @@ func (r *Remote) look(ctx context.Context) error {
 	got, err := r.source.Get(ctx, manifest.Name, r.currentETag(), manifest.MaxSize+trust.MaxSignaturesSize)
 	switch {
 	case errors.Is(err, statestore.ErrNotModified) && r.raw == nil:
-		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at " +
-			"the server, or the cache before it"))
+		return graph.Transient(errors.New("the server says \"not modified\", but the request had no condition: " +
+			"check the server, or the cache in front of it"))
 	case errors.Is(err, statestore.ErrNotModified) && r.manifest != nil:
 		return nil
 	case errors.Is(

@@ -81,12 +81,12 @@ func TestConditionsIgnored(t *testing.T) {
 		want      string
 	}{
 		"as AWS":               {nil, 2, ""},
-		"none":                 {map[string]toxic.Fault{match: ignores, none: ignores}, 0, "on a condition that did not hold"},
-		"If-None-Match alone":  {map[string]toxic.Fault{match: ignores}, 1, "on a condition that did not hold"},
+		"none":                 {map[string]toxic.Fault{match: ignores, none: ignores}, 0, "ignores conditional writes"},
+		"If-None-Match alone":  {map[string]toxic.Fault{match: ignores}, 1, "ignores conditional writes"},
 		"says so of each":      {map[string]toxic.Fault{match: lacks, none: lacks}, 0, "501 NotImplemented"},
 		"says so of If-Match":  {map[string]toxic.Fault{match: lacks}, 1, "If-Match and If-None-Match of a PUT"},
-		"If-Match is no S3":    {map[string]toxic.Fault{match: toxic.Status(400, 0)}, 1, "try whether it heeds the condition of a write"},
-		"If-Match is for busy": {map[string]toxic.Fault{match: toxic.Status(503, 0)}, 1, "try whether it heeds the condition of a write"},
+		"If-Match is no S3":    {map[string]toxic.Fault{match: toxic.Status(400, 0)}, 1, "test whether the store supports conditional writes"},
+		"If-Match is for busy": {map[string]toxic.Fault{match: toxic.Status(503, 0)}, 1, "test whether the store supports conditional writes"},
 	} {
 		memory, to := served(t, c.faults)
 		published, before := 0, ""

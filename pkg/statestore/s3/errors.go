@@ -110,8 +110,8 @@ func (s *Source) missing(r request, err error) string {
 	// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html#API_GetObject_RequestSyntax,
 	// "Permissions"
 	if r.action == actionGet {
-		text += fmt.Sprintf("; and s3:ListBucket on arn:aws:s3:::%s, without which what is not there looks forbidden "+
-			"too", s.bucket)
+		text += fmt.Sprintf("; and s3:ListBucket on arn:aws:s3:::%s, without which S3 also calls a missing object "+
+			"forbidden", s.bucket)
 	}
 	return text
 }

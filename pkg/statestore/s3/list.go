@@ -38,8 +38,8 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 		// some servers send no token or the same one again, and the loop would not end
 		token := aws.ToString(out.NextContinuationToken)
 		if begun[token] {
-			return fmt.Errorf("list %s: the server says that there is more, and not where it goes on "+
-				"(NextContinuationToken): update it to one that lists in pages as S3 does, or keep the store elsewhere",
+			return fmt.Errorf("list %s: the server says that more objects follow, but sends no "+
+				"NextContinuationToken: update it to one that lists in pages as S3 does, or keep the store elsewhere",
 				prefix)
 		}
 		begun[token], in.ContinuationToken = true, &token

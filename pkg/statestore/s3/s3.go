@@ -45,8 +45,8 @@ func New(u *url.URL, cluster, ca string) (*Source, error) {
 	shown := "s3://" + u.Host + u.EscapedPath()
 	switch {
 	case u.User != nil:
-		return nil, fmt.Errorf("state store %s: no key belongs into the URL, where every user of this machine sees "+
-			"it: give the machine a role, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", shown)
+		return nil, fmt.Errorf("state store %s: a key in the URL is visible to every user of this machine: take the "+
+			"key out, and give the machine a role, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", shown)
 	case u.Host == "" || u.Port() != "":
 		return nil, fmt.Errorf("state store %s: it names no bucket: write s3://bucket/prefix", shown)
 	}
@@ -57,8 +57,8 @@ func New(u *url.URL, cluster, ca string) (*Source, error) {
 	for name, values := range u.Query() {
 		field, ok := known[name]
 		if !ok {
-			return nil, fmt.Errorf("state store %s: ?%s= is nothing that it knows: write region, endpoint, versionId "+
-				"or kmsKey", shown, name)
+			return nil, fmt.Errorf("state store %s: the parameter ?%s= is unknown: expected region, endpoint, "+
+				"versionId or kmsKey", shown, name)
 		}
 		*field = values[0]
 	}
@@ -99,8 +99,8 @@ func (s *Source) Get(ctx context.Context, name, known string, limit int64) (obje
 const manifest = "manifest"
 
 func tooLong(name string, limit int64) error {
-	return fmt.Errorf("get %s: it has more than %d bytes, which is all that it can have: look at what is in the "+
-		"bucket, and publish again", name, limit)
+	return fmt.Errorf("get %s: it has more than the expected maximum of %d bytes: check what is in the bucket, and "+
+		"publish again", name, limit)
 }
 
 // Open implements [objectstore.Source].

@@ -288,8 +288,8 @@ func TestRefusedURLs(t *testing.T) {
 		"s3://key:secret@b/x":    "give the machine a role",
 		"s3:///x":                "names no bucket",
 		"s3://b:80/x":            "names no bucket",
-		"s3://b/x?token=secret":  "?token= is nothing that it knows",
-		"s3://b/x?Region=secret": "?Region= is nothing that it knows",
+		"s3://b/x?token=secret":  "?token= is unknown",
+		"s3://b/x?Region=secret": "?Region= is unknown",
 	} {
 		_, err := stores.Open(location, "c", stores.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

@@ -95,7 +95,7 @@ func open(u *url.URL, cluster string, o Options) (statestore.Store, error) {
 
 func namespaceOf(u *url.URL, cluster string, o Options) (*kubernetes.Namespace, error) {
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-		return nil, problem.StoreLocation.Errorf("state store %s: a namespace is all that it names: write "+
+		return nil, problem.StoreLocation.Errorf("state store %s: the URL names more than a namespace: write "+
 			"k8s://NAMESPACE", u.Redacted())
 	}
 	namespace, err := kubernetes.New(u.Host, cluster, o.Kubernetes)

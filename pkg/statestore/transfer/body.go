@@ -44,7 +44,7 @@ func LimitStalls(ctx context.Context, rest io.ReadCloser, stall time.Duration,
 }
 
 func (b *body) giveUp() {
-	b.done(fmt.Errorf("%d bytes in %s, where %d are the least, is %w", b.came.Load(), b.stall, b.least, ErrStalled))
+	b.done(fmt.Errorf("%d bytes in %s, expected at least %d: %w", b.came.Load(), b.stall, b.least, ErrStalled))
 }
 
 // Read implements [io.Reader].

@@ -92,7 +92,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		cancel(err)
-		return nil, errors.New("the URL makes no request: correct it")
+		return nil, errors.New("the URL is not valid: correct it")
 	}
 	maps.Copy(r.Header, header)
 	r.Header.Set("User-Agent", "netwright")

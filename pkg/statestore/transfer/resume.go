@@ -55,7 +55,8 @@ func (r *resuming) Read(p []byte) (int, error) {
 	n, err := r.part.Body.Read(p)
 	r.at += int64(n)
 	if err == io.EOF && r.part.Size >= 0 && r.at < r.part.Size {
-		err = graph.Transient(fmt.Errorf("it ended after %d of %d bytes: look at the server and the proxy", r.at,
+		err = graph.Transient(fmt.Errorf("the answer ended after %d of %d bytes: look at the server and the "+
+			"proxy", r.at,
 			r.part.Size))
 	}
 	if err == nil || err == io.EOF || !graph.IsTransient(err) || !r.again(err) {
@@ -101,7 +102,7 @@ func Range(from int64, etag string) http.Header {
 	return header
 }
 
-var errRange = errors.New("the server sends another part than was asked for: look at the server and the proxy")
+var errRange = errors.New("the server sends another range than requested: look at the server and the proxy")
 
 // PartOf returns the Part in a response of status 200 or 206 to a request from a byte on.
 func PartOf(r *http.Response, from int64) (Part, error) {

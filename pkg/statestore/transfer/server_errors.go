@@ -73,12 +73,13 @@ func Explain(ctx context.Context, err error) error {
 		invalid.Reason == x509.Expired: // or not valid yet: the clock may be wrong early at boot
 		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
 	case errors.As(err, &authority): // a process reads the machine's CAs only once (crypto/x509, systemRootsPool)
-		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates) and restart the agent, or, of a "+
-			"store, put it into the file of storeCA, which counts alone", err)
+		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates) and restart the agent; for "+
+			"a store, put it into the file of storeCA, which then replaces the machine's CAs", err)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
 		return fmt.Errorf("%w: use the name that the server's certificate has", err)
 	case errors.As(err, &alert) && alert.Op == "remote error": // a TLS alert, whose type has no exported name
-		return fmt.Errorf("%w: look at what TLS the server wants, and whether it wants a client certificate", err)
+		return fmt.Errorf("%w: check which TLS version the server requires, and whether it requires a client "+
+			"certificate", err)
 	// an error with ": socket: " is of this machine
 	case errors.As(err, &dns) && !strings.Contains(dns.Err, ": socket: "):
 		return graph.Transient(fmt.Errorf("%w: look at /etc/resolv.conf and at the name", err))

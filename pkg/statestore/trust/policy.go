@@ -105,8 +105,8 @@ func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	switch {
 	case len(p.Keys) > 0:
-		return graph.Permanent(problem.SignatureMissing.Errorf("its documents lie there plain, and %s takes only what "+
-			"is signed: publish them with `agent store publish`", p.Keys[0].Origin))
+		return graph.Permanent(problem.SignatureMissing.Errorf("its documents are not published, and %s accepts "+
+			"only what is signed: publish them with `agent store publish`", p.Keys[0].Origin))
 	case p.Pin.Digest != "":
 		if err := p.pinned(statement); err != nil {
 			return graph.Permanent(err)
@@ -160,8 +160,8 @@ func of(kind, err error) error {
 // vouched checks a statement against the pin and the keys.
 func (p Policy) vouched(statement []byte, signatures []string) error {
 	if p.Pin.Digest == "" && len(p.Keys) == 0 && !p.Unsigned {
-		return problem.SignatureMissing.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or "+
-			"trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned",
+		return problem.SignatureMissing.Errorf("no pin and no trusted key is set to check its manifest, which has "+
+			"sha256 %s: set pin or trustedKeys in the agent's file, or accept any manifest with --insecure-unsigned",
 			Digest(statement))
 	}
 	if err := p.pinned(statement); err != nil {
@@ -243,7 +243,7 @@ func (p Policy) fresh(statement []byte, store string) error {
 	}
 	seen, err := p.Seen(store)
 	if err != nil {
-		return fmt.Errorf("whether its manifest is older than what this node has seen is not known: %w", err)
+		return fmt.Errorf("it is not known whether its manifest is older than what this node has seen: %w", err)
 	}
 	digest := Digest(statement)
 	switch {

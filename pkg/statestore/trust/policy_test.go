@@ -63,7 +63,7 @@ func TestPolicy(t *testing.T) {
 		raw    []byte
 		want   []string // words of the error; none: it is taken
 	}{
-		"nothing is trusted":            {Policy{}, signed, []string{"nothing vouches", Digest(seven), "trustedKeys", "--insecure-unsigned"}},
+		"nothing is trusted":            {Policy{}, signed, []string{"no pin and no trusted key is set", Digest(seven), "trustedKeys", "--insecure-unsigned"}},
 		"unsigned":                      {Policy{Unsigned: true}, seven, nil},
 		"unsigned, and signed":          {Policy{Unsigned: true}, signed, nil},
 		"pinned":                        {Policy{Pin: pin(seven)}, seven, nil},
