@@ -35,16 +35,22 @@ func (c *clockWatch) set(*Interest) error {
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &never, nil); err != nil {
 		return fmt.Errorf("listen to the clock: %w", err)
 	}
-	c.done.Go(func() {
-		err := readEvents(c.file, 8, func([]byte) {}, func(err error) bool {
-			c.w.trigger(Clock, "the clock was set", false)
-			return errors.Is(err, unix.ECANCELED)
-		})
-		if err != nil {
-			c.w.lose(Clock, err)
-		}
-	})
+	c.done.Go(c.listen)
 	return nil
+}
+
+// listen reports each step of the clock until the file is closed. Another error ends the watch.
+func (c *clockWatch) listen() {
+	err := readEvents(c.file, 8, func([]byte) {}, func(err error) bool {
+		step := errors.Is(err, unix.ECANCELED)
+		if step {
+			c.w.trigger(Clock, "the clock was set", false)
+		}
+		return step
+	})
+	if err != nil {
+		c.w.lose(Clock, err)
+	}
 }
 
 func (c *clockWatch) close() error {
