@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // NetworkFields returns the fields of a network, as the decoder knows them, or nil if no network
 // has the name. The manual is generated from it.
 func NetworkFields(name string) []decode.Description {
-	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
+	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}, Cluster: "CLUSTER"}
 	at := "spec.networking." + name
 	list, known := n.Networking.FieldsOf(name, &n.CNI)
 	if !known {
@@ -34,7 +35,8 @@ func (n *Node) describe(at string, list []decode.Field) []decode.Description {
 	return described
 }
 
-// defaultOf returns the default that was filled in at a path, or "" if there is none.
+// defaultOf returns the default that was filled in at a path, as a document may write it, or "" if
+// there is none.
 func (n *Node) defaultOf(path string) string {
 	if _, filled := n.origins[path]; !filled {
 		return ""
@@ -48,10 +50,19 @@ func (n *Node) defaultOf(path string) string {
 		m, _ := at.(map[string]any)
 		at = m[name]
 	}
-	if at == nil {
+	switch at := at.(type) {
+	case nil:
 		return ""
+	case []any: // a document writes ranges with commas
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(at), "[]"), " ", ",")
+	case map[string]any:
+		var pairs []string
+		for _, key := range slices.Sorted(maps.Keys(at)) {
+			pairs = append(pairs, fmt.Sprint(key, ": ", at[key]))
+		}
+		return "{" + strings.Join(pairs, ", ") + "}"
 	}
-	return strings.Trim(fmt.Sprint(at), "[]")
+	return fmt.Sprint(at)
 }
 
 // sharedFields are the fields of spec.networking that belong to no single network.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config/decode"
@@ -9,12 +10,13 @@ import (
 )
 
 // TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults
-// are those that are filled in.
+// are those that are filled in, in the form that a document has.
 func TestNetworkFields(t *testing.T) {
 	for network, want := range map[string][]decode.Description{
 		"flannel": {{Path: "backend", Takes: "one of host-gw, udp, vxlan, wireguard"}, {Path: "iptablesResyncSeconds", Takes: "a whole number from 1 to 86400", Default: "5"}},
 		"bridge":  {{Path: "mtu", Takes: "a whole number from 576 to 65535"}, {Path: "hairpin", Takes: "true or false", Default: "true"}, {Path: "nodes", Takes: "a list"}, {Path: "nodes[].name", Takes: "a name of lower-case letters, digits, - and ."}},
 		"calico":  {{Path: "etcd", Takes: "a mapping"}, {Path: "etcd.certificates.dir", Takes: "an absolute path", Default: "/srv/kubernetes/calico"}, {Path: "encapsulationMode", Takes: "one of ipip, none, vxlan", Default: "ipip"}},
+		"lyftvpc": {{Path: "subnetTags", Takes: "a mapping of tags to values", Default: "{KubernetesCluster: CLUSTER}"}},
 		"cni":     {{Path: "binDir", Takes: "an absolute path", Default: "/opt/cni/bin"}},
 	} {
 		got := NetworkFields(network)
@@ -28,6 +30,9 @@ func TestNetworkFields(t *testing.T) {
 		for _, f := range NetworkFields(name) {
 			if f.Takes == "" || f.Takes == "anything" {
 				t.Errorf("%s: %s does not say what it takes", name, f.Path)
+			}
+			if strings.Contains(f.Default, "[") {
+				t.Errorf("%s: no document has %s: %s", name, f.Path, f.Default)
 			}
 		}
 	}
