@@ -112,9 +112,10 @@ func (f *Reader) Sum(name string) (blob.Digest, error) {
 		if err != nil || stamps == nil {
 			return sum, err
 		}
-		// The digest is not recorded if the file changed while it was read, or just before.
+		// The digest is not recorded if the file changed while it was read, or just before, or if
+		// its metadata would not show a change.
 		switch after, err := hostpath.Fstat(fd); {
-		case err != nil || after != before:
+		case err != nil || after != before || OfImage(fd, after):
 		case !settled:
 			f.racy.add(name, after)
 		default:

@@ -24,6 +24,18 @@ type Stamps interface {
 // Stable reports whether a file with the metadata info may be read and recorded now.
 func Stable(info FileInfo) bool { return ticked(lastChange(info)) }
 
+// OfImage reports whether an open file with the metadata info may have the times of an image. A
+// kernel that writes a file system sets ctime itself. An image has what its builder wrote, often
+// the same whole second in every build. Then a file of a later image that is mounted in its place
+// can have the same metadata and other content. An overlay shows the times of the images below it.
+func OfImage(fd int, info FileInfo) bool {
+	if info.Ctime%1e9 != 0 {
+		return false
+	}
+	on, err := fsOf(fd)
+	return err == nil && (on.Flags&unix.ST_RDONLY != 0 || on.Type == unix.OVERLAYFS_SUPER_MAGIC)
+}
+
 // lastChange returns the latest possible time of the last change, in nanoseconds since the epoch.
 func lastChange(info FileInfo) int64 {
 	newest := max(info.Mtime, info.Ctime)
