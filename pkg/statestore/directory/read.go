@@ -89,7 +89,8 @@ func (r *reader) read(w wanted, limit int64) content {
 		return content{sum: sum, stamp: before}
 	}
 	// otherwise a later change may leave the stamp as it is
-	settled := r.cache != nil && hostfs.AwaitTick(before.info())
+	settled := r.cache != nil && hostfs.AwaitTick(before.info()) &&
+		!hostfs.OfImage(int(f.Fd()), before.info())
 	if int64(cap(r.buf)) < before.size {
 		r.buf = make([]byte, before.size+4096)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -71,8 +72,17 @@ func (l *listing) add(name string, e seen) error {
 	case len(l.objects) == manifest.MaxObjects:
 		return manifest.ErrTooMany
 	}
-	l.objects, l.changed = append(l.objects, listed{name, e.stamp}), max(l.changed, e.ctime)
+	l.objects = append(l.objects, listed{name, e.stamp})
 	return nil
+}
+
+// date takes the ctime of a file or a directory into account. on is an open file of its file
+// system. A file of an image may have changed at any time (see [hostfs.OfImage]).
+func (l *listing) date(on *os.File, e seen) {
+	l.changed = max(l.changed, e.ctime)
+	if l.changed < math.MaxInt64 && hostfs.OfImage(int(on.Fd()), e.info()) {
+		l.changed = math.MaxInt64
+	}
 }
 
 // scan lists the objects of a plain cluster directory with stat alone. root is the store's
@@ -90,13 +100,19 @@ func scan(ctx context.Context, root *os.Root, cluster string, earlier map[string
 
 // scanManifest lists only the manifest. The objects that it names never change.
 func scanManifest(root *os.Root, cluster string) (*listing, error) {
-	info, err := root.Stat(path.Join(cluster, manifest.Name))
+	f, err := hostpath.OpenQuietly(root, path.Join(cluster, manifest.Name))
 	if err != nil {
 		return nil, explain("read", manifest.Name, err)
 	}
-	e := seenAs(info, nil)
-	return &listing{published: true, objects: []listed{{manifest.Name, e.stamp}}, changed: e.ctime,
-		untrusted: e.untrustedOwner(false, cluster, manifest.Name)}, nil
+	defer f.Close()
+	e := seenAs(f.Stat())
+	if e.err != nil {
+		return nil, explain("read", manifest.Name, e.err)
+	}
+	l := &listing{published: true, objects: []listed{{manifest.Name, e.stamp}},
+		untrusted: e.untrustedOwner(false, cluster, manifest.Name)}
+	l.date(f, e)
+	return l, nil
 }
 
 func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) error {
@@ -127,6 +143,9 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		}
 		err := e.err
 		if err == nil {
+			if l.takes(name) {
+				l.date(here, e)
+			}
 			err = l.visit(ctx, root, cluster, name, e)
 		} else if l.takes(name) || manifest.LeadsToObjects(name) {
 			err = explain("read", name, err)
@@ -138,7 +157,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		}
 	}
 	after := seenAs(here.Stat()) // a name may have been added or removed during the listing
-	l.changed = max(l.changed, after.ctime)
+	l.date(here, after)
 	return after.err
 }
 
@@ -150,7 +169,7 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 		l.dirs[dir] = known
 		return known.list, nil
 	}
-	settled := is.err == nil && hostfs.Stable(is.info())
+	settled := is.err == nil && hostfs.Stable(is.info()) && !hostfs.OfImage(int(here.Fd()), is.info())
 	list, err := namesIn(here)
 	list = slices.DeleteFunc(list, func(base string) bool {
 		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document
