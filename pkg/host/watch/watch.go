@@ -70,9 +70,9 @@ type Event struct {
 // events: without any, its goroutines sleep.
 //
 // It cannot notice what the kernel does not report: most sysctls if a container writes them through
-// its own procfs; ip_tables; a write through a memory map or another hard link; extended attributes
-// of a file that a mount on a directory above hides. So it does not replace regular looks at
-// everything.
+// its own procfs; ip_tables; a write through a memory map or another hard link; the mode, the owner
+// and the attributes of a directory on which a file system is mounted; any change of a file on
+// which another file is mounted. So it does not replace regular looks at everything.
 type Watcher struct {
 	events  chan struct{}
 	sources []source
