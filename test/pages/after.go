@@ -14,7 +14,7 @@ func (w *writer) works(n network.Network) {
 		return
 	}
 	w.para("## Does it work?")
-	w.para("`agent --dry-run` says what is not as it should be, and what is awaited of whom; `agent networks --found %s` what is here of it.", n.Name)
+	w.para("`agent --dry-run` lists what differs from the documents, and which program the agent waits for. `agent networks --found %s` lists the parts of the network on this node.", n.Name)
 	var rows [][]string
 	for _, s := range n.HealthChecks {
 		switch {
@@ -51,11 +51,11 @@ func (w *writer) leaves(n network.Network) {
 	n.Residue.Others = nil
 	words := n.Residue.Describe()
 	if len(words) == 0 && len(others) == 0 {
-		w.para("Nothing of its own.")
+		w.para("The network leaves nothing of its own.")
 		return
 	}
 	if len(words) > 0 {
-		w.para("When the node leaves it for another network these go, each found by its name and mark; nothing is flushed, and what is only alike stays. A `*` stands for any name, `of the pods` for what is within the cluster's pod CIDR.")
+		w.para("When the node switches to another network, the agent removes the items of this table. It finds each by its name and mark. It flushes nothing, and keeps an item that only looks similar. A `*` stands for any name. `of the pods` means an address within the cluster's pod CIDR.")
 		var kinds []string
 		of := map[string][]string{}
 		for _, line := range words {
@@ -76,7 +76,7 @@ func (w *writer) leaves(n network.Network) {
 		for _, a := range n.Agents {
 			names = append(names, code(a))
 		}
-		w.para("First its pods must have gone: while one with a container " + strings.Join(names, " or ") + " runs on the node, nothing is taken away, for it would be put back.")
+		w.para("The pods of the network must end first. While a pod with a container " + strings.Join(names, " or ") + " runs on the node, the agent removes nothing, because the pod would add it again.")
 	}
 	w.modes(n)
 	w.stays(others)
@@ -85,7 +85,7 @@ func (w *writer) leaves(n network.Network) {
 // stays lists what only people can take away.
 func (w *writer) stays(others []string) {
 	if len(others) > 0 {
-		w.para("Not removed, because no agent on the node can know whose it is, or reach it:")
+		w.para("The agent does not remove these items, because it cannot know which program owns them, or cannot reach them:")
 		w.list(others)
 	}
 }
@@ -95,11 +95,11 @@ func (w *writer) modes(n network.Network) {
 	if len(n.Modes) == 0 {
 		return
 	}
-	w.para("When the documents choose another of its modes, what the former one left goes; what both have stays.")
+	w.para("When the documents choose another mode of the network, the agent removes what only the former mode has. It keeps what both modes have.")
 	if n.ModeURL != "" {
-		w.para("Every other mode is looked for. Nothing goes until `%s` says that it runs in the one that the documents say. Where they say that it does not run, all goes once nothing answers there and no container %s runs.", n.ModeURL, codes(n.Agents, " or "))
+		w.para("The agent looks for the items of every other mode. It removes nothing until `%s` says that the program runs in the mode of the documents. If the documents say that the program does not run, the agent removes all items when nothing answers there and no container %s runs.", n.ModeURL, codes(n.Agents, " or "))
 	} else {
-		w.para("The ledger knows in which modes the node was. Nothing goes until the new mode has something on the node that the former has not. Where it never has, `switch: {allow: true}` says that it is in force.")
+		w.para("The ledger has the modes in which the node was. The agent removes nothing until the new mode has something on the node that the former mode does not have. If the new mode never has such an item, `switch: {allow: true}` says that the new mode is in force.")
 	}
 	var rows [][]string
 	for _, m := range n.Modes {
@@ -135,7 +135,7 @@ func (w *writer) differs(all []network.Disagreement) {
 	for _, d := range all {
 		rows = append(rows, []string{d.Says, fmt.Sprintf("%s ([source](%s))", d.But, d.Source), d.Here})
 	}
-	w.table([]string{"one says", "the other", "held to here"}, rows)
+	w.table([]string{"kOps' documents or code", "what the other says", "what Netwright does"}, rows)
 }
 
 // proved lists what tests show, golden plans among it, and what none does.
@@ -151,13 +151,13 @@ func (w *writer) proved(n network.Network, plans []string) {
 		for _, p := range plans {
 			links = append(links, fmt.Sprintf("[%s](../../%s)", strings.TrimSuffix(path.Base(p), ".txtar"), p))
 		}
-		items = append(items, "What a node is told to become, or refused for, is pinned: "+strings.Join(links, ", "))
+		items = append(items, "Golden files have the plans and the errors of a node: "+strings.Join(links, ", "))
 	}
 	w.list(items)
 	switch {
 	case n.Untested != "":
 		w.para("Not proved: %s.", strings.TrimSuffix(n.Untested, "."))
 	case len(n.TestedBy) == 0:
-		w.para("Not proved: that pods talk over it; no test runs its own parts.")
+		w.para("Not proved: that pods reach each other over it. No test runs the network's own parts.")
 	}
 }

@@ -12,14 +12,14 @@ func Documents(meanings Meanings) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/config: `go test ./test/pages -update` writes it. -->")
 	w.para("# Every field of the documents")
-	w.para("For whoever writes the documents. How they merge, with an example: [the documents](../documents.md). The fields of a network, below `spec.networking.<name>`: [its own page](../networks/README.md).")
-	w.para("Every document has `apiVersion` (`netwright.dev/v1alpha1`, or kOps' own), `kind` and `metadata.name`; `metadata.labels` and `metadata.annotations` are accepted and not looked at. The tables are of what stands below `spec`.")
-	w.list([]string{"`[]` is an entry of a list, `KIND:NAME` stands for a key of your own.",
-		"What a field takes is said as the agent expects it, in the words of the error that any other value gets.",
-		"Its default is what counts where no document says the field. Where there is none, the last column says what happens.",
-		"A field that stands in several documents has the value of the most special one: Cluster, then NodeGroup, then Node."})
+	w.para("For people who write documents. [The documents](../documents.md) explains with an example how documents merge. The fields of a network, below `spec.networking.<name>`, are on [the network's own page](../networks/README.md).")
+	w.para("Every document has `apiVersion` (`netwright.dev/v1alpha1`, or kOps' own), `kind` and `metadata.name`; The agent accepts `metadata.labels` and `metadata.annotations`, and ignores them. The tables list the fields below `spec`.")
+	w.list([]string{"`[]` stands for an entry of a list. `KIND:NAME` stands for a key that you choose.",
+		"The column `takes` says which values a field accepts. The error for any other value has the same words.",
+		"The default counts if no document sets the field. If a field has no default, the last column says what happens.",
+		"If several documents set a field, the most specific document wins: Node over NodeGroup, NodeGroup over Cluster."})
 	w.section("The agent's own file", "AgentFile", agentfile.Fields(), meanings)
-	w.para("`/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and nothing of what is in them. It may be missing; a flag of the same name wins ([the command line](../command-line.md)).")
+	w.para("This file is `/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and has no field of the documents. The file may be missing. A flag of the same name wins over a field ([the command line](../command-line.md)).")
 	var group []decode.Description
 	common := map[string]bool{}
 	others := config.DocumentFields(tasks.DriftKinds(), decode.KindNodeGroup)
@@ -29,7 +29,7 @@ func Documents(meanings Meanings) string {
 			group = append(group, f)
 		}
 	}
-	w.section("In each of them", "Node", group, meanings)
+	w.section("In each of the three documents", "Node", group, meanings)
 	for _, kind := range []struct{ name, title string }{
 		{decode.KindCluster, "In the Cluster alone"}, {decode.KindNodeGroup, "In a NodeGroup alone"}, {decode.KindNode, "In a Node alone"},
 	} {

@@ -11,7 +11,7 @@ func Errors() string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/problem: `go test ./test/pages -update` writes it. -->")
 	w.para("# Every error")
-	w.para("An error ends with its identifier in brackets, such as `[field-unknown]`. In JSON it is the field `id` of what a check says. An identifier stays the same in all releases; the text beside it may change. What is wrong, where, and what was expected, the error says itself.")
+	w.para("An error ends with its identifier in brackets, such as `[field-unknown]`. In the JSON output of a check the identifier is the field `id`. An identifier stays the same in all releases; the text beside it may change. The error itself says what is wrong, where, and which value was expected.")
 	for _, p := range problem.All() {
 		w.para("## %s", p.Title)
 		for _, r := range p.Rows {

@@ -13,7 +13,7 @@ func Index(all []network.Network) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")
 	w.para("# The networks")
-	w.para("One is chosen by `spec.networking.<name>` in the cluster's document ([the documents](../documents.md)). `agent networks NAME` prints what these pages say, on the node itself.")
+	w.para("Choose a network by `spec.networking.<name>` in the cluster's document ([the documents](../documents.md)). On a node `agent networks NAME` prints what these pages say.")
 	var living, ended [][]string
 	for _, n := range sorted(all) {
 		row := []string{fmt.Sprintf("[%s](%s.md)", n.Name, n.Name), n.Title, stands(n.Lifecycle), n.Conf.Writer,
@@ -24,10 +24,10 @@ func Index(all []network.Network) string {
 			living = append(living, row)
 		}
 	}
-	head := []string{"network", "what it is", "how it stands", "conf by", "IPv6", "real parts tested"}
+	head := []string{"network", "what it is", "state", "conf by", "IPv6", "real parts tested"}
 	w.table(head, living)
-	w.para("## Ended, asleep, or frozen")
-	w.para("They can still be run where Kubernetes lets them, with a warning in each plan; what they left on a node is found and removed either way.")
+	w.para("## Ended, inactive, or frozen")
+	w.para("These networks can still run if the Kubernetes release supports them. Each plan has a warning. The agent also finds and removes what they left on a node.")
 	w.table(head, ended)
 	w.para("## Beside a network")
 	proxy := network.KubeProxy()

@@ -71,7 +71,7 @@ func (w *writer) choose(n network.Network, meanings Meanings) {
 	}
 	if len(fields) == 0 {
 		w.para("```yaml\nspec:\n  networking:\n    %s: {}\n```", n.Name)
-		w.para("It has no fields here.")
+		w.para("The network has no fields.")
 		return
 	}
 	w.para("Below `spec.networking.%s`, in the cluster's document, a node group's or a node's:", n.Name)
@@ -86,11 +86,11 @@ func (w *writer) host(n network.Network) {
 	w.para("## On the node")
 	switch n.Conf.Writer {
 	case network.WriterNetwright:
-		w.para("Netwright writes the conf %s itself, last of all: with it the node takes pods.", code(n.Conf.File))
+		w.para("Netwright writes the conf %s itself, as its last step. With the conf the node can run pods.", code(n.Conf.File))
 	case network.WriterNone:
-		w.para("There is no CNI conf: kubelet does without.")
+		w.para("There is no CNI conf: kubelet does not need one.")
 	case network.WriterUser:
-		w.para("Who brings the network writes the conf%s; Netwright prepares the node and says whether the conf is in force.", named(n.Conf.File))
+		w.para("The program that installs the network writes the conf%s. Netwright prepares the node and says whether the conf is in force.", named(n.Conf.File))
 	default:
 		w.para("Its %s writes the conf %s. Netwright prepares the node, waits for the conf, and says whether it is in force; it never writes that file.", n.Conf.Writer, code(n.Conf.File))
 	}
@@ -100,7 +100,7 @@ func (w *writer) host(n network.Network) {
 	var rows [][]string
 	row := func(what, name string, why ...string) { rows = append(rows, []string{what, name, clauses(why...)}) }
 	for _, words := range n.Requires.Describe() {
-		row("requires", words, "a node without is refused before anything is touched")
+		row("requires", words, "a node without it is refused before any change")
 	}
 	for _, p := range n.Plugins {
 		of := p.Asset
@@ -129,7 +129,7 @@ func (w *writer) host(n network.Network) {
 	}
 	w.table([]string{"what", "which", "why and when"}, rows)
 	if len(n.Sysctls) > 0 {
-		w.para("Another value in `sysctlParameters` wins over a default; against a required one it is an error.")
+		w.para("A value in `sysctlParameters` wins over a default. A value that differs from a required one is an error.")
 	}
 	w.shared(n)
 }
@@ -137,7 +137,7 @@ func (w *writer) host(n network.Network) {
 // shared says what other services of the host leave alone.
 func (w *writer) shared(n network.Network) {
 	if shared := n.SharedHost.Describe(); len(shared) > 0 {
-		w.para("Other services of the host must leave alone what is the network's:")
+		w.para("Other services of the host must not change these items of the network:")
 		var rows [][]string
 		for _, s := range shared {
 			rows = append(rows, []string{s.Service, s.Ignores})
@@ -158,9 +158,9 @@ func (w *writer) between(n network.Network) {
 		rows = append(rows, []string{port, p.Use})
 	}
 	if len(rows) == 0 {
-		w.para("No port of its own: what carries pods' packets between nodes is routed, or somebody else's.")
+		w.para("The network needs no port of its own: packets of pods between nodes are routed, or another program carries them.")
 	}
-	w.table([]string{"let through", "what"}, rows)
+	w.table([]string{"allow", "use"}, rows)
 	w.para("MTU: %s.", strings.TrimSuffix(n.MTU, "."))
 	if n.IPv6 {
 		when := ""

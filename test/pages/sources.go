@@ -123,7 +123,7 @@ func (w *writer) from(n network.Network, sources []Source) {
 	if len(rows) == 0 {
 		return
 	}
-	w.para("## Where it is from")
-	w.para("In upstream's code, at the commit that was read:")
+	w.para("## Sources")
+	w.para("These facts are from upstream's code, at the named commit:")
 	w.table([]string{"what", "where"}, rows)
 }
