@@ -67,7 +67,7 @@ func TestBounds(t *testing.T) {
 		{"blank lines", smallest + "  podCIDR: |\n" + strings.Repeat("\n", 100_000), "cluster.yaml:208:1: more than 200 blank lines in a row"},
 		{"signs", smallest + strings.Repeat("&", 2_000_000), "cluster.yaml:7:79981: more than 80000 lines and signs of YAML"},
 		{"entries behind tabs", smallest + strings.Repeat("-\t", 1_000_000), "cluster.yaml:7:159961: more than 80000 lines and signs of YAML"},
-		{"anchors", smallest + strings.Repeat("&a ", 79_000), "cluster.yaml:7:1: not valid YAML: no colon follows a name on this line, and a field has one"},
+		{"anchors", smallest + strings.Repeat("&a ", 79_000), "cluster.yaml:7:1: not valid YAML: a name on this line has no colon after it, as a field needs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, diags := loadText(c.text)

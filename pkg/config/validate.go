@@ -142,7 +142,7 @@ func (v *validator) ranges() {
 				document.Diagnostic{ID: problem.AddressRanges,
 					Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole,
 						n.Origin("spec.nonMasqueradeCIDR")),
-					Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
+					Hint: "set spec.nonMasqueradeCIDR to a range that holds both; otherwise kOps refuses it"})
 		}
 	}
 	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel" && n.OfKops()) && n.PodCIDR.V6().IsValid() {

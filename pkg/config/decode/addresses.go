@@ -134,7 +134,7 @@ func misspeltLength(address, length string) string {
 	if n, err := strconv.Atoi(length); err == nil && n >= 0 && n <= a.BitLen() {
 		return fmt.Sprintf("did you mean %s/%d?", address, n)
 	}
-	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
+	return fmt.Sprintf("write a length from 0 to %d after the /", a.BitLen())
 }
 
 func oneOfEachFamily(v Reading, all values.CIDRs) bool {

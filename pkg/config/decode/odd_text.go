@@ -42,7 +42,7 @@ func oddity(text string) string {
 	}
 	switch quotes := strings.Count(text, `"`) + strings.Count(text, "'"); {
 	case quotes%2 == 1:
-		return "a quote in it has no other one"
+		return "a quote in it is not closed"
 	case text != strings.TrimSpace(text):
 		return "a blank begins or ends it"
 	case strings.Contains(text, " - "):

@@ -25,18 +25,19 @@ var yamlMessages = [...]struct {
 		`write \\ for a backslash, or use single quotes`},
 	{"surrogate", problem.YAMLSyntax, "YAML does not know an escape in this double-quoted text",
 		`write \\ for a backslash, or use single quotes`},
-	{"flow mapping end token", problem.YAMLSyntax, "this { is not closed", "write the } behind the last field"},
-	{"sequence end token", problem.YAMLSyntax, "this [ is not closed", "write the ] behind the last entry"},
-	{"corresponding to", problem.YAMLSyntax, "this bracket closes none that is open",
+	{"flow mapping end token", problem.YAMLSyntax, "this { is not closed", "write the } after the last field"},
+	{"sequence end token", problem.YAMLSyntax, "this [ is not closed", "write the ] after the last entry"},
+	{"corresponding to", problem.YAMLSyntax, "no bracket is open that this one closes",
 		"take it out, or open one before it"},
-	{"flow map content", problem.YAMLSyntax, "between { and } stands something that is no field",
+	{"flow map content", problem.YAMLSyntax, "something between { and } is not a field",
 		"write {key: value, key: value}: look for a comma or a colon too many or too few"},
-	{"',' or '}'", problem.YAMLSyntax, "between { and } a comma is missing, or the } itself",
+	{"',' or '}'", problem.YAMLSyntax, "a comma is missing between { and }, or the } is missing",
 		"write {key: value, key: value}"},
-	{"could not find map value", problem.YAMLSyntax, "between { and } a field has no value",
+	{"could not find map value", problem.YAMLSyntax, "a field between { and } has no value",
 		"write {key: value, key: value}"},
-	{"',' or ']'", problem.YAMLSyntax, "between [ and ] a comma is missing, or the ] itself", "write [value, value]"},
-	{"but found ','", problem.YAMLSyntax, "between [ and ] stands a comma too many", "write [value, value]"},
+	{"',' or ']'", problem.YAMLSyntax, "a comma is missing between [ and ], or the ] is missing",
+		"write [value, value]"},
+	{"but found ','", problem.YAMLSyntax, "there is one comma too many between [ and ]", "write [value, value]"},
 	{"block sequence entries", problem.YAMLSyntax, "a list with dashes begins on the line of its field",
 		"begin it on the next line, or write [value, value]"},
 	{"reserved character", problem.YAMLSyntax, "no plain text in YAML begins with this character",
@@ -56,16 +57,16 @@ var yamlMessages = [...]struct {
 	{"tab character", problem.YAMLIndentation, "a tab is used for indentation", "write spaces"},
 	{"implicit line break", problem.YAMLSyntax, "a field's name goes over two lines",
 		"look for a colon that is missing at the end of the line above"},
-	{"map key-value is pre-defined", problem.YAMLSyntax, "something stands behind the end of the value",
+	{"map key-value is pre-defined", problem.YAMLSyntax, "there is text after the end of the value",
 		"take it out, or put the whole value in quotes"},
 	{"mapping value is not allowed", problem.YAMLSyntax,
-		"a second colon with a blank stands on this line, or a field below a value",
+		"this line has a second colon with a blank, or this field is below a value",
 		"put a value that holds a colon in quotes; give each field a line of its own"},
-	{"value is not allowed in this context", problem.YAMLSyntax, "something stands behind the end of the value",
+	{"value is not allowed in this context", problem.YAMLSyntax, "there is text after the end of the value",
 		"take it out, or put the whole value in quotes"},
-	{"invalid key for this map", problem.YAMLSyntax, "a colon stands here with no field's name before it",
+	{"invalid key for this map", problem.YAMLSyntax, "this colon has no field name before it",
 		"write it as key: value"},
-	{"unexpected map key", problem.YAMLSyntax, "a field stands where none can be",
+	{"unexpected map key", problem.YAMLSyntax, "no field can be here",
 		"look at the line above it for a colon, a quote or a bracket too many or too few"},
 }
 
@@ -96,15 +97,15 @@ var (
 
 // noField returns why a line is no field although one must be there. It shows no part of the line.
 func noField(text string) Diagnostic {
-	said := Diagnostic{ID: problem.YAMLSyntax, Summary: "no colon follows a name on this line, and a field has one",
+	said := Diagnostic{ID: problem.YAMLSyntax, Summary: "a name on this line has no colon after it, as a field needs",
 		Expected: "key: value",
 		Hint:     "a text that goes on from the line above is indented further than its field"}
 	switch {
 	case strings.HasPrefix(text, "}") || strings.HasPrefix(text, "]"):
-		said.Summary, said.Hint, said.Expected = "this bracket closes none that is open",
+		said.Summary, said.Hint, said.Expected = "no bracket is open that this one closes",
 			"take it out, or open one before it", ""
 	case text == "-" || strings.HasPrefix(text, "- "):
-		said.Summary, said.Expected = "an entry of a list stands among fields", "a field such as key: value"
+		said.Summary, said.Expected = "an entry of a list is among fields", "a field such as key: value"
 		said.Hint = "a list's entries begin in the column of its field or further in, with no field between them"
 	case strings.HasPrefix(text, "-"):
 		said.Summary, said.Expected, said.Hint = "a blank is missing after the dash", "- value", ""
@@ -112,7 +113,7 @@ func noField(text string) Diagnostic {
 		said.Summary, said.Hint = "a blank is missing after the colon",
 			"write it as key: value, or put a string that holds a colon in quotes"
 	case equalsField().MatchString(text):
-		said.Summary, said.Hint = "an equals sign stands where YAML has a colon", "write it as key: value"
+		said.Summary, said.Hint = "this line has an equals sign where YAML needs a colon", "write it as key: value"
 	}
 	said.Summary = notYAML + said.Summary
 	return said
@@ -125,13 +126,13 @@ func Lookalike(r rune) string {
 	case r < 0x80:
 		return ""
 	case r == '\u2018', r == '\u2019', r == '\u201c', r == '\u201d', r == '\u00ab', r == '\u00bb':
-		return "looks like a quote, and is none"
+		return "looks like a quote, but is another character"
 	case r == '\u2010', r == '\u2011', r == '\u2012', r == '\u2013', r == '\u2014', r == '\u2212':
-		return "looks like a hyphen, and is none"
+		return "looks like a hyphen, but is another character"
 	case r >= 0xff01 && r <= 0xff5e: // the full-width forms, in the order of ASCII
-		return fmt.Sprintf("looks like %c, and is none", r-0xfee0)
+		return fmt.Sprintf("looks like %c, but is another character", r-0xfee0)
 	case unicode.IsSpace(r):
-		return "looks like a space, and is none"
+		return "looks like a space, but is another character"
 	case unicode.Is(unicode.Cf, r):
 		return "cannot be seen"
 	}

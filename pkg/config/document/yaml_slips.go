@@ -123,7 +123,8 @@ func (t Lines) blanks(p Pos) (Pos, Diagnostic) {
 					Expected: "spaces"}
 			case r == '\ufeff' || unicode.IsSpace(r):
 				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation,
-					Summary:  fmt.Sprintf("%U is used for indentation: it looks like a space, and is none", r),
+					Summary: fmt.Sprintf("%U is used for indentation: it looks like a space, but is another "+
+						"character", r),
 					Expected: "spaces"}
 			}
 			break

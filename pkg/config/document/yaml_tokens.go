@@ -84,7 +84,7 @@ func (d *Document) restoreTabs(tokens token.Tokens) bool {
 		case text == tk.Value:
 		case named:
 			d.ErrorAt(tokenPos(tk), Diagnostic{ID: problem.YAMLUnsupported,
-				Summary: "a tab stands behind the name of an anchor or alias", Hint: "write a blank in its place"})
+				Summary: "a tab is after the name of an anchor or alias", Hint: "write a blank in its place"})
 			return false
 		default:
 			tk.Type, tk.Value = token.StringType, text
