@@ -22,7 +22,7 @@ func Readers(opt host.Options, group string, log *zap.Logger) (gid int) {
 	gid = -1
 	if group != "" {
 		if gid, err = w.Group(group); err != nil {
-			log.Warn("the status is for root alone: there is no statusGroup of that name",
+			log.Warn("only root can read the status: this host has no group of the name that statusGroup has",
 				zap.String("statusGroup", group), zap.Error(err))
 			gid = -1
 		}

@@ -20,7 +20,7 @@ const (
 	objectLimit = time.Minute // of one attempt
 )
 
-var errSlow = errors.New("the place of the status object took more than a minute")
+var errSlow = errors.New("the destination of the status object took more than a minute")
 
 // Object writes the status as a small JSON object beside the documents of the store, for people who
 // cannot reach the node. It writes from the daemon's start, and where more than times changed. A

@@ -83,7 +83,7 @@ func (r *FeedReader) read() (l line, err error) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return l, ErrEnded
 	case err != nil:
-		return l, fmt.Errorf("hear the daemon (pid %d): %w", r.peer.PID, err)
+		return l, fmt.Errorf("read from the daemon (pid %d): %w", r.peer.PID, err)
 	case l.Event == "end":
 		return l, fmt.Errorf("%w: %s", ErrEnded, l.Text)
 	}

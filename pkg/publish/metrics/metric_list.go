@@ -65,7 +65,7 @@ func (all *families) ofTasks(s *report.Status) {
 		refused.put(float64(n), string(by))
 	}
 	all.counter("rollbacks_total", "Changes that were taken back as a whole.").put(float64(s.Totals.Rollbacks))
-	undone := all.gauge("last_undo_timestamp_seconds", "When a change was last taken back, by whomever, by cause.",
+	undone := all.gauge("last_undo_timestamp_seconds", "When a change was last undone, by cause.",
 		"cause")
 	for _, u := range s.Undone {
 		undone.at(u.At, string(u.Cause))
@@ -127,12 +127,13 @@ func (all *families) ofConfiguration(s *report.Status) {
 	}
 	all.gauge("configuration_known_timestamp_seconds",
 		"When it was last known that no newer configuration exists: its age is time() less this.").at(c.NewestAt())
-	all.gauge("configuration_last_good", "1 if the store could not be used since the agent began, which goes on from "+
-		"what it kept.").is(!c.LastGood.IsZero() && c.Checked.IsZero())
+	all.gauge("configuration_last_good", "1 if the store could not be used since the agent began, and the agent "+
+		"uses its last good copy.").is(!c.LastGood.IsZero() && c.Checked.IsZero())
 	all.gauge("configuration_error", "1 if the store, or what it has, cannot be used.").is(c.Error != "")
 	all.gauge("store_silent", "1 if the store was not read for several intervals: the node goes on with what it has.").
 		is(!c.Silent.IsZero())
-	all.gauge("configuration_untrusted", "1 if what the store has is not signed by a trusted key, or goes back.").
+	all.gauge("configuration_untrusted", "1 if what the store has is not signed by a trusted key, or is older than "+
+		"what the node has seen.").
 		is(c.Untrusted)
 	all.gauge("configuration_pinned", "1 if the store has another configuration than the pin names, which the node has.").
 		is(c.Pinned)
@@ -149,7 +150,7 @@ func (all *families) ofConfiguration(s *report.Status) {
 		put(float64(len(s.AwaitingBoot)))
 	all.gauge("awaiting_boot_since_timestamp_seconds", "When the first of them was changed.").at(s.AwaitingBootSince)
 	all.gauge("awaiting_confirmation", "1 if a change is undone unless somebody confirms it.").is(s.Awaits != nil)
-	all.gauge("paused", "1 if nothing is changed for a while.").is(s.Paused != nil)
+	all.gauge("paused", "1 if the node is paused, so that nothing is changed.").is(s.Paused != nil)
 	if p := s.Paused; p != nil {
 		all.gauge("paused_until_timestamp_seconds", "When a pause ends by itself.").at(p.Until)
 	}

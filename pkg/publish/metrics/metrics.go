@@ -106,7 +106,7 @@ func (m *Metrics) Handler() http.Handler {
 		case m.scrapes <- struct{}{}:
 			defer func() { <-m.scrapes }()
 		default:
-			http.Error(w, "others scrape now: ask again", http.StatusServiceUnavailable)
+			http.Error(w, "too many scrapes at once: try again", http.StatusServiceUnavailable)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -74,8 +74,8 @@ func (s *Server) listen(ctx context.Context) net.Listener {
 		}
 		if ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			s.Log.Warn("metrics are not served, and all else goes on: end what has the address, or name another one "+
-				"with --metrics or in agent.yaml (metrics)",
+			s.Log.Warn("metrics are not served; all else goes on: stop the program that has the address, or set "+
+				"another address with --metrics or in agent.yaml (metrics)",
 				zap.String("address", s.Address), zap.Error(err))
 		}
 		if !host.Sleep(ctx, pause) {

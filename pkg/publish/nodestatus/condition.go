@@ -187,5 +187,5 @@ func (c *condition) put(ctx context.Context, to Client, node string, now time.Ti
 // end sets the condition for a daemon that stops.
 func (c *condition) end() {
 	c.wanted = &kube.Condition{Type: Type, Status: kube.Unknown, Reason: "AgentStopped",
-		Message: "the agent has stopped: the network is as it was left, and nobody keeps it right"}
+		Message: "the agent has stopped: the network stays as it was, and nothing repairs it"}
 }

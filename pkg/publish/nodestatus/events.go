@@ -36,7 +36,7 @@ const (
 )
 
 // manyMore is the text of the shared Event.
-const manyMore = "more keys than are told one by one: agent status on the node names them"
+const manyMore = "more keys changed than Events can name: agent status on the node names them"
 
 // subject identifies what an Event is about.
 type subject struct{ reason, key string }
