@@ -47,9 +47,10 @@ const keysNamed = 5
 func (p *Plan) Stale(now *Plan) string {
 	switch {
 	case p.Cluster != now.Cluster || p.Node != now.Node:
-		return fmt.Sprintf("it is of the node %q of %q, and this is %q of %q", p.Node, p.Cluster, now.Node, now.Cluster)
+		return fmt.Sprintf("the plan is of node %q of cluster %q, and this is node %q of cluster "+
+			"%q", p.Node, p.Cluster, now.Node, now.Cluster)
 	case p.Digest != now.Digest:
-		return fmt.Sprintf("the store moved: the plan is of %s, and %s is there now",
+		return fmt.Sprintf("the store changed: the plan is of %s, and the store has %s now",
 			generation.Name(p.Generation, p.Digest), generation.Name(now.Generation, now.Digest))
 	case p.Network != now.Network:
 		return fmt.Sprintf("the network was %s, and is %s now", p.Network, now.Network)
@@ -77,7 +78,7 @@ func (p *Plan) Stale(now *Plan) string {
 	if len(differ) > keysNamed {
 		differ, more = differ[:keysNamed], fmt.Sprintf("; and %d more", len(differ)-keysNamed)
 	}
-	return "the host moved: " + strings.Join(differ, "; ") + more
+	return "the host changed: " + strings.Join(differ, "; ") + more
 }
 
 // nameAndDigest returns the name of a configuration, always with its digest.

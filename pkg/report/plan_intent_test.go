@@ -36,12 +36,12 @@ func TestIntentSurvivesJSON(t *testing.T) {
 // plan_intent.go, Intent and Stale.
 func TestStale(t *testing.T) {
 	for want, change := range map[string]func(*Plan){
-		`it is of the node "n" of "c", and this is "m" of "c"`:                            func(p *Plan) { p.Node = "m" },
-		"the store moved: the plan is of generation 3, and generation 4 is there now":     func(p *Plan) { p.Digest, p.Generation = "e", 4 },
-		"the store moved: the plan is of generation 3, and sha256 e is there now":         func(p *Plan) { p.Digest, p.Generation = "e", 0 },
-		"the network was bridge, and is calico now":                                       func(p *Plan) { p.Network = "calico" },
-		"the host moved: file:/a would change otherwise":                                  func(p *Plan) { p.Steps[0].Items[0].Op = "~" },
-		"the host moved: file:/a would not change any more; link:b would change now, too": func(p *Plan) { p.Steps[0].State, p.Steps[1].State = Failed, Planned },
+		`the plan is of node "n" of cluster "c", and this is node "m" of cluster "c"`:        func(p *Plan) { p.Node = "m" },
+		"the store changed: the plan is of generation 3, and the store has generation 4 now": func(p *Plan) { p.Digest, p.Generation = "e", 4 },
+		"the store changed: the plan is of generation 3, and the store has sha256 e now":     func(p *Plan) { p.Digest, p.Generation = "e", 0 },
+		"the network was bridge, and is calico now":                                          func(p *Plan) { p.Network = "calico" },
+		"the host changed: file:/a would change otherwise":                                   func(p *Plan) { p.Steps[0].Items[0].Op = "~" },
+		"the host changed: file:/a would not change any more; link:b would change now, too":  func(p *Plan) { p.Steps[0].State, p.Steps[1].State = Failed, Planned },
 	} {
 		now := agreedTo()
 		change(now)

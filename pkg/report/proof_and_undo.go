@@ -26,7 +26,7 @@ func (p *Proof) String() string {
 	case p.At.IsZero():
 		text = "no change needed it yet"
 	case text == "":
-		text = "nothing, for nothing answered before"
+		text = "nothing: no probe passed before the change"
 	}
 	sep := "; "
 	for _, kind := range p.Missing {

@@ -21,7 +21,7 @@ func TestTheAftermathOfChangesIsTold(t *testing.T) {
 		"a change": {func(s *report.Status) {
 			s.Proof = &report.Proof{At: before(time.Hour), Generation: 6, By: []string{"dns", "store"}, Missing: []string{"inbound", "pods"}}
 		}, "proved by      dns, store; inbound: not proved, pods: not proved (generation 6, 60m ago)\n", "undone"},
-		"nothing answered":  {func(s *report.Status) { s.Proof = &report.Proof{At: noon, Generation: 6} }, "proved by      nothing, for nothing answered before (generation 6, 0s ago)\n", "not proved"},
+		"nothing answered":  {func(s *report.Status) { s.Proof = &report.Proof{At: noon, Generation: 6} }, "proved by      nothing: no probe passed before the change (generation 6, 0s ago)\n", "not proved"},
 		"no status of ours": {func(*report.Status) {}, "certificates", "proved by"},
 		"an undo": {func(s *report.Status) {
 			s.Undone = []report.Undone{{At: before(time.Minute), Generation: 5, Why: "no answer"}}

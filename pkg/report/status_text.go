@@ -44,11 +44,11 @@ var stateColor = map[NodeState]string{
 // past.
 func (t *statusText) daemon(d Daemon, s *Status) {
 	if !d.Running {
-		t.say("", red, "✗ no daemon runs here: "+cmp.Or(d.Why, "nobody knows why"))
+		t.say("", red, "✗ no daemon runs here: "+cmp.Or(d.Why, "the reason is not known"))
 		t.do("  ", d.Do)
 		if s != nil {
-			t.say("  ", "", fmt.Sprintf("below is how it was %s ago, when a daemon (pid %d) last had something new to "+
-				"tell", t.ago(s.At), s.Agent.PID))
+			t.say("  ", "", fmt.Sprintf("below is the status of %s ago, the last that a daemon (pid %d) "+
+				"wrote", t.ago(s.At), s.Agent.PID))
 		}
 		t.gap()
 	}
@@ -116,11 +116,11 @@ func (t *statusText) configuration(c Configuration) {
 	if c.Untrusted {
 		t.say("  ", red, "what the store has is not trusted: "+c.Error)
 	} else if c.Error != "" {
-		t.say("  ", yellow, "nothing newer can be had: "+c.Error)
+		t.say("  ", yellow, "the newest generation cannot be read: "+c.Error)
 	}
 	if !c.Silent.IsZero() {
-		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: what is in force is kept right, and READY; "+
-			"nothing that is published since comes here", t.ago(c.Silent)))
+		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: the node keeps what is applied, and stays "+
+			"READY; it does not get what was published since then", t.ago(c.Silent)))
 	}
 	if c.Pinned {
 		t.say("  ", yellow, "pinned: the store has another configuration, which this node does not take")
@@ -136,7 +136,7 @@ const expiresSoon = 7 * 24 * time.Hour
 
 func (t *statusText) checked(c Configuration) string {
 	if c.Checked.IsZero() && c.Error == "" {
-		return "no pass that asked it has ended yet"
+		return "no pass that asked the store has ended yet"
 	}
 	if c.Checked.IsZero() {
 		return "the store has not answered yet"

@@ -90,7 +90,7 @@ func TestStatusOfANode(t *testing.T) {
 	// switched off, and stopped
 	n.Shell(ctx, "touch /etc/netwright/disabled && systemctl restart netwright-agent; systemctl stop netwright-agent")
 	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: it is switched off") || !strings.Contains(r.Stdout, "rm /etc/netwright/disabled") ||
-		!strings.Contains(r.Stdout, "below is how it was") {
+		!strings.Contains(r.Stdout, "below is the status of") {
 		t.Errorf("switched off: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 }
