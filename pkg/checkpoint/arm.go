@@ -159,8 +159,9 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 		return err
 	}
 	if failed := w.lost(ctx, c.compared.Node); len(failed) > 0 {
-		return fmt.Errorf("%s started or stopped a hook and is watched, and since then nobody answers: %s. "+
-			"It is taken back if that lasts; nothing is changed meanwhile", w.Journal.name(), failed)
+		return fmt.Errorf("%s started or stopped a hook, and since then these probes fail: %s. The agent "+
+			"undoes the change if they go on failing; until then it changes "+
+			"nothing", w.Journal.name(), failed)
 	}
 	return nil
 }
@@ -198,7 +199,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	}
 	if err == nil {
 		var older error // an old systemd: only the timer undoes
-		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone",
+		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose process is gone",
 			makerFile); older != nil {
 			s.log().Debug("if this process is killed the timer undoes", zap.Error(older))
 		}
@@ -227,7 +228,7 @@ func (j *Journal) reserveRoom(ctx context.Context, h *host.Host) error {
 		room := make([]byte, size)
 		_, _ = rand.Read(room) // never fails
 		if err := h.Files.WriteFile(ctx, file, room, hostfs.FileSpec{Mode: 0o600}); err != nil {
-			return fmt.Errorf("reserve room for an undo: %w", err)
+			return fmt.Errorf("reserve disk space for an undo: %w", err)
 		}
 	}
 	return nil
@@ -323,7 +324,7 @@ func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (
 	}
 	var s scaffold
 	if err := json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
+		return fmt.Errorf("read %s: %w: remove it, and remove %s unless a package installed it", scaffoldFile, err, bootUnitFile)
 	}
 	if err := firstboot.Trim(ctx, h); err != nil { // of a change that was never begun
 		return err

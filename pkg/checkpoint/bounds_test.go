@@ -59,7 +59,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		say    string
 	}{
 		{"two files of 600 MB on another file system", Change{Keys: []graph.Key{tasks.FileKey("/run/a"), tasks.FileKey("/run/b")}}, "would copy 1200 MiB"},
-		{"a hundred thousand keys", Change{Keys: make([]graph.Key, undo.MaxKeys+1)}, "100001 things at once"},
+		{"a hundred thousand keys", Change{Keys: make([]graph.Key, undo.MaxKeys+1)}, "100001 keys at once"},
 		{"a memory of 65 MiB", Change{Keys: changed, Before: []byte(`"` + strings.Repeat("m", 65<<20) + `"`)}, "its undo would be 65 MiB"},
 	} {
 		_, err := Take(t.Context(), h, c.change, settings())

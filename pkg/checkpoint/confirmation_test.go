@@ -82,7 +82,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 			t.Errorf("who may not look is told %v", err)
 		}
 	})
-	takenBack("before it is due", VerdictFile, ", and it was to be taken back")
+	takenBack("before it is due", VerdictFile, ", and an undo was asked for")
 
 	j := made(time.Hour)
 	j.Awaits.Up -= time.Hour
@@ -109,7 +109,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
-	takenBack("after that", VerdictFile, ", and it was to be taken back")
+	takenBack("after that", VerdictFile, ", and an undo was asked for")
 
 	made(time.Hour)
 	confirmed, err := Confirm(t.Context(), h)

@@ -31,7 +31,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 		return errors.Join(&UndoneError{Verdict: v}, failed)
 	}
 	if still == nil || still.Process != j.Process {
-		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
+		return errors.New("the change was undone before it ended: it took longer than its checkpoint lasts")
 	}
 	end := time.Now().Add(j.Window)
 	// If no program that starts now may change them, read the sysctls for the next boot while the
@@ -136,7 +136,7 @@ func (j *Journal) leave(
 		}
 	}
 	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
-		log.Warn("nobody watches what hooks do from now on", zap.Error(err))
+		log.Warn("hooks are not watched any more: the watch could not be started", zap.Error(err))
 	}
 	return false, j.disarm(ctx, h)
 }

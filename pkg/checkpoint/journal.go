@@ -52,10 +52,10 @@ const journalVersion = 1
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("a change of this node's network was not confirmed, and what would take it back cannot be "+
-		"read: %v. Nothing is changed until that is settled: "+
-		"look at the network by hand (ip address, ip route, nft list ruleset, networkctl), mend what is wrong, then "+
-		"`mv %s %s.damaged`, and the next pass goes on",
+	return fmt.Sprintf("a change of this node's network was not confirmed, and the journal of its undo "+
+		"cannot be read: %v. The agent changes nothing until you do this: look at the network (ip address, "+
+		"ip route, nft list ruleset, networkctl), correct by hand what is wrong, then `mv %s %s.damaged`; "+
+		"the next pass goes on",
 		e.Err, JournalFile, JournalFile)
 }
 
@@ -81,7 +81,7 @@ func readJournal(read func(*Journal) error) (*Journal, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case host.Unread(err):
-		return nil, fmt.Errorf("look whether a change is to be taken back: %w", err)
+		return nil, fmt.Errorf("check whether a change must be undone: %w", err)
 	case err != nil:
 		return nil, &DamagedError{err}
 	}
@@ -127,7 +127,7 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	}
 	for _, kept := range j.Copies {
 		if info, err := h.Live.Files.Lstat(kept); err != nil || info.Type != hostfs.Regular {
-			return errors.Join(fmt.Errorf("read the checkpoint back: %s is not kept", kept), err)
+			return errors.Join(fmt.Errorf("read the checkpoint back: %s is not there", kept), err)
 		}
 	}
 	return nil

@@ -93,8 +93,8 @@ func TestHeldReadsTheSame(t *testing.T) {
 		}
 		return ""
 	}
-	want := "generation 3 was undone: store:/s c (gone); whether it was the change is not known: only the store failed, which may have had an outage of its own. " +
-		"It is tried again after " + v.At.Add(firstPause).UTC().Format(time.RFC3339)
+	want := "generation 3 was undone: store:/s c (gone); it is not known whether the change was the cause: only the store does not answer, and the store may have an outage. " +
+		"The agent tries it again after " + v.At.Add(firstPause).UTC().Format(time.RFC3339)
 	if first := at(0); first != want || at(firstPause-1) != want || (&UndoneError{v}).Error() != want {
 		t.Errorf("held: %s\nand later: %s\nwant %s", first, at(firstPause-1), want)
 	}

@@ -22,14 +22,14 @@ func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	var errs []error
 	installed := installedProgram(h)
 	for _, program := range []string{binaryFile, installed} {
-		err := h.Units.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit,
+		err := h.Units.TryService(ctx, checkName, "Netwright: test that an undo can run", systemd.Undo, rehearseLimit,
 			program, "undo", "--check")
 		if err == nil || errors.Is(err, host.ErrNoLiveState) {
 			return program, nil
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("nothing could take the change back if this process died: let %s or %s be run (mount "+
+	return "", fmt.Errorf("nothing could undo the change if this process died: allow %s or %s to run (mount "+
 		"options, security policy): %w", binaryFile, installed, errors.Join(errs...))
 }
 

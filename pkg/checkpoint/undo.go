@@ -25,9 +25,9 @@ func (e *UndoneError) Error() string {
 	case v.Digest != "":
 		return (&SuppressedError{Verdict: v}).Error()
 	case v.Bad:
-		return fmt.Sprintf("it was undone: probe %s failed after it, and passes without it", v.Why)
+		return fmt.Sprintf("the change was undone: probe %s failed after the change, and passes without it", v.Why)
 	default:
-		return fmt.Sprintf("it was undone: %s; whether it was the change is not known: %s", v.Why, v.Unsure)
+		return fmt.Sprintf("the change was undone: %s; it is not known whether the change was the cause: %s", v.Why, v.Unsure)
 	}
 }
 
@@ -99,7 +99,7 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 		case j.Boot != host.BootID(h.Live.Files):
 			why = "nobody confirmed it before the node went down"
 		case !j.Awaits.expired():
-			why = "nobody confirmed it, and it was to be taken back"
+			why = "nobody confirmed it, and an undo was asked for"
 		default:
 			why = fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
 		}
@@ -140,8 +140,8 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 		}
 	}
 	if err := j.restore(ctx, h, s.Lock != nil); err != nil {
-		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Unsure: "not all of it is undone", At: time.Now()},
-			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
+		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Unsure: "the change is undone in part", At: time.Now()},
+			fmt.Errorf("undo the change: a part of it is not undone, and the agent tries again: %w", err)
 	}
 	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
 	_ = h.Files.Remove(verdictReserve) // see restore
@@ -167,7 +167,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 // unitsLimit is how long an undo waits for systemd, which may hang.
 const unitsLimit = 30 * time.Second
 
-var errUnitsLate = errors.New("systemd did not bring the units back in time: see whether it answers (systemctl)")
+var errUnitsLate = errors.New("systemd did not restore the units in time: look whether systemd answers (systemctl)")
 
 // unitsInTime restores the units within a time limit, so that a systemd that hangs does not delay
 // the restore of the network.

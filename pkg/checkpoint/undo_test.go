@@ -276,7 +276,7 @@ func TestFinish(t *testing.T) {
 	c = armed(t, h, settings())
 	netns.Shell(t, harmless)
 	c.journal.Process.Started++
-	if err := c.Finish(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "undone meanwhile") {
+	if err := c.Finish(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "undone before it ended") {
 		t.Errorf("a checkpoint of somebody else: %v", err)
 	}
 	if j, err := Pending(h.Live.Files); j == nil || err != nil {
@@ -326,7 +326,7 @@ func TestAnUndoThatIsNotWholeYet(t *testing.T) {
 	c := armed(t, h, settings())
 	netns.Shell(t, change+"\nmount --bind /etc/nw /etc/nw; mount -o remount,bind,ro /etc/nw")
 	err := c.Finish(t.Context(), nil)
-	if err == nil || !strings.Contains(err.Error(), "whether it was the change is not known: not all of it is undone. It is tried again after") {
+	if err == nil || !strings.Contains(err.Error(), "it is not known whether the change was the cause: the change is undone in part. The agent tries it again after") {
 		t.Errorf("it says %v", err)
 	}
 	netns.Shell(t, "umount /etc/nw")

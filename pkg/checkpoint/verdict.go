@@ -47,7 +47,7 @@ func (v Verdict) remains() string {
 	if len(v.Left) == 0 {
 		return ""
 	}
-	return ". Not brought back: " + strings.Join(v.Left, ", ")
+	return ". Not restored: " + strings.Join(v.Left, ", ")
 }
 
 // agentEnded is the reason of an undo after the agent ended before it had probed, if no probe fails
@@ -82,18 +82,18 @@ type SuppressedError struct {
 
 func (e *SuppressedError) Error() string {
 	if e.Unread != nil {
-		return fmt.Sprintf("whether %s was undone is not known: %v: look at this machine's disk", e.name(), e.Unread)
+		return fmt.Sprintf("it is not known whether %s was undone: %v: check this machine's disk", e.name(), e.Unread)
 	}
-	text := fmt.Sprintf("%s was undone: %s; whether it was the change is not known: %s. It is tried again "+
-		"after %s",
+	text := fmt.Sprintf("%s was undone: %s; it is not known whether the change was the cause: %s. The agent "+
+		"tries it again after %s",
 		e.name(), e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
 	switch {
 	case e.Unconfirmed:
 		text = fmt.Sprintf("%s was undone: %s. `agent --once --confirm 2m` applies it again", e.name(),
 			e.Why)
 	case e.Bad:
-		text = fmt.Sprintf("%s is bad: probe %s failed after the change; undone. Change the documents; or, "+
-			"if it was something else, remove %s and it is tried again",
+		text = fmt.Sprintf("%s is bad: probe %s failed after the change, and the change was undone. Change "+
+			"the documents; or, if the cause was something else, remove %s, and the agent tries it again",
 			e.name(), e.Why, VerdictFile)
 	}
 	return text + e.remains()
@@ -164,19 +164,20 @@ func (j *Journal) judge(
 	case j.Awaits != nil:
 		v.Bad, v.Unconfirmed, v.Awaits = true, true, j.Awaits
 	case len(failed) == 0 && why == agentEnded:
-		v.Unsure = "nobody looked what still answered"
+		v.Unsure = "no probe ran after the change"
 	case len(failed) == 0:
 		v.Unsure = "no probe failed"
 	case !recovered:
-		v.Unsure = "the probes do not pass without it either"
+		v.Unsure = "the probes fail without the change too"
 	case j.Watched && v.Tries == 1:
-		v.Unsure = "they were lost some time after it, which may have been an outage that ended just then"
+		v.Unsure = "the probes began to fail some time after the change, so the cause may be an outage that " +
+			"ended just then"
 	case failed.Only(probe.NextHop):
-		v.Unsure = "only the next hop of a route does not answer, which may be away itself"
+		v.Unsure = "only the next hop of a route does not answer, and that machine may be down"
 	case !failed.Only(probe.Store) || v.Tries > 1:
 		v.Bad = true
 	default:
-		v.Unsure = "only the store failed, which may have had an outage of its own"
+		v.Unsure = "only the store does not answer, and the store may have an outage"
 	}
 	if j.Digest == "" {
 		return v, nil // there is no generation to suppress

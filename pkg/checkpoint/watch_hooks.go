@@ -129,7 +129,7 @@ func readWatch(r host.FileReader, read func(*watch) error) (*watch, error) {
 	}
 	switch {
 	case host.Unread(err):
-		return nil, fmt.Errorf("look whether an earlier change is watched: %w", err)
+		return nil, fmt.Errorf("check whether an earlier change is watched: %w", err)
 	case err != nil || w.Journal == nil || w.Journal.Version != journalVersion:
 		return nil, nil
 	}

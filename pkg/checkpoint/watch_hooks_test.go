@@ -109,7 +109,7 @@ func TestWatch(t *testing.T) {
 		if err := Watch(t.Context(), h, s); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if v, _ := lastVerdict(h.Live.Files); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may have been an outage") || v.Tries != 1) {
+		if v, _ := lastVerdict(h.Live.Files); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may be an outage") || v.Tries != 1) {
 			t.Errorf("%s: verdict %+v", c.name, v)
 		}
 		left := []string{VerdictFile}
@@ -261,7 +261,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 		err = c.Arm(t.Context())
 	}
 	var refusal *RefusedError
-	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "generation 7 started or stopped a hook and is watched") {
+	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "generation 7 started or stopped a hook, and since then these probes fail: ") {
 		t.Errorf("while the gateway is lost: %v", err)
 	}
 	if c != nil {

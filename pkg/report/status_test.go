@@ -132,7 +132,7 @@ func TestStatusGolden(t *testing.T) {
 // A long reason stands in the first lines, and what has the same reason refers to it.
 func TestReasonIsSaidOnce(t *testing.T) {
 	s, why := rightStatus(), "ping:10.77.0.1 ("+strings.Repeat("no answer; ", 20)+")"
-	s.State, s.Reason = report.NodeFailing, "generation 8 is bad: probe "+why+" failed after the change; undone"
+	s.State, s.Reason = report.NodeFailing, "generation 8 is bad: probe "+why+" failed after the change, and the change was undone"
 	s.Waiting = &report.Waiting{Generation: 8, Digest: "0123", Reason: s.Reason}
 	s.Notes = []report.Note{{Level: "warning", Text: s.Reason}}
 	s.Undone = []report.Undone{{At: before(time.Minute), Generation: 8, Why: why}}

@@ -394,7 +394,7 @@ func TestStoreOutageBansNothing(t *testing.T) {
 		}
 	}
 	log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent | grep -v '^netwright: '") // which is the line for the console
-	for _, text := range []string{"the change was undone", "whether it was the change is not known", "the configuration could not be loaded"} {
+	for _, text := range []string{"the change was undone", "it is not known whether the change was the cause", "the configuration could not be loaded"} {
 		if got := strings.Count(log, text); got != 1 {
 			t.Errorf("%q is logged %d times:\n%s", text, got, log)
 		}

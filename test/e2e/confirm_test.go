@@ -137,7 +137,7 @@ func TestConfirm(t *testing.T) {
 	undone("killed,")
 
 	makeAwaiting(t, f, n)
-	for _, says := range []string{"was taken back: nobody confirmed it, and it was to be taken back", "no change awaits its confirmation: there is nothing to take back"} {
+	for _, says := range []string{"was taken back: nobody confirmed it, and an undo was asked for", "no change awaits its confirmation: there is nothing to take back"} {
 		if res := n.Run(ctx, "netwright", "undo"); res.Code != 0 || !strings.Contains(res.Stdout, says) || strings.Contains(res.Stderr, " debug ") {
 			t.Errorf("undo by hand: exit %d, want %q\n%s\n%s", res.Code, says, res.Stdout, res.Stderr)
 		}

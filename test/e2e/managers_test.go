@@ -34,7 +34,7 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 		{name: "a wrong address", why: `"bad":true`, files: networkFile("05-host0.network", "[Match]\nName=host0\n[Network]\nAddress=192.0.2.7/24\n")},
 		{name: "nobody manages an uplink with a lease", files: leased,
 			first: "ip addr add 10.77.0.55/24 dev host0 valid_lft 36000 preferred_lft 36000",
-			why:   `"bad":true,.*managed:systemd-networkd/host0 \(systemd-networkd leaves link host0 alone, and nobody renews 10\.77\.0\.55/24\)`},
+			why:   `"bad":true,.*managed:systemd-networkd/host0 \(systemd-networkd does not manage link host0 any more, so no program renews 10\.77\.0\.55/24\)`},
 		{name: "the same, and the reload takes longer than the window", files: strings.Replace(leased, "05-host0", "05-slow-host0", 1),
 			why: `"why":"managed:systemd-networkd/host0 \(systemd-networkd says of link host0: being set up\)"`,
 			first: "mkdir -p /run/systemd/system/systemd-networkd.service.d\n" +

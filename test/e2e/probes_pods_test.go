@@ -85,7 +85,7 @@ func TestWhatAChangeTakesFromPods(t *testing.T) {
 	n.Write("/srv/lab-does", "nft add table inet lab; nft add chain inet lab out '{ type filter hook output priority 0; }'; nft add rule inet lab out ip daddr "+last+" drop\n", 0o755)
 	publish(slowHook("lab-drops"))
 	res := n.once(1)
-	if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, "pod default/web-3 runs, and "+last+" does not answer") {
+	if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, "pod default/web-3 runs, but "+last+" does not answer") {
 		t.Errorf("one pod is cut off: verdict: %s\n%s%s", verdict, res.Stdout, res.Stderr)
 	}
 	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: bad: pods:") {

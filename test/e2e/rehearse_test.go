@@ -28,7 +28,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	// Nothing runs: neither the copy nor what is installed.
 	n.Shell(ctx, "cp /usr/bin/netwright /run/agent; mount --bind /usr/bin/netwright /usr/bin/netwright; mount -o remount,bind,noexec /usr/bin/netwright")
 	res := n.Run(ctx, "/run/agent", "--once")
-	if said := res.Stdout + res.Stderr; res.Code != 1 || !strings.Contains(said, "nothing could take the change back") {
+	if said := res.Stdout + res.Stderr; res.Code != 1 || !strings.Contains(said, "nothing could undo the change") {
 		t.Errorf("exit %d:\n%s", res.Code, said)
 	}
 	if now := n.Shell(ctx, "ip route; ip -6 route; ls /var/lib/netwright/checkpoint/journal.json 2>/dev/null || true"); now != routes {

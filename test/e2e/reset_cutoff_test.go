@@ -65,7 +65,7 @@ func TestResetThatCutsOffIsUndone(t *testing.T) {
 		t.Helper()
 		res := n.Run(ctx, "netwright", "reset")
 		said := res.Stdout + res.Stderr
-		if res.Code != 1 || !strings.Contains(said, "reset: it was undone: probe "+probe+" (") || !strings.Contains(said, "The node is as it was") {
+		if res.Code != 1 || !strings.Contains(said, "reset: the change was undone: probe "+probe+" (") || !strings.Contains(said, "The node is as it was") {
 			t.Errorf("a reset that cuts off %s: exit %d\n%s%s", probe, res.Code, res.Stdout, res.Stderr)
 		}
 		same("undone for " + probe)

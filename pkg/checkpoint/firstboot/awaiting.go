@@ -94,7 +94,8 @@ func read(from func(*Awaiting) error) (*Awaiting, error) {
 		err = fmt.Errorf("%s: version %d, and this program reads %d", awaitingFile, a.Version, awaitingVersion)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what awaits the next boot: %w: the next change writes it anew", err)
+		return nil, fmt.Errorf("read the record of changes that act at the next boot: %w: the next change "+
+			"writes it again", err)
 	}
 	return a, nil
 }
@@ -203,7 +204,7 @@ func (a *Awaiting) originals(h *host.Host) (list []undo.File, err error) {
 		if strings.HasPrefix(path.Base(f.Copy), smallPrefix) {
 			content, failed := h.Live.Files.ReadFile(f.Copy)
 			if failed != nil {
-				err = errors.Join(err, fmt.Errorf("bring %s back: %w", f.Path, failed))
+				err = errors.Join(err, fmt.Errorf("restore %s: %w", f.Path, failed))
 				continue
 			}
 			f.Content, f.Copy = content, ""

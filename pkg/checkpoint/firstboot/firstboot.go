@@ -90,13 +90,14 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 		return err
 	}
 	if a.passedOver(j.Books.Right()) {
-		j.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is "+
-			"judged",
+		j.Log.Info("changed files awaited a boot, but an agent of an earlier release has run since: this "+
+			"boot is not judged",
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
 	if host.IsOtherMachine(h.Live.Files, a.Machine) {
-		j.Log.Info("changed files awaited a boot of another machine, whose disk this one has: nothing is judged",
+		j.Log.Info("changed files awaited a boot of another machine, whose disk this one has: this boot is "+
+			"not judged",
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
@@ -114,7 +115,7 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 			return j.end(ctx, a, Confirmed)
 		}
 		a.Judged, a.Why = now, amiss.String()
-		j.Log.Error("the first boot with changed files is not well: they are brought back",
+		j.Log.Error("probes fail in the first boot with changed files: the agent restores the files",
 			zap.Strings("names", a.Names()), zap.String("why", a.Why))
 	}
 	if a.Restored != now && !a.isBack(ctx, h) { // also if a boot ended during the restore
@@ -150,7 +151,7 @@ func (a *Awaiting) mayReboot(now string) bool {
 // reboot ends this boot. It records that before, so that the next boot is not ended, whatever
 // changes the files meanwhile.
 func (j Examiner) reboot(ctx context.Context, a *Awaiting) error {
-	j.Log.Error("the files that came back do not help without a boot: the machine boots once more")
+	j.Log.Error("the restored files act only at a boot: the agent reboots the machine")
 	a.Rebooted = a.Restored
 	err := a.save(ctx, j.Node.Host)
 	if err == nil {
@@ -162,7 +163,7 @@ func (j Examiner) reboot(ctx context.Context, a *Awaiting) error {
 	if !host.Sleep(ctx, rebootLimit) {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
+	return fmt.Errorf("the agent asked for a reboot, and the machine did not reboot within %s", rebootLimit)
 }
 
 // passedOver reports whether everything was right in a boot after the boot of the change, although
@@ -204,7 +205,8 @@ func (j Examiner) end(ctx context.Context, a *Awaiting, o Outcome) error {
 		err = a.drop(ctx, h)
 	}
 	if err != nil && o == Confirmed {
-		j.Log.Warn("that a boot with changed files was well cannot be noted: the next pass judges it again",
+		j.Log.Warn("the verdict on the first boot with changed files cannot be written: the next pass judges "+
+			"it again",
 			zap.Error(err))
 		return nil
 	}
@@ -226,12 +228,12 @@ func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 	}
 	if a.Restored == host.BootID(h.Live.Files) {
 		if err := a.act(ctx, j.Node); err != nil { // look sees whether it helped
-			j.Log.Warn("the files came back, and not all that reads them acts on it", zap.Error(err))
+			j.Log.Warn("the files are restored, but not every program that reads them has loaded them", zap.Error(err))
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("bring back what a boot failed with: some of it is left, and is tried again; "+
-			"where it never will be, mend it by hand and remove %s: %w", awaitingFile, err)
+		return fmt.Errorf("restore the files with which a boot failed: some are not restored, and the agent "+
+			"tries again; if it fails each time, restore them by hand and remove %s: %w", awaitingFile, err)
 	}
 	return nil
 }

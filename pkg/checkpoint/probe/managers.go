@@ -58,7 +58,7 @@ func (n Prober) unmanagedProof(ctx context.Context, manager, link string) error 
 	}
 	for _, a := range addresses {
 		if a.Dynamic && a.Prefix.Addr().Is4() {
-			return fmt.Errorf("%s leaves link %s alone, and nobody renews %s", manager, link, a.Prefix)
+			return fmt.Errorf("%s does not manage link %s any more, so no program renews %s", manager, link, a.Prefix)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (c *Comparison) newServers(ctx context.Context) Failures {
 	servers := c.servers()
 	switch {
 	case len(servers) == 0:
-		return Failures{{dnsProbe, errors.New("no name server is named any more")}}
+		return Failures{{dnsProbe, errors.New("no name server is configured any more")}}
 	case len(without(servers, c.Probes)) < len(servers):
 		return nil // a server that was probed is still used
 	}
@@ -90,10 +90,11 @@ func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	for _, f := range c.Node.Attempt(ctx, without(without(c.servers(), c.Probes), c.silent)) {
-		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it",
+		text := fmt.Sprintf("name server %s does not answer (%v): each DNS lookup waits for its timeout; "+
+			"repair or remove it",
 			f.Probe.target(), f.Err)
 		if c.Node.withKubelet(ctx, f.Probe) {
-			text = fmt.Sprintf("name server %s is awaited, which comes up with kubelet", f.Probe.target())
+			text = fmt.Sprintf("name server %s does not answer yet: it starts after kubelet", f.Probe.target())
 		}
 		warnings = append(warnings, text)
 	}

@@ -71,7 +71,7 @@ func (n Prober) askPods(ctx context.Context, what string) error {
 	}
 	pods, err := n.Host.Live.Pods(ctx)
 	if err != nil {
-		return fmt.Errorf("%s does not answer, and nobody says whether its pod runs: %w", silent[0], err)
+		return fmt.Errorf("%s does not answer, and it is not known whether its pod runs: %w", silent[0], err)
 	}
 	return firstRunning(pods, silent)
 }
@@ -95,7 +95,7 @@ func firstRunning(pods []cri.Pod, silent []netip.Addr) error {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {
 			if runs(p) && slices.Contains(silent, addr) {
-				return fmt.Errorf("pod %s runs, and %s does not answer", p, addr)
+				return fmt.Errorf("pod %s runs, but %s does not answer", p, addr)
 			}
 		}
 	}

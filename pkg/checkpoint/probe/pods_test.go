@@ -33,8 +33,8 @@ func TestWhichPodsAreAsked(t *testing.T) {
 		}
 	}
 	for silent, want := range map[string]string{
-		"10.244.1.2":       "pod default/web runs, and 10.244.1.2 does not answer",
-		"fd00:10:244:1::5": "pod default/db runs, and fd00:10:244:1::5 does not answer",
+		"10.244.1.2":       "pod default/web runs, but 10.244.1.2 does not answer",
+		"fd00:10:244:1::5": "pod default/db runs, but fd00:10:244:1::5 does not answer",
 		"10.244.1.3":       "", "10.244.1.4": "", "10.244.1.9": "",
 	} {
 		err := firstRunning(pods, []netip.Addr{netip.MustParseAddr("10.244.1.3"), netip.MustParseAddr(silent)})
@@ -68,7 +68,7 @@ func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 		return errors.New("silent")
 	}}}
 	const both = Probe("pods:10.244.1.2 10.244.1.3")
-	if err := n.try(t.Context(), both); err == nil || !strings.HasPrefix(err.Error(), "10.244.1.3 does not answer, and nobody says whether its pod runs") {
+	if err := n.try(t.Context(), both); err == nil || !strings.HasPrefix(err.Error(), "10.244.1.3 does not answer, and it is not known whether its pod runs") {
 		t.Errorf("one is silent: %v", err)
 	}
 	j := &Comparison{Node: n, Evidence: &Evidence{Probes: []Probe{"dns:10.0.0.2", both}, MissingProofs: []string{"inbound"}}}

@@ -90,7 +90,7 @@ func StoreProbe(location, cluster string) Probe {
 
 var (
 	ErrNoAnswer = errors.New("no answer")
-	errNoMeans  = errors.New("nobody here can try it")
+	errNoMeans  = errors.New("the agent has no means to try it here")
 )
 
 // awaitSteady calls try until no probe has failed for the time steady, or until the window is over.

@@ -47,7 +47,7 @@ const maxLocal = 4
 func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) {
 	o, err := n.Host.Live.Net.Overview(ctx)
 	if err != nil {
-		return r, fmt.Errorf("look how the node is reached: %w", err)
+		return r, fmt.Errorf("find the addresses at which the node is reached: %w", err)
 	}
 	routes, addresses := o.Defaults, o.Addresses
 	links := map[string]bool{}
@@ -92,7 +92,7 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 	all := slices.Concat(r.Hops, r.Local, r.Echo) // all at the same time
 	heard, err := n.passing(ctx, all)
 	if err != nil {
-		return r, fmt.Errorf("look how the node is reached: %w", err)
+		return r, fmt.Errorf("find the addresses at which the node is reached: %w", err)
 	}
 	silent := without(all, heard)
 	r.Hops, r.Local, r.Echo = without(r.Hops, silent), without(r.Local, silent), without(r.Echo, silent)
@@ -118,7 +118,7 @@ func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
 		there := func(a rtnl.Address) bool { return want.is(a, now.Defaults) && up(a.Link) }
 		if !slices.ContainsFunc(now.Addresses, there) {
 			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
-			failed = append(failed, FailedProbe{p, errors.New("no link that is up has it")})
+			failed = append(failed, FailedProbe{p, errors.New("no link that is up has this address")})
 		}
 	}
 	failed = append(failed, n.Attempt(ctx, r.Managed)...)

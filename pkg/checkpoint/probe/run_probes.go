@@ -75,7 +75,7 @@ func (n Prober) try(ctx context.Context, p Probe) error {
 		}
 		return n.Means.Store(ctx, location, cluster)
 	}
-	return fmt.Errorf("probe %s: no such kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
+	return fmt.Errorf("probe %s: unknown kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
 }
 
 // askAddress passes if any link has the address: a bridge may take it over from a device.
@@ -86,7 +86,7 @@ func (n Prober) askAddress(ctx context.Context, address string) error {
 	}
 	has := func(a rtnl.Address) bool { return a.Prefix.Addr().String() == address }
 	if !slices.ContainsFunc(addresses, has) {
-		return errors.New("no link has it")
+		return errors.New("no link has this address")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (f Failures) unasked() error {
 			return errors.Is(one.Err, lack) || named && strings.HasSuffix(dns.Err, ": "+lack.Error())
 		}
 		if slices.ContainsFunc(lacks, lacking) || lacksPort(one.Err) {
-			return fmt.Errorf("whether probe %s passes is not known: %w", one.Probe, one.Err)
+			return fmt.Errorf("it is not known whether probe %s passes: %w", one.Probe, one.Err)
 		}
 	}
 	return nil

@@ -42,8 +42,8 @@ func (c *Capture) Take(
 	ctx context.Context, keys []graph.Key, of map[graph.Key]tasks.Task, around bool,
 ) (programs bool, err error) {
 	if len(keys) > MaxKeys {
-		return false, fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or "+
-			"remove by hand what is not needed", len(keys), MaxKeys)
+		return false, fmt.Errorf("it changes %d keys at once, and at most %d can be undone: change less at "+
+			"once, or remove by hand what is not needed", len(keys), MaxKeys)
 	}
 	h, l := c.Host, c.Log
 	l.Links = h.Live.Files.Followed()
@@ -55,7 +55,7 @@ func (c *Capture) Take(
 			own = append([]string{name}, own...)
 		}
 		if err := c.key(ctx, before); err != nil {
-			return false, fmt.Errorf("write down how %s is: %w", key, err)
+			return false, fmt.Errorf("record the state of %s: %w", key, err)
 		}
 	}
 	net, kept := h.Kernel.NetSysctls(ctx), map[string]bool{}
@@ -74,7 +74,7 @@ func (c *Capture) Take(
 	}
 	state, err := netstate.Read(ctx, h.Live.Net, c.Own...)
 	if err != nil {
-		return false, fmt.Errorf("write down how the network is: %w", err)
+		return false, fmt.Errorf("record the state of the network: %w", err)
 	}
 	l.Net = &state
 	if programs || around {
@@ -212,8 +212,9 @@ func (c *Capture) affordable() error {
 		}
 	}
 	if sum > maxCopies {
-		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, or have another "+
-			"SELinux label, and at most %d are: remove by hand what is not needed of them", sum>>20, c.Dir, maxCopies>>20)
+		return fmt.Errorf("its undo would copy %d MiB of files that are on another file system than %s or "+
+			"have another SELinux label, and the limit is %d MiB: remove by "+
+			"hand the files that are not needed", sum>>20, c.Dir, maxCopies>>20)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestUndoAtABootWaitsForAMount(t *testing.T) {
 		r := Restore(h, &l, true)
 		r.Waits = waits
 		err := r.Files(t.Context())
-		if (err == nil) == waits || waits && !strings.Contains(err.Error(), "bring /srv/shared/d/there back: /srv/shared: what was mounted there before the change is missing") || waits != (len(r.Left) == 0) {
+		if (err == nil) == waits || waits && !strings.Contains(err.Error(), "restore /srv/shared/d/there: /srv/shared: what was mounted there before the change is missing") || waits != (len(r.Left) == 0) {
 			t.Errorf("waits %v: %v, left %q", waits, err, r.Left)
 		}
 		if names, err := os.ReadDir(root + "/srv/shared"); len(names) > 0 || err != nil {

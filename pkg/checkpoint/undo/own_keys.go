@@ -14,7 +14,7 @@ import (
 func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 	keeper, ok := tasks.StateReaderOf(own.Task, own.Key).(tasks.Restorer)
 	if !ok {
-		return fmt.Errorf("%T cannot bring it back", own.Task)
+		return fmt.Errorf("%T cannot restore it", own.Task)
 	}
 	was, err := keeper.Baseline(ctx, c.Host.Live.View())
 	if errors.Is(err, host.ErrNoLiveState) {
@@ -24,7 +24,7 @@ func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 		return err
 	}
 	if was.Lost != "" {
-		return fmt.Errorf("it could not be brought back: %s", was.Lost)
+		return fmt.Errorf("it could not be restored: %s", was.Lost)
 	}
 	task, contents, err := tasks.Record(own.Task)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Reversal) Own(ctx context.Context) error {
 	var errs []error
 	for _, own := range r.Log.Own {
 		if err := own.restore(ctx, r.Host, r.Booted); err != nil {
-			errs = append(errs, fmt.Errorf("bring %s back: %w", own.Key, err))
+			errs = append(errs, fmt.Errorf("restore %s: %w", own.Key, err))
 		}
 	}
 	return errors.Join(errs...)

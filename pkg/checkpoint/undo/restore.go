@@ -107,7 +107,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 		case errors.Is(h.Live.Files.Removable(name), unix.EPERM): // the file is immutable
 			r.Left = append(r.Left, err.Error())
 		default:
-			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
+			errs = append(errs, fmt.Errorf("restore %s: %w", name, err))
 		}
 	}
 	r.awaitReaders(ctx)

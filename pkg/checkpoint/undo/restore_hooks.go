@@ -53,10 +53,10 @@ func captureSurroundings(ctx context.Context, h *host.Host, sysctls map[string]s
 	case rtnl.Passing(err): // it changed during each attempt to read it
 		s = s.without(err.Error())
 	case err != nil:
-		return nil, fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
+		return nil, fmt.Errorf("record the rule sets of nft and iptables: %w", err)
 	}
 	if s.Units, err = h.Units.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNoLiveState) {
-		return nil, fmt.Errorf("write down which units run: %w", err)
+		return nil, fmt.Errorf("record which units run: %w", err)
 	}
 	links, err := tasks.LinksOfUnits(h.Live.View())
 	if err != nil {
@@ -67,7 +67,7 @@ func captureSurroundings(ctx context.Context, h *host.Host, sysctls map[string]s
 	if out, err = s.pack(); err != nil || len(out) <= maxPacked {
 		return out, err
 	}
-	return s.without("too large to be kept").pack()
+	return s.without("too large to be recorded").pack()
 }
 
 // without returns the surroundings without the rule sets.
