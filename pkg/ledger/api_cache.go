@@ -44,12 +44,12 @@ func LoadAPICache(r Reader) (APICache, error) {
 	var out APICache
 	err := readJSON(r, apiCacheFile, &out)
 	if host.Unread(err) {
-		return APICache{}, fmt.Errorf("read what the Kubernetes API said before: %w: it may be there, so nothing is "+
-			"changed", err)
+		return APICache{}, fmt.Errorf("read the last answers of the Kubernetes API: %w: they may be there, "+
+			"so nothing is changed", err)
 	}
 	if err != nil {
 		return APICache{},
-			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", apiCacheFile, err)
+			fmt.Errorf("read the last answers of the Kubernetes API, %s: %w: the agent writes them again", apiCacheFile, err)
 	}
 	if host.IsOtherMachine(r, out.Machine) {
 		out.Cordoned = false

@@ -62,7 +62,8 @@ func ReadBoots(r Reader) ([]Boot, error) {
 		return nil, fmt.Errorf("%w: it may be there, so nothing is changed", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what boots have shown, %[1]s: %[2]w: the next one keeps it as %[1]s"+damagedSuffix,
+		return nil, fmt.Errorf("read the results of boots, %[1]s: %[2]w: the next boot keeps the file as "+
+			"%[1]s"+damagedSuffix,
 			bootsFile, err)
 	}
 	return slices.DeleteFunc(out, func(b Boot) bool { return host.IsOtherMachine(r, b.Machine) }), nil

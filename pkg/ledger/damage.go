@@ -15,7 +15,7 @@ func withhold(l *Ledger, why error) {
 // nothing is removed because the ledger was lost.
 func (l *Ledger) lose(why string) {
 	l.damage = append(l.damage,
-		why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
+		why+"; every key on the node counts as found: the agent repairs it, and prune and reset never remove it")
 	l.lines, l.head, l.rewrite, l.Lost = nil, Head{Lost: true}, true, true
 	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
 }

@@ -122,7 +122,7 @@ func (p *PendingEffects) Save(ctx context.Context, w Writer) error {
 	same := string(data) == p.saved || (len(p.queue) == 0 && p.saved == "")
 	p.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("encode what is owed: %w", err)
+		return fmt.Errorf("encode the pending effects: %w", err)
 	}
 	if same {
 		return nil

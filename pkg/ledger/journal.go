@@ -40,7 +40,7 @@ func (l *Ledger) loadJournal(r Reader) {
 		return
 	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok && errno != syscall.EISDIR {
-		withhold(l, fmt.Errorf("read the ledger: %w: what it knows may be there, so nothing is changed", err))
+		withhold(l, fmt.Errorf("read the ledger: %w: its entries may be intact, so nothing is changed", err))
 		return
 	}
 	if err == nil {

@@ -47,8 +47,7 @@ func ReadLastGood(r Reader) (*LastGood, error) {
 		err = errors.New("it is not whole")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: without it the node cannot do without its store; it is written again from the "+
-			"store", lastGoodFile, err)
+		return nil, fmt.Errorf("%s: %w: the node needs its store until the agent has written this file again", lastGoodFile, err)
 	}
 	return g, nil
 }

@@ -65,7 +65,7 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	}
 	if err := l.Effects.load(r); err != nil {
 		l.damage = append(l.damage,
-			fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", effectsFile, err))
+			fmt.Sprintf("%s: %v; a restart that an interrupted run had still to make may be missing", effectsFile, err))
 	}
 	return l
 }

@@ -69,7 +69,7 @@ func Trials(r Reader) ([]Probation, error) {
 		return nil, fmt.Errorf("%w: it may be there, so nothing is changed", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which units are on trial, %s: %w: it is written anew", trialsFile, err)
+		return nil, fmt.Errorf("read which units are on trial, %s: %w: the agent writes the file again", trialsFile, err)
 	}
 	return slices.DeleteFunc(out, func(p Probation) bool { return host.IsOtherMachine(r, p.Machine) }), nil
 }

@@ -90,7 +90,7 @@ func readRevision(r Reader, number int) (*Revision, error) {
 	data, err := r.ReadFile(revisionFile(number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, problem.RevisionMissing.Because(fs.ErrNotExist,
-			"read revision %d: it is not kept: `agent history` lists those that are", number)
+			"read revision %d: it is not kept: `agent history` lists the revisions that are", number)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)
@@ -268,7 +268,7 @@ func (l *Ledger) Tidy(w Host) error {
 	for _, blob := range blobs {
 		if !named[blob] {
 			if err := w.Remove(blobDir + "/" + blob); err != nil {
-				return fmt.Errorf("remove a content that nothing names: %w", err)
+				return fmt.Errorf("remove an unused content: %w", err)
 			}
 		}
 	}
