@@ -72,7 +72,7 @@ func (c *Check) Err() error {
 // mismatch returns the error for n bytes that have another checksum.
 func (w Wanted) mismatch(is Checksum, n int64) *Error {
 	return &Error{Name: w.Name,
-		Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", w.Sum.Algorithm(), is, n, w.Sum)}
+		Problem: fmt.Sprintf("%s is %s of %d bytes, expected %s", w.Sum.Algorithm(), is, n, w.Sum)}
 }
 
 // UnmarshalText parses a checksum, and refuses other text, because checksums become file names.

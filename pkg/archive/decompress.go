@@ -94,7 +94,8 @@ func (b *inflated) Read(p []byte) (int, error) {
 		return n, refuse("unpacks to more than %d MiB", maxUnpacked>>20)
 	}
 	if b.n > freeUnpacked && b.n > maxRatio*in {
-		return n, refuse("unpacks to more than %d times its size: it is no archive of programs", maxRatio)
+		return n, refuse("unpacks to more than %d times its size, more than any archive of programs: look at "+
+			"what the URL serves", maxRatio)
 	}
 	return n, err
 }

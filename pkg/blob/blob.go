@@ -84,8 +84,8 @@ func (c Content) Bytes() ([]byte, error) {
 		return nil, err
 	}
 	if sum := Digest(sha256.Sum256(b)); sum != c.Sum {
-		return nil, fmt.Errorf("it changed while it was used: its sha256 was %s and is %s: the next pass takes it as "+
-			"it is then", c.Sum, sum)
+		return nil, fmt.Errorf("it changed while the agent used it: its sha256 was %s and is %s: the next "+
+			"pass reads it again", c.Sum, sum)
 	}
 	return b, nil
 }

@@ -109,7 +109,7 @@ func (c *Client) ask(ctx context.Context, region, action string, form url.Values
 	text := form.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint(region), strings.NewReader(text))
 	if err != nil {
-		return nil, errors.New("AWS_ENDPOINT_URL_EC2 makes no request: correct it")
+		return nil, errors.New("AWS_ENDPOINT_URL_EC2 is not a valid URL: correct it")
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	body, status, err := c.send(ctx, region, "ec2", r, text)

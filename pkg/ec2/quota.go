@@ -61,7 +61,7 @@ func (c *Client) askQuota(ctx context.Context, region string) (int, error) {
 	at := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS"), "https://servicequotas."+region+"."+domain(region))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, strings.NewReader(routesQuota))
 	if err != nil {
-		return 0, errors.New("AWS_ENDPOINT_URL_SERVICE_QUOTAS makes no request: correct it")
+		return 0, errors.New("AWS_ENDPOINT_URL_SERVICE_QUOTAS is not a valid URL: correct it")
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	r.Header.Set("X-Amz-Target", "ServiceQuotasV20190624."+quotaAction)

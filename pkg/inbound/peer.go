@@ -59,7 +59,7 @@ func (p *Peer) Run(ctx context.Context) {
 		}
 		if err != nil {
 			failures++
-			p.Log.Debug("nobody is knocked for until Nodes can be read", zap.Error(err))
+			p.Log.Debug("this node knocks for no other node until it can read Nodes", zap.Error(err))
 			wait(ctx, later(failures))
 			continue
 		}

@@ -31,11 +31,12 @@ const minKey = 32
 func (s Static) key() (secret.Text, error) {
 	info, err := os.Stat(s.KeyFile)
 	if err != nil {
-		return secret.Text{}, fmt.Errorf("read peers.keyFile: %w: put the secret there that all peers share", err)
+		return secret.Text{}, fmt.Errorf("read peers.keyFile: %w: write the secret that all peers share into "+
+			"that file", err)
 	}
 	if info.Mode()&(fs.ModeType|0o077) != 0 {
-		return secret.Text{}, fmt.Errorf("peers.keyFile %s has the mode %v: it is to be a file that only its owner "+
-			"reads: chmod 600 %[1]s",
+		return secret.Text{}, fmt.Errorf("peers.keyFile %s has the mode %v: expected a file that only its "+
+			"owner can read: chmod 600 %[1]s",
 			s.KeyFile, info.Mode())
 	}
 	data, err := os.ReadFile(s.KeyFile)
@@ -44,8 +45,8 @@ func (s Static) key() (secret.Text, error) {
 	}
 	text := strings.TrimSpace(string(data))
 	if len(text) < minKey {
-		return secret.Text{}, fmt.Errorf("peers.keyFile %s has %d characters, and is to have %d or more: "+
-			"write it with: head -c 32 /dev/urandom | base64", s.KeyFile, len(text), minKey)
+		return secret.Text{}, fmt.Errorf("peers.keyFile %s has %d characters: expected %d or more: write it "+
+			"with: head -c 32 /dev/urandom | base64", s.KeyFile, len(text), minKey)
 	}
 	return secret.New(text), nil
 }
