@@ -18,7 +18,7 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func
 	for last, pause := told, next(); host.Sleep(ctx, pause); {
 		began, now := time.Now(), glance{}
 		now, dirs = d.glance(ctx, dirs)
-		pause = max(next(), glanceShare*time.Since(began))
+		pause = rest(time.Since(began), next())
 		if now == last && now != told && ctx.Err() == nil {
 			told = now
 			changed()
@@ -27,9 +27,18 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func
 	}
 }
 
-// glanceShare limits the cost of the looks at a store with thousands of files: each pause is at
-// least this many times as long as the look before.
-const glanceShare = 2000
+// The looks at a store with thousands of files must cost little: each pause is at least glanceShare
+// times as long as the look before. But it is not extended beyond longestRest, because a look may
+// also be slow only once, as at a file server.
+const (
+	glanceShare = 2000
+	longestRest = time.Minute
+)
+
+// rest returns the pause after a look that took so long. next is the time to the next tick.
+func rest(took, next time.Duration) time.Duration {
+	return max(next, min(glanceShare*took, longestRest))
+}
 
 // glance is a listing of the files, or the text of the error.
 type glance struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -50,5 +51,18 @@ func TestALookListsNoDirectoryAgain(t *testing.T) {
 	}
 	if now, _ := d.glance(t.Context(), none); published == first || now != first {
 		t.Error("the manifest makes no difference, or stays one")
+	}
+}
+
+// A look that took long delays the next one, and never by more than a minute. The line that keeps
+// it: watch.go, rest.
+func TestASlowLookDelaysTheNextALittle(t *testing.T) {
+	const tick = 10 * time.Second
+	for took, want := range map[time.Duration]time.Duration{
+		time.Millisecond: tick, 20 * time.Millisecond: 40 * time.Second, 100 * time.Millisecond: time.Minute, time.Hour: time.Minute,
+	} {
+		if got := rest(took, tick); got != want {
+			t.Errorf("after a look of %s the pause is %s, want %s", took, got, want)
+		}
 	}
 }
