@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -121,6 +122,7 @@ func (l *Live) View() View {
 	return View{
 		Facts: l.Facts, Files: l.Files, Kernel: l.Kernel, Net: l.Net, Firewall: l.Firewall, Units: l.Units,
 		Runtime: l, Residue: l.Residue(), Metadata: l, Upcoming: unplanned{},
+		MountUnits: sync.OnceValue(func() map[string]bool { return facts.MountUnits(l.Files) }),
 	}
 }
 

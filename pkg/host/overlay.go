@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -138,7 +137,7 @@ func (o unitsToBe) Unit(ctx context.Context, name string) (systemd.UnitState, er
 		return *f.Unit, nil
 	}
 	state, err := o.Units.Unit(ctx, name)
-	if f, ok := o.p.fact("file", facts.UnitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
+	if f, ok := o.p.fact("file", "/etc/systemd/system/"+name); ok && err == nil && f.Installs != nil {
 		if state.Load == "masked" { // the file replaces the masking link or precedes it
 			state.Load, state.File = "loaded", "static"
 		}

@@ -49,6 +49,8 @@ type View struct {
 	Residue  residue.Reader // what a network left on the host; only cleanup uses it
 	Metadata Metadata
 	Upcoming Upcoming
+	// MountUnits returns the names of the mount units that have a file. It reads them once.
+	MountUnits func() map[string]bool
 }
 
 // Kernel reads sysctls, modules and mounts.

@@ -15,11 +15,28 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// UnitDirs are the directories of systemd's units, the highest priority first (systemd.unit(5),
-// without generators).
+// UnitDirs are the directories of systemd's units, the highest priority first: systemd.unit(5), and
+// `systemd-analyze unit-paths`.
 var UnitDirs = []string{
-	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system",
-	"/usr/lib/systemd/system", "/lib/systemd/system",
+	"/etc/systemd/system.control", "/run/systemd/system.control", "/run/systemd/transient",
+	"/run/systemd/generator.early", "/etc/systemd/system", "/etc/systemd/system.attached",
+	"/run/systemd/system", "/run/systemd/system.attached", "/run/systemd/generator",
+	"/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
+	"/run/systemd/generator.late",
+}
+
+// MountUnits returns the names of the mount units that have a file.
+func MountUnits(f hostfs.Files) map[string]bool {
+	units := map[string]bool{}
+	for _, dir := range UnitDirs {
+		names, _ := f.ReadDir(dir) // systemd reads no units there either
+		for _, name := range names {
+			if strings.HasSuffix(name, ".mount") {
+				units[name] = true
+			}
+		}
+	}
+	return units
 }
 
 // ReadUnitFile finds and merges a unit's files as systemd does, which ignores unreadable drop-ins.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -50,10 +49,7 @@ func pendingMount(ctx context.Context, v host.View, name string) string {
 	}
 	for dir := name; dir != "/"; dir = path.Dir(dir) {
 		mount := tasks.MountUnit(dir)
-		if !slices.ContainsFunc(mountUnitDirs, func(at string) bool {
-			_, err := v.Files.Lstat(path.Join(at, mount))
-			return err == nil
-		}) {
+		if !v.MountUnits()[mount] {
 			continue
 		}
 		if state, err := v.Units.Unit(ctx, mount); err == nil && state.Active != "active" && state.Job {
@@ -62,11 +58,6 @@ func pendingMount(ctx context.Context, v host.View, name string) string {
 	}
 	return ""
 }
-
-// mountUnitDirs are the directories of mount units, whichever unit wants them: those of
-// administrators and packages, and the one for /etc/fstab.
-// https://www.freedesktop.org/software/systemd/man/systemd-fstab-generator.html
-var mountUnitDirs = append(slices.Clone(facts.UnitDirs), "/run/systemd/generator")
 
 // newBytes returns how many bytes an item writes. It is negative if only the owner or the mode
 // changes.

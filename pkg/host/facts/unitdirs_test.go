@@ -1,0 +1,43 @@
+package facts
+
+import (
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The directories of units are those of systemd, in its order. The line that keeps it:
+// unitfile_read.go, UnitDirs.
+func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
+	out, err := exec.Command("systemd-analyze", "--system", "unit-paths").Output()
+	if err != nil {
+		t.Skipf("systemd-analyze: %v", err)
+	}
+	const split = "/lib/systemd/system" // one with /usr/lib, and a distribution's choice where it is not
+	ours := slices.DeleteFunc(slices.Clone(UnitDirs), func(dir string) bool { return dir == split })
+	theirs := slices.DeleteFunc(strings.Fields(string(out)), func(dir string) bool { return dir == split })
+	if !slices.Equal(ours, theirs) {
+		t.Errorf("ours are\n%s\nthose of systemd\n%s", strings.Join(ours, "\n"), strings.Join(theirs, "\n"))
+	}
+}
+
+// A unit's file in each directory counts before those of lower priority, and a mount unit is found
+// in each. The lines that keep it: unitfile_read.go, ReadUnitFile and MountUnits.
+func TestEachUnitDirCounts(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range slices.Backward(UnitDirs) {
+		name := strings.ReplaceAll(strings.Trim(dir, "/"), "/", "-") + ".mount"
+		write(t, path.Join(root, dir, "kubelet.service"), "[Service]\nExecStart=/usr/bin/kubelet\n")
+		write(t, path.Join(root, dir, name), "[Mount]\n")
+		files := sourcesOf(t, Options{Root: root}).files
+		u, err := ReadUnitFile(files, "kubelet.service")
+		if err != nil || u.Fragment != path.Join(dir, "kubelet.service") {
+			t.Errorf("with one in %s the unit is %s, %v", dir, u.Fragment, err)
+		}
+		if !MountUnits(files)[name] {
+			t.Errorf("the mount unit in %s is not found", dir)
+		}
+	}
+}
