@@ -61,8 +61,8 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// A server that no longer has the version answers a watch with 410 as well: that wakes, and not
-// without a pause. The lines that keep it: watch.go, await; errors.go, expired.
+// A server that has no version at all answers each watch with 410: that wakes, and not without a
+// pause. The lines that keep it: watch.go, await; errors.go, expired.
 func TestAWatchThatIsRefusedAsTooOldWakes(t *testing.T) {
 	for name, body := range map[string]string{
 		"as Kubernetes says it": `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old resource version"}`,

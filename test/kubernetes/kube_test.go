@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/kube"
@@ -223,6 +224,57 @@ func TestObjects(t *testing.T) {
 		}
 		if err := c.Objects(kind, "default").Update(ctx, *read); !errors.Is(err, kube.ErrConflict) {
 			t.Errorf("%s: replaced what somebody else had changed: %v", kind, err)
+		}
+	}
+}
+
+// A server that was started again does not have an old object's version in its watch cache, and
+// answers 410 each time. A watch of an object that is as it was hears nothing then, and hears the
+// next change. Otherwise each node of a fleet would read its store every two seconds, for ever.
+func TestAWatchOfAnOldObject(t *testing.T) {
+	t.Parallel()
+	s := kubeapi.Start(t, kubeapi.Options{})
+	c := open(t, s, s.Kubeconfig(s.Here, s.Authority.Client("admin", "system:masters")))
+	objects := c.Objects(kube.ConfigMap, "default")
+	for _, name := range []string{"old", "newer"} {
+		if err := objects.Create(t.Context(), kube.Object{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Apply(node("node-1", "{}") + "---\n" + node("newer", "{}"))
+	s.Down()
+	s.Up()
+	old, err := objects.Get(t.Context(), "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := c.Node(t.Context(), "node-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan string, 2)
+	go func() {
+		err := c.Changed(t.Context(), kube.Watched{Resource: "configmaps", Namespace: "default", Name: "old", Version: old.Version})
+		heard <- fmt.Sprint("the ConfigMap: ", err)
+	}()
+	go func() {
+		err := c.NodesChanged(t.Context(), "node-1", []kube.Node{*n}, n.Version)
+		heard <- fmt.Sprint("the Node: ", err)
+	}()
+	select {
+	case what := <-heard:
+		t.Errorf("nothing changed, and a watch wakes: %s", what)
+		return
+	case <-time.After(5 * time.Second):
+	}
+	old.Data = map[string][]byte{"x": []byte("new")}
+	if err := objects.Update(t.Context(), *old); err != nil {
+		t.Fatal(err)
+	}
+	s.Must("PATCH", "/api/v1/nodes/node-1", `{"spec": {"podCIDRs": ["10.244.1.0/24"], "podCIDR": "10.244.1.0/24"}}`)
+	for range 2 {
+		if what := <-heard; !strings.HasSuffix(what, "<nil>") {
+			t.Error(what)
 		}
 	}
 }
