@@ -42,7 +42,7 @@ func (b *builder) runtime() error {
 	if rt.Name == "docker" && rt.ConfDir != "" {
 		if b.view.ConfDir != rt.ConfDir || !slices.Contains(rt.BinDirs, b.view.BinDir) {
 			b.note(network.Warning, settings[0].origin, "cri-dockerd has its CNI directories by its command line, which "+
-				"is not changed: give cri-docker.service --cni-conf-dir=%s --cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
+				"is not changed: give its unit --cni-conf-dir=%s --cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
 		}
 		return nil
 	}

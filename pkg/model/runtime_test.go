@@ -135,7 +135,7 @@ func TestDirectoriesOfCRIDockerd(t *testing.T) {
 		}
 		said := 0
 		for _, n := range notes {
-			if strings.Contains(n.Text, "give cri-docker.service --cni-conf-dir=/srv/cni/net.d") {
+			if strings.Contains(n.Text, "give its unit --cni-conf-dir=/srv/cni/net.d") {
 				said++
 			}
 		}

@@ -206,24 +206,32 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.ConfDir, rt.BinDirs = absolute(rt.ConfDir), allAbsolute(rt.BinDirs)
 }
 
+// criDockerdUnits are the names of cri-dockerd's unit: that of its packages, and Kubespray's.
+var criDockerdUnits = []string{"cri-docker.service", "cri-dockerd.service"}
+
 // criDockerd reads the command line of cri-dockerd, through which kubelet uses docker since
 // Kubernetes 1.24. Without it, the CNI settings are those of kubelet.
 // https://github.com/Mirantis/cri-dockerd/blob/master/config/options.go
 func (g gatherer) criDockerd(rt *RuntimeFacts) {
-	unit, ok := g.unitFile("read the unit of cri-dockerd", "cri-docker.service")
-	if !ok || unit.Masked {
-		return
+	for _, name := range criDockerdUnits {
+		if unit, ok := g.unitFile("read the unit of cri-dockerd", name); ok && !unit.Masked {
+			g.criDockerdFlags(rt, name, commandOf(unit, g.files))
+			return
+		}
 	}
+}
+
+func (g gatherer) criDockerdFlags(rt *RuntimeFacts, unit string, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
-	for _, f := range commandOf(unit, g.files).flags() {
+	for _, f := range command.flags() {
 		switch {
 		case f.Name == "cni-conf-dir" && f.Value != "":
 			rt.ConfDir, rt.From = absolute(f.Value), "its command line"
 		case f.Name == "cni-bin-dir" && f.Value != "":
 			rt.BinDirs, rt.From = allAbsolute(strings.Split(f.Value, ",")), "its command line"
 		case f.Name == "network-plugin" && f.Value != "cni":
-			g.problem("look how docker gives pods a network", fmt.Errorf("cri-docker.service has --network-plugin=%s, "+
-				"so cri-dockerd calls no CNI plugin: set it to cni and restart cri-docker.service", f.Value))
+			g.problem("look how docker gives pods a network", fmt.Errorf("%s has --network-plugin=%s, so cri-dockerd "+
+				"calls no CNI plugin: set it to cni and restart %s", unit, f.Value, unit))
 		}
 	}
 }

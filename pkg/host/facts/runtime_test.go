@@ -183,6 +183,14 @@ func TestRuntimeFiles(t *testing.T) {
 			},
 			want: RuntimeFacts{Name: "docker", BinDirs: []string{"/opt/cni/bin", "/usr/lib/cni"}, ConfDir: "/etc/cni/docker", From: "its command line"},
 		},
+		"docker by cri-dockerd, as Kubespray has it": {
+			files: map[string]string{
+				"/lib/systemd/system/docker.service":      "[Service]\nExecStart=dockerd\n",
+				"/etc/systemd/system/cri-dockerd.service": "[Service]\nExecStart=/usr/local/bin/cri-dockerd --container-runtime-endpoint unix:///var/run/cri-dockerd.sock --cni-conf-dir=/etc/cni/docker --network-plugin=cni\n",
+				"/lib/systemd/system/kubelet.service":     "[Service]\nExecStart=kubelet --container-runtime-endpoint unix:///var/run/cri-dockerd.sock\n",
+			},
+			want: RuntimeFacts{Name: "docker", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/docker", From: "its command line"},
+		},
 		"none": {},
 	} {
 		if d := cmp.Diff(c.want, factsOf(t, c.files).Runtime); d != "" {
