@@ -19,7 +19,7 @@ func (c *checker) runtime() Result {
 		return notApplicable("there is no container runtime on this host")
 	case rt.CRIDisabled:
 		return failed(fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
-			rt.ConfigFile), "take cri out there, and restart "+rt.Name)
+			rt.ConfigFile), "take CRI's plugins out there, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
 		return waiting(rt.Name+" does not answer over CRI",
 			"does it run, and did its CRI plugin start? `systemctl status containerd crio`, `journalctl -u containerd`")

@@ -65,7 +65,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	if rt.CRIDisabled {
 		g.problem("ask the container runtime",
-			fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s",
+			fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take CRI's plugins out there, and restart %s",
 				rt.ConfigFile, rt.Name))
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {

@@ -15,6 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
+// criPlugins are the plugins without any one of which containerd serves no CRI: by its name in
+// version 1 of the file, in 1.x, and the further two since 2.0.
+var criPlugins = []string{
+	"cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images",
+}
+
 // containerdFile reads containerd's own file and its imports (containerd-config.toml(5)).
 func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.MaxConfNum, rt.From = []string{defaultCNIBin}, defaultCNIConf, 1, "default"
@@ -32,7 +38,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	settings, socket := map[string]any{}, any(nil)
 	for _, f := range files {
 		rt.CRIDisabled = rt.CRIDisabled || slices.ContainsFunc(texts(f.tables["disabled_plugins"]), func(p string) bool {
-			return p == "cri" || p == "io.containerd.grpc.v1.cri"
+			return slices.Contains(criPlugins, p)
 		})
 		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // since version 4
 		socket = cmp.Or(table(f.tables, "grpc")["address"], server["address"], socket)

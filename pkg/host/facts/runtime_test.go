@@ -215,6 +215,22 @@ func TestRuntimeWithoutKeys(t *testing.T) {
 	}
 }
 
+// containerd 2 serves no CRI without any one of three plugins, which it calls by their whole names.
+func TestCRISwitchedOff(t *testing.T) {
+	for plugin, want := range map[string]bool{
+		"cri": true, "io.containerd.grpc.v1.cri": true, "io.containerd.cri.v1.runtime": true, "io.containerd.cri.v1.images": true,
+		"io.containerd.nri.v1.nri": false,
+	} {
+		rt := factsOf(t, map[string]string{
+			"/lib/systemd/system/containerd.service": "[Service]\nExecStart=containerd\n",
+			"/etc/containerd/config.toml":            "version = 3\ndisabled_plugins = [\"" + plugin + "\"]\n",
+		}).Runtime
+		if rt.CRIDisabled != want {
+			t.Errorf("without %s: CRI is off: %v, want %v", plugin, rt.CRIDisabled, want)
+		}
+	}
+}
+
 // The unit that some packages of cri-dockerd have asks for no network of CNI.
 func TestDockerWithoutCNI(t *testing.T) {
 	for flag, want := range map[string]int{"": 0, "--network-plugin=cni": 0, "--network-plugin=": 1} {
