@@ -1,9 +1,12 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -177,6 +180,52 @@ func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 		}
 		if len(l.onDisk) != 0 {
 			t.Errorf("%s: stamps were believed: %q", name, l.onDisk)
+		}
+	}
+}
+
+// Each record is found at its index, and what is between two records at the index of the next,
+// where fingerprints are spread evenly and where they are not.
+func TestStampsAreFound(t *testing.T) {
+	for _, spread := range []func(i int) fingerprint{
+		func(i int) fingerprint { return fingerprintOf(strconv.Itoa(i), info) },
+		func(i int) fingerprint { return fingerprint{15: byte(i), 14: byte(i >> 8)} },
+		func(i int) fingerprint { return fingerprint{0: 255, 1: 255, 15: byte(i), 14: byte(i >> 8)} },
+	} {
+		for _, count := range []int{0, 1, 2, 63, 1000} {
+			s := &Stamps{used: make([]bool, count)}
+			var sorted []fingerprint
+			for i := range count {
+				sorted = append(sorted, spread(2*i))
+			}
+			slices.SortFunc(sorted, func(a, b fingerprint) int { return bytes.Compare(a[:], b[:]) })
+			for _, p := range sorted {
+				s.onDisk = append(append(s.onDisk, p[:]...), make([]byte, len(blob.Digest{}))...)
+			}
+			for i := range 2*count + 1 {
+				p := spread(i)
+				want, there := slices.BinarySearchFunc(sorted, p, func(a, b fingerprint) int { return bytes.Compare(a[:], b[:]) })
+				if at, ok := s.find(p); at != want || ok != there {
+					t.Fatalf("of %d: found %x at %d, %t; want %d, %t", count, p, at, ok, want, there)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkStampsLookup(b *testing.B) {
+	d := disk{bootIDFile: "b\n"}
+	l, paths := Load(d), make([]string, 20_000)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("/etc/kubernetes/conf.d/%05d.conf", i)
+		l.Record(paths[i], info, blob.Digest{byte(i)})
+	}
+	_ = l.SaveStamps(b.Context(), d)
+	l = Load(d)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, ok := l.Lookup(paths[i%len(paths)], info); !ok {
+			b.Fatal(paths[i%len(paths)])
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -103,9 +104,22 @@ func fingerprintOf(path string, info hostfs.FileInfo) (p fingerprint) {
 	return fingerprint(sum[:len(p)])
 }
 
-// find returns the index of a record on disk, or the index at which it would be.
+// find returns the index of a record on disk, or the index at which it would be. Fingerprints are
+// hashes, which are spread evenly, so it compares with the records about where the fingerprint
+// would be and not with those of the whole file.
 func (s *Stamps) find(p fingerprint) (int, bool) {
-	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.onDisk[i*stampSize:][:len(p)]) })
+	compare := func(i int) int { return bytes.Compare(p[:], s.onDisk[i*stampSize:][:len(p)]) }
+	count := len(s.used)
+	about, _ := bits.Mul64(binary.BigEndian.Uint64(p[:]), uint64(count))
+	from, to := int(about), int(about)
+	for reach := 32; from > 0 && compare(from-1) <= 0; reach *= 2 {
+		from, to = max(from-reach, 0), from
+	}
+	for reach := 32; to < count && compare(to) > 0; reach *= 2 {
+		from, to = to+1, min(to+reach, count)
+	}
+	at := from + sort.Search(to-from, func(i int) bool { return compare(from+i) <= 0 })
+	return at, at < count && compare(at) == 0
 }
 
 // Lookup implements [hostfs.Stamps].
