@@ -19,18 +19,19 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
-	// This goroutine reads files and asks the runtime. Meanwhile the caller's goroutine asks the
-	// kernel, because its thread determines the network namespace.
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	// These goroutines read files, and the second one asks the runtime. Meanwhile the caller's
+	// goroutine asks the kernel, because its thread determines the network namespace.
+	var files sync.WaitGroup
+	files.Go(func() {
 		g.facts.Peers = Peers(g.files)
 		g.services()
 		g.lateSysctls()
 		g.resolvConf()
+	})
+	files.Go(func() {
 		g.kubelet()
 		facts.Runtime = g.runtime(ctx)
-	}()
+	})
 	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
 		facts.Kernel = imageKernel(l)
 	} else if facts.Contain == "" {
@@ -40,7 +41,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	facts.Init = initSystem(l)
 	g.forward(ctx)
 	err := g.links(ctx)
-	<-done
+	files.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("gather the host's facts: %w", err)
 	}

@@ -2,15 +2,19 @@ package facts
 
 import (
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // factsOf gathers the facts of an image with the given files.
@@ -280,5 +284,43 @@ func TestFactsSurviveJSON(t *testing.T) {
 		if d := cmp.Diff(f, back, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s (-want +got)\n%s", name, d)
 		}
+	}
+}
+
+// TestRuntimeAndOtherFilesAreReadTogether holds back each open of one file of either kind. Both are
+// opened before one of them has been read.
+func TestRuntimeAndOtherFilesAreReadTogether(t *testing.T) {
+	needs.Root(t)
+	root := t.TempDir()
+	write(t, root+"/usr/lib/systemd/system/containerd.service", "[Service]\nExecStart=/usr/bin/containerd\n")
+	files := []string{root + "/etc/containerd/config.toml", root + "/etc/resolv.conf"}
+	held, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY|unix.O_CLOEXEC)
+	noError(t, err)
+	for _, file := range files {
+		write(t, file, "")
+		noError(t, unix.FanotifyMark(held, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, file))
+	}
+	done := make(chan *Facts)
+	sources := sourcesOf(t, Options{Root: root})
+	go func() {
+		facts, _ := Gather(t.Context(), sources)
+		done <- facts
+	}()
+	opened := 0
+	for opened < len(files) {
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(held), Events: unix.POLLIN}}, 5000); n == 0 {
+			t.Errorf("%d of %d files were opened", opened, len(files))
+			break
+		} else if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		var event unix.FanotifyEventMetadata
+		_, err := unix.Read(held, (*[unsafe.Sizeof(event)]byte)(unsafe.Pointer(&event))[:])
+		noError(t, err, unix.Close(int(event.Fd)))
+		opened++
+	}
+	noError(t, unix.Close(held)) // lets all of them go on
+	if facts := <-done; facts == nil || facts.Runtime.Name != "containerd" {
+		t.Errorf("the facts are %+v", facts)
 	}
 }
