@@ -17,21 +17,21 @@ func Consequence(t tasks.Task) string {
 	case tasks.Module:
 		return fmt.Sprintf("the kernel has no %s: pods' packets are not handled as the network needs it", t.Name)
 	case tasks.File:
-		return fmt.Sprintf("%s is not there as wanted: no pod can be started or stopped; those that run go on",
+		return fmt.Sprintf("%s is missing or wrong: no pod can be started or stopped; pods that run go on",
 			path.Base(t.Path))
 	case tasks.Archive:
-		return "CNI plugins are missing or wrong: no pod can be started or stopped; those that run go on"
+		return "CNI plugins are missing or wrong: no pod can be started or stopped; pods that run go on"
 	}
 	return consequences[t.Owns()[0].Kind()]
 }
 
 // consequences maps a kind to what pods lack while a key of this kind is missing or wrong.
 var consequences = map[string]string{
-	"link":    "the pods' link is not there as wanted: pods of this node are cut off",
-	"address": "the pods' gateway has not its address: pods of this node are cut off",
-	"route":   "a route to pods is missing: they are not reached from here",
+	"link":    "the pods' link is missing or wrong: pods of this node are cut off",
+	"address": "the pods' gateway does not have its address: pods of this node are cut off",
+	"route":   "a route to pods is missing: this node does not reach these pods",
 	"rule":    "a routing rule of the network is missing: pods' packets go elsewhere",
-	"nft":     "rules for pods' packets are missing: they are not translated or not let through",
+	"nft":     "rules for pods' packets are missing: the packets are not translated (NAT), or are dropped",
 }
 
 func sysctlConsequence(key string) string {
@@ -39,7 +39,7 @@ func sysctlConsequence(key string) string {
 	switch {
 	case name == "net.ipv4.ip_forward", strings.HasSuffix(name, ".forwarding"),
 		strings.HasSuffix(name, ".mc_forwarding"):
-		return "forwarding is off: pods are cut off from all that is not on this node"
+		return "forwarding is off: pods reach nothing outside of this node"
 	case strings.HasPrefix(name, "net.bridge.bridge-nf-call-"):
 		return "bridged packets do not go through the rules: services do not reach pods of the same node"
 	case strings.HasSuffix(name, ".rp_filter"):

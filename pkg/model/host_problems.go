@@ -11,7 +11,7 @@ import (
 // made as if that part did not exist.
 func (b *builder) problems() {
 	for _, p := range b.in.Facts.Problems {
-		b.note(network.Warning, "", "planned without what could not be learnt of this host: %s", p)
+		b.note(network.Warning, "", "the plan lacks what could not be read from this host: %s", p)
 	}
 	b.address()
 }
@@ -31,8 +31,8 @@ func (b *builder) address() {
 	for _, address := range b.in.Node.Address {
 		if !slices.Contains(has, address) {
 			b.note(network.Warning, b.in.Node.Origin("spec.address").String(),
-				"spec.address %s is on no link of this node, and others send there what is for its pods: correct its "+
-					"document", address)
+				"no link of this node has spec.address %s, to which other nodes send packets for its pods: correct "+
+					"it in the node's document", address)
 			b.notes[len(b.notes)-1].Machine = true
 		}
 	}

@@ -35,7 +35,7 @@ func TestAnAddressThatTheNodeHasNot(t *testing.T) {
 		}
 		b := &builder{in: in}
 		b.problems()
-		if c.says == "" && len(b.notes) > 0 || c.says != "" && (len(b.notes) != 1 || !strings.HasPrefix(b.notes[0].Text, "spec.address "+c.says+" is on no link of this node")) {
+		if c.says == "" && len(b.notes) > 0 || c.says != "" && (len(b.notes) != 1 || !strings.HasPrefix(b.notes[0].Text, "no link of this node has spec.address "+c.says+",")) {
 			t.Errorf("%s: it says %v", name, b.notes)
 		}
 	}

@@ -49,14 +49,15 @@ func (b *builder) validateNodeIPs(addresses []string) error {
 	first, second := netip.MustParseAddr(addresses[0]), netip.MustParseAddr(addresses[1])
 	switch {
 	case len(addresses) > 2, first.Is4() == second.Is4(), first.IsUnspecified(), second.IsUnspecified():
-		return fmt.Errorf("kubelet does not start by %s: name one address, or one of each family", named)
+		return fmt.Errorf("kubelet does not start with %s: name one address, or one of each family", named)
 	case !known.AtLeast(1, 20):
-		return fmt.Errorf("kubelet before 1.20 passes over two addresses, %s: name one", named)
+		return fmt.Errorf("kubelet before 1.20 ignores two addresses, %s: name one", named)
 	}
 	cloud := func(f facts.FlagFact) bool { return f.Name == "cloud-provider" && f.Value != "" }
 	if !known.AtLeast(1, 29) && slices.ContainsFunc(b.in.Facts.Kubelet.Flags, cloud) {
-		b.note(network.Warning, b.view.Origin("spec.kubelet.nodeIP"), "kubelet before 1.29 does not start by two "+
-			"addresses, %s, with --cloud-provider, but for its feature gate CloudDualStackNodeIPs: name one", named)
+		b.note(network.Warning, b.view.Origin("spec.kubelet.nodeIP"), "kubelet before 1.29 does not start with two "+
+			"addresses, %s, and --cloud-provider, unless its feature gate CloudDualStackNodeIPs is on: name "+
+			"one", named)
 	}
 	return nil
 }
@@ -102,7 +103,8 @@ func (b *builder) nodeIP(text string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("the node has no address by %s, only %s: correct it", text, strings.Join(all, ", "))
+		return nil, fmt.Errorf("no address of the node matches %s, it has only %s: correct it",
+			text, strings.Join(all, ", "))
 	}
 	return out, nil
 }

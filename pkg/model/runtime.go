@@ -41,8 +41,9 @@ func (b *builder) runtime() error {
 	rt := b.in.Facts.Runtime
 	if rt.Name == "docker" && rt.ConfDir != "" {
 		if b.view.ConfDir != rt.ConfDir || !slices.Contains(rt.BinDirs, b.view.BinDir) {
-			b.note(network.Warning, settings[0].origin, "cri-dockerd has its CNI directories by its command line, which "+
-				"is not changed: give its unit --cni-conf-dir=%s --cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
+			b.note(network.Warning, settings[0].origin, "cri-dockerd takes its CNI directories from its command "+
+				"line, which the agent does not change: give cri-docker.service --cni-conf-dir=%s "+
+				"--cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
 		}
 		return nil
 	}
@@ -53,7 +54,8 @@ func (b *builder) runtime() error {
 		b.crio(rt, settings)
 	default:
 		b.note(network.Warning, settings[0].origin,
-			"no container runtime is known here yet, so its CNI settings were not touched: it needs %s",
+			"no container runtime is known here yet, so no CNI settings of a runtime were changed: the runtime "+
+				"needs %s",
 			settingsText(settings))
 	}
 	return nil
@@ -113,8 +115,8 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 	case rt.ConfigVersion >= 3:
 		table[1] = "io.containerd.cri.v1.runtime"
 	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0) && !release(rt).AtLeast(2, 3): // 2.3 migrates each file
-		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s passes over the CNI settings of "+
-			"such a file: write it anew with `containerd config migrate`",
+		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s ignores the CNI settings of "+
+			"such a file: convert the file with `containerd config migrate`",
 			settingsText(settings), rt.ConfigFile, rt.Version)
 	case rt.ConfigVersion == 1: // a file without a version: containerd ignores the long names in it
 		table[1] = "cri"

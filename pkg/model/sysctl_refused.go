@@ -23,8 +23,8 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 		// have forgotten its address: https://docs.kernel.org/networking/ip-sysctl.html
 		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") &&
 			kernel.SameSysctl(k.Key, k.Value, "8") {
-			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose "+
-				"0, 1 or 2", k.Key, k.Value, k.origin)
+			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): with this value the node does not answer ARP "+
+				"for its addresses: choose 0, 1 or 2", k.Key, k.Value, k.origin)
 		}
 	}
 	within, reserved := find(keys, kernel.SourcePortRange), find(keys, kernel.ReservedPorts)
@@ -34,8 +34,8 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 		return keys, nil
 	case reserved >= 0 && keys[reserved].origin == document.NodeDefault:
 		b.note(network.Warning, b.view.Origin("spec.serviceNodePortRange"),
-			"ports %s may become source ports on this node: kept for node ports, they would leave %d for its "+
-				"connections",
+			"ports %s may become source ports on this node: if they were reserved for node ports, only %d source "+
+				"ports would be left",
 			keys[reserved].Value, left)
 		return slices.Delete(keys, reserved, reserved+1), nil
 	case reserved < 0:

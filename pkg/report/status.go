@@ -278,7 +278,7 @@ type KeyStatus struct {
 	// Pods says that pods depend on the key, and it is lost or contested. Such a contested key is
 	// always repaired again.
 	Pods  bool   `json:"pods,omitempty"`
-	Means string `json:"means,omitempty"` // what that means for pods: "forwarding is off: pods are cut off …"
+	Means string `json:"means,omitempty"` // what that means for pods: "forwarding is off: pods reach nothing …"
 	// Because is the key that fails or waits, where this one only follows it.
 	Because string `json:"because,omitempty"`
 	// Refused says why the change of a failing key is refused.

@@ -103,7 +103,7 @@ var ofTheStore = []incident{
 
 var ofTheNode = []incident{
 	{name: "somebody fights for forwarding", begin: shell("systemctl start fight"), end: shell("systemctl stop fight"), exit: 2,
-		says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
+		says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods reach nothing outside", "fight.service"}, metrics: []string{state("critical")}},
 	{name: "the conf cannot be written", begin: unseen("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: unseen("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
 		says: []string{"critical: file:/etc/cni/net.d/05-netwright-bridge.conflist"}, metrics: []string{state("critical")}},
 	{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,

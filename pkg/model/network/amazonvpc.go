@@ -58,8 +58,8 @@ func amazonVPC() Network {
 func amazonVPCHealth() []HealthCheck {
 	return []HealthCheck{
 		{Text: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json", Pods: true,
-			Missing: "ipamd gave no address: no free one in the subnet, no more interfaces for this instance, or no " +
-				"permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"},
+			Missing: "ipamd gave no address: the subnet has no free address, the instance can have no more " +
+				"interfaces, or ec2:*NetworkInterface* is not permitted; see /var/log/aws-routed-eni/ipamd.log"},
 		{Text: "its address manager answers", URL: "http://localhost:61679/v1/enis",
 			Missing: "aws-node does not run here, or DISABLE_INTROSPECTION is true: see " +
 				"/var/log/aws-routed-eni/ipamd.log"},

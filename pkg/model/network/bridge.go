@@ -45,8 +45,8 @@ func bridge() Network {
 			{Text: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge",
 				Missing: "run `agent --once`: it makes the bridge"},
 			{Text: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
-				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the " +
-					"bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
+				Missing: "a pod without a link has no network: if somebody deleted the bridge, delete the pods that " +
+					"were on it (`kubectl delete pod`), and kubelet makes new ones; otherwise their events say why"},
 		},
 		Residue: cleanup.Residue{
 			Portmap: []string{bridgeName},

@@ -24,8 +24,8 @@ func (b *Built) addRoutes(in Input) {
 		}
 		for _, cidr := range peer.PodCIDRs {
 			if slices.ContainsFunc(in.PodCIDRs, cidr.Overlaps) {
-				b.note(Warning, origin, "no route to %s of %s: it overlaps this node's own %s; one of the two must "+
-					"have another", cidr, peer.Name, in.PodCIDRs)
+				b.note(Warning, origin, "no route to %s of %s: the range overlaps this node's own %s; give one of "+
+					"the two nodes another range", cidr, peer.Name, in.PodCIDRs)
 				continue
 			}
 			via := peer.Address.V4()
@@ -33,7 +33,8 @@ func (b *Built) addRoutes(in Input) {
 				via = peer.Address.V6()
 			}
 			if !via.IsValid() {
-				b.note(Warning, origin, "no route to %s of %s: it has no address of that family", cidr, peer.Name)
+				b.note(Warning, origin, "no route to %s of %s: that node has no address of this family",
+					cidr, peer.Name)
 				continue
 			}
 			link, ok := linkTo(in.Facts, via)
@@ -67,8 +68,8 @@ func (in Input) onLink(pods netip.Prefix) string {
 			continue
 		}
 		if i := slices.IndexFunc(l.Addresses, holds); i >= 0 {
-			return fmt.Sprintf("%s lies in %s, the subnet of this node's link %s: what is there would not be "+
-				"reached any more; give these pods another range, or state it in spec.podCIDR",
+			return fmt.Sprintf("%s lies in %s, the subnet of this node's link %s: the node would no longer reach "+
+				"the hosts there; give these pods another range, or state it in spec.podCIDR",
 				pods, l.Addresses[i].Masked(), l.Name)
 		}
 	}

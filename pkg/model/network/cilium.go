@@ -116,7 +116,7 @@ func ciliumRequires() Requires {
 func ciliumHealth() []HealthCheck {
 	return []HealthCheck{
 		{Text: "its agent answers the plugin", Path: "/run/cilium/cilium.sock",
-			Missing: "every pod is refused until the agent runs"},
+			Missing: "the plugin refuses every pod until cilium-agent runs"},
 		{Text: "its host devices are up", Link: "cilium_host",
 			Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
 		{Text: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",

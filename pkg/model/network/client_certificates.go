@@ -119,9 +119,10 @@ func (b *Built) judgeKey(in Input, id identity, entry *extras.Certificate, pair 
 		err == nil && names(all[0].Subject.CommonName, certs.Names(all[0]), in.Node.Name) {
 		return nil
 	}
-	b.note(Warning, id.origin, "the key of %s comes from the store, the same for every node that reads it: who takes "+
-		"one node is all of them, and to shut that one out all must change; "+
-		"let each node make its own: spec.certificates: [{name: %s, source: kubernetes}]", id.keypair, id.keypair)
+	b.note(Warning, id.origin, "the key of %s comes from the store, the same for every node that reads it: an "+
+		"attacker who takes one node can act as each of them, and to lock that node out the key must change on all; "+
+		"let each node make its own key: spec.certificates: [{name: %s, source: kubernetes}]",
+		id.keypair, id.keypair)
 	return nil
 }
 

@@ -73,7 +73,7 @@ func buildCNI(in Input, b *Built) error {
 		switch name {
 		case "cni":
 		case "kubenet":
-			return fmt.Errorf("use %s: kubenet (%s): that is another network: write `networking: {kubenet: {}}`",
+			return fmt.Errorf("use %s: kubenet (%s): kubenet is another network: write `networking: {kubenet: {}}`",
 				path, in.Origin(path))
 		case noopPlugin, noopName:
 			b.KubeletPlugin = ""

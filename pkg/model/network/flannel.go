@@ -47,19 +47,22 @@ func flannel() Network {
 		IPv6When: "flannel 0.15 and newer and a backend other than udp, outside of kOps' clusters",
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
-				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
+				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (is " +
+					"br_netfilter loaded?)"},
 			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan",
 				Case:    flannelBackend("vxlan").and(withIPv4),
-				Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+				Missing: "pods of other nodes are not reached: flanneld makes the device when it starts"},
 			{Text: "the VXLAN device of IPv6 is up", Link: "flannel-v6.1", Kind: "vxlan",
 				Case: flannelBackend("vxlan").and(withIPv6),
 				Missing: "pods of other nodes are not reached over IPv6: flanneld makes it where its net-conf.json has " +
 					"EnableIPv6, and the node an IPv6 default route"},
 			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun",
-				Case: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+				Case: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes the " +
+					"device when it starts"},
 			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard",
-				Case:    flannelBackend("wireguard"),
-				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
+				Case: flannelBackend("wireguard"),
+				Missing: "pods of other nodes are not reached: flanneld makes the device when it starts, and " +
+					"removes the device when it stops"},
 			{Text: "the pods' bridge has the lease's address", Path: "/run/flannel/subnet.env", Lease: "cni0 FLANNEL_SUBNET",
 				Missing: "the plugin bridge makes no pod: another network had cni0, or the node another pod CIDR; remove the " +
 					"pods on it, then `ip link delete cni0`"},

@@ -47,7 +47,7 @@ func hybridnet() Network {
 			{Text: "its daemon is alive", URL: "http://localhost:11021/live",
 				Missing: "its daemon does not run here: its log says why"},
 			{Text: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", Case: hybridnetType("vxlan"),
-				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of " +
+				Missing: "flannel.1 or cilium_vxlan uses UDP port 8472, or preferVxlanInterfaces names no link of " +
 					"this node"},
 			podSign("hybr*", "veth"),
 		},

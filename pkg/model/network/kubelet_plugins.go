@@ -54,7 +54,8 @@ func noop() Network {
 					"differ on each node, and who routes between them is nobody of ours"}}},
 		HealthChecks: []HealthCheck{{Text: "docker's bridge is up", Link: "docker0", Kind: "bridge"},
 			{Text: "each pod has its link", Link: "veth*", Kind: "veth", Master: "docker0", Pods: true,
-				Missing: "a pod without one has no network: `docker network inspect bridge` says which have"}},
+				Missing: "a pod without a link has no network: `docker network inspect bridge` lists the pods that " +
+					"have one"}},
 		Residue: cleanup.Residue{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and " +
 			"go with it; a later network gets on with them, " +
 			"but not with the policy DROP of FORWARD that docker set"}},

@@ -60,7 +60,7 @@ func kubeRouter() Network {
 			// This is the address of --health-port.
 			// https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
 			{Text: "its controllers are alive", URL: "http://localhost:20244/healthz",
-				Missing: "one of them has not been heard of for too long: its log says which"},
+				Missing: "one of its controllers has sent no heartbeat for too long: its log says which"},
 			podSign("veth*", "veth"),
 		},
 		SharedHost: ownLinks("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),

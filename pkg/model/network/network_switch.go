@@ -30,8 +30,8 @@ func Between(from, to Network) Switch {
 	case s.From.SafeToReplace != "":
 		s.Safe, s.Reason = true, s.From.SafeToReplace
 	case from.Name == "cni":
-		s.Reason = "which network ran under `cni: {}` is not known here: its pods lose theirs, and what it leaves is " +
-			"yours to take away (or name it: switch.from)"
+		s.Reason = "it is not known here which network ran under `cni: {}`: its pods lose their network, and you " +
+			"must remove what it leaves (or name it in switch.from)"
 	default:
 		s.Reason = fmt.Sprintf("pods of %s on this node lose their network and are made again; they and those of "+
 			"nodes that still have %s do not reach each other", from.Name, from.Name)

@@ -105,7 +105,7 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 // checks nothing.
 func podSign(link, kind string) HealthCheck {
 	return HealthCheck{Text: "each pod has its link", Link: link, Kind: kind, Pods: true,
-		Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the " +
+		Missing: "a pod without a link has no network: its events say why (`kubectl describe pod`), and so does the " +
 			"runtime's log"}
 }
 
