@@ -114,19 +114,21 @@ func (c *Client) Do(ctx context.Context, req Request, hear func(Event)) (Event, 
 func (c *Client) lost(ctx context.Context, req Request, begun bool, err error) error {
 	switch {
 	case ctx.Err() != nil && begun:
-		return fmt.Errorf("interrupted; the daemon (pid %d) goes on with it: see `journalctl -u netwright-agent`",
+		return fmt.Errorf("interrupted; the daemon (pid %d) goes on with the command: see `journalctl -u "+
+			"netwright-agent`",
 			c.peer.PID)
 	case ctx.Err() != nil:
-		return errors.New("interrupted; the daemon had not begun it, and does not")
+		return errors.New("interrupted; the daemon had not begun the command, and will not")
 	case !broken(err):
-		return fmt.Errorf("hear the daemon (pid %d): %w: see `journalctl -u netwright-agent` for what it did",
+		return fmt.Errorf("read the answer of the daemon (pid %d): %w: see `journalctl -u netwright-agent` "+
+			"for what it did",
 			c.peer.PID, err)
 	case begun:
 		return fmt.Errorf("the daemon (pid %d) died before %s was done: every file is as it was or as wanted; see "+
 			"`journalctl -u netwright-agent`, then run it again to go on: %w",
 			c.peer.PID, req.Command, ErrDied)
 	}
-	return fmt.Errorf("the daemon (pid %d) died, and nothing of %s was begun: see `journalctl -u netwright-agent`, "+
+	return fmt.Errorf("the daemon (pid %d) died before it began %s: see `journalctl -u netwright-agent`, "+
 		"then run it again: %w", c.peer.PID, req.Command, ErrDied)
 }
 

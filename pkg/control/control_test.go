@@ -173,7 +173,7 @@ func TestAClientThatDies(t *testing.T) {
 	got := d.ask(ctx, Request{Command: Once, By: "the dead"}, func(Event) { queued <- true })
 	<-queued
 	kill(errors.New("killed"))
-	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "had not begun it") {
+	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "had not begun the command") {
 		t.Errorf("who gave up hears %v", a.err)
 	}
 
@@ -192,7 +192,7 @@ func TestAClientThatDies(t *testing.T) {
 	job.Send(Event{Event: Begin})
 	<-began // the client has heard it, and not only was it sent
 	kill(errors.New("killed"))
-	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "goes on with it") {
+	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "goes on with the command") {
 		t.Errorf("who is killed hears %v", a.err)
 	}
 	for range 100 {
@@ -309,7 +309,7 @@ func TestDaemonsThatFail(t *testing.T) {
 		want string
 	}{
 		{"another version", []string{`{"event":"hello","protocol":"netwright.dev/control/v9","version":"v9","pid":7}`}, "the daemon is netwright v9 and speaks netwright.dev/control/v9"},
-		{"dead before it began", []string{hello}, "nothing of once was begun"},
+		{"dead before it began", []string{hello}, "died before it began once"},
 		{"dead in the middle", []string{hello, `{"event":"begin"}`, `{"event":"start","key":"file:/a"}`}, "died before once was done"},
 		{"dead in the middle of a line", []string{hello, `{"event":"begin"}`, `{"event":"pl`}, "died before once was done"},
 		{"a refusal", []string{`{"event":"end","error":{"text":"too many"}}`}, "too many"},
@@ -352,7 +352,7 @@ func TestADaemonThatEnds(t *testing.T) {
 	got := d.ask(t.Context(), Request{Command: Once}, func(Event) { queued <- true })
 	<-queued
 	d.stop()
-	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "the daemon stops, and nothing of this was begun") {
+	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "the daemon stops, and this command was not begun") {
 		t.Errorf("who waited hears %v", a.err)
 	}
 	if left, err := os.ReadDir(filepath.Join(d.opt.Root, filepath.Dir(Socket))); err != nil || len(left) > 0 {

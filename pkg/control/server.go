@@ -127,7 +127,7 @@ func (s *Server) queue(ctx context.Context, job *Job, gone <-chan struct{}) {
 		<-job.ended
 	case <-gone: // the client has gone, and its work was not begun
 	case <-ctx.Done():
-		job.line.end("the daemon stops, and nothing of this was begun: run it again")
+		job.line.end("the daemon stops, and this command was not begun: run it again")
 	}
 }
 
