@@ -23,10 +23,10 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 		}
 	})
 	_, err := c.Node(t.Context(), "n")
-	if err == nil || !strings.Contains(err.Error(), "the answer is larger than 8 MiB") {
+	if err == nil || !strings.Contains(err.Error(), "the answer is larger than the limit of 8 MiB") {
 		t.Errorf("a Node: %v", err)
 	}
-	if _, _, err := c.Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), "the answer is larger than 8 MiB") {
+	if _, _, err := c.Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), "the answer is larger than the limit of 8 MiB") {
 		t.Errorf("all Nodes: %v", err)
 	}
 	if got, most := sent.Load(), int64(16*maxAnswer); got > most {

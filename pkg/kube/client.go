@@ -135,7 +135,7 @@ func (c *Client) do(ctx context.Context, w apiRequest, object, into any) error {
 	if object != nil {
 		body, err := json.Marshal(object)
 		if err != nil {
-			return fmt.Errorf("write what is to %s: %w", w, err)
+			return fmt.Errorf("encode the request to %s: %w", w, err)
 		}
 		request.Body(body)
 	}

@@ -165,7 +165,7 @@ func TestCancelled(t *testing.T) {
 func TestKubeconfigs(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, says string }{
-		"no yaml":        {"a: [", "it is none"},
+		"no yaml":        {"a: [", "is not a kubeconfig"},
 		"no context":     {"{apiVersion: v1, kind: Config}", "it needs a current-context"},
 		"a wrong CA":     {`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k}}], clusters: [{name: k, cluster: {server: "https://x", certificate-authority-data: AAAA}}]}`, "certificate"},
 		"a CA that went": {`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k}}], clusters: [{name: k, cluster: {server: "https://x", certificate-authority: gone.crt}}]}`, "gone.crt"},

@@ -41,7 +41,7 @@ func TestAServerThatAsksForADay(t *testing.T) {
 		"write": c.SetCondition(t.Context(), "n", Condition{Type: "X", Status: True}),
 		"watch": c.Changed(t.Context(), Watched{Resource: "nodes", Name: "n", Version: "1"}),
 	} {
-		if !graph.IsTransient(err) || RetryAfter(err) != maxRetryAfter || !strings.Contains(err.Error(), "asks to be left alone for 24h0m0s, and is for 5m0s") {
+		if !graph.IsTransient(err) || RetryAfter(err) != maxRetryAfter || !strings.Contains(err.Error(), "asks for a pause of 24h0m0s, and the agent pauses 5m0s") {
 			t.Errorf("%s: %v, after %s", name, err, RetryAfter(err))
 		}
 	}

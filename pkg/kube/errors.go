@@ -87,13 +87,14 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		return graph.Transient(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at,
 			context.Cause(bounded)))
 	case tooLarge(err):
-		return fmt.Errorf("%s: the answer is larger than %d MiB, the most that is read: %w: see what answers there", at,
+		return fmt.Errorf("%s: the answer is larger than the limit of %d MiB: %w: check which server answers "+
+			"there", at,
 			maxAnswer>>20, err)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w", at, notFound{})
 	case expired(err):
-		return graph.Transient(fmt.Errorf("%s: the server no longer has it in that version (%s): it is read anew "+
-			"the next time", at, reason(err)))
+		return graph.Transient(fmt.Errorf("%s: the server no longer has it in that version (%s): the next "+
+			"look reads all of it again", at, reason(err)))
 	case apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("%s: %w", at, fs.ErrExist)
 	case apierrors.IsConflict(err):
@@ -112,7 +113,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		after := time.Duration(seconds) * time.Second
 		if after > maxRetryAfter {
-			said = fmt.Errorf("%w: it asks to be left alone for %s, and is for %s", said, after, maxRetryAfter)
+			said = fmt.Errorf("%w: the server asks for a pause of %s, and the agent pauses %s", said, after, maxRetryAfter)
 		}
 		said = &busy{said, min(after, maxRetryAfter)}
 	}

@@ -80,8 +80,8 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: let the agent's user read it", kubeconfig, fs.ErrPermission)
 	case err != nil:
-		return nil, fmt.Errorf("read the kubeconfig %s: it is none: %w: `kubectl --kubeconfig %s config view` must "+
-			"show it", kubeconfig, err, kubeconfig)
+		return nil, fmt.Errorf("read the kubeconfig %s: the file is not a kubeconfig: %w: `kubectl "+
+			"--kubeconfig %s config view` must show it", kubeconfig, err, kubeconfig)
 	}
 	how, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {

@@ -92,7 +92,7 @@ func TestAListThatExpires(t *testing.T) {
 		say(w, http.StatusGone, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "the continue token is too old"}`)
 	})
 	_, _, err := client.Nodes(t.Context())
-	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "(the continue token is too old): it is read anew") || strings.Contains(err.Error(), "is up") {
+	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "(the continue token is too old): the next look reads all of it again") || strings.Contains(err.Error(), "is up") {
 		t.Errorf("%v (transient: %v)", err, graph.IsTransient(err))
 	}
 }
