@@ -162,7 +162,7 @@ func TestKilledWhileLearning(t *testing.T) {
 		o := b.run(t, nil, pass)
 		now := b.tree(t)
 		switch said := o.Stdout + o.Stderr; {
-		case strings.Contains(said, "it is written anew"):
+		case strings.Contains(said, "the agent writes them again"):
 			broken = append(broken, "what was learnt is damaged:\n"+said)
 		case learnt && len(differs(now, after)) > 0:
 			broken = append(broken, fmt.Sprintf("it was learnt, and without the API: %q\n%s", differs(now, after), said))
