@@ -33,7 +33,7 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 			if err != nil || !dry && !changes.Prepared(p) {
 				t.Fatalf("%s: it failed: %v\n%s", name, err, said(p))
 			}
-			if !strings.Contains(said(p), "file:/etc/lab/stuck waiting: somebody to have file:/etc/lab/stuck removable") || !strings.Contains(said(p), "chattr -i") {
+			if !strings.Contains(said(p), "file:/etc/lab/stuck waiting: file:/etc/lab/stuck to be removable") || !strings.Contains(said(p), "chattr -i") {
 				t.Errorf("%s: it does not say what to do:\n%s", name, said(p))
 			}
 		}

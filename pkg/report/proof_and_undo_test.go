@@ -52,7 +52,7 @@ func TestALongTextIsSaidOnce(t *testing.T) {
 	const key, url = "file:/opt/cni/bin/bridge", "https://mirror.example.com/plugins/cni-plugins-linux-amd64-v1.9.1.tgz"
 	for _, means := range []string{"", ": pods of the network cannot be run"} {
 		s := rightStatus()
-		k := report.KeyStatus{Key: key, State: report.KeyFailing, Since: noon, Text: "install cni-plugins: none of its URLs gave it:\nget asset " + url + ": connection refused"}
+		k := report.KeyStatus{Key: key, State: report.KeyFailing, Since: noon, Text: "install cni-plugins: no URL gave the right archive:\nget asset " + url + ": connection refused"}
 		s.State, s.Reason, s.Keys = report.NodeFailing, key+means+": "+k.Text, []report.KeyStatus{k}
 		var out strings.Builder
 		if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {

@@ -46,7 +46,8 @@ func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 	// Cache does not fill a disk that is nearly full with a second copy, because kubelet evicts
 	// pods from such a node.
 	if room, err := hostfs.Room(h.Live.Files, memberCacheDir); err == nil && room/2 < size {
-		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space",
+		return fmt.Errorf("keep %s: %d MiB more would take more than half of the free space for %s: free "+
+			"some space",
 			t.Name, (size+1<<20-1)>>20, memberCacheDir)
 	}
 	b := h.Files.Batch()
@@ -187,7 +188,7 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 			continue
 		}
 		if err := h.Files.Remove(name); err != nil {
-			return fmt.Errorf("forget what an archive had: %w", err)
+			return fmt.Errorf("remove the record of an archive's members: %w", err)
 		}
 	}
 	return nil

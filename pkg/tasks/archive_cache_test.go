@@ -110,7 +110,7 @@ func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	converge(t, h, a)
 	ok(t, os.RemoveAll(root+memberCacheDir), os.Mkdir(root+memberCacheDir, 0o700), unix.Mount("tmpfs", root+memberCacheDir, "tmpfs", 0, "size=56k"))
 	t.Cleanup(func() { _ = unix.Unmount(root+memberCacheDir, unix.MNT_DETACH) })
-	if err := a.Cache(t.Context(), h); err == nil || !strings.Contains(err.Error(), "more than half of what is free") {
+	if err := a.Cache(t.Context(), h); err == nil || !strings.Contains(err.Error(), "more than half of the free space") {
 		t.Errorf("%v", err)
 	}
 	if got := keptFiles(t, root); len(got) != 0 {

@@ -21,7 +21,7 @@ func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, tr
 	}
 	err := t.fromURLs(ctx, try)
 	if err != nil && len(damaged) > 0 {
-		err = fmt.Errorf("%w\nwhat was kept of it is of no use, and was thrown away: %s", err,
+		err = fmt.Errorf("%w\nthe partial download was damaged, and was deleted: %s", err,
 			strings.Join(damaged, "; "))
 	}
 	return err
@@ -29,7 +29,7 @@ func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, tr
 
 func (t Archive) fromURLs(ctx context.Context, try func(from string) error) error {
 	if len(t.URLs) == 0 || t.Fetch == nil {
-		return fmt.Errorf("install %s: it has no URL to fetch it from: add urls to its entry in spec.assets", t.Name)
+		return fmt.Errorf("install %s: it has no URL: add urls to its entry in spec.assets", t.Name)
 	}
 	var failed []error
 	for _, from := range t.URLs {
@@ -51,7 +51,7 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		}
 		failed = append(failed, err)
 	}
-	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with %s %s at one of them, or "+
+	return fmt.Errorf("install %s: no URL gave the right archive:\n%w\nput the archive with %s %s at one of the URLs, or "+
 		"correct its entry in spec.assets",
 		t.Name, errors.Join(failed...), t.Sum.Algorithm(), t.Sum)
 }

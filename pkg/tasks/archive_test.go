@@ -206,11 +206,11 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 		transient bool
 	}{
 		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.Sum = archive.ChecksumOf([]byte("another")) },
-			[]string{"from assets/plugins.tgz", "sha256 is", "wanted", "correct its entry in spec.assets"}, false},
+			[]string{"from assets/plugins.tgz", "sha256 is", "expected", "correct its entry in spec.assets"}, false},
 		"truncated": {func(_ *testing.T, _ *Archive, s *shelf) {
 			s.bodies["assets/plugins.tgz"] = half(s.bodies["assets/plugins.tgz"])
 		},
-			[]string{"is truncated", "wanted"}, false},
+			[]string{"is truncated", "expected"}, false},
 		"missing member": {func(_ *testing.T, a *Archive, _ *shelf) { a.Members = []string{"bridge", "flannel"} },
 			[]string{`no member "flannel"`, "it has LICENSE, bridge, loopback"}, false},
 		"dot dot": {func(t *testing.T, a *Archive, s *shelf) {
@@ -226,7 +226,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			a.URLs, a.Sum = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), archive.ChecksumOf(nil)
 		}, []string{"from assets/plugins.tgz", "from https://mirror/none?", "404"}, false},
 		"a URL is said once": {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = []string{"https://mirror/none"} },
-			[]string{"gave it:\nget https://mirror/none: 404 not found\n"}, false},
+			[]string{"gave the right archive:\nget https://mirror/none: 404 not found\n"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, root := onDisk(t)

@@ -55,7 +55,8 @@ func (t CertificateSet) check(now time.Time) error {
 			t.Cert.Name, certs.Subject(leaf))
 	}
 	if t.CommonName != "" && leaf.Subject.CommonName != t.CommonName {
-		return fmt.Errorf("%s has the common name %q, wanted %q: issue it with that name, or correct the configuration",
+		return fmt.Errorf("%s has the common name %q, expected %q: issue it with that name, or correct the "+
+			"configuration",
 			t.Cert.Name, leaf.Subject.CommonName, t.CommonName)
 	}
 	if err := t.checkDates(leaf, now); err != nil {
@@ -69,8 +70,8 @@ func (t CertificateSet) check(now time.Time) error {
 
 func (t CertificateSet) checkDates(leaf *x509.Certificate, now time.Time) error {
 	if now.Before(leaf.NotBefore) {
-		return &dateError{graph.Wait(fmt.Sprintf("the clock (%s) to reach %s, from when %s (%s) is valid: is the "+
-			"clock right?",
+		return &dateError{graph.Wait(fmt.Sprintf("the clock (%s) to reach %s, when %s (%s) becomes valid: "+
+			"check that the clock is right",
 			now.UTC().Format(time.DateTime), leaf.NotBefore.UTC().Format(time.DateTime), t.Cert.Name,
 			certs.Subject(leaf)))}
 	}
@@ -106,8 +107,8 @@ func (t CertificateSet) checkChain(leaf *x509.Certificate, between, roots []*x50
 		return &dateError{fmt.Errorf("%s is signed by a CA that is not valid now (%s): renew the CA, then the "+
 			"certificate: %w", t.Cert.Name, certs.Describe(roots[0]), err)}
 	case certs.SignedBy(leaf, roots, between...) != nil:
-		return fmt.Errorf("%s (%s) is signed under the CA in %s (%s), and peers refuse it all the same: issue it "+
-			"within what the CAs above it allow: %w", t.Cert.Name, certs.Subject(leaf), t.CA.Name,
+		return fmt.Errorf("%s (%s) is signed under the CA in %s (%s), but peers refuse it: issue it within "+
+			"the constraints of the CAs above it: %w", t.Cert.Name, certs.Subject(leaf), t.CA.Name,
 			certs.Subject(roots[0]), err)
 	}
 	return fmt.Errorf("%s (%s, issued by %s) is not signed by the CA in %s (%s): publish the CA that signed it: %w",

@@ -171,7 +171,7 @@ func TestCertificateSetThatItsCADoesNotAllow(t *testing.T) {
 	set := calicoSet(t, between, ecKey(t), nil)
 	set.Cert.PEM = append(set.Cert.PEM, certPEM(between.cert)...)
 	set.CA.PEM = certPEM(strict.cert)
-	wantError(t, set, h.Live.View(), "is signed under the CA in ca.pem (CN=strict), and peers refuse it all the same", "too many intermediates")
+	wantError(t, set, h.Live.View(), "is signed under the CA in ca.pem (CN=strict), but peers refuse it", "too many intermediates")
 	set.Cert.PEM = set.Cert.PEM[:len(set.Cert.PEM)-len(certPEM(between.cert))]
 	wantError(t, set, h.Live.View(), "is not signed by the CA in ca.pem (CN=strict)")
 }
@@ -186,7 +186,7 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 	}{
 		"key of another": {set: func(s *CertificateSet) { s.Key.PEM = keyPEM(t, ecKey(t)) }, want: []string{"client-key.pem is not the key of client.pem", "CN=calico-client", "issued together"}},
 		"another ca":     {set: func(s *CertificateSet) { s.CA.PEM = certPEM(newAuthority(t, "other").cert) }, want: []string{"not signed by the CA in ca.pem (CN=other)", "issued by CN=ca"}},
-		"another name":   {set: func(s *CertificateSet) { s.CommonName = "kube-router" }, want: []string{`common name "calico-client", wanted "kube-router"`}},
+		"another name":   {set: func(s *CertificateSet) { s.CommonName = "kube-router" }, want: []string{`common name "calico-client", expected "kube-router"`}},
 		"expired":        {change: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, want: []string{"client.pem (CN=calico-client) expired on", "issue a new one"}},
 		"for servers":    {change: func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }, want: []string{"not for clients", "clientAuth"}},
 		"no certificate": {set: func(s *CertificateSet) { s.Cert.PEM = []byte("what?") }, want: []string{"read client.pem: no certificate"}},
@@ -221,7 +221,7 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 		})
 	}
 	early := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })
-	if err := wantError(t, early, h.Live.View(), "is the clock right?"); !graph.IsWait(err) {
+	if err := wantError(t, early, h.Live.View(), "check that the clock is right"); !graph.IsWait(err) {
 		t.Errorf("no wait: %v", err)
 	}
 	late := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })

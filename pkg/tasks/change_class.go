@@ -36,18 +36,18 @@ var classes = []struct {
 	is    func(task graph.Key, c *Change) bool
 }{
 	{ClassReload, "a unit reads its configuration again", does(ActionReload)},
-	{ClassReload, "what the node is reached by changes, and comes back if it is cut off",
+	{ClassReload, "the node's own connection changes, and the change is undone if it cuts the node off",
 		func(_ graph.Key, c *Change) bool { return c.Disruption == MayCutOff }},
-	{ClassReload, "it is not proved harmless, and is made under a checkpoint",
+	{ClassReload, "the change is not proved harmless, and is made under a checkpoint",
 		func(_ graph.Key, c *Change) bool { return c.Proof == ProofNone }},
 	{ClassRestart, "a unit that runs is stopped or restarted",
 		func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
-	{ClassRestart, "what sets up the node's own network is restarted",
+	{ClassRestart, "the service that sets up the node's own network is restarted",
 		func(task graph.Key, c *Change) bool { return c.Disruption == MayCutOff && does(ActionRestart)(task, c) }},
 	{ClassRestart, "kubelet stands still while the network changes", kind(KindPause)},
 	{ClassDrain, "pods are taken off the node", kind(KindEvict)},
-	{ClassDrain, "what pods have as their gateway or their link goes", goes},
-	{ClassReplace, "it is read when the node boots", bootOnly},
+	{ClassDrain, "the gateway or the link of pods is removed", goes},
+	{ClassReplace, "the node reads it only at boot", bootOnly},
 }
 
 // ClassOf returns the class of a change and the reason in a clause; "" for a live one. The effects

@@ -101,7 +101,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 // Apply implements [Task].
 func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err := t.Residue.Remove(ctx, h); err != nil {
-		return fmt.Errorf("take away what %s left: %w", t.Network, err)
+		return fmt.Errorf("remove what %s left: %w", t.Network, err)
 	}
 	left, err := t.Residue.Find(ctx, h.Live.View())
 	if err != nil || len(left) == 0 {
@@ -113,8 +113,8 @@ func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	}
 	stop := "stop it first (remove its DaemonSet from the cluster)"
 	if t.Successor != nil {
-		stop = "let it start anew, with the settings that it is to have"
+		stop = "restart it with its new settings"
 	}
-	return graph.Transient(fmt.Errorf("take away what %s left: it is there again: %s: its agent still runs here: %s",
+	return graph.Transient(fmt.Errorf("remove what %s left: it is there again: %s: its agent still runs here: %s",
 		t.Network, strings.Join(names, ", "), stop))
 }

@@ -39,7 +39,7 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 			continue // removed just now, or about to be removed
 		case errors.Is(err, host.ErrNotExist):
 		case err != nil:
-			return nil, fmt.Errorf("look at the CNI conf %s: %w", path.Join(dir, name), err)
+			return nil, fmt.Errorf("read the CNI conf %s: %w", path.Join(dir, name), err)
 		case info.Type == hostfs.Directory:
 			continue
 		}

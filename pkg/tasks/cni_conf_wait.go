@@ -226,8 +226,8 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	case first.loaded && written:
 		return graph.WaitUntil(fmt.Sprintf("%s: %s is not valid yet: %s", t.Network, at, first.err), until)
 	case first.loaded:
-		return fmt.Errorf("%s is broken (%w), and by it no pod has a network, for the runtime loads several files "+
-			"(max_conf_num): repair it or remove it", at, first.err)
+		return fmt.Errorf("%s is broken (%w), and no pod gets a network, because the runtime loads several "+
+			"files (max_conf_num): repair it or remove it", at, first.err)
 	case first.err != nil && first.behind != "" && t.File == "":
 		return fmt.Errorf("%s: %s is broken (%w), and the runtime tries no later file, such as %s: repair it or "+
 			"remove it", t.Network, at, first.err, first.behind)
@@ -235,7 +235,7 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 		return graph.WaitUntil(fmt.Sprintf("%s: %s is not valid yet (%s): %s", t.Network, at, t.Writer, first.err),
 			until)
 	case first.err != nil && own:
-		return fmt.Errorf("%s: no pod is added by %s (%s), which nobody has mended since: %w: repair it or remove it",
+		return fmt.Errorf("%s: no pod is added by %s (%s), which has not changed since: %w: repair it or remove it",
 			t.Network, at, t.Writer, first.err)
 	case first.err != nil:
 		return fmt.Errorf("%s comes before %s and is broken (%w), and the runtime tries no later file: repair it or "+

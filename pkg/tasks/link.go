@@ -148,7 +148,8 @@ func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool
 			continue
 		}
 		if !ours(AddressKey(t.Name, a.Prefix)) {
-			return fmt.Sprintf("somebody put the address %s on it; take that off if it is not needed", a.Prefix), nil
+			return fmt.Sprintf("another program or person added the address %s to it; remove that address if "+
+				"it is not needed", a.Prefix), nil
 		}
 	}
 	return "", nil
@@ -213,7 +214,7 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	}
 	for _, l := range links {
 		if l.Master == t.Name {
-			return graph.Wait(fmt.Sprintf("the port %s of %s to go, which was down before netwright came", l.Name,
+			return graph.Wait(fmt.Sprintf("the removal of port %s of %s, which was down before netwright came", l.Name,
 				t.Name))
 		}
 	}

@@ -52,8 +52,8 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case err != nil && !notHere && !errors.Is(err, host.ErrNotExist):
 		return nil, err
 	case have != "" && have != t.Type:
-		return nil, fmt.Errorf("plan mount %s: a %s is mounted there, want %s: unmount it, or remove what mounts it "+
-			"from /etc/fstab",
+		return nil, fmt.Errorf("plan mount %s: expected %[3]s, found a %[2]s mounted there: unmount it, or "+
+			"remove its line from /etc/fstab",
 			t.Where, have, t.Type)
 	}
 	file, err := t.file()
@@ -186,8 +186,8 @@ func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 	case have.Load != "bad-setting" && have.Load != "error":
 		return nil
 	}
-	return fmt.Errorf("systemd takes no unit for it (%s), since it mounts such file systems itself at boot: reboot, "+
-		"or run `mount -t %s %s %s`",
+	return fmt.Errorf("systemd accepts no unit for it (%s), since systemd mounts such file systems itself at "+
+		"boot: reboot, or run `mount -t %s %s %s`",
 		have.Load, t.Type, t.What, t.Where)
 }
 
@@ -199,7 +199,7 @@ func (t Mount) file() (File, error) {
 		}
 	}
 	if !strings.HasPrefix(t.Where, "/") || t.What == "" || t.Type == "" {
-		return File{}, fmt.Errorf("plan mount %q: it needs what is mounted, an absolute path and a type", t.Where)
+		return File{}, fmt.Errorf("plan mount %q: a mount needs a source, an absolute path and a type", t.Where)
 	}
 	// systemd expands % in every value.
 	literal := strings.NewReplacer("%", "%%").Replace
@@ -231,7 +231,7 @@ func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (s
 	if err != nil || len(names) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("it holds %s, which would be lost: unmount it by hand", names[0]), nil
+	return fmt.Sprintf("it holds %s, which an unmount would lose: save that, then unmount it by hand", names[0]), nil
 }
 
 // Live implements [StateReader]. It returns the type of the mounted file system.

@@ -101,7 +101,7 @@ func (t Table) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	}
 	b, err := baseline(ctx, v, t, have)
 	if have.Check() != nil {
-		b.Lost = "what was in its place has rules that netwright cannot write"
+		b.Lost = "its baseline has rules that netwright cannot write"
 	}
 	return b, err
 }

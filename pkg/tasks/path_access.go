@@ -113,7 +113,8 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 		info, there, err := behindLinks(v, dir)
 		switch {
 		case err == nil && there && info.Type == hostfs.Symlink:
-			err = fmt.Errorf("directory %s: it is a symlink that leads nowhere: remove it or make its target", dir)
+			err = fmt.Errorf("directory %s: it is a symlink whose target does not exist: remove the symlink "+
+				"or create its target", dir)
 		case err == nil && there && info.Type != hostfs.Directory:
 			err = &hostpath.InTheWayError{Path: dir, Is: info.Type, Want: hostfs.Directory}
 		}

@@ -174,8 +174,8 @@ func TestFileInTheWay(t *testing.T) {
 	// A parent that cannot be one is known before anything is written
 	// (path_access.go: missingParents).
 	ok(t, os.Symlink("nowhere", root+"/lost"))
-	wantError(t, File{Path: "/lost/file"}, h.Live.View(), "/lost: it is a symlink that leads nowhere")
-	wantError(t, Directory{Path: "/lost/a/b"}, h.Live.View(), "/lost: it is a symlink that leads nowhere")
+	wantError(t, File{Path: "/lost/file"}, h.Live.View(), "/lost: it is a symlink whose target does not exist")
+	wantError(t, Directory{Path: "/lost/a/b"}, h.Live.View(), "/lost: it is a symlink whose target does not exist")
 }
 
 func TestFileOnAPlannedDirectory(t *testing.T) {

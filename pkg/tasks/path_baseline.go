@@ -123,7 +123,7 @@ func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err err
 		}
 	case hostfs.Regular:
 		if info.Size > hostfs.MaxReadFile {
-			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
+			b.Lost = fmt.Sprintf("its former content (%d MiB) was too large to keep", info.Size>>20)
 		} else if b.Content, err = at.ReadFile(string(p)); err == nil {
 			sum := blob.Digest(sha256.Sum256(b.Content))
 			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
@@ -155,7 +155,7 @@ func (p anyPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 func (p anyPath) untouched(v host.View, b Baseline) (bool, error) {
 	var was pathBaseline
 	if err := json.Unmarshal(b.Data, &was); err != nil {
-		return false, fmt.Errorf("read what %s was: %w", p, err)
+		return false, fmt.Errorf("read the baseline of %s: %w", p, err)
 	}
 	info, err := v.Files.Lstat(string(p))
 	if err != nil || info.Mtime != was.Mtime && was.Type != hostfs.Directory {
@@ -196,7 +196,7 @@ func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		return h.Files.SetMtime(string(p), was.Mtime)
 	case hostfs.Regular:
 		if b.Blob == nil {
-			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
+			return fmt.Errorf("restore %s: its former content was not kept: restore it by hand", p)
 		}
 		at := h.Live.Files.Strict()
 		info, err := at.Lstat(string(p))
@@ -212,7 +212,7 @@ func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 			return err
 		}
 	case hostfs.Other:
-		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
+		return fmt.Errorf("restore %s: it was neither file nor directory: create it again by hand", p)
 	}
 	if err := h.Files.SetAttributes(string(p), was.Attrs); err != nil {
 		return err

@@ -188,8 +188,8 @@ func awaitPods(v host.View) error {
 	if err != nil || pod == "" {
 		return err
 	}
-	return graph.Wait(fmt.Sprintf("the pods of this node (%s): they send by it, or their runtime removes them by it: "+
-		"drain the node or delete its pods", pod))
+	return graph.Wait(fmt.Sprintf("the pods of this node (%s): they send through it, or their runtime needs "+
+		"it to remove them: drain the node or delete its pods", pod))
 }
 
 // livingPod returns a path that shows a running pod; "": there is none. kubelet with docker, and
@@ -208,7 +208,7 @@ func podSign(v host.View, dirs ...string) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("look for living pods: %w", err)
+			return "", fmt.Errorf("look for running pods: %w", err)
 		}
 		for _, name := range names {
 			if dir != netnsDir || strings.HasPrefix(name, "cni-") {
@@ -238,7 +238,7 @@ type UnremovableError struct {
 }
 
 func (e *UnremovableError) Error() string {
-	return fmt.Sprintf("somebody to have %s removable, which is no longer wanted: %v", e.Key, e.Err)
+	return fmt.Sprintf("%s to be removable, which is no longer wanted: %v", e.Key, e.Err)
 }
 
 // Unwrap makes it a wait.

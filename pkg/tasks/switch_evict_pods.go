@@ -53,7 +53,7 @@ func (t Evict) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, nil
 	}
 	change := &Change{Reason: "its address is of " + t.Network, Disruption: MayCutOff,
-		Unknown: "until kubelet makes no more of them"}
+		Unknown: "until kubelet creates no more pods"}
 	for _, p := range pods {
 		change.Items = append(change.Items, Item{Key: graph.MakeKey(KindPod, p.String()), Op: Remove})
 	}
@@ -96,10 +96,10 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 		return nil, signErr
 	}
 	if errors.Is(err, host.ErrNoLiveState) {
-		return nil, fmt.Errorf("pods live here (%s), and there is no runtime that could be asked for them over CRI: "+
-			"drain the node and reboot it", sign)
+		return nil, fmt.Errorf("pods run here (%s), and no runtime answers over CRI to list them: drain the "+
+			"node and reboot it", sign)
 	}
-	return nil, graph.Transient(fmt.Errorf("pods live here (%s): %w: start the runtime", sign, err))
+	return nil, graph.Transient(fmt.Errorf("pods run here (%s): %w: start the runtime", sign, err))
 }
 
 // netnsDir has the network namespaces of pods. After a boot it is empty, and no pod runs.
@@ -112,8 +112,9 @@ type AgentRunsError struct {
 }
 
 func (e *AgentRunsError) Error() string {
-	return fmt.Sprintf("the agent of %s still runs here: container %s of pod %s; it would put back what is taken "+
-		"away: delete its DaemonSet (kubectl -n %s get daemonsets), and wait until the pod is gone",
+	return fmt.Sprintf("the agent of %s still runs here: container %s of pod %s; the agent of that network "+
+		"would create again what the switch removes: delete its DaemonSet (kubectl -n %s get daemonsets), "+
+		"and wait until the pod is gone",
 		e.Network, e.Container, e.Pod, e.Pod.Namespace)
 }
 

@@ -56,7 +56,7 @@ func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {
 	after.Active, after.Job = "inactive", false
 	return &Change{
 		Items:      []Item{{Key: key, Op: Update, Fields: []Field{{"state", have.Active, "inactive"}}}},
-		Reason:     "no pod is made while the network changes",
+		Reason:     "no pod is created while the network changes",
 		Pending:    []host.Fact{{Key: string(key), Unit: &after}},
 		Disruption: MayCutOff,
 	}, nil

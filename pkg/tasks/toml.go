@@ -62,7 +62,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 		if t.Make != "" {
 			how = "make it with `" + t.Make + "`"
 		}
-		return nil, fmt.Errorf("plan %s in %s: there is no such file: %s: %w", t.name(), t.Path, how, host.ErrNotExist)
+		return nil, fmt.Errorf("plan %s in %s: the file does not exist: %s: %w", t.name(), t.Path, how, host.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)

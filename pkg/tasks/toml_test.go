@@ -17,7 +17,7 @@ func TestTOMLKey(t *testing.T) {
 	h, root := onDisk(t)
 	file := root + "/config.toml"
 	key := TOMLKey{Path: "/config.toml", Table: cniTable, Key: "conf_dir", Value: "/etc/cni/net.d"}
-	wantError(t, key, h.Live.View(), "there is no such file")
+	wantError(t, key, h.Live.View(), "the file does not exist")
 	before := "version = 2\n"
 	ok(t, os.WriteFile(file, []byte(before), 0o640), os.Chown(file, 12, 34))
 	c := converge(t, h, key)

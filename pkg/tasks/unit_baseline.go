@@ -47,7 +47,7 @@ func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool,
 	}
 	var was unitBaseline
 	if err := json.Unmarshal(b.Data, &was); err != nil {
-		return false, fmt.Errorf("read how unit %s was: %w", t.Name, err)
+		return false, fmt.Errorf("read the baseline of unit %s: %w", t.Name, err)
 	}
 	if was.Names != nil {
 		return was.UnitLinks.Restored(v)

@@ -127,7 +127,7 @@ func (u UnitLinks) relink(h *host.Host) (changed bool, err error) {
 			err = errors.Join(err, h.Files.Remove(dir))
 		}
 		if err != nil {
-			return true, fmt.Errorf("take away a link of unit %s: %w", u.Names[0], err)
+			return true, fmt.Errorf("remove a link of unit %s: %w", u.Names[0], err)
 		}
 		changed = true
 	}
@@ -136,7 +136,7 @@ func (u UnitLinks) relink(h *host.Host) (changed bool, err error) {
 			continue
 		}
 		if err := link.restore(h); err != nil {
-			return true, fmt.Errorf("bring back a link of unit %s: %w", u.Names[0], err)
+			return true, fmt.Errorf("restore a link of unit %s: %w", u.Names[0], err)
 		}
 		changed = true
 	}

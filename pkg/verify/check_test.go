@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 		{"a name that libcni refuses", func(l *lab) {
 			l.write("10-flannel.conflist", `{"name":"a/b","plugins":[{"type":"bridge"}]}`)
 			ok(l.t, os.Chtimes(l.conf+"/10-flannel.conflist", time.Time{}, time.Now().Add(-time.Hour)))
-		}, []string{"conf failed: flannel: no pod is added by 10-flannel.conflist (its DaemonSet writes it), which nobody has mended since: libcni refuses its `name` \"a/b\""}},
+		}, []string{"conf failed: flannel: no pod is added by 10-flannel.conflist (its DaemonSet writes it), which has not changed since: libcni refuses its `name` \"a/b\""}},
 		{"conf asks for too much", func(l *lab) { l.plugin("bridge", `"0.1.0","0.2.0","0.4.0"`) }, []string{"supports spec 0.1.0, 0.2.0, 0.4.0, and is called with 1.0.0"}},
 		{"too old", func(l *lab) {
 			l.write("10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"bridge"}]}`)

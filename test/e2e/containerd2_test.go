@@ -172,7 +172,7 @@ func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
 		n.Shell(ctx, "echo >/etc/resolv.conf; ctr -n k8s.io images import /srv/pause.tar")
 		n.Must(ctx, "netwright", "--once")
 		pod := runPod(ctx, t, n, "pod-1", false)
-		if out := n.Must(ctx, "netwright", "reset"); !strings.Contains(out, "their runtime removes them by it") {
+		if out := n.Must(ctx, "netwright", "reset"); !strings.Contains(out, "their runtime needs it to remove them") {
 			t.Errorf("%s: the reset does not wait for the pod:\n%s", name, out)
 		}
 		if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" {

@@ -25,7 +25,7 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 	before := looks()
 	for range 2 {
 		res := n.Run(ctx, "netwright", "--once")
-		if res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, "systemd takes no unit for it") {
+		if res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, "systemd accepts no unit for it") {
 			t.Fatalf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
 		if now := looks(); now != before {

@@ -58,7 +58,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 
 	n.Shell(ctx, "chattr +i "+conf+" "+lab)
 	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true, from: bridge}\n")
-	if res := n.once(3, "--wait", "1s"); !strings.Contains(res.Stdout, "somebody to have file:"+conf+" removable") || !n.pings(web) {
+	if res := n.once(3, "--wait", "1s"); !strings.Contains(res.Stdout, "file:"+conf+" to be removable") || !n.pings(web) {
 		t.Errorf("with a conf that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
 	}
 
@@ -66,7 +66,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 	n.Must(ctx, "chattr", "-i", conf)
 	since := strings.TrimSpace(n.Must(ctx, "date", "+%s"))
 	res := n.once(0)
-	if !strings.Contains(res.Stdout, "somebody to have file:"+lab+" removable") {
+	if !strings.Contains(res.Stdout, "file:"+lab+" to be removable") {
 		t.Errorf("with a file that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
 	}
 	counts := regexp.MustCompile(`(to do|done): .* (\d+) removed`).FindAllStringSubmatch(res.Stdout, -1) // what goes with a link counts

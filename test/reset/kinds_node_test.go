@@ -165,8 +165,8 @@ func (l lab) force() {
 	l.each("a person", func(s scenario) string { return s.person })
 	said := l.pass("forced all")
 	l.each("forced", func(s scenario) string { return s.forced })
-	contains(l.t, "forced", said, []string{"mount:/srv/ours10/mnt stays: it holds data", "link:ours14 stays: somebody put the address 10.14.2.7/24 on it",
-		"address:ours15/10.15.2.1/24 stays: somebody has put their own", "route:254/10.16.100.0/24 stays: somebody has put their own", "rule:ipv4 717 from 10.17.2.0/24 lookup 1017 stays: somebody has put their own"})
+	contains(l.t, "forced", said, []string{"mount:/srv/ours10/mnt stays: it holds data", "link:ours14 stays: another program or person added the address 10.14.2.7/24 to it",
+		"address:ours15/10.15.2.1/24 stays: somebody has replaced it with their own", "route:254/10.16.100.0/24 stays: somebody has replaced it with their own", "rule:ipv4 717 from 10.17.2.0/24 lookup 1017 stays: somebody has replaced it with their own"})
 }
 
 // lose empties the journal: then reset refuses; and after the next pass it names every key that

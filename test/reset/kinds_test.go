@@ -214,7 +214,7 @@ var scenarios = []scenario{
 	},
 	{
 		name:     "nft of theirs",
-		lost:     []string{"nft:inet/ours20 stays: what was in its place has rules that netwright cannot write"},
+		lost:     []string{"nft:inet/ours20 stays: its baseline has rules that netwright cannot write"},
 		before:   "nft add table inet ours20; nft 'add chain inet ours20 post { type nat hook postrouting priority srcnat; }'; nft add rule inet ours20 post ip saddr 10.20.113.0/24 masquerade",
 		want:     []tasks.Task{table("ours20", "10.20.2.0/24")},
 		is:       "nft list table inet ours20 | grep 10.20.2.0/24",

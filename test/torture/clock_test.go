@@ -61,7 +61,7 @@ func TestClockIsAYearOff(t *testing.T) {
 			now >/tmp/right
 
 			shift_clock -$year; : behind
-			is 0 --once; says 'is the clock right?'
+			is 0 --once; says 'check that the clock is right'
 			now | diff /tmp/right -
 			drift; is 0 --once; [ $(cat /srv/kubernetes/lab.d/one) = x ]
 			sed -i 's/content: x}/content: z}/' /srv/netwright/` + cluster + `/cluster.yaml

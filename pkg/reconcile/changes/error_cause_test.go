@@ -15,7 +15,7 @@ func TestCauseIsTheInnermostThatSaysWhatItDid(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("install x: none of its URLs gave it:\n%w\nput it there", errors.Join(errors.New("first"), fmt.Errorf("from y: %w", refused))), "dial tcp: connect: connection refused"},
+		{fmt.Errorf("install x: no URL gave the right archive:\n%w\nput it there", errors.Join(errors.New("first"), fmt.Errorf("from y: %w", refused))), "dial tcp: connect: connection refused"},
 		{fmt.Errorf("write: %w", &os.PathError{Op: "open", Path: "/x", Err: syscall.EBUSY}), "open /x: device or resource busy"},
 		{errors.New("plain"), "plain"},
 	} {

@@ -26,8 +26,8 @@ func TestANameMakesNoLine(t *testing.T) {
 		{fmt.Errorf("%s comes before 05.conf and is broken (%w): remove it", name, denied),
 			quoted + " comes before 05.conf and is broken (open " + quoted + ": permission denied): remove it"},
 		{errors.Join(errors.New("first"), denied, errors.New("last")), "first\nopen " + quoted + ": permission denied\nlast"},
-		{fmt.Errorf("none of its URLs gave it:\n%w\nput it there", errors.Join(errors.New("from a: "+name), errors.New("from b: 404"))),
-			"none of its URLs gave it:\nfrom a: " + quoted + "\nfrom b: 404\nput it there"},
+		{fmt.Errorf("no URL gave the right archive:\n%w\nput it there", errors.Join(errors.New("from a: "+name), errors.New("from b: 404"))),
+			"no URL gave the right archive:\nfrom a: " + quoted + "\nfrom b: 404\nput it there"},
 		{problem.Host.Because(denied, "say it in\nother words"), `say it in\nother words [host]`},
 	} {
 		if got := messageOf(c.err); got != c.want {
