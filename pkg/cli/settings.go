@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,7 +124,12 @@ func (s *Settings) onlyCluster() error {
 	if s.Cluster != "" {
 		return nil
 	}
-	store, clusters, err := stores.Clusters(s.Store)
+	store := ""
+	list := func(context.Context) (clusters []string, err error) {
+		store, clusters, err = stores.Clusters(s.Store)
+		return clusters, err
+	}
+	clusters, err := unlessHung(context.Background(), s.Store, listLimit, list)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// The time that a store may take. A file server that does not answer blocks a call for ever.
+const (
+	listLimit = 10 * time.Second  // for the names of its clusters
+	loadLimit = 100 * time.Second // for the documents, as in the daemon
+)
+
+// unlessHung calls ask, and returns an error if ask does not return before ctx or the limit ends.
+// Then ask goes on, because nothing interrupts a blocked call, and its result is dropped.
+func unlessHung[T any](
+	ctx context.Context, store string, limit time.Duration, ask func(context.Context) (T, error),
+) (T, error) {
+	late := graph.Transient(fmt.Errorf("the state store %s did not answer within %s: see whether its file system "+
+		"hangs (findmnt -T %s)", store, limit, store))
+	ctx, end := context.WithTimeoutCause(ctx, limit, late)
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		defer end()
+		value, err := ask(ctx)
+		answers <- answer{value, err}
+	}()
+	<-ctx.Done()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	default:
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
