@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -206,12 +207,17 @@ func contentName(sum blob.Digest, size int64) string {
 // fileForm is the form of a file in the ledger: its content may be elsewhere.
 var fileForm = form{recordFile, recorded[File](nil, nil).rebuild}
 
-// recordFile records a file whose content may be elsewhere.
+// recordFile records a file whose content may be elsewhere. It uses its copy of the task again,
+// because a pass records ten thousand files and keeps none of the copies.
 func recordFile(kind string, task Task) (Recorded, []blob.Content, error) {
-	t := value[File](task)
+	t := fileCopies.Get().(*File)
+	defer fileCopies.Put(t)
+	*t = value[File](task)
 	content := t.content()
 	t.Content = nil
-	return recordWith(kind, &t, &t.Meta, content)
+	return recordWith(kind, t, &t.Meta, content)
 }
+
+var fileCopies = sync.Pool{New: func() any { return new(File) }}
 
 func (t *File) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/blob"
@@ -68,8 +68,11 @@ func fingerprint(list []tasks.Task) (string, error) {
 // appendLine adds what a record wants. Not where it comes from: a line that moved in its document
 // is no other set.
 func appendLine(text []byte, rec tasks.Recorded) []byte {
-	text = fmt.Appendf(text, "%s %d %d %d\n", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs))
-	text = append(text, rec.Params...)
+	text = append(text, rec.Kind...)
+	for _, n := range [...]int{rec.Version, len(rec.Params), len(rec.Blobs)} {
+		text = strconv.AppendInt(append(text, ' '), int64(n), 10)
+	}
+	text = append(append(text, '\n'), rec.Params...)
 	for _, digest := range rec.Blobs {
 		text = append(text, digest[:]...)
 	}
