@@ -37,13 +37,15 @@ func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Field {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(f FileAsset) string { return f.Path })
 		v.List(func(item decode.Reading) {
-			all := fileAsset(item, stored, meant)
-			*to = slices.Grow(*to, len(all))
 			at := item.At(item.Value, item.Path+".path")
+			all := slices.DeleteFunc(fileAsset(item, stored, meant), func(f FileAsset) bool { return !at.First(seen, f.Path) })
+			if len(*to) == 0 {
+				*to = all // without a copy, because there may be ten thousand
+				return
+			}
+			*to = slices.Grow(*to, len(all))
 			for _, f := range all {
-				if at.First(seen, f.Path) {
-					put(f)
-				}
+				put(f)
 			}
 		})
 	}}
