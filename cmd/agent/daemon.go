@@ -42,7 +42,7 @@ func (o *runOptions) runDaemon(ctx context.Context) (err error) {
 	unlock, err := ipc.Lock(ctx, w.Pass.Host.Files(), control.Lock,
 		func(who ipc.LockOwner) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
 	if err != nil {
-		return fmt.Errorf("be the only daemon here: %w", err)
+		return fmt.Errorf("take the daemon's lock: %w", err)
 	}
 	defer unlock() // the last deferred call: until then no other process may replace the socket
 	d := daemon.Daemon{
@@ -67,7 +67,7 @@ func (o *runOptions) runDaemon(ctx context.Context) (err error) {
 	defer func() {
 		stop(errors.New("the daemon stops"))
 		if gone := <-served; gone != nil {
-			err = errors.Join(err, fmt.Errorf("take the socket away: %w", gone))
+			err = errors.Join(err, fmt.Errorf("remove the socket: %w", gone))
 		}
 	}()
 	return d.Run(ctx)

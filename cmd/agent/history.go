@@ -79,7 +79,8 @@ func historyText(w io.Writer, h *history.History) {
 	undone := func(before time.Time) {
 		for ; len(left) > 0 && left[0].Time.Before(before); left = left[1:] {
 			u := left[0]
-			verdict := fmt.Sprintf("undone: not known whether it was the change, tried %d times: %s", u.Tries, u.Why)
+			verdict := fmt.Sprintf("undone: it is not known whether the change was the cause, tried %d times: %s",
+				u.Tries, u.Why)
 			switch {
 			case u.Unconfirmed:
 				verdict = "undone: " + u.Why

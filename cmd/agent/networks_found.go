@@ -44,8 +44,8 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 			all[i] = declared
 		}
 	} else {
-		fmt.Fprintf(f.Err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked "+
-			"for, since the configuration cannot be read: %v\n", err)
+		fmt.Fprintf(f.Err, "note: things that only pods' addresses identify (veth*, routes to other nodes) are not "+
+			"looked for, because the configuration cannot be read: %v\n", err)
 	}
 	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts)
 	var claims []verify.Claim
@@ -75,7 +75,7 @@ func networksFound(ctx context.Context, f *cli.Flags, args []string) error {
 // writeFound prints one line for the verdict, and one for each thing that was found.
 func writeFound(w io.Writer, found verify.Found, verdict bool) {
 	if len(found.Things) == 0 {
-		fmt.Fprintln(w, "nothing here bears the name or the mark of a network")
+		fmt.Fprintln(w, "nothing here has the name or the mark of a network")
 		return
 	}
 	if verdict {

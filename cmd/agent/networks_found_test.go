@@ -25,7 +25,7 @@ func TestNetworksFoundSaysWhatIsThereAndWhatItDidNotLookFor(t *testing.T) {
 		if err != nil || string(out) != want {
 			t.Errorf("%v:\n%swant\n%s", err, out, want)
 		}
-		if !strings.Contains(said.String(), "is not looked for") {
+		if !strings.Contains(said.String(), "are not looked for") {
 			t.Errorf("without documents it is silent about the marks of pods: %q", said.String())
 		}
 		ip := func(args string) {

@@ -40,6 +40,6 @@ pause takes the place of the first.`,
 			return end.Err
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever finds the node so")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for people who look at this node")
 	return cmd
 }

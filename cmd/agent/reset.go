@@ -54,7 +54,7 @@ remove its package, or run ` + "`agent install --remove`" + `.`,
 		},
 	}
 	cmd.Flags().StringVar(&changed, "changed", changed,
-		"what becomes of things of ours that somebody changed meanwhile: keep or remove")
+		"what to do with things of the agent that somebody changed meanwhile: keep or remove")
 	cmd.Flags().BoolVar(&dry, "dry-run", false,
 		"show what would go and what would come back: exit 0 nothing, 2 changes, 1 error")
 	return cmd

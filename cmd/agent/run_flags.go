@@ -42,16 +42,16 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	l.StringVar(&o.f.Metrics, "metrics", "",
 		"where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
 	l.StringVar(&o.f.NodeStatus, "node-status", "",
-		"whether the daemon tells the node's Node how it is, on or off (default on)")
+		"whether the daemon reports its state to the node's Node object, on or off (default on)")
 	complete(cmd, "node-status", agentfile.On, agentfile.Off)
 }
 
 // bindPlan adds the flags that a plan depends on.
 func (o *runOptions) bindPlan(cmd *cobra.Command) {
 	l := cmd.Flags()
-	l.BoolVar(&o.f.Host.Verify, "verify", false, "read every installed byte instead of believing recorded metadata")
+	l.BoolVar(&o.f.Host.Verify, "verify", false, "read every installed byte instead of trusting recorded metadata")
 	l.BoolVar(&o.f.Trust.Older, "accept-older-generation", false,
-		"once: take a generation from the store that is older than the last")
+		"accept, this time only, a generation from the store that is older than the last")
 	addDisruptive(cmd, &o.disruptive)
 }
 
@@ -114,7 +114,7 @@ func (o *runOptions) open(log *zap.Logger) (*cli.Opened, error) {
 // addDisruptive adds the flag that allows a disruptive switch of networks.
 func addDisruptive(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "allow-disruptive", false,
-		"let a switch to another network happen although pods notice (spec.networking.switch.allow)")
+		"allow a switch to another network, although it interrupts pods (spec.networking.switch.allow)")
 }
 
 // addTrust adds the flag that allows an unsigned store to all commands.

@@ -46,7 +46,7 @@ reported), 3 something is awaited or the node is held back, 4 no daemon runs, 1 
 			return statusExit(view)
 		},
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and tell each change")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and print each change")
 	return cmd
 }
 

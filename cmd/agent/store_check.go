@@ -59,7 +59,7 @@ it says once. Exit 0: all is well, but for warnings; 1: it is not.`,
 func (c *checkOptions) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.facts, "facts", "",
 		"`FILE` with the saved facts of a host, from agent facts -o json (default: an ordinary node)")
-	cmd.Flags().BoolVar(&c.strict, "strict", false, "take warnings for errors")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "treat warnings as errors")
 }
 
 func (c *checkOptions) run(ctx context.Context, f *cli.Flags, dir string) error {

@@ -43,7 +43,7 @@ is part of what was signed.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&last, "last", 20, "list so many at most")
+	cmd.Flags().IntVar(&last, "last", 20, "list at most this many generations")
 	return cmd
 }
 
@@ -59,7 +59,7 @@ func pastText(out io.Writer, cluster string, list []publisher.Past) {
 		case p.Error != "":
 			by = "✗ " + p.Error
 		case by == "":
-			by = "nobody says who"
+			by = "publisher unknown"
 		}
 		if p.Several && !p.Current {
 			by += " (one of several records of this number: it may never have been published)"

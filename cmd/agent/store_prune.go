@@ -56,9 +56,9 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 		},
 	}
 	l := cmd.Flags()
-	l.DurationVar(&p.Older, "older", pruneAge, "what was replaced so long ago goes")
+	l.DurationVar(&p.Older, "older", pruneAge, "remove objects that were replaced at least this long ago")
 	l.BoolVar(&p.DryRun, "dry-run", false, "list what would go and exit: 0 nothing, 2 something, 1 error")
-	l.BoolVar(&p.TakeOver, "take-over", false, "end another prune, which was killed")
+	l.BoolVar(&p.TakeOver, "take-over", false, "take over from another prune, which was killed")
 	return cmd
 }
 

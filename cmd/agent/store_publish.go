@@ -61,7 +61,7 @@ its time is over.`,
 	o.bindKey(cmd)
 	o.bind(cmd)
 	l := cmd.Flags()
-	l.DurationVar(&o.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
+	l.DurationVar(&o.expires, "expires", defaultExpires, "time after which no node takes this generation as new; 0: never")
 	l.Int64Var(&o.above, "above", 0, "publish a higher generation than `N`, the one that nodes have taken, into a store "+
 		"that was restored")
 	l.StringVar(&o.note.Publisher, "publisher", "",

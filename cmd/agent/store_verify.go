@@ -142,7 +142,8 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 	fmt.Fprintf(f.Out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store,
 		v.Objects, v.Digest)
 	if len(v.Denied) > 0 {
-		fmt.Fprintf(f.Out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
+		fmt.Fprintf(f.Out, "  not checked, because these credentials may not read them: %s\n",
+			strings.Join(v.Denied, ", "))
 	}
 	for _, by := range v.SignedBy {
 		fmt.Fprintf(f.Out, "  signed by key %s%s\n", by, trustNote(f.Trust.Keys, by))

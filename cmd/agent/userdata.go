@@ -61,13 +61,14 @@ secret belongs there. Clouds take 16 KiB.`,
 	l.StringVar(&u.format, "format", formatShell, "shell or cloud-config")
 	l.StringArrayVar(&u.urls, "url", nil,
 		"a mirror's URL of the agent, {arch} in the place of amd64 or arm64; several are tried in order")
-	l.StringArrayVar(&u.sums, "sha256", nil, "what the agent must have: amd64=HEX; once for each architecture")
+	l.StringArrayVar(&u.sums, "sha256", nil, "the agent's sha256: amd64=HEX; once for each architecture")
 	l.StringVar(&u.sumsFile, "sums", "", "the same from a file of sha256sum, by the names that the URLs end in")
 	l.StringVar(&u.pin, "pin", "", "sha256 of the one manifest that the node accepts")
 	l.StringArrayVar(&u.trustedKeys, "trusted-key", nil, "a minisign public key that may have signed the manifest")
 	l.StringVar(&u.proxy.URL, "proxy", "",
 		"the HTTP proxy that machine and agent use, such as http://proxy.example.com:3128")
-	l.StringVar(&u.proxy.Except, "no-proxy", "", "what is reached without it, such as 10.0.0.0/8,.internal.example.com")
+	l.StringVar(&u.proxy.Except, "no-proxy", "",
+		"hosts and ranges that are reached without the proxy, such as 10.0.0.0/8,.internal.example.com")
 	addTrust(cmd, f)
 	complete(cmd, "format", formatShell, formatCloudConfig)
 	return cmd

@@ -97,11 +97,12 @@ func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
 func (o *verifyOptions) prove(ctx context.Context, l *looked) ([]verify.Result, error) {
 	if l.want.Conf == nil {
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
-			Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
+			Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ", so the agent cannot test them"}}, nil
 	}
 	if u := l.untestable; u != nil {
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
-			Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
+			Seen: "packets between test pods cannot test this network: " + u.Why, Next: "use instead: " +
+				u.Instead}}, nil
 	}
 	t, err := o.wanted(l)
 	if err != nil {
@@ -122,7 +123,8 @@ func (o *verifyOptions) answer(ctx context.Context, l *looked) error {
 		return problem.Usage.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
 	}
 	if u := l.untestable; u != nil {
-		return problem.Usage.Errorf("--serve: its pod would answer nobody: %s; use instead: %s", u.Why, u.Instead)
+		return problem.Usage.Errorf("--serve: its pod cannot answer other nodes: %s; use instead: %s",
+			u.Why, u.Instead)
 	}
 	listen := o.listen
 	if port, ok := strings.CutPrefix(listen, ":"); ok {

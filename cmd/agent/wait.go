@@ -45,7 +45,7 @@ Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 
 		},
 	}
 	cmd.Flags().Int64Var(&w.generation, "generation", 0, "wait for this generation, or a newer one")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 10*time.Minute, "wait so long at most")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 10*time.Minute, "wait at most this long")
 	return cmd
 }
 

@@ -237,7 +237,7 @@ func TestOneDaemon(t *testing.T) {
 	n.Start(ctx, "by-hand", "netwright")
 	until(t, n, "the node is right", "test -S /run/netwright/agent.sock && test -e /etc/cni/net.d/05-netwright-bridge.conflist && ip route show 10.244.2.0/24 | grep -q .")
 	pid := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "--value", "-p", "MainPID", "by-hand"))
-	if res := n.Run(ctx, "netwright"); res.Code != 1 || !strings.Contains(res.Stderr, "be the only daemon here") || !strings.Contains(res.Stderr, "pid "+pid+" (") {
+	if res := n.Run(ctx, "netwright"); res.Code != 1 || !strings.Contains(res.Stderr, "take the daemon's lock") || !strings.Contains(res.Stderr, "pid "+pid+" (") {
 		t.Errorf("a second daemon beside pid %s: exit %d %s", pid, res.Code, res.Stderr)
 	}
 	n.Must(ctx, "netwright", "--once") // the first one's socket is still its own

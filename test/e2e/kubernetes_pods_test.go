@@ -118,7 +118,7 @@ func TestKubernetesPodsTalk(t *testing.T) {
 				hostPort(t, fabric, pods[0], netip.MustParseAddrPort("10.77.0.11:8080"))
 			}
 			n := nodes[0]
-			if said := n.Must(ctx, "netwright", "verify", "--traffic"); !strings.Contains(said, "cannot be judged by packets of ours: "+c.unjudged) {
+			if said := n.Must(ctx, "netwright", "verify", "--traffic"); !strings.Contains(said, "packets between test pods cannot test this network: "+c.unjudged) {
 				t.Errorf("verify --traffic says:\n%s", said)
 			}
 			nothingToDo(t, n)

@@ -50,7 +50,7 @@ func TestPodsByMultus(t *testing.T) {
 	lease := "/var/lib/cni/networks/netwright-bridge/" + pod.Addresses[0].String()
 	n.Must(ctx, "test", "-e", lease)
 	n.Must(ctx, "sh", "-c", "ls /var/lib/cni/multus/* | grep -q .")
-	if said := n.Must(ctx, "netwright", "verify", "--traffic"); !strings.Contains(said, "cannot be judged by packets of ours: Multus asks the API for each pod") {
+	if said := n.Must(ctx, "netwright", "verify", "--traffic"); !strings.Contains(said, "packets between test pods cannot test this network: Multus asks the API for each pod") {
 		t.Errorf("verify --traffic says:\n%s", said)
 	}
 	pod.Delete(ctx)
