@@ -64,7 +64,7 @@ func TestNoRoomToKeepPlugins(t *testing.T) {
 			t.Errorf("%+v", last)
 		}
 	})
-	if n := b.log.FilterMessageSnippet("what it installed is right").Len(); n != 1 {
+	if n := b.log.FilterMessageSnippet("the installed files are right").Len(); n != 1 {
 		t.Errorf("said %d times:\n%v", n, b.log.All())
 	}
 }

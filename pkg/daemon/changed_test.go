@@ -43,9 +43,9 @@ func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	}{
 		{name: "nothing said", goes: false},
 		{name: "keep", cluster: "  prune: {changed: keep}\n", goes: false},
-		{name: "remove", cluster: "  prune: {changed: remove}\n", goes: true, says: "it goes all the same by cluster.yaml:7:11"},
+		{name: "remove", cluster: "  prune: {changed: remove}\n", goes: true, says: "it is removed nevertheless, by cluster.yaml:7:11"},
 		{name: "the node keeps", cluster: "  prune: {changed: remove}\n", node: "  prune: {changed: keep}\n", goes: false},
-		{name: "the node removes", node: "  prune: {changed: remove}\n", goes: true, says: "it goes all the same by nodes/n.yaml:7:11"},
+		{name: "the node removes", node: "  prune: {changed: remove}\n", goes: true, says: "it is removed nevertheless, by nodes/n.yaml:7:11"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBox(t)

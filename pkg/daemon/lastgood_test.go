@@ -355,14 +355,14 @@ func TestLastGoodIsVerified(t *testing.T) {
 		public, _, _ := minisign.GenerateKey(rand.Reader)
 		s.policy.Keys = append(s.policy.Keys, trust.Key{Public: public, Origin: "agent.yaml:2:1"})
 	}
-	boot("nor can the last good configuration be used")
+	boot("and the last good configuration cannot be used")
 	s.policy.Keys = keep
 	for _, path := range []string{keptAt(good.Manifest), keptAt(good.Objects), file} {
 		whole, _ := os.ReadFile(path)
 		if err := os.WriteFile(path, whole[:len(whole)-9], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		boot("nor can the last good configuration be")
+		boot("and the last good configuration cannot be")
 		if path == file {
 			continue
 		}

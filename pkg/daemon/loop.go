@@ -35,7 +35,7 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer func() {
 		stop(errors.New("the daemon stops"))
 		if err := <-petted; err != nil {
-			d.Pass.Log.Warn("the watchdog is not petted", zap.Error(err))
+			d.Pass.Log.Warn("systemd's watchdog is not notified", zap.Error(err))
 		}
 	}()
 
@@ -56,7 +56,8 @@ func (d Daemon) Run(ctx context.Context) error {
 	l.status.begin(d, l.turn.daemon)
 	l.at("the first boot with changed files", func() {
 		if err := d.Pass.Session().FirstBoot(ctx); err != nil && ctx.Err() == nil {
-			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
+			d.Pass.Log.Error("the changes that awaited this boot are not judged: the next pass begins with "+
+				"them", zap.Error(err))
 		}
 	})
 	for ctx.Err() == nil && !l.over {
@@ -125,7 +126,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			return l.looks.giveUp(), true
 		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.facts = nil
-			return trigger{cause: "the container runtime answers otherwise", cacheOnly: true}, l.knows(ctx)
+			return trigger{cause: "the container runtime's answer changed", cacheOnly: true}, l.knows(ctx)
 		case <-time.After(until(l.heap.next)):
 			l.heap.trim()
 		case <-time.After(l.services.untilNext()):
@@ -143,7 +144,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			l.looks.seek(want{cause: "the store changed"})
 			return trigger{}, false
 		case <-l.Reload:
-			l.looks.seek(want{cause: "a reload was asked for", asked: true})
+			l.looks.seek(want{cause: "a reload was requested", asked: true})
 			return trigger{}, false
 		case <-l.drift.events():
 			l.repair(ctx)
@@ -169,7 +170,7 @@ func (l *loop) repair(ctx context.Context) {
 		more, alone, facts := w.takeEvents()
 		pass = pass || facts
 		if !alone {
-			return nil, errors.New("something else happened meanwhile that a repair does not handle")
+			return nil, errors.New("another event arrived that a repair does not handle")
 		}
 		return more, nil
 	}

@@ -27,7 +27,7 @@ func (o outcome) status(desired *desired.State) string {
 			time.Since(desired.Taken).Round(time.Minute), short(o.load)))
 	} else if o.load != nil && desired != nil {
 		parts = append(parts,
-			fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.Effective(), short(o.load)))
+			fmt.Sprintf("going on with %s, since there is no newer one: %s", desired.Effective(), short(o.load)))
 	} else if o.load != nil {
 		parts = append(parts, "not converged: "+short(o.load))
 	}

@@ -23,7 +23,7 @@ func (l *loop) unlessPinned(load error) error {
 		d.Instead = ""
 	}
 	if !was {
-		l.Pass.Log.Info("the store has another configuration than the pin names: this one stays",
+		l.Pass.Log.Info("the store has a configuration that the pin does not name: the one in force stays",
 			zap.Int64("generation", l.desired.Snapshot.Generation))
 	}
 	return nil

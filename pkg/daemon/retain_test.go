@@ -29,7 +29,7 @@ func TestDocumentsForAnotherHostChangeNothing(t *testing.T) {
 		if !b.has(conflist) {
 			t.Error("drift was not repaired while the documents could not be applied")
 		}
-		if last := b.manager.last(t); !strings.Contains(last.text, "the node is kept as revision 1 has it") || !strings.Contains(last.text, "bridge: ") {
+		if last := b.manager.last(t); !strings.Contains(last.text, "the agent keeps revision 1 in force") || !strings.Contains(last.text, "bridge: ") {
 			t.Errorf("the status does not say what the node has, and why: %q", last.text)
 		}
 		if n := b.logged("the pass failed"); n != 1 {
@@ -61,7 +61,7 @@ func TestDocumentsForAnotherHostAreSaid(t *testing.T) {
 	}
 	b.write(t, "cluster.yaml", elsewhere)
 	plan, err := b.daemon.Pass.DryRun(t.Context(), load())
-	if err == nil || plan == nil || plan.Summary.Changes() != 0 || plan.Network != "bridge" || !saidIn(plan, "warning", "the node is kept as revision 1 has it, for sha256 ") {
+	if err == nil || plan == nil || plan.Summary.Changes() != 0 || plan.Network != "bridge" || !saidIn(plan, "warning", "the agent keeps revision 1 in force, because sha256 ") {
 		t.Errorf("the dry run: %+v, %v", plan, err)
 	}
 	if plan, err = b.daemon.Pass.Converge(t.Context(), load()); err == nil || changes.BesidesTasks(err) == nil || plan == nil || plan.Summary.Changes() != 0 {

@@ -120,7 +120,7 @@ func (a aimed) look(ctx context.Context, opt host.Options, before map[string]sig
 	defer view.Close() // a view writes nothing: no error matters
 	if a.runtimeUnit != "" {
 		s := sight(ctx, view, a.runtimeUnit, before)
-		s.name, s.means = a.runtime, "no pod can be started or stopped; those that run go on"
+		s.name, s.means = a.runtime, "no pod can be started or stopped; running pods go on"
 		if _, missing := view.Files.Lstat(a.socket); s.err == nil && s.state.Active == "active" && missing == nil {
 			s.silent = cri.CheckAnswer(ctx, a.socket)
 		}
@@ -209,7 +209,7 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	s.at = slices.DeleteFunc(s.at, func(at time.Time) bool { return now.Sub(at) > restartsIn })
 	why := g.wrong()
 	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
-		why = fmt.Sprintf("%s is started again and again, %d times by now", g.unit, g.restarts)
+		why = fmt.Sprintf("%s restarts in a loop, %d times so far", g.unit, g.restarts)
 	}
 	works, text := why == "", ""
 	if works {
@@ -241,16 +241,16 @@ func (g *sighting) wrong() string {
 	case u.Active == "failed" || u.Sub == "auto-restart":
 		why := fmt.Sprintf("%s does not stay up (%s)", g.unit, cmp.Or(g.end.String(), u.Result))
 		if g.restarts > 0 {
-			why += fmt.Sprintf(", started again %d times by now", g.restarts)
+			why += fmt.Sprintf(", restarted %d times so far", g.restarts)
 		}
 		if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" {
-			why += ", its last words: " + log
+			why += ", its last log lines: " + log
 		}
 		return why
 	case u.Active == "inactive", u.Active == "deactivating":
 		return g.unit + " is stopped"
 	case g.silent != nil:
-		return fmt.Sprintf("%s runs and does not answer (%s)", g.unit, desired.OneLine(g.silent))
+		return fmt.Sprintf("%s runs, but does not answer (%s)", g.unit, desired.OneLine(g.silent))
 	}
 	return ""
 }

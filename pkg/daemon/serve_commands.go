@@ -159,7 +159,7 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	out := l.once(ctx, pass, w.got)
 	if out.load != nil && out.plan != nil && out.plan.Pinned != "" {
 		job.Send(control.Event{Event: control.Note,
-			Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
+			Text: fmt.Sprintf("%v; going on, since the node is held at a revision", out.load)})
 		failed := failureOf(outcome{err: out.err})
 		l.publish(ctx, w, out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})
@@ -168,7 +168,7 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	if job.Command == control.Once && out.err == nil && out.load == nil && fetching(out.plan) {
 		l.publish(ctx, w, out, clock)
 		job.Send(control.Event{Event: control.Note,
-			Text: "what it needs is being fetched: it goes on when that is there"})
+			Text: "the command waits for a download, and goes on when the download ends"})
 		w.got = &looked{err: statestore.ErrNotModified, pass: w.got.pass}
 		l.queued = append(l.queued, w)
 		return true
@@ -189,14 +189,14 @@ func (l *loop) fetched(ctx context.Context) (trigger, bool) {
 		l.queued = l.queued[1:]
 		return w, true
 	}
-	return trigger{cause: "something was fetched", cacheOnly: true}, l.knows(ctx)
+	return trigger{cause: "a download ended", cacheOnly: true}, l.knows(ctx)
 }
 
 // remember gives the store the cache of a pass. Where that fails the store reads everything:
 // slower, with the same result.
 func remember(pass *reconcile.Pass, store statestore.Store) {
 	if err := pass.Remember(store); err != nil {
-		pass.Log.Warn("the store is read without memory", zap.Error(err))
+		pass.Log.Warn("the store is read in full, without the last answer", zap.Error(err))
 	}
 }
 

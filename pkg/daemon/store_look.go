@@ -33,7 +33,7 @@ const (
 )
 
 var (
-	errLoadLate = fmt.Errorf("it took longer than %s, which is all that it may take", loadLimit)
+	errLoadLate = fmt.Errorf("it took longer than its limit of %s", loadLimit)
 	errAskLate  = fmt.Errorf("no answer within %s", askLimit)
 	errLookOld  = errors.New("a command asks for a newer look")
 	errNotYet   = errors.New("the store has not answered yet")
@@ -208,12 +208,13 @@ func (l *loop) knows(ctx context.Context) bool {
 // end answers all waiting commands when the daemon stops, also those in held that wait for an
 // asset. It waits up to a second for the look under way.
 func (s *looks) end(held []trigger) {
-	why := errors.New("the daemon stops, and nothing of this was begun: run it again")
+	why := errors.New("the daemon stops, and this command was not begun: run it again")
 	for _, w := range s.wanted {
 		w.refuse(why)
 	}
 	for _, w := range held {
-		want{job: w.job}.refuse(errors.New("the daemon stops, and this waited for what is being fetched: run it again"))
+		want{job: w.job}.refuse(errors.New("the daemon stops, and this command waited for a download: run it " +
+			"again"))
 	}
 	now := s.now
 	if now == nil {

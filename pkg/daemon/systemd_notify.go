@@ -91,9 +91,9 @@ func (n *notifier) late() {
 	if last := n.last.Load(); last != nil {
 		why = *last
 	}
-	n.log.Warn("not prepared in time: kubelet may start all the same", zap.Duration("after", readyWithin),
+	n.log.Warn("not prepared in time: kubelet may start anyway", zap.Duration("after", readyWithin),
 		zap.String("because", why))
-	n.logged(n.manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start all the same: " + why))
+	n.logged(n.manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start anyway: " + why))
 }
 
 // reloading tells the service manager that a changed configuration is applied, and the function
@@ -113,6 +113,6 @@ func (n *notifier) reloading(to *desired.State) (ended func(*outcome)) {
 // logged logs an error of a notification to the service manager.
 func (n *notifier) logged(err error) {
 	if err != nil {
-		n.log.Warn("systemd was not told", zap.Error(err))
+		n.log.Warn("systemd could not be notified", zap.Error(err))
 	}
 }

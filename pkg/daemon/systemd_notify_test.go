@@ -35,13 +35,13 @@ func TestReadyComesAfterABound(t *testing.T) {
 				ready = append(ready, w)
 			}
 		}
-		if len(ready) != 1 || ready[0].at.Sub(began) != readyWithin || !strings.HasPrefix(ready[0].text, "not prepared after 5m0s, kubelet may start all the same: not converged: ") || !strings.Contains(ready[0].text, "nonsense") {
+		if len(ready) != 1 || ready[0].at.Sub(began) != readyWithin || !strings.HasPrefix(ready[0].text, "not prepared after 5m0s, kubelet may start anyway: not converged: ") || !strings.Contains(ready[0].text, "nonsense") {
 			t.Errorf("READY: %+v", ready)
 		}
 		if n := b.manager.asked(); n != asked {
 			t.Errorf("asked for more time %d times more once it was ready", n-asked)
 		}
-		if b.logged("not prepared in time: kubelet may start all the same") != 1 || b.logged("prepared: kubelet may start") != 0 {
+		if b.logged("not prepared in time: kubelet may start anyway") != 1 || b.logged("prepared: kubelet may start") != 0 {
 			t.Errorf("the log: %v", b.log.All())
 		}
 		b.document(t, b.plugins(t, "plugins.tar", ""))

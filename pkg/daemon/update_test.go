@@ -74,7 +74,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 			t.Errorf("what is in force was not repaired, or not to what is in force: %q", got)
 		}
 		s := told.last()
-		if w := s.Waiting; w == nil || w.Class != "reload" || !w.Until.IsZero() || !strings.Contains(w.Reason, "spec.update.auto (cluster.yaml:11:12) takes no more than live by itself") {
+		if w := s.Waiting; w == nil || w.Class != "reload" || !w.Until.IsZero() || !strings.Contains(w.Reason, "spec.update.auto (cluster.yaml:11:12) allows at most live without approval") {
 			t.Errorf("the status says that %+v waits", w)
 		}
 		if s.State != report.NodeWaiting || s.Totals.Repairs != 1 || b.logged("right again") != 0 || !waitsUnnumbered(b.manager.last(t).text) {
@@ -134,7 +134,7 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("what is in force is not kept right: %q", got)
 		}
-		if w := told.last().Waiting; w == nil || !strings.HasPrefix(w.Reason, "it cannot be noted on this node: ") {
+		if w := told.last().Waiting; w == nil || !strings.HasPrefix(w.Reason, "this node cannot record when the wait began: ") {
 			t.Errorf("the status says that %+v waits", w)
 		}
 		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})

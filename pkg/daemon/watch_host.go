@@ -115,14 +115,14 @@ func (w *hostWatch) logUnwatched() {
 	for source, err := range lost {
 		if w.said[source] != err.Error() {
 			w.said[source] = err.Error()
-			w.log.Warn("cannot watch what changes: it is looked at every few seconds",
+			w.log.Warn("the host cannot be watched for changes: the daemon looks every few seconds",
 				zap.String("what", string(source)), zap.Error(err))
 		}
 	}
 	for source := range w.said {
 		if lost[source] == nil {
 			delete(w.said, source)
-			w.log.Info("what changes is watched again", zap.String("what", string(source)))
+			w.log.Info("the host is watched for changes again", zap.String("what", string(source)))
 		}
 	}
 }
@@ -326,6 +326,6 @@ func (w *hostWatch) close() {
 		return
 	}
 	if err := w.watcher.Close(); err != nil {
-		w.log.Warn("the watches of the host did not end well", zap.Error(err))
+		w.log.Warn("the watches of the host ended with an error", zap.Error(err))
 	}
 }

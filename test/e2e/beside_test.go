@@ -69,7 +69,7 @@ func blocked(t *testing.T, n *node.Node, name string, command ...string) {
 	t.Helper()
 	n.Shell(t.Context(), "rm -rf /opt/cni/bin/* /var/lib/netwright/stamps /var/lib/netwright/assets/members")
 	started(t, n, name, command...)
-	until(t, n, name+" waits for the plugins", "grep -q 'what it needs is being fetched: it goes on when that is there' /run/"+name)
+	until(t, n, name+" waits for the plugins", "grep -q 'the command waits for a download, and goes on when the download ends' /run/"+name)
 	until(t, n, name+" is the daemon's", "journalctl -b -u netwright-agent -o cat | grep -q 'asked.*"+command[0]+" by root (pid '$(cat /run/"+name+".pid)")
 }
 
@@ -135,7 +135,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		open := g.shut()
 		blocked(t, n, "first", "once")
 		started(t, n, "second", "once")
-		until(t, n, "the second waits for the same", "grep -q 'what it needs is being fetched: it goes on when that is there' /run/second")
+		until(t, n, "the second waits for the same", "grep -q 'the command waits for a download, and goes on when the download ends' /run/second")
 		n.Must(ctx, "test", "!", "-e", "/run/second.code")
 		open()
 		if said := ended(t, n, "first", "0"); !strings.Contains(said, "/opt/cni/bin") {

@@ -107,7 +107,7 @@ var ofTheNode = []incident{
 	{name: "the conf cannot be written", begin: unseen("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: unseen("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
 		says: []string{"critical: file:/etc/cni/net.d/05-netwright-bridge.conflist"}, metrics: []string{state("critical")}},
 	{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
-		says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
+		says: []string{"critical: containerd does not work: containerd.service runs, but does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
 	{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet; until netwright verify | grep -q 'kubelet.service does not stay up'; do sleep 0.3; done"), end: shell("rm /run/bad-kubelet; systemctl reset-failed kubelet; systemctl restart kubelet"), exit: 2,
 		says: []string{"critical: kubelet does not work: kubelet.service"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
 }
