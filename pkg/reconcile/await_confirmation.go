@@ -58,8 +58,8 @@ func noteAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *re
 // a change that nobody confirms.
 func mayAwait(confirm time.Duration, h *host.Host) error {
 	if confirm > 0 && h.Live.Facts.Init != "systemd" {
-		return errors.New("nothing was changed: --confirm needs systemd, " +
-			"for nobody else would undo what is not confirmed in time")
+		return errors.New("nothing was changed: --confirm needs systemd, which undoes a change that is not " +
+			"confirmed in time")
 	}
 	return nil
 }

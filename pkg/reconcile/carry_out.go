@@ -131,9 +131,10 @@ func (o *outcome) cordon(ctx context.Context, p Pass, h *host.Host) {
 	if err == nil {
 		return
 	}
-	o.notes = append(o.notes, report.Warning("the node is not cordoned for the switch, which goes on: "+err.Error()))
+	o.notes = append(o.notes, report.Warning("the node could not be cordoned, and the switch goes on without "+
+		"it: "+err.Error()))
 	if p.Log != nil {
-		p.Log.Warn("the node is not cordoned for the switch of networks, which goes on", zap.Error(err))
+		p.Log.Warn("the node could not be cordoned, and the switch of networks goes on without it", zap.Error(err))
 	}
 }
 
@@ -260,7 +261,8 @@ func (o *outcome) cacheArchives(ctx context.Context, ready bool, h *host.Host, o
 		}
 		if err := a.Cache(ctx, h); err != nil && ctx.Err() == nil {
 			out.Notes = append(out.Notes, report.Note{Level: "warning", Origin: a.From,
-				Text: err.Error() + "; what it installed is right, and is fetched again should somebody delete it"})
+				Text: err.Error() + "; the installed files are right; the agent fetches the archive again if " +
+					"somebody deletes one of them"})
 		}
 	}
 	return out

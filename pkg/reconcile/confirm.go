@@ -66,7 +66,7 @@ func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 // complete makes the rest of the pass whose change was confirmed. number is its prepared revision.
 func (p Pass) complete(ctx context.Context, number int, h *host.Host, led *ledger.Ledger) error {
 	if number == 0 {
-		return errors.New("not all of it was made")
+		return errors.New("a part of the change was not made")
 	}
 	rev, err := ledger.ReadRevision(h.Live.Files, number)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 	hostroot.Put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
 	d := b.load()
 	said := strings.Join(d.Refused, "\n")
-	for _, want := range []string{"the private key of the CA etcd-ca is refused", "this node's role is Node", "pki/private/etcd-ca/", "take it away from what workers can read"} {
+	for _, want := range []string{"the private key of the CA etcd-ca is refused", "this node's role is Node", "pki/private/etcd-ca/", "move the key where workers cannot read"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q does not say %q", said, want)
 		}

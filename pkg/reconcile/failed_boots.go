@@ -58,9 +58,9 @@ func (e *BootFailedError) RefusedBy() report.Refusal { return report.RefusedByBo
 func (e *BootFailedError) Error() string {
 	text := fmt.Sprintf("the first boot with it failed (%s), and it was brought back", e.Why)
 	if e.Outcome == string(firstboot.Unsure) {
-		return fmt.Sprintf("%s; the node was not reached without it either, so it may not have been the change; "+
-			"it is made again after %s", text, report.Stamp(e.retry()))
+		return fmt.Sprintf("%s; the node was not reached without the change either, so the change may not be "+
+			"the cause; the agent makes it again after %s", text, report.Stamp(e.retry()))
 	}
-	return text + "; it is made again when the documents want something else of what that boot had: " +
+	return text + "; the agent makes it again when the documents change one of the keys of that boot: " +
 		report.Listed(e.Names)
 }

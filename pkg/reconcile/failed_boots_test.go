@@ -157,7 +157,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/boots", "1"))
 	failsABoot(t, root, firstboot.Unsure, func() { hostroot.Put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
-	if _, err := converge(t, root, file("/etc/boots", "2")); err == nil || !strings.Contains(err.Error(), "may not have been the change") {
+	if _, err := converge(t, root, file("/etc/boots", "2")); err == nil || !strings.Contains(err.Error(), "the change may not be the cause") {
 		t.Errorf("at once: %v", err)
 	}
 	files, err := host.OpenFiles(host.Options{Root: root})

@@ -61,7 +61,7 @@ func (r *plan) restoreOnly(why error) *plan {
 			_, recorded := r.ownership.Set.Of(key)
 			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.ProofNone
 			if change.NotApplicable == "" && change.Proof != tasks.ProofBefore && !unnoted {
-				refused[key] = graph.Permanent(fmt.Errorf("it is not begun: %w", why))
+				refused[key] = graph.Permanent(fmt.Errorf("the change is not begun: %w", why))
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (r *plan) restoreOnly(why error) *plan {
 type UnwrittenError struct{ Err error }
 
 func (e *UnwrittenError) Error() string {
-	return fmt.Sprintf("only what was right before is brought back: %v", e.Err)
+	return fmt.Sprintf("the agent only restores what was right before: %v", e.Err)
 }
 
 func (e *UnwrittenError) Unwrap() error { return e.Err }

@@ -45,13 +45,13 @@ func (p Pass) lookOnly(
 func endsInPause(at host.Options, node string, z *report.Paused) (notes []report.Note) {
 	list, err := issue.List(at, node, time.Now())
 	if err != nil {
-		return []report.Note{report.Warning("which certificates end in the pause is not known: " + err.Error())}
+		return []report.Note{report.Warning("it is not known which certificates expire during the pause: " + err.Error())}
 	}
 	for i := range list {
 		if c := &list[i]; !c.NotAfter.IsZero() && c.NotAfter.Before(z.Until.Add(time.Hour)) {
 			notes = append(notes, report.Note{Level: "error",
-				Text: fmt.Sprintf("the certificate %s ENDS on %s, and nothing is renewed while the node is paused: "+
-					"`agent resume`", c.Name, issue.Date(c.NotAfter))})
+				Text: fmt.Sprintf("the certificate %s EXPIRES on %s, and no certificate is renewed while the "+
+					"node is paused: run `agent resume` before", c.Name, issue.Date(c.NotAfter))})
 		}
 	}
 	return notes

@@ -151,7 +151,7 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	tx := &ownership.Transaction{Led: led, Set: s.set, Changed: ownership.PolicyOf(s.desired), Unnoted: true,
 		Judge: drift.New(s.set, led, h.Live.View(), s.desired, false, time.Now())}
 	if !tx.InStep() || len(tx.Led.Effects.List()) > 0 {
-		return nil, wholePass("the ledger has something open")
+		return nil, wholePass("the ledger has pending work")
 	}
 	planned := execute.Plan(ctx, g, v, nil, nil, tx.Judge)
 	tx.Judge.Prove(ctx, planned, v, s.desired.Node)
@@ -173,7 +173,7 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	case err != nil:
 		return nil, &WholeError{err}
 	case !noted:
-		return nil, wholePass("something of it is to be written down before")
+		return nil, wholePass("the ledger must record the change first")
 	}
 	return one, nil
 }
@@ -183,7 +183,7 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 	c := planned.Get(key)
 	if planned.Repairs.Later(key) != nil || planned.Repairs.Contested(key) != nil {
-		return wholePass("somebody fights about %s", key)
+		return wholePass("another program keeps changing %s", key)
 	}
 	if c == nil || c.NotApplicable != "" {
 		return nil
@@ -193,7 +193,7 @@ func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 		return wholePass("%s may take long", key)
 	}
 	if c.Proof != tasks.ProofBefore || !planned.IsRepair(key) || len(c.Effects) > 0 || c.Unknown != "" {
-		return wholePass("%s asks for more than to be brought back", key)
+		return wholePass("%s asks for more than its repair", key)
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (s *Converged) repair(ctx context.Context, p Pass, h *host.Host, one *direc
 	}
 	for i := range done.Rep.Results {
 		if key := done.Rep.Results[i].Key; done.Changes.Repairs.Later(key) != nil {
-			return steps, wholePass("somebody fights about %s", key)
+			return steps, wholePass("another program keeps changing %s", key)
 		}
 	}
 	return steps, nil

@@ -90,8 +90,8 @@ func (r *plan) raise(p *report.Plan) {
 			continue
 		}
 		p.Raise(tasks.ClassReplace.String(),
-			fmt.Sprintf("spec.podCIDR was %s and leaves it: a Node keeps the range that it was given, and pods their "+
-				"addresses", old))
+			fmt.Sprintf("spec.podCIDR was %s, and the new range does not contain it: a Node keeps its pod "+
+				"CIDR, and pods keep their addresses", old))
 	}
 }
 

@@ -35,7 +35,7 @@ func (p planner) retainNetwork(ctx context.Context, to target) (*plan, error) {
 	to.sw.Stuck = true
 	to.notes = nil
 	if to.graph, err = graph.New[tasks.Task](nil, tasks.AsNodes{}, graph.Options{}); err != nil {
-		return nil, fmt.Errorf("make nothing of a pass: %w", err)
+		return nil, fmt.Errorf("skip the changes of a pass: %w", err)
 	}
 	r := &plan{target: to, steps: noSteps(), led: led, pruning: &ownership.Removals{},
 		trials: probation.Load(v.Files, p.pass.Log, p.pass.CacheOnly)}
@@ -58,10 +58,10 @@ func (p planner) lastBuilt(to target, why error) (target, error) {
 	}
 	kept, err := p.retain(to, rev)
 	if err != nil {
-		return to, fmt.Errorf("%w; nor is the node kept as it is: %w", why, err)
+		return to, fmt.Errorf("%w; and the agent cannot repair what is in force: %w", why, err)
 	}
 	kept.notes = to.notes
-	kept.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for %s of the documents cannot be "+
+	kept.unbuilt = fmt.Errorf("the agent keeps revision %d in force, because %s of the documents cannot be "+
 		"applied here: %w", rev.Number, generation.Name(to.desired.Snapshot.Generation, to.desired.Snapshot.Digest), why)
 	return kept, nil
 }
@@ -70,7 +70,7 @@ func (p planner) lastBuilt(to target, why error) (target, error) {
 func (p planner) retain(to target, rev *ledger.Revision) (kept target, err error) {
 	kept.sw = to.sw
 	if kept.desired, err = desired.FromRevision(rev, p.v.Files, p.pass.Assets); err != nil {
-		return kept, graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
+		return kept, graph.Permanent(fmt.Errorf("keep %s as it is in revision %d: %w", rev.Network, rev.Number, err))
 	}
 	if a, _ := ledger.ReadApplied(p.v.Files); a != nil && !a.Time.Before(rev.Time) { // it wanted the same as rev
 		kept.desired.Snapshot.Revision = statestore.Revision{Generation: a.Generation, Digest: a.Digest}

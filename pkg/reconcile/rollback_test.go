@@ -62,7 +62,7 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	if hostroot.There(root, "/etc/new") {
 		t.Error("what the revision did not have is there")
 	}
-	for _, stays := range []string{"file:/etc/changed is not brought back: somebody changed it", "file:" + conf + " is not brought back"} {
+	for _, stays := range []string{"file:/etc/changed is not restored: somebody changed it", "file:" + conf + " is not restored"} {
 		if !strings.Contains(said(p), stays) {
 			t.Errorf("it does not say %q:\n%s", stays, said(p))
 		}
@@ -123,7 +123,7 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 		if got := hostroot.Read(t, root, path); got != content {
 			t.Errorf("%s is %q, want %q", path, got, content)
 		}
-		if !strings.Contains(said(p), "file:"+path+" is not brought back: ") {
+		if !strings.Contains(said(p), "file:"+path+" is not restored: ") {
 			t.Errorf("it is not said of %s:\n%s", path, said(p))
 		}
 	}

@@ -20,8 +20,8 @@ func (p Pass) checkSavedPlan(ctx context.Context, d *desired.State, h *host.Host
 		return err
 	}
 	if r.report().Intent() != p.Agreed {
-		return problem.PlanStale.Errorf("the host or the store moved since the plan was made, and nothing was " +
-			"changed: make it anew with `agent plan --out`")
+		return problem.PlanStale.Errorf("the host or the store changed since the plan was made, and nothing " +
+			"was applied: make a new plan with `agent plan --out`")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 
 			document(next)
 			out, _ := pass() // the plugins cannot be had from this store, which is another matter
-			if !strings.Contains(out, key+" is no longer wanted and stays: a former network's pods may still run on it, and to take it away would be an outage") {
+			if !strings.Contains(out, key+" is no longer wanted and stays: pods of a former network may still need it, and its removal would cut them off") {
 				t.Errorf("it does not say why the certificates stay:\n%s", out)
 			}
 			if hostroot.Read(t, root, key) != before || !hostroot.There(root, filepath.Dir(key)+"/ca.pem") {

@@ -59,10 +59,10 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 
 	n.Shell(ctx, broke+"; systemctl stop sleeper.service")
 	until(t, n, "all is right again on a full disk", right)
-	tells("the hook that is not begun", "it is not begun")
+	tells("the hook that is not begun", "the change is not begun")
 
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", doc+asset("/etc/newer"), 0o644)
-	tells("the newer configuration", "it cannot be noted on this node")
+	tells("the newer configuration", "this node cannot record when the wait began")
 	n.Shell(ctx, broke)
 	until(t, n, "all is right beside a newer configuration", right)
 	n.Shell(ctx, broke)

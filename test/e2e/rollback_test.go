@@ -39,9 +39,9 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	// pkg/reconcile/update.go, unnoted.
 	second := n.Read(document)
 	n.Write(document, strings.Replace(second, "ttl=77", "ttl=78", 1), 0o644)
-	until(t, n, "the daemon says what it cannot note", "netwright status | grep -q 'waits.*it cannot be noted on this node: .*no space'")
+	until(t, n, "the daemon says what it cannot note", "netwright status | grep -q 'waits.*this node cannot record when the wait began: .*no space'")
 	n.Must(ctx, "timeout", "60", "systemctl", "restart", "netwright-agent") // until READY
-	until(t, n, "the next daemon says so, too", "netwright status | grep -q 'it cannot be noted'")
+	until(t, n, "the next daemon says so, too", "netwright status | grep -q 'this node cannot record when the wait began'")
 	n.Write(document, second, 0o644)
 	n.Shell(ctx, "rm /var/lib/netwright/full")
 	time.Sleep(3 * 5 * time.Second) // passes

@@ -65,7 +65,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 		t.Errorf("a part of what waits was applied: %s", got)
 	}
 	st := status()
-	if w := st.Waiting; w == nil || w.Class != "restart" || !strings.Contains(w.Reason, "spec.update.auto (node default) takes no more than reload by itself") || st.State != report.NodeWaiting {
+	if w := st.Waiting; w == nil || w.Class != "restart" || !strings.Contains(w.Reason, "spec.update.auto (node default) allows at most reload without approval") || st.State != report.NodeWaiting {
 		t.Errorf("the status is %s: %s; %+v waits", st.State, st.Reason, w)
 	}
 	p := plan(ctx, t, n, 2)

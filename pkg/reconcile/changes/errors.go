@@ -110,6 +110,6 @@ type NotConvergedError struct {
 }
 
 func (e *NotConvergedError) Error() string {
-	return fmt.Sprintf("applied, but still not as wanted: %s; another program may set it back: look for who else "+
-		"writes %s", e.Reason, e.Key)
+	return fmt.Sprintf("applied, but still not as wanted: %s; another program may set it back: find the "+
+		"program that writes %s", e.Reason, e.Key)
 }

@@ -70,7 +70,8 @@ func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, err
 	}
 	for _, it := range c.Items {
 		if peer := peerOf(v.Facts.Peers, it.Key); peer != "" {
-			c.NotApplicable = peer + "'s, and it writes it again at each boot: reported, not changed; configure it there"
+			c.NotApplicable = peer + "'s, which writes it again at each boot: reported, not changed; change " +
+				"it in the configuration of that program"
 			c.Pending, c.Effects = nil, nil
 			return c, nil
 		}

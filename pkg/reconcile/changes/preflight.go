@@ -30,7 +30,8 @@ func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) 
 			continue
 		}
 		if dir := pendingMount(ctx, v, file); dir != "" {
-			return graph.Wait(fmt.Sprintf("%s to be mounted: `systemctl status %s` says what that waits for", dir,
+			return graph.Wait(fmt.Sprintf("%s to be mounted: `systemctl status %s` says what the mount waits "+
+				"for", dir,
 				tasks.MountUnit(dir)))
 		}
 		if err := v.Files.Writable(file, newBytes(c, it)); err != nil {

@@ -82,8 +82,9 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	}
 	d.Damage = append(d.Damage, snap.Notes...)
 	if _, own := snap.Objects["nodes/"+sel.Node+".yaml"]; !own && node.NodeGroup == "" {
-		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml%s, and no node group is named: only "+
-			"the cluster's document speaks; name the node with --node, or its group with --node-group",
+		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml%s, and no node group is "+
+			"named: only the cluster's document is used; name the node with --node, or its group with "+
+			"--node-group",
 			snap.Cluster, sel.Node, someNodes(snap)))
 	}
 	return d, nil

@@ -23,8 +23,8 @@ func (d *State) handedOver(had ledger.Network) (*network.Preparation, error) {
 	from := d.SwitchSpec().From
 	var p network.Preparation
 	if err := json.Unmarshal([]byte(had.Prepares), &p); err != nil && from == "" {
-		return nil, fmt.Errorf("read from the ledger what the handed-over network needs: %w: name that network as "+
-			"spec.networking.switch.from if it is gone", err)
+		return nil, fmt.Errorf("read from the ledger what the handed-over network needs: %w: if that network "+
+			"is gone, name it in spec.networking.switch.from", err)
 	}
 	if p.Of == "" || p.Of == from {
 		return nil, nil
@@ -39,7 +39,7 @@ func prepares(p *network.Preparation) (string, error) {
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return "", fmt.Errorf("write down what the network needs: %w", err)
+		return "", fmt.Errorf("record what the network needs: %w", err)
 	}
 	return string(text), nil
 }

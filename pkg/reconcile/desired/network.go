@@ -52,7 +52,7 @@ func DeclaredOf(n ledger.Network) (out Declared, err error) {
 		return Declared{}, nil
 	}
 	if err := json.Unmarshal([]byte(n.Declared), &out); err != nil {
-		return Declared{}, fmt.Errorf("what was declared of %s cannot be read: %w", n.Name, err)
+		return Declared{}, fmt.Errorf("read what the documents declared of network %s: %w", n.Name, err)
 	}
 	return out, nil
 }

@@ -141,8 +141,8 @@ func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*S
 	pin := led.Head().Pin
 	switch {
 	case pin == nil && d == nil:
-		return nil, errors.New("no configuration was loaded, and the node is not held at a revision: see why the " +
-			"store cannot be read")
+		return nil, errors.New("no configuration was loaded, and the node is not held at a revision: `agent " +
+			"status` says why the store cannot be read")
 	case pin == nil:
 		return d, nil
 	}

@@ -56,9 +56,9 @@ func (d *State) misplaced(name string, p keypairs.Keypair) {
 	dir := "pki/private/" + name + "/"
 	files := slices.DeleteFunc(slices.Sorted(maps.Keys(d.Snapshot.Objects)),
 		func(object string) bool { return !strings.HasPrefix(object, dir) })
-	d.Refused = append(d.Refused, fmt.Sprintf("the private key of the CA %s is refused, and not used: this node's "+
-		"role is %s, and whoever reads %s of %s here signs for the whole cluster; "+
-		"take it away from what workers can read, and change the CA; the rest of the node goes on", name, d.Node.Role,
+	d.Refused = append(d.Refused, fmt.Sprintf("the private key of the CA %s is refused, and not used: this "+
+		"node's role is %s, and every user who reads %s of %s here can sign for the whole cluster; move the "+
+		"key where workers cannot read it, and replace the CA; the rest of the node goes on", name, d.Node.Role,
 		strings.Join(files, ", "), d.Snapshot.Origin))
 }
 

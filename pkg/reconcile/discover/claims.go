@@ -107,8 +107,8 @@ func (g ground) believe(
 			refused = append(refused, fmt.Sprintf("no route to %s of Node %s: %s", c.pods, c.node, why))
 			continue
 		case why != "":
-			notes = append(notes, warning("peer not covered by podCIDR: the route to %s of Node %s stands from "+
-				"before, and would be refused now: %s", c.pods, c.node, why))
+			notes = append(notes, warning("peer not covered by podCIDR: the route to %s of Node %s was set "+
+				"before and is kept, but would be refused now: %s", c.pods, c.node, why))
 			odd = append(odd, taken{"the range of Node " + c.node, c.pods})
 		}
 		ranges[c.pods], addresses[c.via] = c.node, c.node
@@ -182,7 +182,7 @@ func (g ground) refuses(c claim) string {
 	case g.own[own].Bits() != c.pods.Bits():
 		return fmt.Sprintf("it is no /%d, as this node's own %s", g.own[own].Bits(), g.own[own])
 	case stated < 0:
-		return "no document states a range of that family as spec.podCIDR, in which it would have to lie"
+		return "it must lie in spec.podCIDR, and no document states a range of that family there"
 	case g.stated[stated].Bits() > c.pods.Bits() || !g.stated[stated].Contains(c.pods.Addr()):
 		return fmt.Sprintf("it does not lie in spec.podCIDR, %s", g.stated[stated])
 	case !c.via.IsValid():

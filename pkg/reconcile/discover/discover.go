@@ -45,7 +45,8 @@ func (s Sources) Discover(
 	if s.API != nil && !s.CacheOnly && s.Live && !s.Host.Sandbox {
 		if err := s.asked(ctx, d.Node.Name, v.Facts, want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
-				notes = append(notes, warning("of the Kubernetes API's Nodes counts what they said on %s: %v",
+				notes = append(notes, warning("the Nodes of the Kubernetes API could not be read, and the "+
+					"agent uses the answer of %s: %v",
 					learnt.Since.Format(time.DateTime), err))
 			}
 		}
@@ -54,7 +55,8 @@ func (s Sources) Discover(
 	if err != nil {
 		learnt.Peers, learnt.Judged = before.Peers, before.Judged
 		return desired.Discovered(found, learnt), learnt,
-			append(notes, warning("the Nodes of the API count as before: %v", err)), nil
+			append(notes, warning("the Nodes of the Kubernetes API could not be read, and the agent uses the "+
+				"last answer: %v", err)), nil
 	}
 	believed, refused := g.believe(learnt.Peers, before)
 	learnt.Peers, learnt.Judged = believed, true
@@ -78,11 +80,11 @@ func (s Sources) ask(
 	own, err := s.API.Node(ctx, facts, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:
-		return fmt.Errorf("there is no Node %s yet, which its kubelet makes: %w", name, err)
+		return fmt.Errorf("there is no Node %s yet, which its kubelet creates: %w", name, err)
 	case err != nil:
 		return err
 	case len(own.PodCIDRs) == 0:
-		return fmt.Errorf("the Node %s has no spec.podCIDRs: the controller manager gives them with "+
+		return fmt.Errorf("the Node %s has no spec.podCIDRs: the controller manager sets them with "+
 			"--allocate-node-cidrs and --cluster-cidr", name)
 	}
 	learnt.PodCIDRs = own.PodCIDRs
@@ -90,7 +92,7 @@ func (s Sources) ask(
 		nodes, err := s.API.Nodes(ctx, facts)
 		switch {
 		case err != nil:
-			return fmt.Errorf("the other nodes' pod CIDRs are not known from it: %w", err)
+			return fmt.Errorf("the Kubernetes API does not give the other nodes' pod CIDRs: %w", err)
 		case !slices.ContainsFunc(nodes, func(n kube.Node) bool { return n.Name == name }):
 			return fmt.Errorf("the other nodes' pod CIDRs are not taken from a list of Nodes that lacks this one, %s",
 				name)

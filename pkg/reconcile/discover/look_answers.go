@@ -113,7 +113,7 @@ func (s Sources) asked(
 	}
 	heard, ok := s.Answers.nodes[name]
 	if !ok {
-		return errors.New("it was not asked yet")
+		return errors.New("the API was not asked yet")
 	}
 	if heard.cache.PodCIDRs != nil {
 		learnt.PodCIDRs = heard.cache.PodCIDRs
@@ -156,7 +156,7 @@ func (s *ec2Answer) SourceDestCheck(ctx context.Context, region, eni string) (on
 	case changed:
 		return s.EC2.SourceDestCheck(ctx, region, eni)
 	case region != s.region || eni != s.eni:
-		return false, fmt.Errorf("EC2 was not asked of %s yet", eni)
+		return false, fmt.Errorf("EC2 was not asked about %s yet", eni)
 	}
 	return s.on, s.err
 }

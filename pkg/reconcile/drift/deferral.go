@@ -21,11 +21,11 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	l := &changes.Deferral{Change: c, Drift: was}
 	switch mode, key := d.mode(t); mode {
 	case policy.Report:
-		l.State, l.Text, l.Pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key),
+		l.State, l.Text, l.Pods = report.Drifted, "somebody changed it; the agent only reports this: "+d.node.Says(key),
 			d.pods(t)
 		return l
 	case policy.Ignore:
-		l.State, l.Text = report.Ignored, "somebody changed it; it is left to them: "+d.node.Says(key)
+		l.State, l.Text = report.Ignored, "somebody changed it; the agent leaves it so: "+d.node.Says(key)
 		return l
 	}
 	rule := d.rule(t, was)
@@ -45,8 +45,8 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
 	since, when := report.Stamp(was.Recent[0]), report.Stamp(rule.until)
-	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again "+
-		"at %s", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("its next repair: somebody changed it back after each of %d repairs since %s; the "+
+		"agent repairs it again at %s", len(was.Recent), since, when)
 	if !rule.contested {
 		return l
 	}

@@ -219,7 +219,7 @@ func (a *applier) converge(ctx context.Context, t tasks.Task) error {
 	case begins && graph.IsWait(err): // as in starts.Waiting.Await
 		return nil
 	case err != nil:
-		return fmt.Errorf("look again after the change: %w", err)
+		return fmt.Errorf("plan again after the change: %w", err)
 	case left != nil && left.NotApplicable == "":
 		if err := starts.FailedStart(ctx, a.host.Live.View(), t); err != nil {
 			return err

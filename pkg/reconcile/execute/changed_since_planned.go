@@ -52,7 +52,7 @@ type changedError struct {
 }
 
 func (e *changedError) Error() string {
-	return fmt.Sprintf("changed since planned (%s): somebody else works on %s; it is planned again in the next pass",
+	return fmt.Sprintf("changed since planned (%s): another program changes %s; the next pass plans it again",
 		e.Reason, e.Key)
 }
 

@@ -45,7 +45,7 @@ func AckDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 		switch {
 		case errors.Is(err, host.ErrNoLiveState): // an image: the host that boots it will see
 		case err != nil:
-			return fmt.Errorf("see whether %s was done: %w", effect, err)
+			return fmt.Errorf("check whether %s was done: %w", effect, err)
 		case done:
 			led.Effects.Ack(effect)
 		}

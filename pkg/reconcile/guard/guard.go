@@ -31,7 +31,7 @@ type Guard struct {
 }
 
 // errTooLong ends a run that may have cut the node off and that takes too long.
-var errTooLong = errors.New("the change did not come to its end in time")
+var errTooLong = errors.New("the change did not end in time")
 
 // NeedsCheckpoint reports whether a change may be made only under a checkpoint.
 func NeedsCheckpoint(c *tasks.Change) bool {

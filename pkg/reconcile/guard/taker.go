@@ -61,7 +61,7 @@ func (t Taker) inbound() probe.Knocks {
 	) (map[string][]string, error) {
 		said, err := inbound.Ask(ctx, api, api.NodeName(t.Node), ports, peers, done)
 		if err != nil && peers == nil {
-			t.Log.Info("no peer knocks: that others reach the node is not proved", zap.Error(err))
+			t.Log.Info("no peer knocks: it is not proved that other nodes reach this one", zap.Error(err))
 			return nil, nil
 		}
 		return said, err

@@ -82,7 +82,7 @@ func (w PlannedWork) Below(v host.View) (keys []graph.Key, err error) {
 				continue
 			}
 			if keys, err = walk(v, v.Files.Strict(), it.Key.Name(), keys); err != nil {
-				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
+				return nil, fmt.Errorf("find what the switch removes: %w", err)
 			}
 		}
 	}

@@ -54,8 +54,8 @@ func (s *Switch) Report() *report.Switch {
 		out.Blocked = "it waits for " + out.Blocked
 	}
 	if s.Stays {
-		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, " +
-			"from: " + s.Had.Name + "}"}
+		out.Order = []string{"nothing is removed; to have the former network removed, set " +
+			"spec.networking.switch: {allow: true, from: " + s.Had.Name + "}"}
 		return out
 	}
 	for _, f := range s.found {
@@ -74,7 +74,7 @@ func (s *Switch) describe() []string {
 	out := []string{"what " + to + " needs besides links and conf goes in: plugins, modules, sysctls, files"}
 	if s.unit != "" {
 		if !s.Safe {
-			out = append(out, "the node is cordoned, if the Kubernetes API allows it, until the end of this")
+			out = append(out, "the node is cordoned, if the Kubernetes API allows it, until the end of the switch")
 		}
 		out = append(out, s.unit+" stops")
 	}
@@ -87,10 +87,11 @@ func (s *Switch) describe() []string {
 	} else {
 		writers := map[string]string{network.WriterDaemonSet: "its DaemonSet", network.WriterContainerd: "containerd"}
 		out = append(out, fmt.Sprintf("%s's conf and files go; that of %s comes when %s writes it", from, to,
-			cmp.Or(writers[s.To.Conf.Writer], "whoever brings it")))
+			cmp.Or(writers[s.To.Conf.Writer], "the one who installs it")))
 	}
 	if s.unit != "" {
 		out = append(out, s.unit+" starts")
 	}
-	return append(out, "the node is probed; if it is cut off, or any of this failed, all of it is undone")
+	return append(out, "the node is probed; if it is cut off, or one of these steps failed, the whole switch "+
+		"is undone")
 }

@@ -91,7 +91,7 @@ func Leave(
 	}
 	to, err := desired.Row(d.NetworkAfter(had))
 	if err != nil {
-		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.Network(), err)
+		return nil, fmt.Errorf("switch from %s to %s: %w", had.Name, d.Network(), err)
 	}
 	if had.Multus && d.Pinned == nil && !d.Multus() { // a revision does not record whether the node has Multus
 		from = from.WithMultus()
@@ -99,7 +99,8 @@ func Leave(
 	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, evidence: known}
 	if s.Stays && spec.From == had.Name {
 		s.Stays, s.Safe = false, false
-		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none",
+		s.Reason = fmt.Sprintf("%s is removed, as %s names it, and pods have no network until you install "+
+			"another one",
 			had.Name, d.Node.Origin("spec.networking.switch.from"))
 	}
 	if s.scope = s.reach(d, g, had, led); !s.Stays {
@@ -108,16 +109,16 @@ func Leave(
 		}
 	}
 	if had.Name == "cni" && len(s.pods) == 0 && confless(v) {
-		s.Safe, s.Reason = true, "no CNI conf is in force: nothing gave pods a network here"
+		s.Safe, s.Reason = true, "no CNI conf is in force: no network gave pods addresses here"
 	}
 	if (foreign || arrived) && spec.From != "" && len(s.found) == 0 {
 		return nil, nil // the network was only expected, or is gone
 	}
 	switch {
 	case !c.Live:
-		s.Safe, s.Reason = true, "nothing lives in an image"
+		s.Safe, s.Reason = true, "no pod runs in an image"
 	case !foreign && led.Baked():
-		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
+		s.Safe, s.Reason = true, "the image contains it, and this machine never used it"
 	}
 	s.allowed = c.Allowed
 	s.decide(ctx, v, had, spec, foreign, c.Suppressed())
@@ -137,8 +138,8 @@ func (s *Switch) decide(
 			had.Name, s.evidence, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
 	case foreign && spec.From == "":
 		s.Blocked = &NotAllowedError{s.From.Name, s.To.Name,
-			fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: "+
-				"true, from: %s}", had.Name)}
+			fmt.Sprintf("netwright did not install it; to have it removed, set spec.networking.switch: "+
+				"{allow: true, from: %s}", had.Name)}
 	case !s.Safe && s.allowed == "":
 		s.Blocked = &NotAllowedError{s.From.Name, s.To.Name,
 			"allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}

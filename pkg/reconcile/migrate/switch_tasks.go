@@ -125,7 +125,7 @@ func (s *Switch) Unfit(reports ...tasks.Report) (why error, waits bool) {
 	for _, rep := range reports {
 		rep = changes.Allowed(rep)
 		if err := changes.Failure(made(rep)); err != nil {
-			return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
+			return fmt.Errorf("the switch is not begun while a part of it cannot be planned: %w", err), false
 		}
 		for i := range rep.Results {
 			res := &rep.Results[i]
@@ -149,7 +149,7 @@ func made(rep tasks.Report) tasks.Report {
 }
 
 // errUnfinished is the reason for undoing a switch that did not finish.
-var errUnfinished = errors.New("the switch of networks did not come to its end")
+var errUnfinished = errors.New("the switch of networks did not end")
 
 // Unfinished returns why a switch that has begun did not finish. It returns nil also if no switch
 // has begun.

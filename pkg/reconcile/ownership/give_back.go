@@ -69,7 +69,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 	}
 	switch same, err := restorer.Restored(ctx, v, *e.Baseline); {
 	case err != nil:
-		return false, fmt.Errorf("look whether %s is as it was: %w", e.Key, err)
+		return false, fmt.Errorf("check whether %s is as it was: %w", e.Key, err)
 	case same:
 		p.dropped = append(p.dropped, e.Key)
 		return true, nil
@@ -91,7 +91,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 		return true, nil
 	}
 	if !e.Released { // otherwise the user was told already that it stays
-		p.release(e, "warning", fmt.Sprintf("%s is not brought back: %s", e.Key, why))
+		p.release(e, "warning", fmt.Sprintf("%s is not restored: %s", e.Key, why))
 	}
 	return true, nil
 }
@@ -119,9 +119,9 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 	case tasks.Shared(key):
 		return "others may rely on it"
 	case kind == tasks.KindArchive, slices.ContainsFunc(dirs, in):
-		return "pods that live may need it, and what was in its place may no longer fit them"
+		return "running pods may need it, and its baseline may no longer fit them"
 	case kind == tasks.KindCertificates, recorded.Secret && token(file, v):
-		return "it is renewed, and what was in its place may be good for nothing by now"
+		return "it is renewed regularly, and its baseline may have expired"
 	}
 	return ""
 }

@@ -26,12 +26,12 @@ func (p Policy) Reason(changed bool) string {
 	if !changed || p == "" {
 		return ""
 	}
-	return "somebody changed it, and it goes all the same by " + string(p)
+	return "somebody changed it, and it is removed nevertheless, by " + string(p)
 }
 
 // NotOurs is the text about a key of the agent that somebody replaced by something of their own. It
 // stays even if changed keys are to be removed.
-const NotOurs = "somebody has put their own in its place; remove it by hand if it is not needed"
+const NotOurs = "somebody has replaced it with their own; remove it by hand if it is not needed"
 
 // Unmanaged reports whether the state at a key of the agent can no longer be the agent's.
 func Unmanaged(e ledger.Entry, k tasks.StateReader, live string) bool {

@@ -75,7 +75,7 @@ func (c *Transaction) arrangeEffects(v host.View, p *Removals) error {
 	var err error
 	p.Graph, err = Lay(v, list, p.last)
 	if err != nil {
-		return fmt.Errorf("order what is owed: %w", err)
+		return fmt.Errorf("order the pending effects: %w", err)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	}
 	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
-		p.release(e, "info", fmt.Sprintf("%s stays as it is: it cannot be taken away", e.Key))
+		p.release(e, "info", fmt.Sprintf("%s stays as it is: it cannot be removed", e.Key))
 		return nil
 	}
 	live, err := k.Live(ctx, v)
@@ -100,11 +100,11 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case errors.Is(err, host.ErrNoLiveState):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
+		return fmt.Errorf("look at %s, which is no longer wanted: %w", e.Key, err)
 	}
 	holds, err := UsedBy(ctx, v, c.Led, k)
 	if err != nil {
-		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
+		return fmt.Errorf("look at %s, which is no longer wanted: %w", e.Key, err)
 	}
 	if done, err := p.giveBack(ctx, v, c, e, k, live); done || err != nil {
 		return err
@@ -114,8 +114,8 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case live == "" && (e.Baseline == nil || !removable || e.Mode != ledger.Found), c.goesAlong(e.Key):
 		p.dropped = append(p.dropped, e.Key)
 	case e.Mode == ledger.Retained:
-		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: a former network's pods may still run on "+
-			"it, and to take it away would be an outage; remove it by hand when nobody does", e.Key))
+		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: pods of a former network may "+
+			"still need it, and its removal would cut them off; remove it by hand when no pod needs it", e.Key))
 	case e.Mode == ledger.Found && removable:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it was there before netwright", e.Key))
 	case !removable:

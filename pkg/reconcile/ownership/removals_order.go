@@ -31,7 +31,7 @@ func ArrangeGone(
 	}
 	g, err := Lay(v, append(all, WithEffects(effects, all)...), last)
 	if err != nil {
-		return nil, fmt.Errorf("order what nobody wants any more: %w", err)
+		return nil, fmt.Errorf("order what is no longer wanted: %w", err)
 	}
 	return g, nil
 }

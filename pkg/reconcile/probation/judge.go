@@ -84,8 +84,8 @@ func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (
 			}
 		default:
 			ts.Notes = append(ts.Notes, report.Note{Level: "info", Origin: t.Unit,
-				Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the "+
-					"next pass", t.Unit)})
+				Text: fmt.Sprintf("it is not known yet whether %s runs with its new settings: the next pass "+
+					"looks again", t.Unit)})
 		}
 	}
 	return failed, nil
@@ -110,7 +110,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 			t.Why = now.Load
 		}
 		if ts.log != nil {
-			ts.log.Error("a unit does not come up after its settings changed: they are taken back",
+			ts.log.Error("a unit does not start after its settings changed: the agent restores the former settings",
 				zap.String("unit", t.Unit), zap.String("result", t.Why))
 		}
 		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
@@ -119,8 +119,8 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	}
 	if t.State == ledger.ProbationUndoing {
 		if err := ts.restore(ctx, h, led, t); err != nil {
-			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is "+
-				"tried again: %w", t.Unit, t.Why, err)
+			return false, fmt.Errorf("%s did not come up (%s), and its former settings are not fully "+
+				"restored; the agent tries again: %w", t.Unit, t.Why, err)
 		}
 		t.State = ledger.ProbationUndone
 		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
@@ -260,14 +260,15 @@ func (e *UnitDownError) Error() string {
 		e.Unit)
 	switch {
 	case e.State != ledger.ProbationSuppressed:
-		return text + ", and the unit is being started with what it had before"
+		return text + ", and the unit is being started with its former settings"
 	case e.Bad:
 		return text +
-			", and the unit runs again; it is made again when the documents, the unit's files or its program change"
+			", and the unit runs again; the agent makes the change again when the documents, the unit's " +
+			"files or its program change"
 	}
 	return text +
-		", and the unit does not run with what it had before either, so it may not have been the change; it " +
-		"is made again later"
+		", and the unit does not run with its former settings either, so the change may not be the cause; " +
+		"the agent makes it again later"
 }
 
 // Backoff returns how long a change is held back after a number of tries if the reason is unknown.

@@ -119,8 +119,8 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, planned changes.Work)
 		if now, err := v.Units.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" &&
 			now.Active != "inactive" {
 			ts.Notes = append(ts.Notes, report.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
-				"%s is %s before the change: should it stay so, the change is not taken back on its account; see "+
-					"`journalctl -u %s`", unit, now.Active, unit)})
+				"%s is %s before the change: if it stays so, the agent does not undo the change for that "+
+					"reason; see `journalctl -u %s`", unit, now.Active, unit)})
 		}
 	}
 }

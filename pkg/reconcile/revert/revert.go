@@ -59,7 +59,7 @@ func Remember(
 	}
 	out, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("encode what the ledger says: %w", err)
+		return nil, fmt.Errorf("encode the ledger's entries: %w", err)
 	}
 	return out, nil
 }

@@ -36,13 +36,13 @@ func (r Rollout) LastGood(
 	good, err := ledger.ReadLastGood(files)
 	if good == nil || good.Store != store.String() {
 		if err != nil {
-			return nil, fmt.Errorf("%w; nor can the last good configuration be read: %w", why, err)
+			return nil, fmt.Errorf("%w; and the last good configuration cannot be read: %w", why, err)
 		}
 		return nil, why
 	}
 	d, err := r.LoadCached(ctx, files, good, sel)
 	if err != nil {
-		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
+		return nil, fmt.Errorf("%w; and the last good configuration cannot be used: %w", why, err)
 	}
 	d.Taken = good.Taken
 	d.Because(why)

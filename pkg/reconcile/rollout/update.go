@@ -131,7 +131,7 @@ func (r Rollout) Verdict(files host.FileReader, d *desired.State) *checkpoint.Su
 // disk is full. Meanwhile the pass keeps the configuration in force.
 func unnoted(u *ledger.Update, err error) *report.Waiting {
 	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
-		Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
+		Reason: "this node cannot record when the wait began: " + desired.OneLine(err)}
 }
 
 // WaitAgain revokes a person's approval of a configuration whose pass failed. Otherwise the daemon
@@ -151,7 +151,7 @@ func WaitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.Update) {
 	u, err := ledger.ReadUpdate(files)
 	if err != nil && r.Log != nil {
-		r.Log.Warn("since when a configuration waits is not known", zap.Error(err))
+		r.Log.Warn("it is not known since when a configuration waits", zap.Error(err))
 	}
 	if u != nil {
 		was = *u
@@ -293,7 +293,7 @@ func (r Rollout) Effective(
 			out, worse = desired.FromRevision(rev, h.Live.Files, r.Assets)
 		}
 		if worse != nil {
-			return nil, fmt.Errorf("%s waits (%s), and what is in force cannot be kept right: %w; nor %w",
+			return nil, fmt.Errorf("%s waits (%s), and the configuration in force cannot be repaired: %w; %w",
 				generation.Name(w.Generation, w.Digest), w.Reason, err, worse)
 		}
 	}
@@ -306,15 +306,15 @@ func (r Rollout) Effective(
 func blockedReason(n *config.Node, class tasks.Class, why string, place int) string {
 	switch u := n.Update; {
 	case u.Freeze:
-		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: it goes when that is "+
-			"false, or on this node with `agent resume --apply`", n.Origin("spec.update.freeze"))
+		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: set it to false, "+
+			"or apply this one on this node with `agent resume --apply`", n.Origin("spec.update.freeze"))
 	case class > tasks.ParseClass(u.Auto):
-		return fmt.Sprintf("its class is %s (%s), and spec.update.auto (%s) takes no more than %s by itself: let it "+
-			"go on this node with `agent resume --apply`",
+		return fmt.Sprintf("its class is %s (%s), and spec.update.auto (%s) allows at most %s without "+
+			"approval: apply it on this node with `agent resume --apply`",
 			class, why, n.Origin("spec.update.auto"), u.Auto)
 	case place >= u.Percent:
-		return fmt.Sprintf("spec.update.percent (%s) is %d, and this node is in place %d of 0 to 99: it goes when "+
-			"that is raised above its place, or with `agent resume --apply`",
+		return fmt.Sprintf("spec.update.percent (%s) is %d, and this node's place is %d of 0 to 99: raise "+
+			"the percent above that place, or run `agent resume --apply` on this node",
 			n.Origin("spec.update.percent"), u.Percent, place)
 	}
 	return ""
@@ -326,7 +326,7 @@ func (r Rollout) Preview(
 ) {
 	if why := r.renamed(d, files, led); why != nil {
 		out.Notes = append(out.Notes,
-			report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
+			report.Note{Level: string(network.Error), Text: "none of these changes is made: " + why.Error()})
 		return
 	}
 	if r.Changes(ctx, d, files, led) == nil {

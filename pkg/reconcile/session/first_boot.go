@@ -51,7 +51,7 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 	log := cmp.Or(s.Log, zap.NewNop())
 	due, err := firstboot.Pending(h.Live.Files)
 	if err != nil {
-		log.Warn("what awaited the boot is not known", zap.Error(err))
+		log.Warn("the changes that awaited the boot are not known", zap.Error(err))
 	}
 	if !due {
 		FirstOfImage(ctx, h, led, log)
@@ -78,6 +78,6 @@ func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 		log.Warn("the first boot of an image: a gateway does not answer", zap.String("why", note.Why))
 	}
 	if err := ledger.NoteBoot(ctx, h.Files, note); err != nil { // the next pass probes again
-		log.Warn("the first boot of an image cannot be noted", zap.Error(err))
+		log.Warn("the first boot of an image cannot be recorded", zap.Error(err))
 	}
 }

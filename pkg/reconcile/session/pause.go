@@ -24,7 +24,8 @@ func (s Session) Pause(ctx context.Context, d time.Duration, reason string) (*re
 		return nil, fmt.Errorf("pause for %s: expected up to %s, such as 30m: a pause ends by itself; for longer "+
 			"switch the agent off (touch %s)", d, MaxPause, "/etc/netwright/disabled")
 	case reason == "":
-		return nil, fmt.Errorf("pause for %s: say why with --reason: whoever finds the node so shall know", d)
+		return nil, fmt.Errorf("pause for %s: give the reason with --reason, for others who find the node "+
+			"paused", d)
 	}
 	var out *report.Paused
 	_, err := s.Locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
@@ -57,10 +58,10 @@ func (s Session) PausedBy(r ledger.Reader) *report.Paused {
 	z, err := ledger.ReadPause(r)
 	if host.Unread(err) {
 		return &report.Paused{Until: time.Now().Add(unreadPause).UTC().Truncate(time.Second), By: "the agent",
-			Reason: "whether somebody paused it is not known: " + err.Error()}
+			Reason: "it is not known whether the node is paused: " + err.Error()}
 	}
 	if err != nil && s.Log != nil {
-		s.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
+		s.Log.Warn("it is not known whether the node is paused: the agent takes it as not paused", zap.Error(err))
 	}
 	if z == nil {
 		return nil

@@ -51,6 +51,6 @@ func (s Session) Recover(ctx context.Context) (int, error) {
 // files report what is wrong with them.
 func RecoverFirst(ctx context.Context, log *zap.Logger, recover func(context.Context) (int, error)) {
 	if _, err := recover(ctx); err != nil && log != nil {
-		log.Warn("what a killed run had begun is not completed", zap.Error(err))
+		log.Warn("the files that a killed run had begun to write are not completed", zap.Error(err))
 	}
 }

@@ -193,6 +193,6 @@ func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 func (s Session) Note(ctx context.Context, h *host.Host, d ledger.OperatorAction) {
 	d.Time, d.By = time.Now(), s.Maker()
 	if err := ledger.NoteOperatorAction(context.WithoutCancel(ctx), h.Files, d); err != nil && s.Log != nil {
-		s.Log.Warn("the history does not have it", zap.String("what", string(d.Act)), zap.Error(err))
+		s.Log.Warn("the history could not be written", zap.String("what", string(d.Act)), zap.Error(err))
 	}
 }

@@ -71,7 +71,7 @@ func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 		return nil, err
 	}
 	if a := history.Awaits(r); a != nil {
-		return []report.Note{report.Warning(a.String() + ": nothing is changed before")}, nil
+		return []report.Note{report.Warning(a.String() + ": the agent changes nothing until then")}, nil
 	}
 	return []report.Note{report.Warning("a change of " + generation.Name(j.Generation, j.Digest) + " was not confirmed: " +
 		"the next pass takes it back before anything else, or its own process confirms it")}, nil

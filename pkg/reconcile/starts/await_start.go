@@ -236,7 +236,8 @@ func tooLate(ctx context.Context, h *host.Host, u tasks.UnitState) error {
 	if err := h.Units.StopUnit(ctx, u.Name, false); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("it did not start within %s, and was stopped: spec.hooks has a timeout for what takes longer",
+	why := fmt.Sprintf("it did not start within %s, and was stopped: if it takes longer, raise its timeout "+
+		"in spec.hooks",
 		u.Within)
 	return graph.Permanent(&StartError{Unit: u.Name, Why: why, Said: said})
 }

@@ -88,5 +88,5 @@ func failedReload(ctx context.Context, h *host.Host, res *tasks.Result) error {
 		return nil
 	}
 	return graph.Permanent(&StartError{Unit: unit,
-		Why: fmt.Sprintf("its reload failed (%s), and it runs with the settings that it had", how)})
+		Why: fmt.Sprintf("its reload failed (%s), and it still runs with its former settings", how)})
 }
