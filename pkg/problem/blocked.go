@@ -14,15 +14,15 @@ var blocked = []Row{
 		Do:   "`agent status` says by whom and until when; `agent resume` has the node follow the store again.",
 		Page: "operations.md"},
 	{ID: ChangeUnconfirmed, Means: "A change awaits its confirmation, and nothing else is changed meanwhile.",
-		Do:   "Log in anew and run `agent confirm` there, or take it back with `agent undo`.",
+		Do:   "Log in again and run `agent confirm` there, or undo the change with `agent undo`.",
 		Page: "operations.md"},
-	{ID: ChangeUndone, Means: "A change was taken back: what answered before it did not answer after it, or it " +
-		"did not come to its end.",
+	{ID: ChangeUndone, Means: "A change was undone: a probe that passed before the change failed after it, " +
+		"or the change did not end.",
 		Do:   "Change the documents: the message names what failed. `agent history` has what was undone.",
 		Page: "operations.md"},
-	{ID: ChangeRefused, Means: "A change was not made, since it could not have been taken back.",
+	{ID: ChangeRefused, Means: "A change was not made, because it could not have been undone.",
 		Do: "Do what the message says: the disk may be full, or the change too large.", Page: "operations.md"},
 	{ID: SwitchNotAllowed, Means: "Another network is wanted, which interrupts pods, and nobody allowed that.",
-		Do:   "Write what the message says, once `agent --dry-run` has shown what the switch does.",
+		Do:   "Look with `agent --dry-run` at what the switch does. Then write what the message says.",
 		Page: "networks/README.md"},
 }

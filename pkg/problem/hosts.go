@@ -6,6 +6,6 @@ const (
 )
 
 var hosts = []Row{
-	{ID: Host, Means: "The machine refused a change, or could not be looked at.",
+	{ID: Host, Means: "The machine refused a change, or its state could not be read.",
 		Do: "Do what the message says; `agent explain KEY` shows what was wanted and why.", Page: "operations.md"},
 }
