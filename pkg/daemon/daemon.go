@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/host/watch"
@@ -69,7 +70,8 @@ type loop struct {
 	status    nodeStatus
 	looks     looks
 	services  services
-	fetch     *fetch.Aside    // fetches assets beside the passes; nil: there are none to fetch
+	fetch     *fetch.Aside // fetches assets beside the passes; nil: there are none to fetch
+	questions *issue.Questions
 	unwatched sync.Map        // the logged reason why a source is not watched, by source
 	edited    <-chan struct{} // receives when the files of a store on this machine changed
 	queued    []trigger       // commands that wait until an asset is fetched
@@ -85,7 +87,7 @@ func newLoop(d Daemon) *loop {
 	notify := &notifier{manager: d.Manager, log: d.Pass.Log}
 	return &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
 		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), contested: contestedKeys{},
-		notify: notify, progress: &progress{notify: notify}}
+		notify: notify, progress: &progress{notify: notify}, questions: issue.NewQuestions()}
 }
 
 // turn is the work that the loop is doing. The watchdog reads it from another goroutine.

@@ -76,6 +76,7 @@ func (d Daemon) Run(ctx context.Context) error {
 func (l *loop) round(ctx context.Context, w trigger) {
 	pass := l.Pass
 	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.cacheOnly, l.notify.ready.Load(), true
+	pass.Questions = l.questions
 	pass, clock := l.observed(ctx, pass, w)
 	spend := func() {}
 	if w.event {
@@ -133,6 +134,8 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			l.services.begin(ctx, l.Pass.Host, l.notify.ready.Load())
 		case got := <-l.services.result():
 			l.seen(got)
+		case <-l.questions.Ended():
+			return trigger{cause: "the Kubernetes API answered about a certificate", cacheOnly: true}, l.knows(ctx)
 		case <-l.fetch.Ended():
 			return l.fetched(ctx)
 		case what := <-changed:

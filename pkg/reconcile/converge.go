@@ -143,7 +143,7 @@ func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err er
 	if asked == nil {
 		asked = func() (issue.CertificateAPI, error) { return issue.As(p.API, h.Live.Facts) }
 	}
-	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: mayIssue(p), Kubernetes: asked}.Issue(ctx, d.Node,
-		d.Keypairs, h)
+	issuer := issue.Issuer{Log: p.Log, May: mayIssue(p), Kubernetes: asked, Questions: p.Questions}
+	d.Issued, d.LookAgain, err = issuer.Issue(ctx, d.Node, d.Keypairs, h)
 	return err
 }

@@ -73,6 +73,8 @@ type Pass struct {
 	// Certificates returns the API from which certificates are requested, in place of API. It is
 	// for tests, which may request them below any root. A dry run never calls it.
 	Certificates func() (issue.CertificateAPI, error)
+	// Questions asks Kubernetes for certificates beside the pass. nil: the pass waits for the API.
+	Questions *issue.Questions
 
 	confirms        bool         // the pass confirms the change that awaits its confirmation
 	confirmed       *probe.Proof // the proof of that change, once it is confirmed

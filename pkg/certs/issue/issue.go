@@ -61,6 +61,7 @@ type Issuer struct {
 	May bool        // false for the image of a node
 	// Kubernetes returns the API for certificates that Kubernetes signs.
 	Kubernetes func() (CertificateAPI, error)
+	Questions  *Questions // nil: Issue waits for the API
 }
 
 // Issue issues or renews the certificates of a node that need it, and returns the state of each.

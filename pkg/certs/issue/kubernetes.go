@@ -60,13 +60,10 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 		return err
 	}
 	asked := i.have.Pending
-	got, err := api.SigningRequest(ctx, asked.Name)
-	if errors.Is(err, fs.ErrNotExist) { // not sent yet, or removed without an answer
-		if err := api.CreateSigningRequest(ctx, i.signingRequest()); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		got, err = api.SigningRequest(ctx, asked.Name)
-	}
+	r := i.signingRequest()
+	got, err := s.Questions.ask(ctx, r.Name, func(ctx context.Context) (*kube.SigningRequest, error) {
+		return answerOf(ctx, api, r)
+	})
 	switch {
 	case err != nil:
 		return err
@@ -81,6 +78,19 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 			"%s`", asked.Name, i.entry.Signer, asked.Name))
 	}
 	return i.take(ctx, h, got.Certificate, api.Authorities())
+}
+
+// answerOf returns what the API says of a request, which it sends if the API does not have it.
+func answerOf(ctx context.Context, api CertificateAPI, r kube.SigningRequest) (*kube.SigningRequest, error) {
+	got, err := api.SigningRequest(ctx, r.Name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return got, err
+	}
+	// not sent yet, or removed without an answer
+	if err := api.CreateSigningRequest(ctx, r); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return api.SigningRequest(ctx, r.Name)
 }
 
 // prepare makes a key and a request, and saves them. It does nothing if the same request exists.
