@@ -32,15 +32,12 @@ func TestARepairWaitsForNoCertificate(t *testing.T) {
 	b.pass.Questions = issue.NewQuestions()
 	const conf = "/etc/modules-load.d/netwright.conf"
 	for i := range 3 {
-		began := time.Now()
 		if i == 1 {
 			hostroot.Put(t, b.root, conf, "changed\n")
 		}
 		p := b.converge()
-		took := time.Since(began)
-		t.Logf("pass %d takes %s", i, took)
-		if took > 5*time.Second || !strings.Contains(said(p), "to answer about the request netwright-m-1-own-") {
-			t.Fatalf("pass %d took %s:\n%s", i, took, said(p))
+		if !strings.Contains(said(p), "to answer about the request netwright-m-1-own-") {
+			t.Fatalf("pass %d waited for the answer:\n%s", i, said(p))
 		}
 		if hostroot.Read(t, b.root, conf) == "changed\n" {
 			t.Errorf("pass %d repairs nothing:\n%s", i, said(p))
