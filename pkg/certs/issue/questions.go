@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// patience is how long a pass waits for the answer to a question that it begins.
-const patience = 250 * time.Millisecond
+// askTimeout is how long a pass waits for the answer to a question that it begins.
+const askTimeout = 250 * time.Millisecond
 
 // Questions asks the Kubernetes API beside the passes of the daemon, because no repair may wait for
 // a server. A pass waits briefly for the answer to a question that it begins, and not at all for
@@ -49,7 +49,7 @@ func (q *Questions) ask(
 	q.mu.Lock()
 	one, wait := q.asked[name], time.Duration(0)
 	if one == nil {
-		one, wait = &question{done: make(chan struct{})}, patience
+		one, wait = &question{done: make(chan struct{})}, askTimeout
 		q.asked[name] = one
 		go q.answer(context.WithoutCancel(ctx), one, do) // the answer may come after the pass
 	}
