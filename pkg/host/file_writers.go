@@ -36,7 +36,8 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	if !l.opt.live() || len(things) == 0 {
 		return found
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, writersLimit, errors.New("the look for who else writes took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, writersLimit, errors.New("the search for other writers took "+
+		"too long"))
 	defer cancel()
 	list, _ := filepath.Glob("/proc/[0-9]*") // no process is found if /proc cannot be read
 	open := map[string]bool{}                // a process has these open: stronger evidence

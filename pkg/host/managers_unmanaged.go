@@ -75,7 +75,7 @@ func (h *Host) removeUnmanaged(link string) error {
 // needs CAP_SYS_ADMIN for the namespace.
 func (h *Host) AddVethPair(ctx context.Context, c rtnl.VethPair) error {
 	if err := h.unmanageLink(ctx, c.Name); err != nil {
-		return fmt.Errorf("make cable %s: %w", c.Name, err)
+		return fmt.Errorf("create veth pair %s: %w", c.Name, err)
 	}
 	if err := h.Net.AddVeth(ctx, c); err != nil {
 		return errors.Join(err, h.DelVethPair(context.WithoutCancel(ctx), c.Name))

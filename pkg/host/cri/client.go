@@ -155,7 +155,7 @@ func (c *criClient) unary(ctx context.Context, method string, message []byte) ([
 	case code != "0":
 		return nil, fmt.Errorf("it answered HTTP %d, gRPC code %q: %s", response.StatusCode, code, text)
 	case len(body) < 5 || body[0] != 0 || uint64(len(body)-5) != uint64(binary.BigEndian.Uint32(body[1:])):
-		return nil, errors.New("its answer is no single plain message")
+		return nil, errors.New("its answer is not a single uncompressed message")
 	}
 	return body[5:], nil
 }

@@ -74,7 +74,7 @@ func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 	defer client.client.CloseIdleConnections()
 	instance, err := learnInstance(ctx, client, all)
 	if err != nil {
-		f.Problems = append(f.Problems, fmt.Sprintf("learn what AWS says of this instance: %v", err))
+		f.Problems = append(f.Problems, fmt.Sprintf("read AWS' metadata of this instance: %v", err))
 	}
 	if instance == nil {
 		return
@@ -110,7 +110,7 @@ func learnInstance(ctx context.Context, m *imdsClient, all bool) (*Instance, err
 	}
 	var doc struct{ InstanceID, InstanceType, Region, AvailabilityZone string }
 	if err := json.Unmarshal([]byte(raw), &doc); err != nil || doc.InstanceID == "" {
-		return nil, fmt.Errorf("the instance's identity document is none: %.80q", raw)
+		return nil, fmt.Errorf("the instance's identity document is not valid: %.80q", raw)
 	}
 	out := &Instance{ID: doc.InstanceID, Type: doc.InstanceType, Region: doc.Region, Zone: doc.AvailabilityZone}
 	if !all {

@@ -200,7 +200,7 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	for _, r := range gone {
 		rules := chainNamed(now, r.Chain.Name).rules
 		if len(rules) != len(r.Chain.Rules) {
-			return fmt.Errorf("somebody changed %s meanwhile", r.Chain)
+			return fmt.Errorf("another program changed %s meanwhile", r.Chain)
 		}
 		if r.Whole {
 			fmt.Fprintf(&batch, "-F %s\n", r.Chain.Name)

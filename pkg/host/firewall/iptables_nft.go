@@ -148,9 +148,9 @@ func (w *Writer) removeNFTIPT(ctx context.Context, gone []IPTRemoval) error {
 	err := w.transact(ctx, b)
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("somebody changed the table meanwhile: %w", err)
+		return fmt.Errorf("another program changed the table meanwhile: %w", err)
 	case errors.Is(err, unix.EBUSY):
-		return fmt.Errorf("rules that do not go still jump to %s: %w", wholeChains(gone), err)
+		return fmt.Errorf("rules that stay still jump to %s: %w", wholeChains(gone), err)
 	}
 	return nftHint(err)
 }

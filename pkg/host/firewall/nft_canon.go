@@ -39,7 +39,7 @@ func (r NFRule) check() error {
 			"dnat)", r.Comment, r.Verdict)
 	}
 	if (r.Verdict == dnat) != r.DNAT.IsValid() {
-		return fmt.Errorf("rule %q: the verdict dnat and an address for it need each other", r.Comment)
+		return fmt.Errorf("rule %q: the verdict dnat needs an address, and only dnat takes one", r.Comment)
 	}
 	for _, s := range r.CTState {
 		if !slices.Contains(ctStates, s) {

@@ -244,7 +244,7 @@ func (b *Batch) publish() error {
 // could not be undone.
 func takeBack(files []*Staged, why error) error {
 	for _, done := range files {
-		why = errors.Join(why, hostpath.Explain("take back", done.name, done.undo()))
+		why = errors.Join(why, hostpath.Explain("restore", done.name, done.undo()))
 	}
 	return why
 }

@@ -70,7 +70,7 @@ func (s *Staged) fill(from *os.File) error {
 
 // Room returns how many bytes may still be written on the file system of a directory.
 func Room(f *Reader, dir string) (int64, error) {
-	return look("look for room in", dir, func(dir string) (int64, error) {
+	return look("find the free space of", dir, func(dir string) (int64, error) {
 		fd, _, err := f.Paths.OpenDir(dir, false)
 		if err != nil {
 			return 0, err
@@ -83,5 +83,5 @@ func Room(f *Reader, dir string) (int64, error) {
 // room returns how many bytes may still be written on the file system of an open file.
 func room(fd int, name string) (int64, error) {
 	of, err := fsOf(fd)
-	return int64(of.Bavail) * of.Bsize, hostpath.Explain("look for room in", name, err)
+	return int64(of.Bavail) * of.Bsize, hostpath.Explain("find the free space of", name, err)
 }

@@ -144,7 +144,8 @@ func (b *Batch) complete(name string, whole bool) error {
 		return b.w.Remove(name) // partly written: it was not synced yet, so no file was renamed
 	}
 	if in.Version != intentVersion {
-		return fmt.Errorf("it is of version %d, this agent knows %d: run the agent that wrote it, or remove it",
+		return fmt.Errorf("it is of version %d, and this agent knows version %d: run the agent that wrote "+
+			"it, or remove it",
 			in.Version, intentVersion)
 	}
 	b.intent = name
@@ -173,7 +174,7 @@ func (b *Batch) complete(name string, whole bool) error {
 }
 
 // errMissing means that neither a file of an intent nor its staged file exists.
-var errMissing = errors.New("neither the file nor what is staged for it is there; its mount may be missing")
+var errMissing = errors.New("neither the file nor its staged copy is there; its mount may be missing")
 
 // resume adds a file of an intent to the batch, in the state in which the killed run left it. A
 // file that is in place already is not changed again, even if it was changed since.

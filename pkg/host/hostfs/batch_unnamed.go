@@ -21,7 +21,7 @@ func (b *Batch) Unnamed() { b.unnamed = new(int64(-1)) }
 
 // errHalfOfRoom means that an unnamed batch is too large to be written before the change is
 // recorded.
-var errHalfOfRoom = errors.New("it takes more than half of the room on its file system")
+var errHalfOfRoom = errors.New("it takes more than half of the free space on its file system")
 
 // openUnnamed opens the file of s on the file system of its target.
 func (b *Batch) openUnnamed(s *Staged) (err error) {
@@ -66,7 +66,7 @@ func OpenUnnamed(opt Options, dir string) (file *os.File, most int64, err error)
 	defer f.Close() // only read
 	fd, _, err := f.Paths.OpenDir(dir, false)
 	if err != nil {
-		return nil, 0, hostpath.Explain("make room for what is fetched in", dir, err)
+		return nil, 0, hostpath.Explain("reserve space for a download in", dir, err)
 	}
 	defer unix.Close(fd)
 	if most, err = halfOfRoom(fd, dir); err != nil {
@@ -76,7 +76,7 @@ func OpenUnnamed(opt Options, dir string) (file *os.File, most int64, err error)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, 0, err
 	}
-	return file, most, hostpath.Explain("make room for what is fetched in", dir, err)
+	return file, most, hostpath.Explain("reserve space for a download in", dir, err)
 }
 
 // openUnnamed opens a file without a name in a directory. It is gone when it is closed, or when the

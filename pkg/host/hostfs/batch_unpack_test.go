@@ -124,7 +124,7 @@ func TestUnpackBySHA512(t *testing.T) {
 			u.Sum = wrong
 			_, err := unpack(h, bytes.NewReader(packed), u)
 			var bad *archive.Error
-			if !errors.As(err, &bad) || bad.Right || !strings.Contains(err.Error(), "wanted "+string(wrong)) || !strings.Contains(err.Error(), wrong.Algorithm()+" is ") {
+			if !errors.As(err, &bad) || bad.Right || !strings.Contains(err.Error(), "expected "+string(wrong)) || !strings.Contains(err.Error(), wrong.Algorithm()+" is ") {
 				t.Errorf("%s: %v", how, err)
 			}
 			if _, err := os.Lstat(root + "/opt/bin/bridge"); err == nil {
@@ -171,9 +171,9 @@ func TestUnpackRefuses(t *testing.T) {
 		"bad checksum":      {packed: append(bytes.Clone(right[:len(right)-8]), 1, 2, 3, 4, 5, 6, 7, 8), want: "damaged as published"},
 		"bad member name":   {packed: right, u: func(u *Unpacking) { u.Members = []string{"../bridge"} }, want: "base name"},
 		"wrong hash":        {packed: right, u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "sha256 is " + string(archive.ChecksumOf(right)), mirror: true},
-		"wrong hash of xz":  {packed: pack(t, "xz", tarOf(t, good)), u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
+		"wrong hash of xz":  {packed: pack(t, "xz", tarOf(t, good)), u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "expected e3b0c442", mirror: true},
 		"truncated":         {packed: random[:len(random)/2], u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(random) }, want: "is truncated: sha256", mirror: true},
-		"hostile and wrong": {packed: pack(t, "gzip", tarOf(t, entry{name: "../x", content: "evil"})), u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
+		"hostile and wrong": {packed: pack(t, "gzip", tarOf(t, entry{name: "../x", content: "evil"})), u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "expected e3b0c442", mirror: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, root := image(t)

@@ -21,7 +21,7 @@ const maxEdits = 8
 
 // ErrWrittenMeanwhile means that another program kept writing a file during an edit. The content of
 // that program is in the file. The edit may be retried.
-var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same time")
+var ErrWrittenMeanwhile = errors.New("another program writes to it at the same time")
 
 // EditFile replaces the content of an existing file by what edit returns. It keeps owner, mode and
 // attributes, except capabilities, which were given to the old content. Only one edit of a Host

@@ -73,7 +73,8 @@ func DialTrusted(ctx context.Context, opt hostfs.Options, name string) (*net.Uni
 	}
 	peer, err := PeerOf(conn)
 	if err == nil && !peer.Trusted() {
-		err = fmt.Errorf("user %d listens on %s, and not root: look at who that is (ps -fp %d) and remove the socket",
+		err = fmt.Errorf("%[2]s: expected root to listen, found user %[1]d: look at that process (ps -fp "+
+			"%[3]d) and remove the socket",
 			peer.UID, name, peer.PID)
 	}
 	if err != nil {

@@ -38,8 +38,8 @@ func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 		return fmt.Errorf("read sysctl %s back: %w", key, err)
 	}
 	if !SameSysctl(canonical, got, value) {
-		return fmt.Errorf("set sysctl %s to %q: the kernel took it and says %q: "+
-			"it rounds or clamps this key, ask for a value that it can hold", key, value, got)
+		return fmt.Errorf("set sysctl %s to %q: the kernel accepted it and now has %q: the kernel rounds or "+
+			"clamps this key: set a value that it can hold", key, value, got)
 	}
 	sys.Changed(w.opt.Log, "sysctl set", zap.String("key", key), zap.String("value", got))
 	return nil

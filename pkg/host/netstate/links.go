@@ -62,7 +62,7 @@ func (w *Writer) rename(ctx context.Context, r renamed, name string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("bring link %s back, which is %s now: %w", r.was.Name, r.now.Name, err)
+		return fmt.Errorf("restore link %s, which is %s now: %w", r.was.Name, r.now.Name, err)
 	}
 	sys.Changed(w.log, "link renamed back", zap.String("link", name), zap.String("from", r.now.Name))
 	return nil
@@ -133,7 +133,7 @@ func (w *Writer) makeAgain(ctx context.Context, was rtnl.Link) error {
 		have, err = w.net.Link(ctx, was.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("bring link %s back: %w", was.Name, err)
+		return fmt.Errorf("restore link %s: %w", was.Name, err)
 	}
 	return restoreLink(have, was)
 }
@@ -152,7 +152,7 @@ func restoreLink(have, was rtnl.Link) error {
 		errs = append(errs, setFlags(have.Index, flags(was)&mask, mask))
 	}
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, unix.ENODEV) {
-		return fmt.Errorf("bring link %s back to what it was: %w", was.Name, err)
+		return fmt.Errorf("restore the settings of link %s: %w", was.Name, err)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func restoreMaster(have, was rtnl.Link, now map[string]rtnl.Link) error {
 		err = errors.Join(move(), setFlags(have.Index, flags(was)&unix.IFF_UP, unix.IFF_UP))
 	}
 	if err != nil && !errors.Is(err, unix.ENODEV) {
-		return fmt.Errorf("bring link %s back to its master %q: %w", was.Name, was.Master, err)
+		return fmt.Errorf("restore the master %[2]q of link %[1]s: %[3]w", was.Name, was.Master, err)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (r Reader) Datapaths(ctx context.Context) ([]Datapath, error) {
 
 func ovsName(m []byte, kind uint16) (string, error) {
 	if len(m) < ovsHead {
-		return "", errors.New("an answer without a head")
+		return "", errors.New("an answer without a header")
 	}
 	attrs, err := genlAttributes(m[ovsHead:])
 	return unix.ByteSliceToString(attrs[kind]), err

@@ -135,7 +135,7 @@ func (d *ovsdb) state() (ovsState, error) {
 		return s, err
 	}
 	if len(results) < 3 {
-		return s, errors.New("ovsdb-server answers half")
+		return s, errors.New("the answer of ovsdb-server is incomplete")
 	}
 	var roots struct {
 		Rows []struct {

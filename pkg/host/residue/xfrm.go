@@ -163,8 +163,8 @@ func (w Writer) RemoveXFRM(ctx context.Context, gone []XFRM) error {
 		}
 		if i := slices.IndexFunc(all,
 			func(o XFRM) bool { return o.shadows(x) && !slices.ContainsFunc(gone, o.same) }); i >= 0 {
-			failed = append(failed, fmt.Errorf("remove %s of IPsec: %s, of somebody else, has the same number, and "+
-				"the kernel would take that one: `ip xfrm state` shows both", x, all[i]))
+			failed = append(failed, fmt.Errorf("remove %s of IPsec: %s, of another program, has the same "+
+				"number, and the kernel would remove that one: `ip xfrm state` shows both", x, all[i]))
 			continue
 		}
 		failed = append(failed, w.delXFRM(x, func() error { return netlink.XfrmStateDel(x.state) }))

@@ -138,7 +138,7 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 			continue
 		}
 		if err := w.AddAddress(ctx, link, a.Prefix); err != nil { // one that stayed is fine
-			return fmt.Errorf("put back what went with address %s: %w", prefix, err)
+			return fmt.Errorf("restore what the kernel removed with address %s: %w", prefix, err)
 		}
 	}
 	return nil

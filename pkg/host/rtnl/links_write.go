@@ -32,16 +32,16 @@ func (w *Writer) AddLink(ctx context.Context, want Link) error {
 		attrs.MTU = want.MTU - 1
 	}
 	if !slices.Contains([]string{"bridge", "dummy"}, want.Kind) {
-		return fmt.Errorf("make link %s: kind %q is not one that can be made here (bridge, dummy)", want.Name,
+		return fmt.Errorf("create link %s: kind %q: expected bridge or dummy", want.Name,
 			want.Kind)
 	}
 	l := &netlink.GenericLink{LinkAttrs: attrs, LinkType: want.Kind}
 	if err := rt.LinkAdd(l); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {
-			return fmt.Errorf("make link %s: this kernel has no links of kind %s: load its module or install the "+
-				"package that has it: %w", want.Name, want.Kind, err)
+			return fmt.Errorf("create link %s: this kernel has no links of kind %s: load its module or "+
+				"install the package that has it: %w", want.Name, want.Kind, err)
 		}
-		return fmt.Errorf("make link %s of kind %s: %w", want.Name, want.Kind, err)
+		return fmt.Errorf("create link %s of kind %s: %w", want.Name, want.Kind, err)
 	}
 	sys.Changed(w.log, "link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
 	if err := w.SetLink(ctx, Link{Name: want.Name, MTU: want.MTU, MAC: want.MAC}); err != nil {

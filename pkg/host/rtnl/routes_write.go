@@ -13,7 +13,7 @@ import (
 )
 
 // ErrUnmanagedRoute means that a route that is not the agent's has the same key.
-var ErrUnmanagedRoute = errors.New("a route that is not ours stands there")
+var ErrUnmanagedRoute = errors.New("another program's route is there")
 
 // ReplaceRoute sets a route with the agent's protocol number. It adds the route, or replaces the
 // agent's route with the same destination, table and metric. If another protocol has that route, it
@@ -118,7 +118,7 @@ func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 // may be retried.
 func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
-		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
+		return fmt.Errorf("remove route %s from table %d: the machine's own network uses it (protocol %d)", r.Dst,
 			r.Table, r.Protocol)
 	}
 	names, err := w.net.names(ctx)

@@ -23,7 +23,7 @@ func (r Rule) OfMachine() bool {
 // retried.
 func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
 	if r.OfMachine() {
-		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
+		return fmt.Errorf("remove policy rule %d for table %d: the host's own replies use this rule", r.Priority, r.Table)
 	}
 	rt, err := w.net.rt(ctx)
 	if err != nil {
@@ -62,13 +62,13 @@ func LocalRulePriority(rules []Rule, family int) int {
 func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 	rules, err := w.net.Rules(ctx)
 	if err != nil {
-		return fmt.Errorf("bring back the rule for local addresses: %w", err)
+		return fmt.Errorf("restore the rule for local addresses: %w", err)
 	}
 	for _, family := range []int{4, 6} {
 		local := Rule{Family: family, Table: unix.RT_TABLE_LOCAL, Protocol: unix.RTPROT_KERNEL}
 		if LocalRulePriority(rules, family) != 0 {
 			if err := w.net.opened().RuleAdd(ruleTo(local)); err != nil && !errors.Is(err, unix.EEXIST) {
-				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", family, err)
+				return fmt.Errorf("restore the IPv%d rule for local addresses: %w", family, err)
 			}
 		}
 		for _, r := range rules {

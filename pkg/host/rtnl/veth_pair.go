@@ -30,14 +30,14 @@ func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 	}
 	ns, err := os.Open(c.NetNS)
 	if err != nil {
-		return fmt.Errorf("make cable %s: %w", c.Name, err)
+		return fmt.Errorf("create veth pair %s: %w", c.Name, err)
 	}
 	defer ns.Close()
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MTU = c.Name, c.MTU
 	if err := rt.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "eth0",
 		PeerNamespace: netlink.NsFd(int(ns.Fd()))}); err != nil {
-		return fmt.Errorf("make cable %s: %w", c.Name, err)
+		return fmt.Errorf("create veth pair %s: %w", c.Name, err)
 	}
 	sys.Changed(w.log, "link made", zap.String("link", c.Name), zap.String("kind", "veth"))
 	err = plugIn(rt, c.Name, c.Here)
@@ -51,7 +51,7 @@ func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("make cable %s: %w", c.Name, err)
+		return fmt.Errorf("create veth pair %s: %w", c.Name, err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (w *Writer) unitJob(ctx context.Context, what, method, name string, wait bo
 		return fmt.Errorf("%s: a unit that it requires failed: see `systemctl list-dependencies "+
 			"--state=failed %s`", what, name)
 	case "canceled":
-		return fmt.Errorf("%s: another job took its place: try again", what)
+		return fmt.Errorf("%s: another job replaced this one: try again", what)
 	default:
 		return fmt.Errorf("%s: %s%s: see `journalctl -u %s`", what, result, w.lastResult(ctx, name), name)
 	}

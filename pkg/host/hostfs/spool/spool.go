@@ -37,7 +37,8 @@ func Open(opt hostfs.Options, dir string) (*Spool, error) {
 // half of the free disk space.
 func (s *Spool) Write(p []byte) (int, error) {
 	if s.room -= int64(len(p)); s.room < 0 {
-		return 0, fmt.Errorf("what is fetched is larger than half of the room in %s, or than %d MiB: free some space",
+		return 0, fmt.Errorf("the download is larger than half of the free space in %s, or than %d MiB: free "+
+			"some space",
 			s.file.Name(), archive.MaxPacked>>20)
 	}
 	n, err := s.file.Write(p)
