@@ -124,7 +124,7 @@ func TestCopy(t *testing.T) {
 	_, err = copied()
 	names, _ := filepath.Glob(filepath.Join(dir, cluster, "assets/v1/*"))
 	hidden, _ := filepath.Glob(filepath.Join(dir, cluster, "assets/v1/.*"))
-	if err == nil || !strings.Contains(err.Error(), "wanted "+string(sums["arm64"])) || strings.Contains(err.Error(), "token=x") || len(names) != 1 || len(hidden) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "expected "+string(sums["arm64"])) || strings.Contains(err.Error(), "token=x") || len(names) != 1 || len(hidden) != 0 {
 		t.Errorf("%v, and there are %q %q", err, names, hidden)
 	}
 }
