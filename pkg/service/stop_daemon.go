@@ -31,7 +31,7 @@ func StopDaemon(ctx context.Context, opt host.Options, by string, waits func(who
 	done, err = ipc.Lock(ctx, opt.Files(), control.Lock,
 		func(who ipc.LockOwner) { waits("another run: " + who.String()) })
 	if err != nil {
-		return nil, fmt.Errorf("reset only without a daemon, and one still runs: %w", err)
+		return nil, fmt.Errorf("reset: a daemon still runs, and reset needs it stopped: %w", err)
 	}
 	return done, nil
 }

@@ -35,8 +35,8 @@ func Off(opt host.Options) (off []string) {
 	}
 	if slices.ContainsFunc(host.BootArgs(opt),
 		func(word string) bool { return word == DisabledWord || strings.HasPrefix(word, DisabledWord+"=") }) {
-		off = append(off, fmt.Sprintf("the kernel was started with %s, so the daemon does not start: boot without "+
-			"that word", DisabledWord))
+		off = append(off, fmt.Sprintf("the kernel was started with %s, so the daemon does not start: remove "+
+			"that parameter and boot", DisabledWord))
 	}
 	return off
 }
@@ -49,7 +49,7 @@ func WhyDown(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	u, err := host.LookAtUnit(ctx, opt, Unit)
 	switch {
 	case errors.Is(err, host.ErrNoLiveState):
-		d.Why = "no systemd runs here that could have started one"
+		d.Why = "no systemd runs here, so no daemon was started"
 		d.Do = "agent --once converges once; agent is the daemon"
 	case err != nil:
 		d.Why = err.Error()
@@ -89,8 +89,8 @@ func whyUnreached(opt host.Options, u systemd.UnitState) (why, do string) {
 	if err == nil {
 		defer files.Close() // only for reading
 		if _, err = files.Lstat(publish.FeedSocket); errors.Is(err, fs.ErrNotExist) && u.Active == "active" {
-			return fmt.Sprintf("%s is active, and somebody removed %s, where it answers; it goes on keeping the node "+
-					"right", Unit, publish.FeedSocket),
+			return fmt.Sprintf("%s is active, but its socket %s was removed; the daemon goes on "+
+					"repairing the node", Unit, publish.FeedSocket),
 				"systemctl restart netwright-agent makes " + publish.Dir + " again"
 		}
 	}

@@ -18,7 +18,7 @@ func TestUnheard(t *testing.T) {
 	needs.Root(t)
 	opt := host.Options{Root: t.TempDir()}
 	active := systemd.UnitState{Active: "active", Sub: "running"}
-	if why, do := whyUnreached(opt, active); !strings.Contains(why, "somebody removed /run/netwright/status.sock") || do != "systemctl restart netwright-agent makes /run/netwright again" {
+	if why, do := whyUnreached(opt, active); !strings.Contains(why, "its socket /run/netwright/status.sock was removed") || do != "systemctl restart netwright-agent makes /run/netwright again" {
 		t.Errorf("%s: %s", why, do)
 	}
 	if why, _ := whyUnreached(opt, systemd.UnitState{Active: "activating"}); !strings.Contains(why, "is activating, and its status socket does not answer") {
