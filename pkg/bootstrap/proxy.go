@@ -39,8 +39,8 @@ func (p Proxy) check() error {
 		"can read user-data: http://proxy.example.com:3128"
 	if p.URL == "" {
 		if p.Except != "" {
-			return fmt.Errorf("%q is to be reached without a proxy, and there is none: name the proxy, or leave this "+
-				"out", p.Except)
+			return fmt.Errorf("%q must be reached without a proxy, but no proxy is named: name the proxy, or "+
+				"leave this out", p.Except)
 		}
 		return nil
 	}
@@ -54,8 +54,8 @@ func (p Proxy) check() error {
 		p.URL != parsed.Scheme+"://"+parsed.Host, !safeText(parsed.Host, "[]"):
 		return fmt.Errorf("proxy %q: %s", p.URL, want)
 	case !safeText(p.Except, ",/*"):
-		return fmt.Errorf("%q is to be reached without a proxy: expected hosts, domains and networks with commas "+
-			"between, such as 10.0.0.0/8,.internal.example.com", p.Except)
+		return fmt.Errorf("%q must be reached without a proxy: expected hosts, domains and networks with "+
+			"commas between, such as 10.0.0.0/8,.internal.example.com", p.Except)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestProxy(t *testing.T) {
 		{"http://proxy:3128/path", ""}:               "expected http://",
 		{"http://$(id)", ""}:                         "expected http://",
 		{"http://proxy%41:1", ""}:                    "does not parse",
-		{"", "10.0.0.0/8"}:                           "and there is none",
+		{"", "10.0.0.0/8"}:                           "but no proxy is named",
 		{"http://proxy", "a b"}:                      "with commas between",
 		{"http://proxy", "a\"\nExecStartPre=/bin/x"}: "with commas between",
 		{"http://[fd00::1]:3128", "%n"}:              "with commas between",

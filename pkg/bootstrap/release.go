@@ -19,8 +19,8 @@ func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 			return nil, err
 		}
 		if !strings.Contains(u, ArchPlaceholder) && len(archs) > 1 {
-			return nil, fmt.Errorf("mirror %s: it does not say where %s goes, and there are sums for %s: write %s "+
-				"into the URL", u, ArchPlaceholder, strings.Join(archs, " and "), ArchPlaceholder)
+			return nil, fmt.Errorf("mirror %s: expected %s in the URL, because there are sums for %s: write "+
+				"%s into the URL", u, ArchPlaceholder, strings.Join(archs, " and "), ArchPlaceholder)
 		}
 		for _, arch := range archs {
 			out[arch] = append(out[arch], strings.ReplaceAll(u, ArchPlaceholder, arch))
@@ -44,7 +44,8 @@ func Sums(name string, content []byte, urls []string) (map[string]string, error)
 					continue
 				}
 				if known := out[arch]; known != "" && known != sum {
-					return nil, fmt.Errorf("%s has two sums for the agent of %s, %s and %s: take it from one release",
+					return nil, fmt.Errorf("%s has two sums for the agent of %s, %s and %s: use the sums of "+
+						"one release",
 						name, arch, known, sum)
 				}
 				out[arch] = sum

@@ -151,10 +151,11 @@ func (u UserData) check() error {
 	scheme, _, remote := strings.Cut(own.Store, "://")
 	switch {
 	case own.Store == "":
-		return fmt.Errorf("%s: no state store is named: add `store: s3://bucket/prefix`, or what it is", agentfile.Path)
+		return fmt.Errorf("%s: no state store is named: add `store: s3://bucket/prefix`, or another store", agentfile.Path)
 	case remote && scheme != "file" && own.Pin == "" && len(own.TrustedKeys) == 0 && !own.InsecureUnsigned:
-		return fmt.Errorf("%s: nothing says which configuration of %s is to be trusted, and the node would refuse it: "+
-			"add trustedKeys or a pin, or insecureUnsigned if whoever can write there may rule the node",
+		return fmt.Errorf("%s: no field says which configuration of %s the node trusts, so the node would "+
+			"refuse it: add trustedKeys or a pin, or add insecureUnsigned if every user who can write there "+
+			"may control the node",
 			agentfile.Path, own.Store)
 	}
 	return nil

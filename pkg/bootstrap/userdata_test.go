@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 		`mirror "https://a/b c"`:                                           func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/b c"} },
 		"agent.yaml:2: 'é'":                                                func(u *UserData) { u.AgentFile = "store: /srv\n# é\n" },
 		"no state store is named":                                          func(u *UserData) { u.AgentFile = "" },
-		"nothing says which configuration of https://a/b is to be trusted": func(u *UserData) { u.AgentFile = "store: https://a/b\n" },
+		"no field says which configuration of https://a/b the node trusts": func(u *UserData) { u.AgentFile = "store: https://a/b\n" },
 		"agent.yaml:1:1":                                                   func(u *UserData) { u.AgentFile = "stoer: /srv\n" },
 	} {
 		u := example()
