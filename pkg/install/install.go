@@ -74,7 +74,7 @@ type part func(context.Context, host.View) ([]tasks.Task, []report.Note, error)
 func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, error) {
 	view, err := host.OpenView(ctx, i.Host)
 	if err != nil {
-		return nil, fmt.Errorf("look at the host: %w", err)
+		return nil, fmt.Errorf("read the host: %w", err)
 	}
 	defer view.Close() // only read from
 	return each(ctx, view.View(), parts, report.Planned,
@@ -100,7 +100,7 @@ func (i Installation) apply(ctx context.Context, parts ...part) (*report.Plan, e
 	defer unlock()
 	h, err := host.Open(ctx, i.Host)
 	if err != nil {
-		return nil, fmt.Errorf("look at the host: %w", err)
+		return nil, fmt.Errorf("read the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
 	return each(ctx, h.Live.View(), parts, report.Done,
@@ -195,8 +195,8 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		return nil, nil, errors.New("install: no systemd here: the agent is a service of systemd; use `agent --once` " +
 			"from whatever starts services on this host, or name an image with --root")
 	case facts.Arch != i.Arch:
-		return nil, nil, fmt.Errorf("install: the program is for %s and the host is %s: name that of the host's "+
-			"architecture with --binary", i.Arch, facts.Arch)
+		return nil, nil, fmt.Errorf("install: the program is for %s, and the host is %s: name a program for "+
+			"the host's architecture with --binary", i.Arch, facts.Arch)
 	}
 	program, err := i.program(v.Files)
 	if err != nil {

@@ -52,15 +52,15 @@ func mayGo(files hostfs.Files) error {
 	case led.Newer != nil:
 		return fmt.Errorf("install --remove: %w", led.Newer)
 	case led.Lost || led.Unreadable:
-		return errors.New("install --remove: the ledger cannot be read, so that nobody knows what on this host is the " +
-			"agent's: run `agent reset`, which says what to do")
+		return errors.New("install --remove: the ledger cannot be read, so it is not known what on this host " +
+			"belongs to the agent: run `agent reset`, which says what to do")
 	case n > 0:
-		return fmt.Errorf("install --remove: the ledger has %d things on this host that are the agent's, and only the "+
-			"agent can give them back: run `agent reset` first", n)
+		return fmt.Errorf("install --remove: the ledger has %d keys on this host that belong to the agent, "+
+			"and only the agent can restore them: run `agent reset` first", n)
 	}
 	if j, err := checkpoint.Pending(files); j != nil || err != nil {
-		return errors.New("install --remove: a change is not settled, and only the agent can take it back: wait, or " +
-			"run `agent undo`")
+		return errors.New("install --remove: a change is not confirmed yet, and only the agent can undo it: " +
+			"wait, or run `agent undo`")
 	}
 	for _, dir := range packaged {
 		if _, err := files.Lstat(dir + service.Unit); !errors.Is(err, host.ErrNotExist) {

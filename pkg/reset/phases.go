@@ -89,7 +89,7 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 	all = append(all, ownership.WithEffects(effects, all)...)
 	g, err := graph.New(all, tasks.AsNodes{}, graph.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("order what comes back: %w", err)
+		return nil, fmt.Errorf("order what is restored: %w", err)
 	}
 	return g, nil
 }
@@ -161,10 +161,9 @@ func unremovable(rep graph.Report[tasks.Task]) error {
 }
 
 // afterUndo says what state an undone reset leaves.
-const afterUndo = "The node is as it was, but for the daemon, which is stopped and disabled (`systemctl enable --now " +
-	"netwright-agent` takes it up again). " +
-	"To reset all the same, give the node another way to be reached, or name in `probes` of /etc/netwright/agent.yaml " +
-	"what must still answer"
+const afterUndo = "The node is as it was, except that the daemon is stopped and disabled (`systemctl enable " +
+	"--now netwright-agent` starts it again). To reset anyway, give the node another address at which it is " +
+	"reached, or name in `probes` of /etc/netwright/agent.yaml what must still answer"
 
 // report returns the plan or the result of the reset.
 func (r *resetting) report(changed report.State) *report.Plan {

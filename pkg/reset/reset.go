@@ -187,7 +187,7 @@ func (r *resetting) decide(
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", e.Key, err)
+		return fmt.Errorf("read %s: %w", e.Key, err)
 	}
 	remover, removable := k.(tasks.Remover)
 	if m, ok := t.(tasks.Mount); ok && e.Key.Kind() == tasks.KindMount {
@@ -198,11 +198,11 @@ func (r *resetting) decide(
 	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
 	holds, err := ownership.UsedBy(ctx, v, r.led, k)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", e.Key, err)
+		return fmt.Errorf("read %s: %w", e.Key, err)
 	}
 	restored, served, err := r.before(ctx, v, e, k)
 	if err != nil {
-		return fmt.Errorf("look whether %s is as it was: %w", e.Key, err)
+		return fmt.Errorf("check whether %s is as it was: %w", e.Key, err)
 	}
 	switch {
 	case e.Mode != ledger.Found && removable &&
@@ -228,12 +228,12 @@ func (r *resetting) decide(
 	case e.Baseline == nil && removable && live != "":
 		stays("it was there before netwright, as far as the ledger knows")
 	case e.Baseline == nil && live != "" && r.led.Head().Lost:
-		stays("the ledger was lost once, and with it what was there before netwright")
+		stays("the ledger was lost once, and with it the baselines")
 	case restored, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
 	case ownership.IsConf(v, e.Key):
-		stays("what was in its place may no longer fit the pods; its former content is not brought back")
+		stays("its baseline may no longer fit the pods; its former content is not restored")
 	case !ours:
-		stays("somebody changed it since netwright did; reset with --changed=remove brings back what was there before")
+		stays("somebody changed it since netwright did; reset with --changed=remove restores its baseline")
 	case e.Baseline.Lost != "":
 		stays(e.Baseline.Lost)
 	case served != "":

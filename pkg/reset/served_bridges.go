@@ -48,8 +48,8 @@ func servedBridge(ctx context.Context, v host.View, led *ledger.Ledger) (string,
 			}
 		}
 		if serves {
-			return bridge.Name + " is not netwright's, and what has its links there sends through this host: it may " +
-				"rely on it", nil
+			return bridge.Name + " is not netwright's, and containers or machines with links there send " +
+				"through this host: they may rely on it", nil
 		}
 	}
 	return "", nil
