@@ -61,8 +61,8 @@ func (d *Display) Ask(
 	}
 	defer c.Close() // the daemon has sent its result
 	if c.Version != version && !d.saidVersion {
-		d.say("agent: the daemon is netwright %s and does this; this command is of %s: restart the daemon for it to "+
-			"be of the same version\n", c.Version, version)
+		d.say("agent: the daemon is netwright %s and does this; this command is %s: restart the daemon, so "+
+			"that both have the same version\n", c.Version, version)
 		d.saidVersion = true
 	}
 	req.Version, req.By = version, CurrentUser()

@@ -114,7 +114,7 @@ func (s *Settings) nameNode() (err error) {
 func Hostname() (string, error) {
 	name, err := os.Hostname()
 	if err != nil {
-		return "", fmt.Errorf("find the node's name: %w; name it with --node", err)
+		return "", fmt.Errorf("find the node's name: %w: give it with --node", err)
 	}
 	return name, nil
 }

@@ -53,7 +53,7 @@ func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	}
 	end, bounded := ctx.Deadline()
 	if !bounded {
-		return nil, errors.New("a proof with pods wants an end")
+		return nil, errors.New("a proof with pods needs a deadline")
 	}
 	if err := h.Units.TryService(ctx, provingUnit, "Netwright: prove that pods talk", "", time.Until(end), proverFile,
 		"prove-pods"); err != nil {
