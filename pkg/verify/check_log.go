@@ -29,14 +29,15 @@ func (c *checker) podsLogged(ctx context.Context) Result {
 	return well(seen)
 }
 
-// confSince returns when the conf in force was last written.
+// confSince returns when the conf in force last changed, by its ctime: a program that unpacks an
+// archive may set any mtime.
 func (c *checker) confSince() (at time.Time) {
 	for _, conf := range c.confs {
 		info, err := c.view.Files.Lstat(conf.File)
 		if err != nil {
 			continue
 		}
-		if t := time.Unix(0, info.Mtime); t.After(at) {
+		if t := time.Unix(0, info.Ctime); t.After(at) {
 			at = t
 		}
 	}
