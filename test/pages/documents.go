@@ -13,7 +13,7 @@ func Documents(meanings Meanings) string {
 	w.para("<!-- Generated from pkg/config: `go test ./test/pages -update` writes it. -->")
 	w.para("# Every field of the documents")
 	w.para("For people who write documents. [The documents](../documents.md) explains with an example how documents merge. The fields of a network, below `spec.networking.<name>`, are on [the network's own page](../networks/README.md).")
-	w.para("Every document has `apiVersion` (`netwright.dev/v1alpha1`, or kOps' own), `kind` and `metadata.name`; The agent accepts `metadata.labels` and `metadata.annotations`, and ignores them. The tables list the fields below `spec`.")
+	w.para("Every document has `apiVersion` (`netwright.dev/v1alpha1`, or kOps' own), `kind` and `metadata.name`. The agent accepts `metadata.labels` and `metadata.annotations`, and ignores them. The tables list the fields below `spec`.")
 	w.list([]string{"`[]` stands for an entry of a list. `KIND:NAME` stands for a key that you choose.",
 		"The column `takes` says which values a field accepts. The error for any other value has the same words.",
 		"The default counts if no document sets the field. If a field has no default, the last column says what happens.",
