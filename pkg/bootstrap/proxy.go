@@ -35,8 +35,8 @@ func (p Proxy) settings() string {
 
 // check refuses values that curl, wget, systemd and the agent would not all read in the same way.
 func (p Proxy) check() error {
-	const want = "expected http:// or https:// with a host, maybe a port, and nothing else; no password, since others " +
-		"can read user-data: http://proxy.example.com:3128"
+	const want = "expected http:// or https:// with a host, maybe a port, and nothing else; no password, since " +
+		"others can read user-data: http://proxy.example.com:3128"
 	if p.URL == "" {
 		if p.Except != "" {
 			return fmt.Errorf("%q must be reached without a proxy, but no proxy is named: name the proxy, or "+
