@@ -16,7 +16,8 @@ func (c *checker) runtime() Result {
 	case c.want.Conf == nil || rt.Name == "docker":
 		return Result{}
 	case rt.Name == "":
-		return notApplicable("there is no container runtime on this host")
+		return notApplicable("this host has no containerd.service, crio.service or docker.service, " +
+			"so the agent knows no container runtime")
 	case rt.CRIDisabled:
 		return failed(fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
 			rt.ConfigFile), "take CRI's plugins out there, and restart "+rt.Name)
