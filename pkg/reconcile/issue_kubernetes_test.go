@@ -108,7 +108,7 @@ func TestAskKubernetes(t *testing.T) {
 		t.Errorf("%d requests", api.created)
 	}
 	shown, err = b.pass.DryRun(t.Context(), b.load())
-	if err != nil || !strings.Contains(whys(shown), "where the request netwright-m-1-own-") {
+	if err != nil || !strings.Contains(whys(shown), "which has had the request netwright-m-1-own-") {
 		t.Errorf("%v: the plan does not say where the request is:\n%s", err, whys(shown))
 	}
 	api.decide(func(r *kube.SigningRequest) {

@@ -50,7 +50,7 @@ func wrongStatus() *report.Status {
 	s.Watched = &report.Watched{Generation: 7, Until: noon.Add(4 * time.Minute)}
 	s.Undone = []report.Undone{
 		{At: before(20 * time.Minute), Cause: report.UndoneFailed, Generation: 5, Why: "neighbour:eth0/10.0.0.1 (no answer)"},
-		{At: before(50 * time.Hour), Cause: report.UndoneBoot, Generation: 2, Why: "address:eth0/10.0.0.2/24 (no link that is up has it)"},
+		{At: before(50 * time.Hour), Cause: report.UndoneBoot, Generation: 2, Why: "address:eth0/10.0.0.2/24 (no link that is up has this address)"},
 	}
 	s.Working = &report.Working{Activity: "asked: once by bob", Since: before(7 * time.Second), Changes: 12}
 	s.Kinds = []report.KindStatus{{Kind: "conf", Tasks: 1, Waiting: 1}, {Kind: "file", Tasks: 21, Right: 18, Failing: 1, Skipped: 2}, {Kind: "sysctl", Tasks: 30, Right: 26, NotApplicable: 2, Contested: 1, Drifted: 1, Repaired: 9}}

@@ -85,7 +85,7 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	}
 	n.Must(ctx, "ip", "link", "show", "cbr0") // the pods' network is of the same generation
 	out := n.Must(ctx, "netwright", "history")
-	if !strings.Contains(out, "bad ") || !strings.Contains(out, path+": address:host0/10.77.0.11/24 (no link that is up has it)") || strings.Contains(out, "awaiting") {
+	if !strings.Contains(out, "bad ") || !strings.Contains(out, path+": address:host0/10.77.0.11/24 (no link that is up has this address)") || strings.Contains(out, "awaiting") {
 		t.Errorf("history:\n%s", out)
 	}
 	until(t, n, "the daemon says what it does not make", "systemctl show -p StatusText netwright-agent | grep -q 'the first boot with it failed'")
@@ -234,7 +234,7 @@ func TestABootIsMendedByTheLinksManager(t *testing.T) {
 		{"ifupdown", interfaces, strings.Replace(byInterfaces, "10.77.0.11", "192.0.2.7", 1), "address:host0/10.77.0.11/24", setUpBy("ifupdown", interfaces, byInterfaces)},
 		{"ifupdown fails", interfaces, "auto host0\niface host0 inet static\n", "address:host0/10.77.0.11/24", setUpBy("ifupdown", interfaces, byInterfaces)},
 		{"it could not start", "/etc/systemd/system/systemd-networkd.service.d/x.conf", "[Service]\nExecStart=\nExecStart=/bin/false\n",
-			"no link that is up has it", byNetworkd},
+			"no link that is up has this address", byNetworkd},
 		{"a sysctl", "/etc/sysctl.d/zz-boot.conf", "net.ipv4.neigh.host0.mcast_solicit = 0\n",
 			"neighbour:host0/10.77.0.1", byNetworkd},
 		{"a keyfile", "/etc/NetworkManager/system-connections/host0.nmconnection",
