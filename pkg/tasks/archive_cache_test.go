@@ -87,7 +87,9 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "put the archive with sha256") {
 			t.Fatal(err)
 		}
-		if first := !strings.Contains(err.Error(), kept[len(root):]+" is damaged"); first == (len(s.asked) == 3) {
+		said := strings.Contains(err.Error(), "kept copies of its files were damaged, and were deleted: ") &&
+			strings.Contains(err.Error(), kept[len(root):]+" is damaged")
+		if said != (len(s.asked) == 3) {
 			t.Errorf("after %d requests: %v", len(s.asked), err)
 		}
 	}

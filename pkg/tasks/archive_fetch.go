@@ -21,7 +21,7 @@ func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, tr
 	}
 	err := t.fromURLs(ctx, try)
 	if err != nil && len(damaged) > 0 {
-		err = fmt.Errorf("%w\nthe partial download was damaged, and was deleted: %s", err,
+		err = fmt.Errorf("%w\nkept copies of its files were damaged, and were deleted: %s", err,
 			strings.Join(damaged, "; "))
 	}
 	return err

@@ -238,7 +238,7 @@ type UnremovableError struct {
 }
 
 func (e *UnremovableError) Error() string {
-	return fmt.Sprintf("%s to be removable, which is no longer wanted: %v", e.Key, e.Err)
+	return fmt.Sprintf("%s to be removable (it is no longer wanted): %v", e.Key, e.Err)
 }
 
 // Unwrap makes it a wait.
