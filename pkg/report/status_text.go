@@ -116,11 +116,11 @@ func (t *statusText) configuration(c Configuration) {
 	if c.Untrusted {
 		t.say("  ", red, "what the store has is not trusted: "+c.Error)
 	} else if c.Error != "" {
-		t.say("  ", yellow, "the newest generation cannot be read: "+c.Error)
+		t.say("  ", yellow, "the newest generation cannot be used: "+c.Error)
 	}
 	if !c.Silent.IsZero() {
-		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: the node keeps what is applied, and stays "+
-			"READY; it does not get what was published since then", t.ago(c.Silent)))
+		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: the agent repairs what is applied, and the "+
+			"node stays READY; it does not get what was published since then", t.ago(c.Silent)))
 	}
 	if c.Pinned {
 		t.say("  ", yellow, "pinned: the store has another configuration, which this node does not take")

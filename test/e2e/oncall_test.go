@@ -94,7 +94,7 @@ func (n *night) reload(t *testing.T) { n.Must(t.Context(), "systemctl", "reload"
 
 var ofTheStore = []incident{
 	{name: "the store is gone", begin: holds(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }), end: released, exit: 0,
-		says: []string{"the newest generation cannot be read"}, metrics: []string{state("converged"), "netwright_configuration_error 1"}},
+		says: []string{"the newest generation cannot be used"}, metrics: []string{state("converged"), "netwright_configuration_error 1"}},
 	{name: "the store lets nobody in", begin: holds(func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }), end: released, exit: 2,
 		says: []string{"403"}, metrics: []string{"netwright_configuration_error 1", "netwright_configuration_untrusted 0"}},
 	{name: "the store was tampered with", begin: tampers(`"generation": 1`, `"generation": 2`), end: tampers(`"generation": 2`, `"generation": 1`), exit: 2,
