@@ -136,7 +136,7 @@ func (j *Journal) leave(
 		}
 	}
 	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
-		log.Warn("hooks are not watched any more: the watch could not be started", zap.Error(err))
+		log.Warn("the watch of the hooks could not be started: what they do from now on is not watched", zap.Error(err))
 	}
 	return false, j.disarm(ctx, h)
 }
