@@ -12,7 +12,7 @@ const (
 )
 
 var trusted = []Row{
-	{ID: KeyWrong, Means: "A file with a key for signatures cannot be read, or is not a key.",
+	{ID: KeyWrong, Means: "A key for signatures cannot be read, or is not valid.",
 		Do:   "Name the `.key` file to sign and the `.pub` file to verify; `agent store keygen` makes both.",
 		Page: "state-store.md"},
 	{ID: SignatureMissing, Means: "The manifest is not signed, and the agent's file allows no unsigned " +
