@@ -76,9 +76,9 @@ rm -rf /boot/* /lib/modules/* /etc/hostname /etc/resolv.conf /debootstrap /var/l
 mkdir -p /var/log/journal /var/lib/containerd /etc/cni/net.d
 `
 
-// Base returns the root file system that all nodes lie over: this machine's own release with
-// systemd and containerd. It is built once and cached; nobody may write to it. Fails or skips the
-// test where it cannot be had.
+// Base returns the root file system below the overlays of all nodes: this machine's own release
+// with systemd and containerd. It is built once and cached, and nobody may write to it. Base fails
+// or skips the test if it cannot be built.
 func Base(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)

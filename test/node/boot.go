@@ -159,14 +159,14 @@ func children(parent int) []int {
 	return pids
 }
 
-// Reboot shuts the node down in good order and boots it again over the same disk.
+// Reboot shuts the node down properly and boots it again with the same disk.
 func (n *Node) Reboot(ctx context.Context) {
 	n.t.Helper()
 	n.PowerOff(ctx)
 	n.Boot(ctx)
 }
 
-// PowerOff shuts the node down in good order: units are stopped.
+// PowerOff shuts the node down properly: systemd stops the units.
 func (n *Node) PowerOff(ctx context.Context) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("not off after %s", bootTime))
@@ -184,8 +184,8 @@ func (n *Node) PowerOff(ctx context.Context) {
 	n.off()
 }
 
-// Kill ends the node as a pulled plug would, but for the disk: every process is gone at once, what
-// was written is not lost. Boot starts it again.
+// Kill ends all processes of the node at once, as a power cut does. Unlike a power cut it loses no
+// write. Boot starts the node again.
 func (n *Node) Kill() {
 	n.t.Helper()
 	rerun.Never(n.t, "it kills the node")

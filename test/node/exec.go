@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Result is how a command in a node ended.
+// Result is the end of a command in a node.
 type Result struct {
 	Stdout, Stderr string
 	Code           int // exit status; 255 when a signal ended it
@@ -28,9 +28,9 @@ var asking = []string{
 	"systemctl", "test", "wc",
 }
 
-// Run runs a command as a transient service of the node: in its namespaces and in a cgroup of its
-// own there, with the environment that systemd gives. One that only asks needs no service. A
-// command that exits with another status than 0 is a result, not an error of the test.
+// Run runs a command as a transient service of the node: in the node's namespaces, in its own
+// cgroup, and with the environment that systemd gives. A command that only asks needs no service. A
+// command that exits with another status than 0 is a result, and not an error of the test.
 func (n *Node) Run(ctx context.Context, command string, args ...string) Result {
 	n.t.Helper()
 	in := n.run
@@ -44,7 +44,7 @@ func (n *Node) Run(ctx context.Context, command string, args ...string) Result {
 	return result
 }
 
-// Must runs a command that has to succeed and returns its standard output.
+// Must runs a command that must succeed, and returns its standard output.
 func (n *Node) Must(ctx context.Context, command string, args ...string) string {
 	n.t.Helper()
 	result := n.Run(ctx, command, args...)
@@ -54,15 +54,15 @@ func (n *Node) Must(ctx context.Context, command string, args ...string) string 
 	return result.Stdout
 }
 
-// Shell runs a script that has to succeed with the node's /bin/sh -eu and returns its standard
+// Shell runs a script that must succeed with the node's /bin/sh -eu, and returns its standard
 // output.
 func (n *Node) Shell(ctx context.Context, script string) string {
 	n.t.Helper()
 	return n.Must(ctx, "/bin/sh", "-euc", script)
 }
 
-// Is says whether a condition of the shell holds now. It costs little, and is for what is asked
-// again and again: no unit of the node is made for it.
+// Is reports whether a condition of the shell is true now. It costs little, because it makes no
+// unit of the node. Use it for questions that a test repeats.
 func (n *Node) Is(ctx context.Context, condition string) bool {
 	n.t.Helper()
 	result, err := n.enter(ctx, "/bin/sh", "-c", condition)
@@ -72,9 +72,9 @@ func (n *Node) Is(ctx context.Context, condition string) bool {
 	return result.Code == 0
 }
 
-// Await asks whether a condition of the shell holds, until it does; false says that it did not
-// within a time that only ends what hangs: five minutes, and longer on a busy machine. One shell of
-// the node asks: other tests want the processor.
+// Await waits until a condition of the shell is true. It returns false if the condition is not true
+// after five minutes, or longer on a busy machine: this limit only ends tests that hang. One shell
+// of the node repeats the question, because other tests need the processor.
 func (n *Node) Await(ctx context.Context, condition string) bool {
 	n.t.Helper()
 	return n.Is(ctx, "i=0; until ( "+condition+`
@@ -82,7 +82,7 @@ func (n *Node) Await(ctx context.Context, condition string) bool {
 }
 
 // Start starts a command as the transient service unit of the given name, and does not wait for its
-// end. The service dies with the node.
+// end. The service ends with the node.
 func (n *Node) Start(ctx context.Context, unit, command string, args ...string) {
 	n.t.Helper()
 	line, err := n.literal(append([]string{command}, args...))
@@ -99,7 +99,7 @@ func (n *Node) Start(ctx context.Context, unit, command string, args ...string) 
 }
 
 // Copy copies a file or a directory of this machine into the running (or prepared) node. A file
-// gets mode, what is in a directory keeps its modes.
+// gets the given mode. The files of a directory keep their modes.
 func (n *Node) Copy(from, to string, mode fs.FileMode) {
 	n.t.Helper()
 	info, err := os.Stat(from)
@@ -114,8 +114,8 @@ func (n *Node) Copy(from, to string, mode fs.FileMode) {
 	}
 }
 
-// Write writes a file of the running (or prepared) node, also where the node mounted something of
-// its own (/run, /tmp).
+// Write writes a file of the running (or prepared) node, also on file systems that the node mounted
+// itself (/run, /tmp).
 func (n *Node) Write(path, content string, mode fs.FileMode) {
 	n.t.Helper()
 	if err := n.write(path, strings.NewReader(content), mode); err != nil {
@@ -123,8 +123,8 @@ func (n *Node) Write(path, content string, mode fs.FileMode) {
 	}
 }
 
-// Read reads a file of the node as its processes see it, also below /proc and /run; a file that is
-// absent ends the test.
+// Read reads a file of the node as the node's processes see it, also below /proc and /run. If the
+// file is absent, Read ends the test.
 func (n *Node) Read(path string) string {
 	n.t.Helper()
 	content, err := os.ReadFile(n.Path(path))

@@ -1,10 +1,9 @@
-// Package node boots real systemd nodes for tests: systemd-nspawn over one cached base, each with
-// an overlay, cgroups and a network namespace of its own, joined by a bridge. A boot takes under a
-// second, so every test may have fresh nodes.
+// Package node boots real systemd nodes for tests: systemd-nspawn over one cached base. Each node
+// has its own overlay, cgroups and network namespace. A bridge connects the nodes. A boot takes
+// less than a second, so every test may have new nodes.
 //
-// What a node is not: it has this machine's kernel, so no modules are loaded, and kernel.*, vm.*
-// and fs.* sysctls are the machine's and read-only in the node (only net.* is its own). For those
-// there is package vm.
+// A node has the kernel of this machine. So it loads no modules, and its sysctls kernel.*, vm.* and
+// fs.* are the machine's and read-only; only net.* is its own. Tests of these use package vm.
 package node
 
 import (
@@ -28,9 +27,9 @@ const (
 	Outside6 = "2001:db8::1"
 )
 
-// Fabric is a network namespace with a bridge that its nodes hang on, and the gateway that is their
-// default route. Fabrics do not see each other, so that tests with fabrics of their own may run in
-// parallel.
+// Fabric is a network namespace with a bridge, to which its nodes are connected, and with the
+// gateway that is their default route. Fabrics do not reach each other, so tests that have their
+// own fabrics may run in parallel.
 type Fabric struct {
 	t     testing.TB
 	base  string
@@ -40,8 +39,8 @@ type Fabric struct {
 	taps  int
 }
 
-// NewFabric makes a fabric. When the test ends, its nodes' journals are shown if it failed, and all
-// is torn down, also what a test that was killed left behind.
+// NewFabric makes a fabric. When the test ends, it shows the nodes' journals if the test failed,
+// and removes everything, also what a killed test left.
 func NewFabric(t testing.TB) *Fabric {
 	t.Helper()
 	base := Base(t)
@@ -94,8 +93,9 @@ func (f *Fabric) Tap() (string, error) {
 	return name, nil
 }
 
-// Plug gives a running node one more link, as one plugs a card: its other end is a port of the
-// bridge. It may be called where a test must not end, and not by two goroutines at once.
+// Plug adds one link to a running node, as a person plugs in a card. The other end of the link is a
+// port of the bridge. Plug may be called where a test must not end, but not by two goroutines at
+// once.
 func (n *Node) Plug(name, mac string) error {
 	f := n.fabric
 	f.taps++
@@ -113,8 +113,8 @@ func (n *Node) Plug(name, mac string) error {
 	return nil
 }
 
-// Answer has the bridge say which MAC address an IPv4 address has, to who asks at any of its ports,
-// as the network of a cloud does: the link itself does not answer for it.
+// Answer makes the bridge answer ARP requests for an IPv4 address with a MAC address, at each of
+// its ports, as the network of a cloud does. The link itself does not answer for the address.
 func (f *Fabric) Answer(address, mac string) error {
 	out, err := exec.Command("ip", "-n", f.netns, "-o", "link", "show", "master", "br0").Output()
 	if err != nil {
@@ -129,12 +129,12 @@ func (f *Fabric) Answer(address, mac string) error {
 	return command("ip", "-n", f.netns, "neigh", "replace", address, "lladdr", mac, "dev", "br0", "nud", "permanent")
 }
 
-// Netns is the path of the fabric's network namespace: servers that nodes reach at Gateway4 or
-// Outside4 run there.
+// Netns is the path of the fabric's network namespace. Servers that nodes reach at Gateway4 or
+// Outside4 run in it.
 func (f *Fabric) Netns() string { return "/run/netns/" + f.netns }
 
-// Do calls do inside of the fabric's network namespace. Sockets that it opens stay there;
-// goroutines that it starts do not.
+// Do calls do in the fabric's network namespace. Sockets that do opens stay in the namespace.
+// Goroutines that do starts run outside it.
 func (f *Fabric) Do(do func() error) error { return netns.In(f.Netns(), do) }
 
 func (f *Fabric) close() {

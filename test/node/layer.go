@@ -19,9 +19,9 @@ import (
 //go:embed layer.go
 var layerRecipe string // whatever is written here decides what a layer holds
 
-// Layer returns a directory with what the distribution's packages add to the base, for
-// [Options.Layers]. It is built once (half a minute) and cached; nobody may write to it. The
-// packages' services are enabled as they are on a fresh host.
+// Layer returns a directory with the files that the distribution's packages add to the base, for
+// [Options.Layers]. It is built once (in half a minute) and cached, and nobody may write to it. The
+// services of the packages are enabled as on a new host.
 func Layer(t testing.TB, packages ...string) string {
 	t.Helper()
 	base := Base(t)

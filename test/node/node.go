@@ -22,8 +22,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Options is how a node is to be. What it does not say is as in a fresh Debian or Ubuntu with
-// containerd.
+// Options are the properties of a node. A field that is not set is as in a new Debian or Ubuntu
+// with containerd.
 type Options struct {
 	Name    string            // host name: letters, digits and dashes, of its own within the fabric
 	Address string            // host0's IPv4 address within 10.77.0.0/24; its IPv6 address is fd00:77::<last byte>
@@ -56,8 +56,8 @@ type Node struct {
 	scripts atomic.Int64 // that literal has written
 }
 
-// Node makes a node and boots it: systemd is up and says "running" (or "degraded" where that is
-// accepted).
+// Node makes a node and boots it. When Node returns, systemd is up and says "running" (or
+// "degraded", if the test accepts that).
 func (f *Fabric) Node(t testing.TB, o Options) *Node {
 	t.Helper()
 	n := f.Prepare(t, o)
@@ -65,7 +65,7 @@ func (f *Fabric) Node(t testing.TB, o Options) *Node {
 	return n
 }
 
-// Prepare makes a node that is off: tests may still write to its Upper. Boot starts it.
+// Prepare makes a node that is off. Tests may still write to its Upper. Boot starts the node.
 func (f *Fabric) Prepare(t testing.TB, o Options) *Node {
 	t.Helper()
 	n := &Node{t: t, fabric: f, name: o.Name, index: len(f.nodes) + 1, dir: filepath.Join(f.lab.dir, o.Name), options: o}
@@ -195,16 +195,17 @@ func (n *Node) Name() string { return n.name }
 // Address is the node's IPv4 address.
 func (n *Node) Address() string { return n.options.Address }
 
-// Upper is the directory of this machine that holds what the node changed of its base: the upper
-// layer of its overlay.
+// Upper is the directory of this machine with the node's changes to its base: the upper layer of
+// the node's overlay.
 func (n *Node) Upper() string { return filepath.Join(n.dir, "upper") }
 
-// Root is the node's root file system as seen from this machine, without what the node mounted over
-// it (/run, /tmp, /proc).
+// Root is the node's root file system as this machine sees it, without the file systems that the
+// node mounted over it (/run, /tmp, /proc).
 func (n *Node) Root() string { return filepath.Join(n.dir, "root") }
 
-// Path is the path on this machine of a file, a directory or a socket of the node, as its processes
-// see it if it is on: also below /run and /proc. Absolute symlinks on the way lead astray.
+// Path is the path on this machine of a file, a directory or a socket of the node. If the node is
+// on, the path leads to what the node's processes see, also below /run and /proc. An absolute
+// symbolic link in the path leads to a wrong file.
 func (n *Node) Path(path string) string {
 	if n.process != nil {
 		return filepath.Join(fmt.Sprintf("/proc/%d/root", n.process.leader), path)
@@ -212,17 +213,17 @@ func (n *Node) Path(path string) string {
 	return filepath.Join(n.Root(), path)
 }
 
-// Netns is the path of the node's network namespace. A reboot makes another.
+// Netns is the path of the node's network namespace. It changes with a reboot.
 func (n *Node) Netns() string { return fmt.Sprintf("/proc/%d/ns/net", n.process.leader) }
 
-// Init is the node's first process, as this machine counts it. A reboot makes another.
+// Init is the process id on this machine of the node's first process. It changes with a reboot.
 func (n *Node) Init() int { return n.process.leader }
 
-// Do calls do inside of the node's network namespace. Sockets that it opens stay there; goroutines
-// that it starts do not.
+// Do calls do in the node's network namespace. Sockets that do opens stay in the namespace.
+// Goroutines that do starts run outside it.
 func (n *Node) Do(do func() error) error { return netns.In(n.Netns(), do) }
 
-// Boot starts a node that is off and waits until systemd is done.
+// Boot starts a node that is off, and waits until systemd has started all units.
 func (n *Node) Boot(ctx context.Context) {
 	n.t.Helper()
 	start := time.Now()

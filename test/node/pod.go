@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// PodOptions is how a pod is to be. The zero value is a pod as kubelet's runtime makes it.
+// PodOptions are the properties of a pod. The zero value is a pod as kubelet's runtime makes it.
 type PodOptions struct {
 	ConfDir string     // where the network's configuration lies; default /etc/cni/net.d
 	BinDir  string     // where its plugins lie; default /opt/cni/bin
@@ -22,7 +22,7 @@ type PodOptions struct {
 	Bandwidth Bandwidth // what plugin bandwidth is asked for
 }
 
-// Bandwidth is what a runtime makes of a pod's annotations kubernetes.io/ingress-bandwidth and
+// Bandwidth is what a runtime passes on of a pod's annotations kubernetes.io/ingress-bandwidth and
 // egress-bandwidth: bits a second, and bits at once.
 type Bandwidth struct {
 	IngressRate  uint64 `json:"ingressRate"`
@@ -31,15 +31,15 @@ type Bandwidth struct {
 	EgressBurst  uint64 `json:"egressBurst"`
 }
 
-// HostPort is a port of the node that leads to one of the pod.
+// HostPort is a port of the node that leads to a port of the pod.
 type HostPort struct {
 	HostPort      int    `json:"hostPort"`
 	ContainerPort int    `json:"containerPort"`
 	Protocol      string `json:"protocol"` // "tcp" or "udp"
 }
 
-// Pod is a network namespace of a node that the node's CNI plugins attached, as a container runtime
-// has them do it. Nothing runs in it yet.
+// Pod is a network namespace of a node that the node's CNI plugins attached, as they do for a
+// container runtime. No program runs in it yet.
 type Pod struct {
 	Name      string
 	Addresses []netip.Addr // as the plugins answered, in their order
@@ -51,7 +51,7 @@ type Pod struct {
 }
 
 // AddPod makes a namespace and attaches it by CNI ADD (cnitool) to the network that a runtime would
-// choose: the first configuration by name.
+// choose: the first conf by name.
 func (n *Node) AddPod(ctx context.Context, name string, options PodOptions) *Pod {
 	n.t.Helper()
 	if options.ConfDir == "" {
@@ -128,13 +128,13 @@ func (p *Pod) cnitool(ctx context.Context, verb string) Result {
 	return p.node.Run(ctx, "env", append(env, "/run/lab/cnitool", verb, p.network, "/run/netns/"+p.Name)...)
 }
 
-// Check is CNI CHECK: whether the plugins find the pod as they made it.
+// Check is CNI CHECK: it fails if the plugins find the pod changed.
 func (p *Pod) Check(ctx context.Context) Result {
 	p.node.t.Helper()
 	return p.cnitool(ctx, "check")
 }
 
-// Delete is CNI DEL, and the end of the namespace.
+// Delete is CNI DEL. Then it removes the namespace.
 func (p *Pod) Delete(ctx context.Context) {
 	p.node.t.Helper()
 	if result := p.cnitool(ctx, "del"); result.Code != 0 {
@@ -149,14 +149,15 @@ func (p *Pod) Run(ctx context.Context, command string, args ...string) Result {
 	return p.node.Run(ctx, "ip", append([]string{"netns", "exec", p.Name, command}, args...)...)
 }
 
-// Must runs a program in the pod that has to succeed and returns its standard output.
+// Must runs a program in the pod that must succeed, and returns its standard output.
 func (p *Pod) Must(ctx context.Context, command string, args ...string) string {
 	p.node.t.Helper()
 	return p.node.Must(ctx, "ip", append([]string{"netns", "exec", p.Name, command}, args...)...)
 }
 
-// Ping pings until somebody answers, for a minute at most. By itself ping ends when it is told that
-// nobody is reached, which a busy machine says while a neighbour is slow to answer.
+// Ping sends pings until an answer comes, for a minute at most. The program ping ends when the
+// kernel reports that nobody is reached. A busy machine reports that while a neighbour is slow to
+// answer, so Ping repeats it.
 func (p *Pod) Ping(ctx context.Context, args ...string) {
 	p.node.t.Helper()
 	const until = `for i in $(seq 60); do said=$(ping -c1 -W1 "$@" 2>&1) && exit; sleep 1; done; echo "$said"; exit 1`
@@ -166,6 +167,6 @@ func (p *Pod) Ping(ctx context.Context, args ...string) {
 // Netns is the path of the pod's network namespace, as this machine sees it.
 func (p *Pod) Netns() string { return p.node.Path("/run/netns/" + p.Name) }
 
-// Do calls do inside of the pod's network namespace: a test listens or dials there with Go's own
-// sockets and sees who is on the other side.
+// Do calls do in the pod's network namespace. A test listens or dials there with Go's own sockets,
+// and sees the address of the other side.
 func (p *Pod) Do(do func() error) error { return netns.In(p.Netns(), do) }

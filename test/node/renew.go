@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Layer ends the node, and returns what it changed of its base as a layer for [Options.Layers] of
-// other nodes. It is there for as long as the node's fabric; the node does not come back.
+// Layer ends the node, and returns the node's changes to its base as a layer for [Options.Layers]
+// of other nodes. The layer exists as long as the node's fabric. The node cannot boot again.
 func (n *Node) Layer(ctx context.Context) string {
 	n.t.Helper()
 	n.PowerOff(ctx)
@@ -19,8 +19,8 @@ func (n *Node) Layer(ctx context.Context) string {
 	return n.Upper()
 }
 
-// Renew ends the node and makes it anew: what it changed is gone. The options are for its next
-// life, but for the name, which stays. It is off.
+// Renew ends the node, removes all its changes, and prepares it again with other options. It keeps
+// the node's name. The node is off afterwards.
 func (n *Node) Renew(o Options) {
 	n.t.Helper()
 	if err := n.renew(o); err != nil {
@@ -43,8 +43,8 @@ func (n *Node) renew(o Options) error {
 	return n.prepare()
 }
 
-// Ended is closed once the node is off, also by itself: a node that boots anew is off until Boot.
-// It is of this life of the node alone.
+// Ended is closed when the node is off, also if the node ended by itself. A node that reboots by
+// itself is off until Boot. The channel is only for the present boot of the node.
 func (n *Node) Ended() <-chan struct{} {
 	if n.process != nil {
 		return n.process.Ended
@@ -54,7 +54,8 @@ func (n *Node) Ended() <-chan struct{} {
 	return off
 }
 
-// TryBoot is Boot, and says why a node does not come up. One with failed units has come up.
+// TryBoot is Boot, but returns an error that says why a node does not come up. A node with failed
+// units has come up.
 func (n *Node) TryBoot(ctx context.Context) error {
 	_, err := n.boot(ctx)
 	return err

@@ -16,12 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Snapshot is the state of a node, read with nothing of ours: files by stat and sha256, links,
-// addresses, routes and rules by ip, the ruleset by nft, and all of /proc/sys/net. Two are equal
-// only if nothing was written between them, not even the same again.
+// Snapshot is the state of a node, read without code of the agent: files by stat and sha256, links,
+// addresses, routes and rules by ip, the ruleset by nft, and all of /proc/sys/net. Two snapshots
+// are equal only if nothing was written between them, not even the same content again.
 type Snapshot map[string]string // "file /etc/hosts" → "0644 …", "sysctl net.ipv4.ip_forward" → "1"
 
-// Diff is what differs, a line each, sorted: "+ thing", "- thing", "~ thing: before → after".
+// Diff lists the differences, sorted, one in a line: "+ thing", "- thing", "~ thing: before →
+// after".
 func Diff(before, after Snapshot) []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(before)) {
@@ -73,8 +74,8 @@ var volatileSysctls = map[string]string{
 	"net.netfilter.nf_conntrack_count": "connections come and go",
 }
 
-// Snapshot reads the state of the running node. It runs nothing in the node, so that the node is
-// not changed by looking.
+// Snapshot reads the state of the running node. It runs no program in the node, so the look does
+// not change the node.
 func (n *Node) Snapshot() Snapshot {
 	n.t.Helper()
 	if err := retry(n.settled); err != nil {

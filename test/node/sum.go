@@ -25,9 +25,10 @@ type state struct {
 
 var sums sync.Map // state → [sha256.Size]byte
 
-// Sum is the sha256 of a file's content. That of a large one is computed once for each state of it.
-// It is for files that nothing maps into memory to write them, on a file system that is not mounted
-// anew with other content under the same numbers. An error wraps that of the file.
+// Sum is the sha256 of a file's content. The sum of a large file is computed once for each state of
+// the file. Use Sum only for files that no process writes through a memory map, and on a file
+// system that is not mounted again with other content under the same numbers. An error wraps the
+// error of the file.
 func Sum(path string) ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	file, err := os.Open(path)

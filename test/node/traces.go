@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Traces is what differs between two snapshots and could be seen by a person: not another inode
-// with the same in it, nor a directory of the base that was copied up. Lines of files that excuse
-// excuses are left out; nil excuses none.
+// Traces lists the differences between two snapshots that a person could see. It leaves out another
+// inode with the same content, and a directory of the base that was copied up. It also leaves out
+// files for whose path excuse returns true; nil excuses no file.
 func (n *Node) Traces(before, after Snapshot, excuse func(path string) bool) []string {
 	n.t.Helper()
 	var out []string
