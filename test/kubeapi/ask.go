@@ -32,8 +32,8 @@ func (s *Server) client(as pki.Pair) *http.Client {
 	}}
 }
 
-// Try asks as the cluster's administrator. A PATCH is a merge patch; the method APPLY is a
-// server-side apply.
+// Try sends a request as the cluster's administrator. A PATCH is a merge patch. The method APPLY is
+// a server-side apply.
 func (s *Server) Try(method, path, body string) (code int, answer string, err error) {
 	kind := "application/json"
 	switch method {
@@ -56,8 +56,8 @@ func (s *Server) Try(method, path, body string) (code int, answer string, err er
 	return response.StatusCode, string(all), err
 }
 
-// Must is [Server.Try] where the answer has to be good. A server that says that it is not ready to
-// store what was just defined is asked again.
+// Must is [Server.Try] for a request that must succeed. If the server says that it is not ready to
+// store objects of a new kind, Must repeats the request.
 func (s *Server) Must(method, path, body string) string {
 	s.t.Helper()
 	code, answer, err := s.Try(method, path, body)
@@ -71,7 +71,7 @@ func (s *Server) Must(method, path, body string) string {
 	return answer
 }
 
-// Send patches something as the owner of a certificate. The answer has to be good.
+// Send patches an object as the owner of a certificate. The patch must succeed.
 func (s *Server) Send(as pki.Pair, kind types.PatchType, path, patch string) {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodPatch, s.Here+path, strings.NewReader(patch))
@@ -89,8 +89,8 @@ func (s *Server) Send(as pki.Pair, kind types.PatchType, path, patch string) {
 	}
 }
 
-// Apply makes what manifests say, as kubectl apply --server-side does: YAML documents between lines
-// of three dashes.
+// Apply applies manifests as kubectl apply --server-side does. The manifests are YAML documents
+// between lines of three dashes.
 func (s *Server) Apply(manifests string) {
 	s.t.Helper()
 	for document := range strings.SplitSeq(manifests, "\n---\n") {

@@ -11,13 +11,13 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Kubelet is the credential of a node's kubelet, as the Node authorizer knows it.
+// Kubelet is the credential of a node's kubelet that the Node authorizer accepts.
 func (s *Server) Kubelet(node string) pki.Pair {
 	s.t.Helper()
 	return s.Authority.Client("system:node:"+node, "system:nodes")
 }
 
-// Token is a bearer token of a ServiceAccount, by the TokenRequest API. The account must be there.
+// Token is a bearer token of a ServiceAccount, by the TokenRequest API. The account must exist.
 func (s *Server) Token(namespace, account string) string {
 	s.t.Helper()
 	answer := s.Must(http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
@@ -33,13 +33,13 @@ func (s *Server) Token(namespace, account string) string {
 	return request.Status.Token
 }
 
-// Kubeconfig is the text of one for a client certificate, for who reaches the server at endpoint:
-// [Server.Endpoint] or [Server.Here].
+// Kubeconfig is the text of a kubeconfig with a client certificate, for programs that reach the
+// server at endpoint: [Server.Endpoint] or [Server.Here].
 func (s *Server) Kubeconfig(endpoint string, as pki.Pair) string {
 	return s.kubeconfig(endpoint, fmt.Sprintf("client-certificate-data: %s\n    client-key-data: %s", encoded(as.Cert), encoded(as.Key)))
 }
 
-// TokenKubeconfig is the text of one whose bearer token is in a file.
+// TokenKubeconfig is the text of a kubeconfig whose bearer token is in a file.
 func (s *Server) TokenKubeconfig(endpoint, tokenFile string) string {
 	return s.kubeconfig(endpoint, "tokenFile: "+tokenFile)
 }
@@ -63,7 +63,7 @@ current-context: context
 `, endpoint, encoded(s.Authority.PEM), user)
 }
 
-// File writes a text where this process finds it, for as long as the test runs.
+// File writes a text into a file of this machine that exists until the test ends.
 func (s *Server) File(text string) string {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "file")

@@ -1,6 +1,6 @@
-// Package kubeapi runs a real Kubernetes API server over a real etcd for tests: no controllers, no
-// scheduler, no kubelets but those that a test brings. It belongs to the tier that is asked for by
-// name (make test-kubernetes): building the server takes minutes.
+// Package kubeapi runs a real Kubernetes API server over a real etcd for tests, without
+// controllers, scheduler and kubelets, unless a test starts them. It is for the tests of `make
+// test-kubernetes` alone, because building the server takes minutes.
 package kubeapi
 
 import (
@@ -21,13 +21,13 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Options is where the server listens.
+// Options are the addresses at which the server listens.
 type Options struct {
 	Netns   string // path of a network namespace; default one of its own
 	Address string // default 127.0.0.1
 }
 
-// Server is an API server that answers.
+// Server is a running API server.
 type Server struct {
 	Endpoint  string         // https://10.77.0.1:6443, for who is in its namespace's network
 	Here      string         // https://127.0.0.1:port, for this process
@@ -47,12 +47,13 @@ const (
 	patience = 5 * time.Minute // far above what a busy machine takes: it only ends what hangs
 	// Services is the range of the cluster's services.
 	Services = "10.96.0.0/16"
-	// ServiceAddress is where pods find the server: the first of them, of the service that the
-	// server makes itself.
+	// ServiceAddress is the address at which pods reach the server. It is the first one of
+	// Services, which the server gives to its own service.
 	ServiceAddress = "10.96.0.1"
 )
 
-// Tier skips a test of this tier where the tier was not asked for, and says how to. CI asks for it.
+// Tier skips the test unless NETWRIGHT_KUBERNETES is set, and says how to run it. CI sets the
+// variable.
 func Tier(t testing.TB) {
 	t.Helper()
 	if os.Getenv("NETWRIGHT_KUBERNETES") == "" {
@@ -61,8 +62,8 @@ func Tier(t testing.TB) {
 	needs.Root(t)
 }
 
-// Start starts etcd and the API server, and waits until it is ready. Both end with the test; their
-// logs are shown if it failed.
+// Start starts etcd and the API server, and waits until the server is ready. Both end with the
+// test. If the test failed, their logs are shown.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	Tier(t)
@@ -115,7 +116,7 @@ func (s *Server) commandLine(bin string, store *etcd.Server) func() *exec.Cmd {
 	}
 }
 
-// Up starts the server again that [Server.Down] ended. What it knew it knows still.
+// Up starts the server again after [Server.Down]. Its objects are still in etcd.
 func (s *Server) Up() {
 	s.t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
