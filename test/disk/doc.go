@@ -1,7 +1,7 @@
-// Package disk is a disk whose every write is recorded, so that a test can have it as it was at any
-// moment at which the power might have gone. The disk is a file of a FUSE file system of one file
-// under a loop device; the file system on it sends its flushes down to it, as it does to real ones.
-// Between two flushes a real disk may keep what it likes: [Recorder.Image] drops some of that too.
+// Package disk is a disk that records each write, so that a test can have the disk as it was at any
+// moment of a possible power cut. The disk is a file of a FUSE file system with one file, below a
+// loop device. The file system on the disk sends its flushes to it, as to a real disk. Between two
+// flushes a real disk may lose any write: [Recorder.Image] also drops some of these writes.
 //
-// Mounts are made where the test runs: it should have a mount namespace of its own. Root only.
+// The package mounts where the test runs: the test should have its own mount namespace. Root only.
 package disk

@@ -15,7 +15,7 @@ import (
 
 // MountImage mounts a new read-only image of files, by their paths, on a directory. All times are
 // the same in every image, as in the images of builders that produce the same bytes each time. The
-// caller must run unmount before it mounts the next one.
+// caller must run unmount before it mounts the next image.
 func MountImage(t testing.TB, at string, files map[string]string) (unmount func()) {
 	t.Helper()
 	needs.Root(t)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recorder is a disk that remembers the order in which it was written.
+// Recorder is a disk that records its writes in their order.
 type Recorder struct {
 	size   int64
 	base   string // the disk as it was when recording began
@@ -33,7 +33,7 @@ type event struct {
 	data []byte
 }
 
-// New makes a disk from an image: the file itself is not written to. What it needs goes into dir.
+// New makes a disk from an image, and does not write to the image. It puts its own files into dir.
 func New(dir, image string) (*Recorder, error) {
 	r := &Recorder{base: filepath.Join(dir, "base"), served: make(chan error, 1)}
 	now, front := filepath.Join(dir, "now"), filepath.Join(dir, "disk")
@@ -59,10 +59,10 @@ func New(dir, image string) (*Recorder, error) {
 	return r, nil
 }
 
-// Path is the file to put under a loop device.
+// Path is the file to put below a loop device.
 func (r *Recorder) Path() string { return filepath.Join(filepath.Dir(r.base), "disk") }
 
-// Close ends a disk that nothing is mounted from any more.
+// Close ends the disk. Nothing of it may be mounted any more.
 func (r *Recorder) Close() error {
 	err := unix.Unmount(r.Path(), unix.MNT_DETACH)
 	select {
@@ -74,7 +74,7 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, r.conn.Close(), r.file.Close())
 }
 
-// Record begins a recording: what is on the disk now is where every image starts.
+// Record begins a recording. Every image begins with the present content of the disk.
 func (r *Recorder) Record() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,8 @@ func (r *Recorder) Record() error {
 	return CopySparse(r.file.Name(), r.base)
 }
 
-// Len is how many events were recorded until now: a moment in the recording.
+// Len is the number of events that were recorded until now. It stands for a moment in the
+// recording.
 func (r *Recorder) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,9 +117,9 @@ func (r *Recorder) flush() {
 	}
 }
 
-// Image writes the disk as it is when the power goes at a moment: what was flushed is there. Of
-// what was written since the last flush, cache says whether all of it is there (nil), or each write
-// by chance.
+// Image writes the disk as it is if the power fails at a moment. The image has every write before
+// the last flush. If cache is nil, it also has all later writes; otherwise cache decides at random
+// about each of them.
 func (r *Recorder) Image(path string, moment int, cache *rand.Rand) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +171,7 @@ func Make(path, kind string, size int64) error {
 	return nil
 }
 
-// Mount mounts a file system that lies in a file, by a loop device that goes away with the mount.
+// Mount mounts a file system that is in a file, by a loop device that ends with the mount.
 func Mount(file, at, kind, options string) error {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
