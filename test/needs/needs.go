@@ -1,6 +1,6 @@
-// Package needs says what a test needs of the machine: root, a tool, an architecture. Where it is
-// absent the test is skipped with the reason and the remedy; under CI=true it fails instead, so
-// that a suite can never turn green by not running.
+// Package needs says what a test needs of the machine: root, a program, an architecture. If that is
+// missing, the test is skipped, with the reason and with what to do. Under CI=true the test fails
+// instead, so that a suite cannot pass without running.
 package needs
 
 import (
@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Root needs uid 0: namespaces, mounts, booted nodes.
+// Root needs uid 0, for namespaces, mounts and booted nodes.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -20,8 +20,8 @@ func Root(t testing.TB) {
 	}
 }
 
-// Tool needs programs in PATH or in the sbin directories, which a user's PATH often lacks.
-// test/setup.sh installs all of them.
+// Tool needs programs in PATH or in the sbin directories, which are often missing in a user's PATH.
+// test/setup.sh installs all of these programs.
 func Tool(t testing.TB, names ...string) {
 	t.Helper()
 	var absent []string
@@ -43,8 +43,8 @@ func Arch(t testing.TB, archs ...string) {
 	}
 }
 
-// Missing ends the test for want of something: a failure under CI=true, else a skip. For needs that
-// are found out only on the way.
+// Missing ends the test because the machine lacks something: the test fails under CI=true, and is
+// skipped otherwise. It is for needs that a test finds out only while it runs.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -53,7 +53,7 @@ func Missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Path is where a program is, or "" if it is nowhere.
+// Path is the path of a program, or "" if the program is not found.
 func Path(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path
