@@ -1,10 +1,10 @@
 // Package cache keeps the parts of tests that take long to build: root file systems, disk images,
-// third-party servers.
+// servers of other projects.
 //
-// Like Go's own build cache it lies in the user's cache directory, shared by all checkouts:
-// $NETWRIGHT_CACHE, else $XDG_CACHE_HOME/netwright or ~/.cache/netwright. What lies there is named
-// by the hash of its recipe, so that another checkout with another recipe builds its own, and
-// everything may be deleted at any time but while tests run.
+// Like Go's build cache, it is in the user's cache directory, and all checkouts share it:
+// $NETWRIGHT_CACHE, else $XDG_CACHE_HOME/netwright or ~/.cache/netwright. The hash of its recipe is
+// in the name of each entry, so a checkout with another recipe builds its own entry. A person may
+// delete everything at any time, except while tests run.
 package cache
 
 import (
@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is the root of the cache, made if absent.
+// Dir is the root of the cache. It makes the directory if that is absent.
 func Dir() (string, error) {
 	dir := os.Getenv("NETWRIGHT_CACHE")
 	if dir == "" {
@@ -40,7 +40,7 @@ func Dir() (string, error) {
 	return dir, nil
 }
 
-// Key hashes whatever decides what a build yields.
+// Key hashes everything that decides the result of a build.
 func Key(parts ...string) string {
 	sum := sha256.New()
 	for _, part := range parts {
@@ -49,9 +49,9 @@ func Key(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// Built returns the directory <name>-<key>, and calls build for it when it is not there yet. Build
-// fills a directory that is renamed when it returns nil: what is in the cache is always whole. Of
-// several processes one builds, the others wait.
+// Built returns the directory <name>-<key>. If the directory is absent, Built calls build, which
+// fills another directory. Built renames that one when build returns nil, so every entry of the
+// cache is complete. If several processes ask, one builds and the others wait.
 func Built(t testing.TB, name, key string, build func(dir string) error) string {
 	t.Helper()
 	dir, err := built(name, key, build, t.Logf)
@@ -115,8 +115,8 @@ func politely(do func() error) error {
 	return do()
 }
 
-// Lock takes an exclusive lock on the file at path, waiting for whoever has it. Close gives it
-// back, and so does the end of the process.
+// Lock takes an exclusive lock on the file at path, and waits while another process has it. Close
+// releases the lock, and so does the end of the process.
 func Lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

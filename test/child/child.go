@@ -1,5 +1,5 @@
-// Package child starts the servers and machines of a test so that they cannot outlive it, not even
-// when it is killed.
+// Package child starts the servers and machines of a test. They end with the test, even if the test
+// is killed.
 package child
 
 import (
@@ -18,9 +18,9 @@ type Process struct {
 	exit error
 }
 
-// Start starts the command in a session of its own (no terminal's Ctrl-C reaches it) and has the
-// kernel kill it when this process ends. What it starts in turn is its own affair. Who starts it
-// calls Kill, or waits for Ended.
+// Start starts the command in its own session, so that no terminal's Ctrl-C reaches it. The kernel
+// kills the command when this process ends, but not the processes that the command starts. The
+// caller calls Kill, or waits for Ended.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -48,7 +48,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Output runs the command to its end and returns what it wrote, on both streams.
+// Output runs the command to its end, and returns its output on both streams.
 func Output(cmd *exec.Cmd) ([]byte, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -60,10 +60,10 @@ func Output(cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), p.Err()
 }
 
-// Err is how it exited: nil for status 0. To be asked once Ended is closed.
+// Err is the error of the exit, nil for status 0. Call it only after Ended is closed.
 func (p *Process) Err() error { return p.exit }
 
-// Kill ends it and waits for its end. It may have ended before.
+// Kill kills the process and waits for its end. The process may have ended before.
 func (p *Process) Kill() {
 	select {
 	case <-p.Ended:
