@@ -1,6 +1,6 @@
-// Package ec2 answers tests as EC2's Query API does, and Service Quotas, to the few actions that
-// the agent knows, and with a VPC to those of who gives pods addresses. A request that is not
-// signed for EC2 is refused; whether the signature is right is not looked at.
+// Package ec2 answers tests as EC2's Query API and Service Quotas do: the few actions of the agent
+// and, with a VPC, the actions of programs that give addresses to pods. It refuses a request that
+// is not signed for EC2, but does not verify the signature.
 package ec2
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Server is the API of one region. Its fields are set before it serves.
+// Server is the API of one region. Set its fields before it serves.
 type Server struct {
 	Region string
 	Checks map[string]bool // of interfaces, whether the source/destination check is on
@@ -38,7 +38,7 @@ type Table struct {
 	Propagated int
 }
 
-// Asked are the parameters of the calls since the last time.
+// Asked returns the parameters of the calls since the last time.
 func (s *Server) Asked() []url.Values {
 	s.mu.Lock()
 	defer s.mu.Unlock()

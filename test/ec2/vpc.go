@@ -13,8 +13,9 @@ import (
 	"sync"
 )
 
-// VPC is the part of a region that who gives pods addresses works on: instances, their interfaces,
-// and one subnet of which these have addresses. Exported fields are set before it serves.
+// VPC is the part of a region that programs use which give addresses to pods: instances, their
+// interfaces, and one subnet with the addresses of the interfaces. Set the exported fields before
+// the VPC serves.
 type VPC struct {
 	ID, Zone   string
 	Ranges     []netip.Prefix // the first one is the primary one
@@ -54,7 +55,7 @@ type Interface struct {
 	Device    int    // number on the instance; 0 is the primary one
 }
 
-// Launch adds an instance with its primary interface, whose link is there.
+// Launch adds an instance with its primary interface, whose link exists.
 func (v *VPC) Launch(i Instance) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -63,7 +64,7 @@ func (v *VPC) Launch(i Instance) {
 		Tags: map[string]string{}, Instance: i.ID})
 }
 
-// Further gives an instance its second interface, whose link is not there yet.
+// Further gives an instance its second interface, whose link does not exist yet.
 func (v *VPC) Further(instance string, groups ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -71,7 +72,7 @@ func (v *VPC) Further(instance string, groups ...string) {
 	e.Instance, e.Device, e.Groups = instance, 1, groups
 }
 
-// Of is a copy of an instance's interfaces, in the order of their numbers.
+// Of returns a copy of an instance's interfaces, in the order of their numbers.
 func (v *VPC) Of(instance string) []Interface {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,8 +88,8 @@ func (v *VPC) Of(instance string) []Interface {
 	return out
 }
 
-// Metadata is what the metadata service of an instance says of its interfaces now, by path below
-// /latest/.
+// Metadata returns what the metadata service of an instance says now about the interfaces, by path
+// below /latest/.
 func (v *VPC) Metadata(instance string) map[string]string {
 	out := map[string]string{}
 	var ranges []string

@@ -1,6 +1,6 @@
-// Package imds serves EC2's instance metadata to tests, by the second version of its protocol
-// alone: who asks without a token is refused. It does not know hops: what a container without the
-// host's network sees is a service that does not answer.
+// Package imds serves EC2's instance metadata to tests, by the second version of the protocol
+// alone: it refuses a request without a token. It does not count hops. To test a container without
+// the host's network, use a service that does not answer.
 package imds
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Server is a metadata service. Its zero value knows nothing; fields are set before it serves.
+// Server is a metadata service. The zero value has no metadata. Set the fields before it serves.
 type Server struct {
 	// Values are by path below /latest/: "meta-data/mac". Directories are made of them.
 	Values map[string]string
@@ -26,7 +26,7 @@ type Server struct {
 	asked  []string
 }
 
-// Asked lists what was asked since the last call, "PUT api/token" first.
+// Asked lists the requests since the last call, "PUT api/token" first.
 func (s *Server) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Server) Asked() []string {
 	return out
 }
 
-// Expire makes every token that was given void.
+// Expire makes every token invalid that the server gave.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Server) value(path string) (string, bool) {
 	return strings.Join(names, "\n"), len(names) > 0
 }
 
-// Instance are the values of an m5.large with two interfaces, tags and user-data.
+// Instance returns the values of an m5.large with two interfaces, tags and user-data.
 func Instance(userData string) map[string]string {
 	const macs = "meta-data/network/interfaces/macs/"
 	out := map[string]string{
