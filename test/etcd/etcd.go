@@ -1,4 +1,4 @@
-// Package etcd runs a real etcd for tests, which lets in nobody without a client certificate of its
+// Package etcd runs a real etcd for tests. The etcd accepts only clients with a certificate of its
 // own authority.
 package etcd
 
@@ -23,7 +23,7 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Options is where etcd listens.
+// Options are the addresses at which etcd listens.
 type Options struct {
 	Netns   string // path of a network namespace; default one of its own, which nobody else reaches
 	Address string // default 127.0.0.1
@@ -32,7 +32,7 @@ type Options struct {
 	Authorities []*pki.Authority
 }
 
-// Server is an etcd that answers.
+// Server is a running etcd.
 type Server struct {
 	Endpoint  string         // https://10.77.0.1:2379
 	Authority *pki.Authority // of the server and of clients: Authority.Client("calico-client") is let in
@@ -46,8 +46,8 @@ type Server struct {
 
 const patience = 3 * time.Minute // far above what a busy machine takes: it only ends what hangs
 
-// Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test
-// failed.
+// Start starts etcd and waits until it answers. It ends with the test. If the test failed, its log
+// is shown.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	bin := assets.Etcd(t)
@@ -118,11 +118,11 @@ func (s *Server) await(process *child.Process) {
 	}
 }
 
-// Health asks the server how it is, over TLS as the client of the given certificate, nil for none.
-// Who is not let in has an error at once.
+// Health asks the server for its health, over TLS, as the client of the given certificate (nil:
+// without a certificate). A client that the server does not accept gets an error at once.
 func (s *Server) Health(as *pki.Pair) error { return s.HealthBy(s.Authority.PEM, as) }
 
-// HealthBy is [Server.Health] for who trusts these authorities, as PEM.
+// HealthBy is [Server.Health] for a client that trusts these authorities, as PEM.
 func (s *Server) HealthBy(trusted string, as *pki.Pair) error {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(trusted))
@@ -158,9 +158,9 @@ func (s *Server) HealthBy(trusted string, as *pki.Pair) error {
 	return netns.In(s.netns, ask)
 }
 
-// Refused waits until the server has written that it turned a client away for the given reason.
-// With TLS 1.3 a client may have sent its request before it hears of that, and then the refusal
-// reaches it as an alert or as a broken connection: only the server says it surely.
+// Refused waits until the server has logged that it refused a client for the given reason. With TLS
+// 1.3 a client may send its request before it learns of the refusal. Then it sees an alert or a
+// broken connection, so only the log of the server is certain.
 func (s *Server) Refused(reason string) {
 	s.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -182,8 +182,9 @@ func (s *Server) Refused(reason string) {
 	}
 }
 
-// Do runs etcdctl as the client of the given certificate beside the server and returns all that it
-// prints. Who is not let in waits for a timeout: for those there is Health.
+// Do runs etcdctl as the client of the given certificate, in the server's network namespace, and
+// returns its whole output. A client that the server does not accept waits for a timeout: use
+// Health for such a client.
 func (s *Server) Do(ctx context.Context, as pki.Pair, args ...string) (string, error) {
 	s.t.Helper()
 	all := []string{"--endpoints=" + s.Endpoint, "--cacert=" + filepath.Join(s.dir, "ca.crt"), "--command-timeout=" + patience.String(),
