@@ -1,5 +1,5 @@
-// Package hostroot is for tests that converge a directory in the place of a host: it writes below
-// that root, and says what is there.
+// Package hostroot is for tests that converge a directory in place of a host. It writes below that
+// root, and reads what is there.
 package hostroot
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// There says that something is at a path below a root.
+// There reports whether something exists at a path below a root.
 func There(root, path string) bool {
 	_, err := os.Lstat(filepath.Join(root, path))
 	return err == nil
 }
 
-// Put writes a file below a root, and the directories above it.
+// Put writes a file below a root, and makes the directories above the file.
 func Put(t testing.TB, root, path, content string) {
 	t.Helper()
 	at := filepath.Join(root, path)
@@ -37,7 +37,7 @@ func Put(t testing.TB, root, path, content string) {
 	}
 }
 
-// Tree is what stat and read say of all below a root, times of change included.
+// Tree lists everything below a root, as stat and read see it, including the times of change.
 func Tree(t testing.TB, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -63,7 +63,7 @@ func Tree(t testing.TB, root string) map[string]string {
 	return out
 }
 
-// Read is the content of a file below a root.
+// Read returns the content of a file below a root.
 func Read(t testing.TB, root, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, path))
@@ -73,7 +73,7 @@ func Read(t testing.TB, root, path string) string {
 	return string(data)
 }
 
-// Seal makes the ledger of a root one that cannot be written, as a full disk does.
+// Seal makes the ledger of a root unwritable, as a full disk does.
 func Seal(t testing.TB, root string, on bool) {
 	t.Helper()
 	dir := filepath.Join(root, "var/lib/netwright")
@@ -86,7 +86,7 @@ func Seal(t testing.TB, root string, on bool) {
 	}
 }
 
-// MakeImmutable holds a path off root, or ends that.
+// MakeImmutable sets the immutable flag of a path, or clears it.
 func MakeImmutable(t testing.TB, path string, on bool) {
 	t.Helper()
 	needs.Root(t)
@@ -111,7 +111,7 @@ func MakeImmutable(t testing.TB, path string, on bool) {
 	}
 }
 
-// Keep writes what the ledger keeps in a file of its own.
+// Keep writes a part of the ledger that has its own file.
 func Keep(t testing.TB, root, name string, what any) {
 	t.Helper()
 	data, err := json.Marshal(what)
