@@ -14,10 +14,10 @@ import (
 
 const aloneEnv = "NETWRIGHT_TEST_ALONE"
 
-// Alone runs the calling test once more in a process with a network namespace and a mount namespace
-// of its own, every thread of it, with memory in the place of the given directories: for what
-// writes below / and goes by the network of all its goroutines. It says whether this is that
-// process: the caller returns if not.
+// Alone runs the calling test again in a process with its own network and mount namespace, for all
+// threads, and with tmpfs on the given directories. It is for code that writes below / or uses the
+// network from several goroutines. It returns true in that process; otherwise the caller must
+// return.
 func Alone(t *testing.T, dirs ...string) bool {
 	t.Helper()
 	needs.Root(t)
@@ -42,7 +42,7 @@ func Alone(t *testing.T, dirs ...string) bool {
 	return false
 }
 
-// Shell runs a script, which must not fail, and returns what it prints.
+// Shell runs a script that must succeed, and returns its output.
 func Shell(t testing.TB, script string) string {
 	t.Helper()
 	out, err := exec.Command("/bin/sh", "-ec", script).CombinedOutput()

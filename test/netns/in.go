@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In calls do on a thread of its own in the network namespace at path: that of a booted node, of a
-// pod. Sockets that it opens stay there; goroutines that it starts do not. Listen on "tcp4" or
-// "tcp6": whether "tcp" means both, Go finds out in whichever namespace it is asked first.
+// In calls do on a separate thread in the network namespace at path: the namespace of a booted
+// node, or of a pod. Sockets that do opens stay in the namespace. Goroutines that do starts run
+// outside it. Listen on "tcp4" or "tcp6": whether "tcp" means both, Go decides once, in the
+// namespace where it is asked first.
 func In(path string, do func() error) error {
 	namespace, err := os.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package netns gives a test network namespaces of its own, so that it meets
-// a real kernel and nothing of the machine.
+// Package netns gives a test its own network namespaces, so that the test has a real kernel and
+// nothing of the machine's network.
 package netns
 
 import (
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NS is a network namespace that lives as long as its test.
+// NS is a network namespace that exists until its test ends.
 type NS struct {
 	t    testing.TB
 	fd   *os.File
@@ -45,11 +45,11 @@ func New(t testing.TB) *NS {
 	return n
 }
 
-// Path is a file that stands for the namespace, for setns and for ip.
+// Path is a file that stands for the namespace in setns and in ip.
 func (n *NS) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.fd.Fd()) }
 
-// Do runs body in the namespace, on a thread of its own, and returns when it
-// is done. Goroutines that body starts are elsewhere. Fatal and Skip work in body.
+// Do runs body in the namespace, on a separate thread, and returns when body has returned.
+// Goroutines that body starts run outside the namespace. Fatal and Skip work in body.
 func (n *NS) Do(body func()) {
 	n.t.Helper()
 	finished := false
@@ -72,7 +72,7 @@ func (n *NS) Do(body func()) {
 	}
 }
 
-// Try runs a command in the namespace and returns what it printed on both streams.
+// Try runs a command in the namespace, and returns its output on both streams.
 func (n *NS) Try(name string, args ...string) (string, error) {
 	n.t.Helper()
 	needs.Tool(n.t, name)
@@ -88,7 +88,7 @@ func (n *NS) Try(name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Run is [NS.Try] with a command that has to succeed.
+// Run is [NS.Try] for a command that must succeed.
 func (n *NS) Run(name string, args ...string) string {
 	n.t.Helper()
 	out, err := n.Try(name, args...)
@@ -106,7 +106,7 @@ func (n *NS) IP(lines ...string) {
 	}
 }
 
-// IPJSON is what `ip -j ARGS` prints: the truth that is not our code's.
+// IPJSON returns the output of `ip -j ARGS`, which is independent of our code.
 func (n *NS) IPJSON(args ...string) (out []map[string]any) {
 	n.t.Helper()
 	if err := json.Unmarshal([]byte(n.Run("ip", append([]string{"-j", "-d"}, args...)...)), &out); err != nil {
