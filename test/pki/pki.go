@@ -1,5 +1,5 @@
-// Package pki makes certificate authorities and certificates for tests: ECDSA P-256, as PEM, as a
-// state store holds them.
+// Package pki makes certificate authorities and certificates for tests: ECDSA P-256, as PEM, in the
+// form in which a state store has them.
 package pki
 
 import (
@@ -27,16 +27,16 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its private key (PKCS #8), both PEM.
+// Pair is a certificate and its private key (PKCS #8), both as PEM.
 type Pair struct{ Cert, Key string }
 
-// New makes an authority that signs for itself: a root.
+// New makes a root: an authority that signs its own certificate.
 func New(t testing.TB, commonName string) *Authority {
 	t.Helper()
 	return newAuthority(t, commonName, nil)
 }
 
-// Below makes an authority that this one signs for.
+// Below makes an authority whose certificate this authority signs.
 func (a *Authority) Below(commonName string) *Authority {
 	a.t.Helper()
 	return newAuthority(a.t, commonName, a)
@@ -62,7 +62,7 @@ func newAuthority(t testing.TB, commonName string, above *Authority) *Authority 
 	return &Authority{PEM: block("CERTIFICATE", der), t: t, cert: cert, key: key}
 }
 
-// Client issues a certificate that says who a client is, to a server that asks.
+// Client issues a certificate by which a server identifies a client.
 func (a *Authority) Client(commonName string, organizations ...string) Pair {
 	a.t.Helper()
 	template := template(a.t, commonName)
@@ -71,13 +71,13 @@ func (a *Authority) Client(commonName string, organizations ...string) Pair {
 	return a.issue(template)
 }
 
-// Server issues a certificate for a server that is reached at these host names and IP addresses.
+// Server issues a certificate for a server with these host names and IP addresses.
 func (a *Authority) Server(commonName string, at ...string) Pair {
 	a.t.Helper()
 	return a.server(template(a.t, commonName), at)
 }
 
-// ExpiredServer issues one that ended half an hour ago.
+// ExpiredServer issues a server's certificate that expired half an hour ago.
 func (a *Authority) ExpiredServer(commonName string, at ...string) Pair {
 	a.t.Helper()
 	template := template(a.t, commonName)
