@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Status answers with a status and no object. after is Retry-After in seconds; 0: none.
+// Status answers with a status and no object. after is Retry-After in seconds; with 0 the answer
+// has no such header.
 func Status(code, after int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		if after > 0 {
@@ -18,7 +19,7 @@ func Status(code, after int) Fault {
 	}
 }
 
-// Late answers after a while.
+// Late answers after a delay.
 func Late(by time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 		time.Sleep(by)
@@ -26,10 +27,10 @@ func Late(by time.Duration) Fault {
 	}
 }
 
-// Reset resets the connection before an answer.
+// Reset resets the connection before the answer.
 func Reset(w http.ResponseWriter, _ *http.Request, _ http.Handler) { reset(w) }
 
-// Half sends half of a body of which it said the whole length, and resets the connection.
+// Half announces the whole length of a body, sends half of it, and resets the connection.
 func Half(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	body := taken(w, r, honest)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -39,14 +40,14 @@ func Half(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	reset(w)
 }
 
-// Short sends half of a body as if it were all.
+// Short sends half of a body as if it were the whole body.
 func Short(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	body := taken(w, r, honest)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)/2))
 	_, _ = w.Write(body[:len(body)/2])
 }
 
-// Long sends more than the object has, and more than any has, without a length.
+// Long sends more bytes than any object may have, without a length.
 func Long(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	body := taken(w, r, honest)
 	for range 5 << 20 / (len(body) + 1) {
@@ -56,7 +57,7 @@ func Long(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	}
 }
 
-// Swapped sends other bytes of the same length, under the same ETag.
+// Swapped sends other bytes of the same length, with the same ETag.
 func Swapped(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	body := taken(w, r, honest)
 	for i := range body {
@@ -65,39 +66,39 @@ func Swapped(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	_, _ = w.Write(body)
 }
 
-// Unmodified says of everything that it is as it was.
+// Unmodified answers every request with 304.
 func Unmodified(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.WriteHeader(http.StatusNotModified)
 }
 
-// NewETags gives an ETag that nobody has seen with each answer, and heeds none.
+// NewETags gives a new ETag with each answer, and ignores the ETags of requests.
 func NewETags(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	body := taken(w, r, honest)
 	w.Header().Set("ETag", fmt.Sprintf("\"%d\"", time.Now().UnixNano()))
 	_, _ = w.Write(body)
 }
 
-// NoETags gives none.
+// NoETags gives no ETags.
 func NoETags(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	body := taken(w, r, honest)
 	w.Header().Del("ETag")
 	_, _ = w.Write(body)
 }
 
-// Portal is the page of a network that wants a person to log in.
+// Portal answers with the page of a network that wants a person to log in.
 func Portal(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "text/html")
 	fmt.Fprint(w, "<html><body>Welcome to the hotel</body></html>")
 }
 
-// Elsewhere sends on to another place.
+// Elsewhere redirects to another place.
 func Elsewhere(to string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		http.Redirect(w, r, to, http.StatusFound)
 	}
 }
 
-// Objects has a fault for everything but the manifest.
+// Objects applies a fault to everything except the manifest.
 func Objects(f Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 		if len(r.URL.Path) > len("/manifest") && r.URL.Path[len(r.URL.Path)-len("/manifest"):] == "/manifest" {
@@ -122,12 +123,12 @@ func taken(w http.ResponseWriter, r *http.Request, honest http.Handler) []byte {
 	return rec.Body.Bytes()
 }
 
-// Instead answers with what somebody else has: another store, or what this one had once.
+// Instead answers from another handler: another store, or an earlier state of this store.
 func Instead(other http.Handler) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) { other.ServeHTTP(w, r) }
 }
 
-// S3 answers with an error of S3, and headers given as pairs of name and value.
+// S3 answers with an error of S3, and with headers given as pairs of name and value.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html#RESTErrorResponses
 func S3(status int, code, message string, header ...string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {

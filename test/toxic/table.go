@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// Table is what was tried and how it ended, for people. Its zero value is empty.
+// Table lists for people what was tried and how it ended. Its zero value is empty.
 type Table struct {
 	mu   sync.Mutex
 	rows []string
 }
 
-// Add adds a fault, when it was met, the requests that it cost, and what was said.
+// Add adds a fault, the situation in which it occurred, the number of requests that it cost, and
+// the error.
 func (t *Table) Add(fault, when string, requests int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package toxic is a TLS server that misbehaves on demand: what stands between a node and its
-// configuration on a bad day.
+// Package toxic is a TLS server that misbehaves when a test asks for it. It stands for a faulty
+// server or network between a node and its configuration.
 package toxic
 
 import (
@@ -20,11 +20,10 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// Fault is how a request is answered in the place of how it should be.
+// Fault answers a request in place of the honest handler.
 type Fault func(w http.ResponseWriter, r *http.Request, honest http.Handler)
 
-// Server counts the requests that it gets, and answers them as its honest handler does, but for a
-// fault.
+// Server counts its requests, and answers them as its honest handler does, unless a fault is set.
 type Server struct {
 	*httptest.Server
 
@@ -39,7 +38,7 @@ type Server struct {
 	sent     int64 // bytes of bodies
 }
 
-// New starts a server in front of a handler, with settings of its TLS or, with nil, those of
+// New starts a server in front of a handler, with these TLS settings. nil means the settings of
 // package httptest.
 func New(t testing.TB, honest http.Handler, settings *tls.Config) *Server {
 	t.Helper()
@@ -53,22 +52,22 @@ func New(t testing.TB, honest http.Handler, settings *tls.Config) *Server {
 	return s
 }
 
-// Fail has a fault from now on, or none.
+// Fail sets the fault from now on; nil removes it.
 func (s *Server) Fail(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// Aside does something while nobody is answered: who asks meanwhile waits for it.
+// Aside calls do while the server answers no request. Requests in that time wait for its end.
 func (s *Server) Aside(do func()) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	do()
 }
 
-// Taken are the requests since the last call, as "GET manifest 304", and the bytes of their
-// answers' bodies. Nobody asks meanwhile.
+// Taken returns the requests since the last call, as "GET manifest 304", and the number of bytes in
+// the bodies of the answers. No client may send a request meanwhile.
 func (s *Server) Taken() (requests []string, sent int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +79,7 @@ func (s *Server) Taken() (requests []string, sent int64) {
 	return requests, sent
 }
 
-// Asked says how many requests there were since [Server.Taken].
+// Asked returns the number of requests since [Server.Taken].
 func (s *Server) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +124,7 @@ func Files(m *storetest.MapStore) http.Handler {
 	})
 }
 
-// Bucket serves them as S3 does a bucket by path, to everybody.
+// Bucket serves the objects to everybody, as S3 serves a bucket by path.
 func Bucket(name string, m *storetest.MapStore) http.Handler {
 	return http.StripPrefix("/"+name, Files(m))
 }
