@@ -1,7 +1,7 @@
-// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool,
-// etcd, versitygw, containerd 2, daemons of networks. Each comes from the module proxy at a version
-// that a module pins (examples/assets, test/assets/…, test/plugins/modules/…), is built once and
-// cached. Needs Go; flanneld also gcc and the static libc.
+// Package assets builds the programs of other projects that the tests run: CNI plugins, cnitool,
+// etcd, versitygw, containerd 2, daemons of networks. Each program comes from the module proxy, at
+// a version that a module pins (examples/assets, test/assets/…, test/plugins/modules/…). It is
+// built once and cached. The package needs Go; flanneld also needs gcc and the static libc.
 package assets
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// CNIPlugins is a directory that holds the 18 plugins of containernetworking/plugins and nothing
-// else that could be run.
+// CNIPlugins returns a directory with the 18 plugins of containernetworking/plugins and no other
+// program.
 func CNIPlugins(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(cni(t), "plugins")
 }
 
-// CNIArchive is an archive of the plugins as their release has it,
+// CNIArchive returns an archive of the plugins in the form of their release,
 // cni-plugins-linux-<arch>-<version>.tgz, and its sha256 in hex.
 func CNIArchive(t testing.TB) (path, sum string) {
 	t.Helper()
@@ -75,21 +75,22 @@ func Containerd2(t testing.TB) string {
 	return filepath.Join(Tools(t, "containerd", "test/assets/containerd"), "containerd")
 }
 
-// Flannel is the CNI plugin flannel, which flannel's DaemonSet puts onto nodes. It knows CNI up to
-// 0.4.0.
+// Flannel returns the CNI plugin flannel, which flannel's DaemonSet installs on nodes. It supports
+// CNI up to 0.4.0.
 func Flannel(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Tools(t, "flannel", "test/assets/flannel"), "flannel")
 }
 
-// Multus is the thin plugin of Multus, which its DaemonSet puts onto nodes.
+// Multus returns the thin plugin of Multus, which the DaemonSet of Multus installs on nodes.
 func Multus(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Plugins(t, "clientgo"), "multus")
 }
 
-// Calico is a directory with Calico's plugin, calico, which is calico-ipam under that name, and its
-// daemon, calico-node: the first start of it, Felix, and the rest. Without cgo it has no eBPF.
+// Calico returns a directory with Calico's plugin, calico (by the name calico-ipam it is the IPAM
+// plugin), and with its daemon, calico-node, which contains the first start, Felix and the rest.
+// The daemon is built without cgo, so it has no eBPF.
 func Calico(t testing.TB) string {
 	t.Helper()
 	return Plugins(t, "calico")
@@ -102,8 +103,8 @@ func AmazonVPC(t testing.TB) string {
 	return Plugins(t, "amazonvpc")
 }
 
-// Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library
-// of the node that it runs in.
+// Flanneld returns the daemon of flannel. The daemon has a proxy in C (backend udp), but needs no
+// library of the node in which it runs.
 func Flanneld(t testing.TB) string {
 	t.Helper()
 	needs.Tool(t, "gcc")
@@ -132,8 +133,8 @@ func Hybridnet(t testing.TB) string {
 	})
 }
 
-// KubeOVN is a directory with Kube-OVN's daemon and controller, the definitions of its resources,
-// kubeovn.yaml, and what its installer brings beside the plugin, which is in [Plugins].
+// KubeOVN returns a directory with Kube-OVN's daemon and controller, the definitions of its
+// resources, kubeovn.yaml, and the other files of its installer. The plugin is in [Plugins].
 func KubeOVN(t testing.TB) string {
 	t.Helper()
 	return built(t, "kubeovn", "test/assets/kubeovn", func(source, dir string) error {
@@ -144,8 +145,9 @@ func KubeOVN(t testing.TB) string {
 	})
 }
 
-// Kubernetes is a directory with kube-apiserver, kubelet and kube-proxy of one release. To build
-// them takes minutes and 2 GB of memory: only suites that are asked for by name use it.
+// Kubernetes returns a directory with kube-apiserver, kubelet and kube-proxy of one release.
+// Building them takes minutes and 2 GB of memory, so only suites that a person asks for by name use
+// it.
 func Kubernetes(t testing.TB) string {
 	t.Helper()
 	return built(t, "kubernetes", "test/assets/kubernetes", func(source, dir string) error {
@@ -159,14 +161,14 @@ func Kubernetes(t testing.TB) string {
 	})
 }
 
-// CoreDNS is CoreDNS with the plugins that answer for a cluster, and no others.
+// CoreDNS returns a CoreDNS with only the plugins that answer for a cluster.
 func CoreDNS(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(built(t, "coredns", "test/assets/coredns", func(source, dir string) error { return build(source, dir, small) }, "main.go"), "coredns")
 }
 
-// Plugins is a directory with the programs of a module below test/plugins/modules, and the files
-// that they read.
+// Plugins returns a directory with the programs of a module below test/plugins/modules, and with
+// the files that these programs read.
 func Plugins(t testing.TB, module string) string {
 	t.Helper()
 	return built(t, "plugin-"+module, "test/plugins/modules/"+module, func(source, dir string) error {
@@ -185,8 +187,8 @@ func Plugins(t testing.TB, module string) string {
 // templates are files that the programs of a module read: of which module, and where in it.
 var templates = map[string][][2]string{"amazonvpc": {{"github.com/aws/amazon-vpc-cni-k8s", "misc/10-aws.conflist"}}}
 
-// Tools is a directory with the programs that a module of this repository names in its tool lines;
-// what it holds is cached under name.
+// Tools returns a directory with the programs in the tool lines of a module of this repository. The
+// directory is cached under name.
 func Tools(t testing.TB, name, module string) string {
 	t.Helper()
 	return built(t, name, module, func(source, dir string) error { return build(source, dir, small) })

@@ -1,6 +1,7 @@
-// Package plugins holds what the rows of package network say of CNI plugins against the plugins
-// themselves, built from their modules at pinned versions: which version of the CNI they answer,
-// and that they read the conf that we write or wait for. Their daemons are not run here, so that no
-// ADD succeeds: package daemons runs them. To add a plugin is a module below modules, with a tool
-// line, and a line in the table of the test; go.mod takes the replace lines of the plugin's own.
+// Package plugins compares the rows of package network about CNI plugins with the plugins
+// themselves, built from their modules at pinned versions: which CNI versions they answer, and
+// whether they read the conf that the agent writes or waits for. No daemon of the plugins runs
+// here, so no ADD succeeds: package daemons runs the daemons. To add a plugin, add a module below
+// modules with a tool line, and a line in the table of the test. Copy the replace lines of the
+// plugin's go.mod.
 package plugins

@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS as a cluster runs it, with the plugins alone that answer for services
-// and pods: the whole of it carries the clients of three clouds.
+// Command coredns is CoreDNS as a cluster runs it, with only the plugins that answer for services
+// and pods. The whole CoreDNS contains the clients of three clouds.
 // https://coredns.io/2017/07/25/compile-time-enabling-or-disabling-plugins/
 package main
 
