@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// AWS is a region around a fabric, as its machines see it: EC2's API under its own name, the
-// metadata service of each instance, and a VPC of one subnet, which is the fabric's.
+// AWS is a region for the machines of a fabric: EC2's API under its own name, the metadata service
+// of each instance, and a VPC with one subnet, which is the subnet of the fabric.
 type AWS struct {
 	t      testing.TB
 	fabric *node.Fabric
@@ -40,8 +40,8 @@ const (
 	authorities = "/etc/ssl/certs/ca-certificates.crt"
 )
 
-// NewAWS makes the region; it has no instances yet. The subnet's addresses from 10.77.0.100 on are
-// for pods and interfaces.
+// NewAWS makes a region without instances. The addresses of the subnet from 10.77.0.100 on are for
+// pods and interfaces.
 func NewAWS(t testing.TB, fabric *node.Fabric) *AWS {
 	t.Helper()
 	a := &AWS{t: t, fabric: fabric, nodes: map[string]*node.Node{}, metadata: map[string]*imds.Server{}}
@@ -73,8 +73,8 @@ func (a *AWS) ask(w http.ResponseWriter, r *http.Request) {
 	server.ServeHTTP(w, r)
 }
 
-// Launch makes an instance of a node: one of two interfaces with two addresses each, so that one
-// pod has an address of the first, and the next one of the second.
+// Launch makes an instance of a node. The instance may have two interfaces with two addresses each,
+// so that the first pod gets an address of the first interface, and the next pod one of the second.
 func (a *AWS) Launch(ctx context.Context, n *node.Node) {
 	a.t.Helper()
 	n.Shell(ctx, a.Trust())
@@ -85,8 +85,8 @@ func (a *AWS) Launch(ctx context.Context, n *node.Node) {
 	a.LaunchMachine(i, nil)
 }
 
-// LaunchMachine adds an instance that brings the links of its interfaces itself. more is what its
-// metadata service knows beside what every instance's does, by path below /latest/.
+// LaunchMachine adds an instance that makes the links of its interfaces itself. more are further
+// values of its metadata service, by path below /latest/.
 func (a *AWS) LaunchMachine(i ec2.Instance, more map[string]string) {
 	a.t.Helper()
 	a.vpc.Launch(i)
@@ -107,15 +107,15 @@ func (a *AWS) LaunchMachine(i ec2.Instance, more map[string]string) {
 // Further gives an instance its second interface.
 func (a *AWS) Further(instance string, groups ...string) { a.vpc.Further(instance, groups...) }
 
-// Trust is a script with which a machine finds EC2 by its name, and believes it.
+// Trust returns a script with which a machine resolves EC2's name and trusts its certificate.
 func (a *AWS) Trust() string {
 	return "echo '" + node.Gateway4 + " " + endpoint + "' >>/etc/hosts; mkdir -p " + filepath.Dir(authorities) + "; cat >>" + authorities + " <<'END'\n" + a.ca + "END\n"
 }
 
-// Interfaces are those of an instance.
+// Interfaces returns the interfaces of an instance.
 func (a *AWS) Interfaces(instance string) []ec2.Interface { return a.vpc.Of(instance) }
 
-// InterfacesOf are those of the instance that a node is.
+// InterfacesOf returns the interfaces of the instance of a node.
 func (a *AWS) InterfacesOf(n *node.Node) []ec2.Interface {
 	return a.Interfaces(instanceAt(n.Address()))
 }
@@ -135,10 +135,10 @@ func (a *AWS) attach(e ec2.Interface) error {
 	return n.Plug(fmt.Sprintf("eth%d", e.Device), e.MAC)
 }
 
-// StartAWSNode does what the DaemonSet aws-node does on an instance: its init container prepares
-// it, the entry point installs the plugins, starts ipamd, and writes the conf when this answers. It
-// waits for that. No API server is there: ipamd goes on without, as at a boot at which there is
-// none, and takes the node for one that takes pods.
+// StartAWSNode does what the DaemonSet aws-node does on an instance. Its init container prepares
+// the instance. The entry point installs the plugins, starts ipamd, and writes the conf when ipamd
+// answers. StartAWSNode waits for the conf. There is no API server: ipamd goes on without it, as at
+// a boot without an API server, and assumes that the node accepts pods.
 // https://github.com/aws/amazon-vpc-cni-k8s/blob/master/config/master/aws-k8s-cni.yaml
 func (a *AWS) StartAWSNode(ctx context.Context, n *node.Node) {
 	a.t.Helper()
@@ -166,8 +166,8 @@ func (a *AWS) StartAWSNode(ctx context.Context, n *node.Node) {
 	}
 }
 
-// AwaitSecond waits until ipamd has an address of the second interface too: it takes that when a
-// pod has the one of the first.
+// AwaitSecond waits until ipamd has an address of the second interface, too. ipamd takes that
+// interface when a pod has the address of the first one.
 func (a *AWS) AwaitSecond(ctx context.Context, n *node.Node) {
 	a.t.Helper()
 	if !n.Await(ctx, `curl -fsS http://localhost:61679/v1/enis | grep -q '"TotalIPs":2,'`) {

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Calico is what the DaemonSet calico-node does on nodes, with the datastore etcd.
+// Calico does on nodes what the DaemonSet calico-node does, with the datastore etcd.
 type Calico struct {
 	t      testing.TB
 	server *etcd.Server
@@ -37,7 +37,7 @@ func NewCalico(t testing.TB, server *etcd.Server, certificates string, environme
 	return Calico{t, server, cmp.Or(certificates, lab), environment}
 }
 
-// Bring puts the daemon on a node, and how it reaches the etcd.
+// Bring copies the daemon and the settings for the etcd to a node.
 func (d Calico) Bring(n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Calico(d.t)+"/calico-node", "/opt/lab/calico-node", 0o755)
@@ -117,7 +117,8 @@ func (d Calico) Start(ctx context.Context, n *node.Node) {
 	}
 }
 
-// Peer registers a node that is not there: this one's Felix has routes to its pods.
+// Peer registers a node that does not exist, from node n. Felix on n then has routes to that node's
+// pods.
 func (d Calico) Peer(ctx context.Context, n *node.Node, name string, environment ...string) {
 	d.t.Helper()
 	for _, step := range []string{"-startup", "-allocate-tunnel-addrs -allocate-tunnel-addrs-run-once"} {

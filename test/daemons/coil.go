@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Coil is what Coil's DaemonSets and its controller do: coild gives pods addresses of blocks,
+// Coil does what Coil's DaemonSets and its controller do: coild gives pods addresses of blocks, and
 // coil-router makes routes to the blocks of other nodes.
 type Coil struct{ api }
 
@@ -25,8 +25,8 @@ const coilConf = `{
 }
 `
 
-// NewCoil applies its definitions, and makes the pool that namespaces have by default: blocks of 32
-// addresses of these ranges, of which IPv6 may be "".
+// NewCoil applies Coil's definitions, and makes the default pool of namespaces: blocks of 32
+// addresses of these ranges. The range of IPv6 may be "".
 func NewCoil(t testing.TB, server *kubeapi.Server, ipv4, ipv6 string) Coil {
 	t.Helper()
 	d := Coil{api{t, server}}
@@ -40,14 +40,14 @@ func NewCoil(t testing.TB, server *kubeapi.Server, ipv4, ipv6 string) Coil {
 	return d
 }
 
-// Peer gives a block to a node, as the controller does when its coild asks for one.
+// Peer gives a block to a node, as the controller does when the node's coild asks for a block.
 func (d Coil) Peer(name, ipv4, ipv6 string) {
 	d.t.Helper()
 	d.create("/apis/coil.cybozu.com/v2/addressblocks", `{"apiVersion": "coil.cybozu.com/v2", "kind": "AddressBlock", "metadata": {"name": "default-1600",
 		"labels": {"coil.cybozu.com/pool": "default", "coil.cybozu.com/node": "`+name+`"}}, "index": 1600, "ipv4": "`+ipv4+`", "ipv6": "`+ipv6+`"}`)
 }
 
-// Controller runs what gives blocks to nodes, on one of them.
+// Controller runs Coil's controller on a node. The controller gives blocks to nodes.
 func (d Coil) Controller(ctx context.Context, n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Coil(d.t)+"/coil-ipam-controller", "/opt/lab/coil-ipam-controller", 0o755)
@@ -55,8 +55,8 @@ func (d Coil) Controller(ctx context.Context, n *node.Node) {
 		[]string{"/opt/lab/coil-ipam-controller"})
 }
 
-// Install is its init container, which takes every other conf list away. When it has done so it
-// waits for kubelets that look at confs every five seconds: it is ended then.
+// Install runs Coil's init container, which removes every other conf list. Then the container waits
+// for kubelets that look at confs every five seconds; Install ends it.
 func (d Coil) Install(ctx context.Context, n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Coil(d.t)+"/coil-installer", "/opt/lab/coil-installer", 0o755)
@@ -66,7 +66,7 @@ func (d Coil) Install(ctx context.Context, n *node.Node) {
 	n.Run(ctx, "systemctl", "stop", "coil-installer")
 }
 
-// Start starts coild and coil-router as units of these names, and waits until both say that they
+// Start starts coild and coil-router as units of these names, and waits until both report that they
 // are ready.
 // https://github.com/cybozu-go/coil/tree/v2.15.0/v2/config/pod
 func (d Coil) Start(ctx context.Context, n *node.Node) {

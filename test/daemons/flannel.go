@@ -1,6 +1,6 @@
-// Package daemons runs the daemons of networks on booted nodes, as their DaemonSets do: the real
-// ones, built at pinned versions. What they know of the cluster is on the nodes' fabric: in a real
-// Kubernetes API server, or in an etcd, for those that take one in its place.
+// Package daemons runs the daemons of networks on booted nodes, as their DaemonSets do. The daemons
+// are the real programs, built at pinned versions. They read the state of the cluster from a real
+// Kubernetes API server on the nodes' fabric, or from an etcd if they use one in its place.
 package daemons
 
 import (
@@ -26,7 +26,7 @@ const FlannelConf = `{
 }
 `
 
-// Flannel is what flannel's DaemonSet does on nodes.
+// Flannel does on nodes what flannel's DaemonSet does.
 type Flannel struct {
 	t      testing.TB
 	server *etcd.Server
@@ -42,8 +42,8 @@ func NewFlannel(t testing.TB, server *etcd.Server, backend string) Flannel {
 }
 
 // Lease gives a range of pods to the node of an address. more are further members of the JSON that
-// a running flanneld writes of itself, each after a comma: a node without a daemon is a peer by
-// them.
+// a running flanneld writes about itself, each after a comma. With them a node without a daemon is
+// a peer.
 func (d Flannel) Lease(pods, address, more string) {
 	d.t.Helper()
 	d.put("subnets/"+strings.Replace(pods, "/", "-", 1), fmt.Sprintf(`{"PublicIP": %q%s}`, address, more))
@@ -59,7 +59,7 @@ func put(t testing.TB, server *etcd.Server, key, value string) {
 	}
 }
 
-// Bring puts the daemon on a node, and how it reaches the etcd.
+// Bring copies the daemon and the settings for the etcd to a node.
 func (d Flannel) Bring(n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Flanneld(d.t), "/opt/lab/flanneld", 0o755)
@@ -82,8 +82,8 @@ func installConf(ctx context.Context, n *node.Node, name, text string) {
 	n.Must(ctx, "mv", "/etc/cni/net.d/."+name+".tmp", "/etc/cni/net.d/"+name)
 }
 
-// Start starts flanneld as the unit flanneld and waits until it says that it is ready: it has its
-// lease and its device then. [Flannel.Bring] comes first.
+// Start starts flanneld as the unit flanneld, and waits until flanneld reports that it is ready.
+// Then flanneld has its lease and its device. Call [Flannel.Bring] first.
 func (d Flannel) Start(ctx context.Context, n *node.Node) {
 	d.t.Helper()
 	n.Must(ctx, "systemd-run", "--quiet", "--collect", "--unit=flanneld", "--service-type=notify", "--property=TimeoutStartSec=infinity", "--",

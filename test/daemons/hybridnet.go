@@ -45,8 +45,8 @@ func NewHybridnet(t testing.TB, server *kubeapi.Server, fabric *node.Fabric) Hyb
 	return d
 }
 
-// Manager runs what gives addresses to pods, on one of the nodes, and waits until those of the API
-// have them: a plugin that asks before is refused.
+// Manager runs Hybridnet's manager, which gives addresses to pods, on a node. It waits until the
+// pods of the API have addresses, because the daemon refuses a plugin that asks before.
 func (d Hybridnet) Manager(ctx context.Context, n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Hybridnet(d.t)+"/manager", "/opt/lab/hybridnet-manager", 0o755)

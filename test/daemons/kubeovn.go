@@ -16,7 +16,7 @@ import (
 // Its DaemonSets are not here: they need a kernel with Open vSwitch.
 type KubeOVN struct{ api }
 
-// OVNCentral are the packages of the distribution that [KubeOVN.Central] runs.
+// OVNCentral lists the packages of the distribution that [KubeOVN.Central] runs.
 var OVNCentral = []string{"ovn-central"}
 
 // laterOVN is what the databases of Kube-OVN's own OVN have and those of Debian 12 have not:

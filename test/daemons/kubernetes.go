@@ -32,7 +32,8 @@ func Join(t testing.TB, server *kubeapi.Server, name string, podCIDRs, addresses
 		`], "conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": null, "lastTransitionTime": null}]}}`)
 }
 
-// Pod makes a pod that a scheduler gave to a node: daemons look it up when the node's plugin asks.
+// Pod makes a pod that a scheduler gave to a node. A daemon looks up the pod when the node's plugin
+// asks for it.
 func Pod(t testing.TB, server *kubeapi.Server, name, nodeName string) {
 	t.Helper()
 	server.Apply(fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n  namespace: default\nspec:\n  nodeName: %s\n  containers: [{name: main, image: none}]\n", name, nodeName))

@@ -64,7 +64,7 @@ func NewKubeRouter(t testing.TB, server *kubeapi.Server) KubeRouter {
 	return KubeRouter{t, server}
 }
 
-// Join makes the Node of a node, as its kubelet and whoever gives out the ranges of pods do.
+// Join makes the Node object of a node, as the node's kubelet and the controller of pod CIDRs do.
 func (d KubeRouter) Join(n *node.Node, pods string) {
 	d.t.Helper()
 	d.server.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\nspec: {podCIDR: %s, podCIDRs: [%[2]s]}\n", n.Name(), pods))
