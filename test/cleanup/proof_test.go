@@ -1,6 +1,6 @@
-// Package cleanup proves that what a network leaves goes, all of it, and nothing else: for each
-// network a script that knows nothing of ours makes every line of what it is known to leave, among
-// decoys one letter off and things of other owners.
+// Package cleanup proves that the agent removes everything that a network leaves, and nothing else.
+// For each network a script without code of the agent makes every item that the network is known to
+// leave, among items whose names differ by one letter and items of other owners.
 package cleanup
 
 import (

@@ -1,7 +1,7 @@
-// Command cutoff makes a change under a checkpoint that no document can say: an nft table that
-// drops what the node sends. Tests run it in a node. Without arguments the whole network is cut off
-// and one probe is the user's; with a prefix, only that is, and the probes are those that a
-// checkpoint finds by itself.
+// Command cutoff makes a change under a checkpoint that no document can express: an nft table that
+// drops packets of the node. Tests run it in a node. Without arguments the table drops packets to
+// 10.79.0.0/24, and one probe is the user's. With a prefix it drops packets to this prefix, and the
+// checkpoint finds its probes itself.
 package main
 
 import (

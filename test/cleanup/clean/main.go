@@ -1,5 +1,5 @@
-// Command clean says what a network left on this host, a key a line, and with -apply takes it away,
-// as a switch of networks does. Tests run it in nodes and virtual machines.
+// Command clean lists what a network left on this host, one key in a line. With -apply it also
+// removes it, as a switch of networks does. Tests run it in nodes and virtual machines.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command pin loads a program of eBPF that lets everything pass, under a name, and pins it for `tc`
-// and `ip` to attach, or attaches it to the root of cgroup2: what the programs of a distribution
-// cannot do without a compiler. Tests run it in nodes.
+// Command pin loads an eBPF program that passes every packet, and pins it under a name, so that
+// `tc` and `ip` can attach it. It can also attach the program to the root of cgroup2. The programs
+// of a distribution cannot do this without a compiler. Tests run it in nodes.
 package main
 
 import (
