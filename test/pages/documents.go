@@ -7,7 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Documents is the page of every field of the documents that is no network's own.
+// Documents returns the page of every field of the documents, except the fields of a network.
 func Documents(meanings Meanings) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/config: `go test ./test/pages -update` writes it. -->")

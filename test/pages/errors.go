@@ -6,7 +6,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Errors is the page of every identifier that an error may bear.
+// Errors returns the page of every identifier that an error may have.
 func Errors() string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/problem: `go test ./test/pages -update` writes it. -->")

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Page is the page on one network. plans are the golden files that pin what becomes of it, by path
-// in the repository.
+// Page returns the page of one network. plans are the golden files with the network's plans and
+// errors, by path in the repository.
 func Page(n network.Network, meanings Meanings, plans []string, sources []Source) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")

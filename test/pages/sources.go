@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Source is a place upstream that proves facts of rows.
+// Source is a place in the code of another project that proves facts of rows.
 type Source struct {
 	Networks           []string // whose rows have the facts
 	Repository, Commit string   // "projectcalico/calico"

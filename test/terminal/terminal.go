@@ -1,5 +1,5 @@
-// Package terminal reads what a page shows of a terminal, so that a test can type the same and hold
-// what comes to what the page shows.
+// Package terminal reads the console blocks of a page, so that a test can type the same commands
+// and compare the output with the page.
 package terminal
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Step is a command of a page and what the page says that it prints.
+// Step is a command of a page, and the output that the page shows for it.
 type Step struct {
 	Line    int    // of the page, counted from 1
 	Command string // may have several lines: those of a here-document
@@ -21,8 +21,8 @@ const block = "```console"
 
 var heredoc = regexp.MustCompile(`<<'?(\w+)'?$`)
 
-// Read lists the steps of a page's console blocks, in order. In them a line that begins with "$ "
-// is a command.
+// Read lists the steps of a page's console blocks, in order. A line of a block that begins with "$
+// " is a command.
 func Read(page string) ([]Step, error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -57,8 +57,8 @@ func Read(page string) ([]Step, error) {
 	return steps, nil
 }
 
-// Matches says whether a command printed what the page shows. Spaces at the end of lines, and how
-// many stand between columns, do not count.
+// Matches reports whether a command printed what the page shows. It ignores spaces at the end of
+// lines, and the number of spaces between columns.
 func (s Step) Matches(printed string) bool {
 	var form strings.Builder
 	form.WriteString("^")
