@@ -15,17 +15,17 @@ import (
 // earlier is the commit of the agents that nodes have which are not upgraded yet: c5d410c.
 const earlier = "c5d410ca95ed438afe1812a5fb68b2c7bb5258e6"
 
-// Earlier is the agent of a commit that fleets still run, for tests of how old and new agents go on
-// with each other's memory and stores.
+// Earlier returns the agent of a commit that fleets still run. Tests check with it that old and new
+// agents can use the same ledgers and stores.
 func Earlier(t testing.TB) string {
 	t.Helper()
 	return At(t, earlier)
 }
 
-// At is the agent of a commit. It is built once for each machine, of the repository's history;
-// where a clone has none of it, of what the repository was cloned from. Without either the test is
-// skipped, in CI too: a copy of the sources alone has no history. What that agent wrote is kept
-// beside the tests of who reads it, and is read anywhere.
+// At returns the agent of a commit. It is built once for each machine, from the history of the
+// repository, or of the repository from which this clone was made. If neither has the commit, the
+// test is skipped, in CI too, because a copy of the sources alone has no history. The files that
+// such an agent wrote are beside the tests that read them, and are read anywhere.
 func At(t testing.TB, commit string) string {
 	t.Helper()
 	root, err := repository()

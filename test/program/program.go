@@ -1,5 +1,5 @@
-// Package program builds programs of this module for the tests that run them, as they ship: static,
-// and each once in a process.
+// Package program builds programs of this module for the tests that run them. A program is static,
+// as in a release, and is built once in a process.
 package program
 
 import (
@@ -23,21 +23,21 @@ var built struct {
 	paths map[string]string // architecture, package and build tags → program
 }
 
-// Agent is the agent, with the build tags of a variant if there are any.
+// Agent returns the agent, with the build tags of a variant if there are any.
 func Agent(t testing.TB, tags ...string) string {
 	t.Helper()
 	return Build(t, "cmd/agent", tags...)
 }
 
-// Build returns the program of a package, named by its directory below the root of the module. Who
-// calls it has [Main] in its TestMain.
+// Build returns the program of a package, named by its directory below the root of the module. A
+// package that calls Build must call [Main] in its TestMain.
 func Build(t testing.TB, dir string, tags ...string) string {
 	t.Helper()
 	return build(t, runtime.GOARCH, dir, tags...)
 }
 
-// AgentFor is the agent for another architecture, in GOARCH's words: nothing of it is in the cache
-// of who only tests.
+// AgentFor returns the agent for another architecture, named as in GOARCH. A person who only runs
+// tests has nothing of it in the cache.
 func AgentFor(t testing.TB, arch string) string {
 	t.Helper()
 	return build(t, arch, "cmd/agent")
@@ -98,8 +98,8 @@ func copyProgram(from, to string) error {
 	return os.WriteFile(to, program, 0o755)
 }
 
-// Dir is a directory for what else is built once in a process. Who calls it has [Main] in its
-// TestMain.
+// Dir returns a directory for other files that are built once in a process. A package that calls
+// Dir must call [Main] in its TestMain.
 func Dir(t testing.TB) string {
 	t.Helper()
 	built.Lock()
@@ -121,7 +121,7 @@ func directory(t testing.TB) string {
 	return built.dir
 }
 
-// Repository is the root of this checkout, from whichever package a test is of.
+// Repository returns the root of this checkout, for a test of any package.
 func Repository(t testing.TB) string {
 	t.Helper()
 	root, err := repository()
@@ -139,8 +139,8 @@ func repository() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// Main runs the tests of a package, then whatever ends them, and removes what was built. Its result
-// is for os.Exit.
+// Main runs the tests of a package, then the given functions, and removes what was built. Pass its
+// result to os.Exit.
 func Main(m *testing.M, then ...func()) int {
 	code := m.Run()
 	for _, do := range then {

@@ -1,5 +1,5 @@
-// Package release makes for tests what `make release` gives out: packages of programs, their sums
-// and signatures.
+// Package release makes the files of `make release` for tests: packages of programs, their sums and
+// signatures.
 package release
 
 import (
@@ -38,15 +38,16 @@ func build(t testing.TB) {
 	}
 }
 
-// Packager is the program that makes packages. Who calls it has [program.Main] in its TestMain.
+// Packager returns the program that makes packages. A package that calls Packager must call
+// [program.Main] in its TestMain.
 func Packager(t testing.TB) string {
 	t.Helper()
 	build(t)
 	return tools.packager
 }
 
-// Make is a command that makes a release of a version, in git's words, into a directory: its
-// arguments say of which programs. Who calls it has [program.Main] in its TestMain.
+// Make returns a command that makes a release of a version, in the form of git, in a directory.
+// args say of which programs. A package that calls Make must call [program.Main] in its TestMain.
 func Make(t testing.TB, out, version string, args ...string) *exec.Cmd {
 	t.Helper()
 	build(t)
