@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Install lets apt install packages into the root file system dir, with this machine's name
-// resolution. Nothing starts there, and what apt keeps is not left. Needs root.
+// Install makes apt install packages into the root file system dir, with this machine's name
+// resolution. No service starts there, and the cache of apt is removed. Needs root.
 func Install(ctx context.Context, dir string, packages ...string) error {
 	files := map[string]string{"usr/sbin/policy-rc.d": "#!/bin/sh\nexit 101\n"} // nothing starts in a chroot
 	for _, path := range []string{"/etc/resolv.conf", "/etc/hosts"} {

@@ -34,8 +34,9 @@ var packages = []string{
 var kernels = map[string]string{"Debian": "linux-image-cloud-amd64", "Ubuntu": "linux-image-virtual"}
 
 // System returns a root file system with systemd, containerd, the usual network tools and, on
-// amd64, a kernel for virtual machines with its modules. It is built once (about a minute) and
-// cached; who changes it works on a Copy. Fails or skips the test where it cannot be had.
+// amd64, a kernel for virtual machines with its modules. It is built once (in about a minute) and
+// cached. A caller that changes it works on a Copy. System fails or skips the test if it cannot be
+// built.
 func System(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)
@@ -54,7 +55,7 @@ func System(t testing.TB) string {
 	})
 }
 
-// Copy copies a root file system with owners, times and all.
+// Copy copies a root file system with all owners, times and modes.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := run(ctx, nil, "cp", "-a", "--reflink=auto", from+"/.", to); err != nil {
 		return fmt.Errorf("copying a root file system: %w", err)

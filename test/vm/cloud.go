@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/rootfs"
 )
 
-// Cloud is what a cloud tells a machine, on a disk as cloud-init's NoCloud takes it. The scripts of
-// the boots come as vendor-data: user-data is the test's alone.
+// Cloud is what a cloud tells a machine, on a disk for cloud-init's NoCloud. The scripts of the
+// boots are in the vendor-data, so the user-data is only the test's.
 type Cloud struct {
 	Disk     Disk // Stock, or another with cloud-init
 	Hostname string

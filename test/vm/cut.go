@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Lost is what is left of a machine that lost its power.
+// Lost is the disk of a machine that lost its power.
 type Lost struct {
 	After time.Duration // after the power was switched on
 	Layer string        // its disk, for Options.Layer: what the machine had not made that keep is lost

@@ -72,12 +72,12 @@ rm -rf /etc/resolv.conf /debootstrap /var/log/bootstrap.log /var/cache/apt/* /va
 mkdir -p /var/log/journal
 `
 
-// Disk is what a VM boots.
+// Disk is a disk from which a VM boots.
 type Disk struct{ Root, Kernel, Initrd string }
 
 // Image returns a disk with this machine's own release and its distribution's kernel for clouds,
-// with all of that kernel's modules. It is built once and cached; VMs write to copies. Fails or
-// skips the test where it cannot be had.
+// with all modules of that kernel. It is built once and cached, and VMs write to copies. Image
+// fails or skips the test if it cannot be built.
 func Image(t testing.TB) Disk {
 	t.Helper()
 	needs.Arch(t, "amd64")

@@ -1,8 +1,8 @@
-// Package vm boots virtual machines for tests: for what a node of package node cannot show, since
-// it shares this machine's kernel. Modules that load, kernel.* sysctls, cgroup v2, real reboots,
-// power cuts. Machines are emulated, so that they run everywhere: a boot takes ten to forty
-// seconds, and few tests should need one. NETWRIGHT_VM_ACCEL=kvm is for where KVM works (there are
-// machines where it is there and hangs).
+// Package vm boots virtual machines for tests that need what a node of package node cannot have,
+// because a node shares this machine's kernel: modules that load, kernel.* sysctls, cgroup v2, real
+// reboots, power cuts. The machines are emulated, so they run everywhere. But a boot takes ten to
+// forty seconds, so only few tests should use them. NETWRIGHT_VM_ACCEL=kvm is for machines on which
+// KVM works (on some machines KVM exists and hangs).
 package vm
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Options is what a VM does.
+// Options are the properties of a VM, and what runs in it.
 type Options struct {
 	// Boots are scripts for sh -eu, run as root once systemd is done: the first after the first
 	// boot, then the machine reboots for the next. The machine is switched off after the last, or
@@ -47,7 +47,7 @@ type Options struct {
 	Ahead time.Duration
 }
 
-// Boot is how one boot went.
+// Boot is the result of one boot.
 type Boot struct {
 	State  string        // of systemd when the script began: "running", "degraded"
 	Output string        // all that the script printed
