@@ -31,7 +31,7 @@ const (
 
 const patience = 3 * time.Minute // far above what a busy machine takes: it only ends what hangs
 
-// Server is an S3 server that answers.
+// Server is a running S3 server.
 type Server struct {
 	URL string // http://127.0.0.1:39053
 
@@ -40,8 +40,8 @@ type Server struct {
 	log     string
 }
 
-// Start starts a server and waits until it answers. It ends with the test, its log is shown if the
-// test failed.
+// Start starts a server and waits until it answers. It ends with the test. If the test failed, its
+// log is shown.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -134,7 +134,7 @@ func listening(pid int) (uint64, error) {
 	return 0, fmt.Errorf("process %d listens nowhere yet", pid)
 }
 
-// Client asks the server directly, for what a test does behind the back of the agent.
+// Client returns a client that asks the server directly, for changes that the agent does not see.
 func (s *Server) Client() *s3.Client {
 	return s3.New(s3.Options{
 		BaseEndpoint: &s.URL, UsePathStyle: true, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider(Access, Secret, ""),

@@ -7,7 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// Publish puts what [Publication] made, the manifest last.
+// Publish puts the objects of a [Publication], the manifest last.
 func (m *MapStore) Publish(publication map[string][]byte) {
 	for name, data := range publication {
 		if name != "manifest" {
@@ -19,8 +19,8 @@ func (m *MapStore) Publish(publication map[string][]byte) {
 	}
 }
 
-// Harness is one over what is published in m, with bundles or without, which open reads in its own
-// way.
+// Harness returns a harness for what is published in m, with bundles or without. open makes the
+// store that reads m.
 func (m *MapStore) Harness(bundle bool, open func(t *testing.T, cluster string) statestore.Store) Harness {
 	generation := int64(0)
 	var last, published map[string][]byte

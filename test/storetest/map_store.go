@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// MapStore is an object store in memory, for tests of what reads and what publishes. Its zero value
-// is empty.
+// MapStore is an object store in memory, for tests of readers and publishers. Its zero value is
+// empty.
 type MapStore struct {
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -30,7 +30,7 @@ var _ objectstore.Destination = (*MapStore)(nil)
 // String implements [objectstore.Source].
 func (m *MapStore) String() string { return "memory://" + Cluster }
 
-// Set puts an object, or takes it away when data is nil.
+// Set puts an object, or removes it if data is nil.
 func (m *MapStore) Set(name string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,8 +47,8 @@ func (m *MapStore) set(name string, data []byte) {
 	}
 }
 
-// Gets are the names that were asked for since the last call, in order, with "=" before each that
-// was not modified.
+// Gets lists the names that were asked for since the last call, in order, with "=" before each
+// object that was not modified.
 func (m *MapStore) Gets() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,8 +150,8 @@ func (m *MapStore) Remove(ctx context.Context, name string) error {
 
 func etag(data []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(data))) }
 
-// Publication is what publishing objects as a generation of Cluster writes, by name: the objects, a
-// bundle if it is wanted, and the manifest.
+// Publication returns what the publication of objects as a generation of Cluster writes, by name:
+// the objects, a bundle if bundle is true, and the manifest.
 func Publication(generation int64, objects map[string][]byte, bundle bool) map[string][]byte {
 	all := map[string][]byte{}
 	m := manifest.New(Cluster, generation, objects)
@@ -166,8 +166,8 @@ func Publication(generation int64, objects map[string][]byte, bundle bool) map[s
 	return all
 }
 
-// Tampered is where the content of a published object is to be found, and one of the same length to
-// put there instead.
+// Tampered returns the names under which the content of a published object is stored, each with
+// changed content of the same length to put there.
 func Tampered(publication map[string][]byte, object []byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, data := range publication {

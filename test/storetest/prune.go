@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 )
 
-// Contents is a small cluster to publish, of which content is a node's document, a key and a file.
+// Contents returns a small cluster to publish. content is in a node's document, a key and a file.
 func Contents(content string) publisher.Publication {
 	return publisher.Publication{Cluster: Cluster, Now: time.Now(), Objects: map[string][]byte{
 		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content),
@@ -21,10 +21,10 @@ func Contents(content string) publisher.Publication {
 	}}
 }
 
-// PruneConcurrently has a cluster published again and again, back and forth between the same
-// contents, while others prune all that they may: each publication that was told of success must be
-// there with all that it names, and each that was not must say why. Of prunes at once one loses, or
-// they come one after the other.
+// PruneConcurrently publishes a cluster again and again, alternately with the same contents, while
+// others prune everything that they may. A publication that succeeded must be complete. A
+// publication that failed must say why. If two prunes run at once, one of them fails, or one
+// follows the other.
 func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Destination, read func() statestore.Store) {
 	t.Helper()
 	// told reports whether err is about a prune that ran beside.

@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of [statestore.Store]: what a node relies on, whatever
-// is behind the store. A store plugs in with one test that calls [Run].
+// Package storetest is the conformance suite of [statestore.Store]: what a node needs of every kind
+// of store. A store uses the suite with one test that calls [Run].
 package storetest
 
 import (
@@ -12,8 +12,8 @@ import (
 // Cluster is the cluster that the suite publishes.
 const Cluster = "suite.example.com"
 
-// Harness is one empty store and what the suite does to it behind the back of its readers. Each
-// function fails t when it cannot do its part.
+// Harness is one empty store, with the functions by which the suite changes the store without its
+// readers. Each function fails t if it cannot do its part.
 type Harness struct {
 	// Open returns another reader of cluster, as another process would have it.
 	Open func(t *testing.T, cluster string) statestore.Store

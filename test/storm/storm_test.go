@@ -1,5 +1,5 @@
-// Package storm lets a fleet poll one real S3 server from this machine, which goes away in the
-// middle and comes back.
+// Package storm makes a fleet on this machine poll one real S3 server, which stops in the middle
+// and starts again.
 package storm
 
 import (
