@@ -1,25 +1,27 @@
-// Package trap stops a program at each system call that changes something, before the kernel does
-// it, and lets a test decide: go on, fail with an errno, or kill the program there. It is seccomp's
-// user notification (seccomp_unotify(2)): the calls of all threads come one after the other, so
-// that "the 17th call" is a place in the program, which strace's counters, one per thread, are not.
+// Package trap stops a program before each system call that changes something, and lets a test
+// decide: the call goes on, the call fails with an errno, or the program is killed there. It uses
+// the user notification of seccomp (seccomp_unotify(2)), which reports the calls of all threads one
+// after another. So "the 17th call" is a place in the program. strace counts for each thread, so
+// its counters do not name a place.
 //
-// A test binary that uses it calls [Main] first in its TestMain: the program is started through it.
+// A test binary that uses the package calls [Main] first in its TestMain, because the program is
+// started through it.
 package trap
 
-// Call is a system call that is about to be done.
+// Call is a system call that has not run yet.
 type Call struct {
 	N      int    // counted from 1, over all threads
 	Name   string // renameat2, write, sendto …
 	Target string // the path it names, or what its descriptor is
 }
 
-// Decision is what becomes of a call. The zero value lets it pass.
+// Decision says what happens to a call. The zero value lets the call run.
 type Decision struct {
 	Kill  bool // SIGKILL to the whole process, with the call not done
 	Errno int  // the call is not done and returns this
 }
 
-// Outcome is how a trapped program ended.
+// Outcome is the end of a trapped program.
 type Outcome struct {
 	Code           int  // exit status
 	Killed         bool // by SIGKILL

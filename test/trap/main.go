@@ -22,8 +22,8 @@ const launchLooking = "looking"
 // runtime chooses by itself.
 const listenerFD = 199
 
-// Main becomes the trapped program if [Run] started this process for that; else it returns nil at
-// once. An error is one of becoming it.
+// Main becomes the trapped program if [Run] started this process for that. Otherwise it returns nil
+// at once. An error says why the process could not become the program.
 func Main() error {
 	if os.Getenv(launchEnv) == "" {
 		return nil

@@ -37,13 +37,13 @@ type response struct {
 	Flags uint32
 }
 
-// Run runs a program in the trap and calls decide, from one goroutine, at each call. Root only. A
-// context that ends kills the program.
+// Run runs a program in the trap, and calls decide at each call, from one goroutine. Root only.
+// When the context ends, the program is killed.
 func Run(ctx context.Context, command []string, env []string, decide func(Call) Decision) (Outcome, error) {
 	return run(ctx, command, append(env, launchEnv+"=1"), mutating, decide)
 }
 
-// Look is Run that also stops at the calls by which a program looks at files.
+// Look is Run, but also stops before the calls by which a program looks at files.
 func Look(ctx context.Context, command []string, env []string, decide func(Call) Decision) (Outcome, error) {
 	return run(ctx, command, append(env, launchEnv+"="+launchLooking), slices.Concat(looking, mutating), decide)
 }
