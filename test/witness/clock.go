@@ -13,10 +13,10 @@ import (
 )
 
 // Clock counts the time in which the machine works, so that a machine that stands still is not
-// taken for a node that is cut off. Its control is a network namespace and a file that no document
-// touches: twice a second a program starts there, changes a link and waits for the disk, which is
-// what an agent needs to bring a node back. What it is late by more than [standstill] is not
-// counted.
+// taken for a node that is cut off. For that it repeats a control in a network namespace and a file
+// that no document changes. Twice a second the control starts a program, changes a link and waits
+// for the disk: an agent needs all three to bring a node back. If the control is late by more than
+// [standstill], Clock does not count the delay.
 type Clock struct {
 	mu      sync.Mutex
 	beat    time.Time // when the control was last done
@@ -26,7 +26,7 @@ type Clock struct {
 // standstill is far above what the control takes beside a busy neighbour, and far below [bound].
 const standstill = 5 * time.Second
 
-// NewClock runs the control until the end of the test.
+// NewClock makes a clock and repeats its control until the end of the test.
 func NewClock(t *testing.T) *Clock {
 	t.Helper()
 	c := &Clock{beat: time.Now()}
@@ -72,7 +72,7 @@ func touch(ns, file string, mtu int) error {
 	return f.Sync()
 }
 
-// Beat says that the control was done.
+// Beat reports that the control ended once.
 func (c *Clock) Beat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *Clock) Beat() {
 	c.beat = time.Now()
 }
 
-// Now is the time, less what the machine stood still since the clock began.
+// Now is the time, without the time in which the machine stood still since the clock began.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package bulk is what a witness and its peer send each other: 1 MiB that no middlebox makes up.
+// Package bulk is what a witness and its peer send to each other: 1 MiB that no middlebox can
+// invent.
 package bulk
 
 import "math/rand/v2"
@@ -12,5 +13,5 @@ var bytes = func() []byte {
 	return out
 }()
 
-// Bytes are the same in each process. Nobody writes to them.
+// Bytes returns bytes that are the same in each process. Callers must not write to them.
 func Bytes() []byte { return bytes }
