@@ -1,6 +1,6 @@
-// Package dryrun holds what a dry run lists against what the next real run does. The truth is a
-// snapshot from before and after, read with the system's own tools; the agent's report is only the
-// claim.
+// Package dryrun compares what a dry run lists with what the next real run does. The truth is a
+// snapshot before and after the run, read with the tools of the system. The report of the agent is
+// what the package tests.
 package dryrun
 
 import (

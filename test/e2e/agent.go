@@ -1,5 +1,6 @@
-// Package e2e proves the main job on booted nodes: the agent as it ships, started by the node's own
-// systemd, judged by ip, nft, sysctl, stat and systemctl and never by code of ours.
+// Package e2e proves the main job on booted nodes. The agent is the released program, and the
+// node's own systemd starts it. The tests judge by ip, nft, sysctl, stat and systemctl, and never
+// by code of the agent.
 package e2e
 
 import (

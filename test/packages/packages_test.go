@@ -1,6 +1,6 @@
-// Package packages holds the .deb and the .rpm against real package managers: what is in them, that
-// they are the same each time, and on booted nodes how they come, are upgraded and downgraded, and
-// go.
+// Package packages tests the .deb and the .rpm with real package managers: what they contain,
+// whether two builds are the same, and on booted nodes their installation, upgrade, downgrade and
+// removal.
 package packages
 
 import (
