@@ -19,8 +19,8 @@ const (
 func unlessHung[T any](
 	ctx context.Context, store string, limit time.Duration, ask func(context.Context) (T, error),
 ) (T, error) {
-	late := graph.Transient(fmt.Errorf("the state store %s did not answer within %s: see whether its file system "+
-		"hangs (findmnt -T %s)", store, limit, store))
+	late := graph.Transient(fmt.Errorf("the state store %s did not answer within %s: look whether its server answers, "+
+		"or the server of its file system (findmnt lists file systems)", store, limit))
 	ctx, end := context.WithTimeoutCause(ctx, limit, late)
 	type answer struct {
 		value T
