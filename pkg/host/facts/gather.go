@@ -16,7 +16,7 @@ import (
 // are listed in [Facts.Problems].
 func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
-	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	g := newGatherer(l, facts)
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
 	// These goroutines read files, and the second one asks the runtime. Meanwhile the caller's
@@ -53,7 +53,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 // GatherBrief finds out where the machine runs, and reads the settings of its kubelet. It asks no
 // other program.
 func GatherBrief(l *Sources, facts *Facts) {
-	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	g := newGatherer(l, facts)
 	if facts.Contain = Container(l.kernel, l.opt.Sandbox); l.opt.live() && facts.Contain == "" {
 		facts.Cloud = cloudOf(l.kernel)
 	}

@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 )
 
@@ -10,8 +12,19 @@ type gatherer struct {
 	*Sources
 	facts *Facts
 	mu    *sync.Mutex // for Problems
+	dirs  []string    // the directories of [UnitDirs] that exist
 
 	without string // file of the runtime to be ignored
+}
+
+func newGatherer(l *Sources, facts *Facts) gatherer {
+	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	for _, dir := range UnitDirs {
+		if _, err := l.files.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			g.dirs = append(g.dirs, dir)
+		}
+	}
+	return g
 }
 
 // problem records something that exists and cannot be read. In the second read without the agent's

@@ -79,7 +79,7 @@ func (k *KubeletFacts) NodeName(host string) string {
 // unitFile reads the files of a unit, and records the unreadable ones as problems. It returns false
 // if there is no unit, or its main file cannot be read.
 func (g gatherer) unitFile(what, name string) (systemd.UnitFile, bool) {
-	unit, err := ReadUnitFile(g.files, name)
+	unit, err := readUnitFile(g.files, g.dirs, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		g.problem(what, err)
 	}

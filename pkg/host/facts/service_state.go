@@ -96,7 +96,7 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 		return ServiceRunning
 	}
 	there, masked := false, false
-	for _, dir := range UnitDirs {
+	for _, dir := range g.dirs {
 		file := path.Join(dir, unit)
 		if !isThere(g.files, file) {
 			continue
@@ -110,7 +110,7 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	if !there {
 		return ""
 	}
-	for _, dir := range UnitDirs {
+	for _, dir := range g.dirs {
 		if !masked && isThere(g.files, path.Join(dir, wantedBy+".wants", unit)) {
 			return ServiceEnabled
 		}

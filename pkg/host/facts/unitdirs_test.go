@@ -41,3 +41,18 @@ func TestEachUnitDirCounts(t *testing.T) {
 		}
 	}
 }
+
+// A pass looks for units only in the directories that exist, of which a node has half. The line
+// that keeps it: gatherer.go, newGatherer.
+func TestMissingUnitDirsAreLookedAtOnce(t *testing.T) {
+	root := t.TempDir()
+	write(t, path.Join(root, "/usr/lib/systemd/system/kubelet.service"), "[Service]\nExecStart=/usr/bin/kubelet\n")
+	write(t, path.Join(root, "/run/systemd/transient/kubelet.service.d/x.conf"), "[Service]\nExecStart=\nExecStart=/opt/kubelet\n")
+	g := newGatherer(sourcesOf(t, Options{Root: root}), &Facts{})
+	if want := []string{"/run/systemd/transient", "/usr/lib/systemd/system"}; !slices.Equal(g.dirs, want) {
+		t.Errorf("it looks in %v, want %v", g.dirs, want)
+	}
+	if g.kubelet(); g.facts.Kubelet.Program != "/opt/kubelet" {
+		t.Errorf("kubelet is %q", g.facts.Kubelet.Program)
+	}
+}

@@ -43,8 +43,13 @@ func MountUnits(f hostfs.Files) map[string]bool {
 // It does not look at templates, or at drop-ins for a whole type of units. It returns
 // [fs.ErrNotExist] if there is no such unit.
 func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
+	return readUnitFile(f, UnitDirs, name)
+}
+
+// readUnitFile is [ReadUnitFile] for a caller that knows which directories of [UnitDirs] exist.
+func readUnitFile(f hostfs.Files, unitDirs []string, name string) (systemd.UnitFile, error) {
 	u := systemd.ParseUnitFile(nil)
-	for _, dir := range UnitDirs {
+	for _, dir := range unitDirs {
 		file := path.Join(dir, name)
 		if _, err := f.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -64,7 +69,7 @@ func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 		return systemd.UnitFile{}, fmt.Errorf("read unit %s: %w", name, fs.ErrNotExist)
 	}
 	var dirs []string
-	for _, dir := range UnitDirs {
+	for _, dir := range unitDirs {
 		dirs = append(dirs, path.Join(dir, name+".d"))
 	}
 	dropIns, _ := confFiles(f, dirs)
