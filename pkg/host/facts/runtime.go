@@ -50,10 +50,12 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	switch kind.name {
 	case "containerd":
 		g.containerdFile(&rt, command)
-		if docker, err := readUnitFile(g.files, g.dirs, "docker.service"); err == nil && !docker.Masked && rt.CRIDisabled {
-			rt = RuntimeFacts{Name: "docker"} // docker uses this containerd
-			g.criDockerd(&rt)
-			return rt
+		if rt.CRIDisabled {
+			if docker, err := readUnitFile(g.files, g.dirs, "docker.service"); err == nil && !docker.Masked {
+				rt = RuntimeFacts{Name: "docker"} // docker uses this containerd
+				g.criDockerd(&rt)
+				return rt
+			}
 		}
 		g.withoutOurs(&rt, command, gatherer.containerdFile)
 	case "cri-o":

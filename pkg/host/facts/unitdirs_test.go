@@ -42,8 +42,8 @@ func TestEachUnitDirCounts(t *testing.T) {
 	}
 }
 
-// A pass looks for units only in the directories that exist, of which a node has half. The line
-// that keeps it: gatherer.go, newGatherer.
+// A pass looks for units only in the directories that exist. The line that keeps it: gatherer.go,
+// newGatherer.
 func TestMissingUnitDirsAreLookedAtOnce(t *testing.T) {
 	root := t.TempDir()
 	write(t, path.Join(root, "/usr/lib/systemd/system/kubelet.service"), "[Service]\nExecStart=/usr/bin/kubelet\n")
