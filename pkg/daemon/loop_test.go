@@ -487,7 +487,7 @@ func TestALookThatIsHeldHoldsNoPass(t *testing.T) {
 			t.Error("it was repaired after the look had ended, and not beside it")
 		}
 		later(3 * time.Minute)
-		if last := b.manager.last(t); !strings.Contains(last.text, "it took longer than 1m40s") {
+		if last := b.manager.last(t); !strings.Contains(last.text, "it took longer than its limit of 1m40s") {
 			t.Errorf("the status does not say that the look was ended: %q", last.text)
 		}
 		s.hold(false)

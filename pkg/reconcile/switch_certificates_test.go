@@ -64,7 +64,7 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 			if hostroot.Read(t, root, key) != before || !hostroot.There(root, filepath.Dir(key)+"/ca.pem") {
 				t.Error("the certificates are not as they were")
 			}
-			if out, _ := pass(); strings.Contains(out, "stays: a former") {
+			if out, _ := pass(); strings.Contains(out, "stays: pods of a former") {
 				t.Errorf("the next pass says it again:\n%s", out)
 			}
 		})

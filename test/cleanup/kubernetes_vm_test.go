@@ -110,7 +110,7 @@ func TestKubernetesKubeOVN(t *testing.T) {
 			}
 			if number == 1 {
 				leftAsBefore(t, out)
-				if !strings.Contains(out, "nothing here bears") {
+				if !strings.Contains(out, "nothing here has the name") {
 					t.Error("the agent finds something of it")
 				}
 			}

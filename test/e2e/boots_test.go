@@ -89,7 +89,7 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 		t.Errorf("history:\n%s", out)
 	}
 	until(t, n, "the daemon says what it does not make", "systemctl show -p StatusText netwright-agent | grep -q 'the first boot with it failed'")
-	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent"); strings.Count(log, "they are brought back") != 1 {
+	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent"); strings.Count(log, "the agent restores the files") != 1 {
 		t.Errorf("it was not judged once:\n%s", log)
 	}
 

@@ -90,7 +90,7 @@ func TestKubernetesPodsTalk(t *testing.T) {
 					t.Errorf("%s: without a conf --wait ends with exit %d, want 3\n%s%s", n.Name(), res.Code, res.Stdout, res.Stderr)
 				}
 				if left != "" {
-					if found := n.Must(ctx, "netwright", "networks", "--found", left); !strings.Contains(found, "nothing here bears") {
+					if found := n.Must(ctx, "netwright", "networks", "--found", left); !strings.Contains(found, "nothing here has the name") {
 						t.Errorf("%s: of %s there is:\n%s", n.Name(), left, found)
 					}
 				}

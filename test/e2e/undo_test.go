@@ -66,7 +66,7 @@ wait`)
 	until(t, n, "all of them have ended", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service && ! systemctl list-jobs netwright-undo.service | grep -q netwright")
 	idle(t, n) // a service of one shot is not active while it runs
 	out := n.Shell(ctx, "cat /run/undone.*; journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo-now -u netwright-undo")
-	if got := strings.Count(out, "the change was undone"); got != 1 {
+	if got := strings.Count(out, "the change was undone {"); got != 1 {
 		t.Errorf("undone %d times:\n%s", got, out)
 	}
 	if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, `"tries":1,`) {
@@ -128,7 +128,7 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	n.Shell(ctx, "cp /run/good /usr/bin/netwright; systemctl reset-failed netwright-agent || true; systemctl start --no-block netwright-agent")
 	until(t, n, "the daemon says that it does not apply it", "systemctl show -p StatusText netwright-agent | grep -q 'is bad: probe tcp:'")
 	check("under a daemon that knows of it")
-	if out := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent -u netwright-undo-now"); strings.Count(out, "checkpoint taken") != 1 || strings.Count(out, "the change was undone") != 1 {
+	if out := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent -u netwright-undo-now"); strings.Count(out, "checkpoint taken") != 1 || strings.Count(out, "the change was undone {") != 1 {
 		t.Errorf("applied or undone more than once:\n%s", out)
 	}
 	if out := n.Must(ctx, "netwright", "history"); strings.Count(out, "undone: bad: tcp:") != 1 {
@@ -155,7 +155,7 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	until(t, n, "it says that it does not apply it", "systemctl show -p StatusText netwright-agent | grep -q 'is bad: probe tcp:'")
 	check("after the upgrade")
 	log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent -u netwright-undo-now")
-	if strings.Count(log, "checkpoint taken") != 3 || strings.Count(log, "the change was undone") != 2 || strings.Count(log, "was not confirmed and is undone") != 1 {
+	if strings.Count(log, "checkpoint taken") != 3 || strings.Count(log, "the change was undone {") != 2 || strings.Count(log, "was not confirmed and is undone") != 1 {
 		t.Errorf("want three checkpoints, of which the stored copy undid the first and the daemon that was told to end the last:\n%s", log)
 	}
 }
