@@ -66,7 +66,7 @@ wait`)
 	until(t, n, "all of them have ended", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service && ! systemctl list-jobs netwright-undo.service | grep -q netwright")
 	idle(t, n) // a service of one shot is not active while it runs
 	out := n.Shell(ctx, "cat /run/undone.*; journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo-now -u netwright-undo")
-	if got := strings.Count(out, "the change was undone {"); got != 1 {
+	if got := strings.Count(out, "the change was undone"); got != 1 {
 		t.Errorf("undone %d times:\n%s", got, out)
 	}
 	if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, `"tries":1,`) {
