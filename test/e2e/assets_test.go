@@ -68,6 +68,6 @@ func TestPluginsOutliveTheirMirror(t *testing.T) {
 	m.mu.Unlock()
 	of := strings.Fields(n.Shell(ctx, "grep bridge$ /srv/sums"))[0]
 	n.Shell(ctx, "systemctl stop netwright-agent; printf x | dd of="+filepath.Join(kept, of)+" bs=1 seek=1000 conv=notrunc status=none; rm /opt/cni/bin/bridge; systemctl start --no-block netwright-agent")
-	until(t, n, "it is said", "journalctl -b -u netwright-agent -o cat | grep -q 'put the archive with sha256 "+sum+" at one of them'")
+	until(t, n, "it is said", "journalctl -b -u netwright-agent -o cat | grep -q 'put the archive with sha256 "+sum+" at one of the URLs'")
 	n.Shell(ctx, "! test -e /opt/cni/bin/bridge && ! test -e "+filepath.Join(kept, of)+" && journalctl -b -u netwright-agent -o cat | grep -q '"+of+" is damaged'")
 }

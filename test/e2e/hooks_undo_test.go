@@ -227,7 +227,7 @@ func TestAHookIsWatched(t *testing.T) {
 			}
 		}, false},
 		{"again, and the watch is killed", func() {
-			if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout, "is tried again after") {
+			if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout, "tries it again after") {
 				t.Errorf("at once: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 			}
 			n.Shell(ctx, forgotten)
