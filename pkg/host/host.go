@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -122,7 +121,7 @@ func (l *Live) View() View {
 	return View{
 		Facts: l.Facts, Files: l.Files, Kernel: l.Kernel, Net: l.Net, Firewall: l.Firewall, Units: l.Units,
 		Runtime: l, Residue: l.Residue(), Metadata: l, Upcoming: unplanned{},
-		MountUnits: sync.OnceValue(func() map[string]bool { return facts.MountUnits(l.Files) }),
+		UnitFiles: facts.NewUnitFinder(l.Files),
 	}
 }
 

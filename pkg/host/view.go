@@ -7,6 +7,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -49,8 +50,8 @@ type View struct {
 	Residue  residue.Reader // what a network left on the host; only cleanup uses it
 	Metadata Metadata
 	Upcoming Upcoming
-	// MountUnits returns the names of the mount units that have a file. It reads them once.
-	MountUnits func() map[string]bool
+	// UnitFiles finds units that have a file. It looks for each unit once.
+	UnitFiles *facts.UnitFinder
 }
 
 // Kernel reads sysctls, modules and mounts.

@@ -1,9 +1,7 @@
 package facts
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 )
 
@@ -18,13 +16,7 @@ type gatherer struct {
 }
 
 func newGatherer(l *Sources, facts *Facts) gatherer {
-	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
-	for _, dir := range UnitDirs {
-		if _, err := l.files.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-			g.dirs = append(g.dirs, dir)
-		}
-	}
-	return g
+	return gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}, dirs: existingUnitDirs(l.files)}
 }
 
 // problem records something that exists and cannot be read. In the second read without the agent's

@@ -24,7 +24,7 @@ func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
 }
 
 // A unit's file in each directory counts before those of lower priority, and a mount unit is found
-// in each. The lines that keep it: unitfile_read.go, ReadUnitFile and MountUnits.
+// in each. The lines that keep it: unitfile_read.go, ReadUnitFile and UnitFinder.
 func TestEachUnitDirCounts(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range slices.Backward(UnitDirs) {
@@ -36,7 +36,7 @@ func TestEachUnitDirCounts(t *testing.T) {
 		if err != nil || u.Fragment != path.Join(dir, "kubelet.service") {
 			t.Errorf("with one in %s the unit is %s, %v", dir, u.Fragment, err)
 		}
-		if !MountUnits(files)[name] {
+		if !NewUnitFinder(files).Has(name) {
 			t.Errorf("the mount unit in %s is not found", dir)
 		}
 	}

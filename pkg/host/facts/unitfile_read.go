@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -25,18 +26,37 @@ var UnitDirs = []string{
 	"/run/systemd/generator.late",
 }
 
-// MountUnits returns the names of the mount units that have a file.
-func MountUnits(f hostfs.Files) map[string]bool {
-	units := map[string]bool{}
+// existingUnitDirs returns those of [UnitDirs] that exist.
+func existingUnitDirs(f hostfs.Files) (dirs []string) {
 	for _, dir := range UnitDirs {
-		names, _ := f.ReadDir(dir) // systemd reads no units there either
-		for _, name := range names {
-			if strings.HasSuffix(name, ".mount") {
-				units[name] = true
-			}
+		if _, err := f.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			dirs = append(dirs, dir)
 		}
 	}
-	return units
+	return dirs
+}
+
+// UnitFinder finds units that have a file, and remembers what it found. A plan uses one, since all
+// of its files have the same directories above them.
+type UnitFinder struct {
+	files hostfs.Files
+	dirs  func() []string
+	found sync.Map // whether a unit has a file, by name
+}
+
+// NewUnitFinder returns a UnitFinder that has found nothing yet.
+func NewUnitFinder(f hostfs.Files) *UnitFinder {
+	return &UnitFinder{files: f, dirs: sync.OnceValue(func() []string { return existingUnitDirs(f) })}
+}
+
+// Has reports whether a unit has a file.
+func (u *UnitFinder) Has(name string) bool {
+	if has, known := u.found.Load(name); known {
+		return has.(bool)
+	}
+	has := slices.ContainsFunc(u.dirs(), func(dir string) bool { return isThere(u.files, path.Join(dir, name)) })
+	u.found.Store(name, has)
+	return has
 }
 
 // ReadUnitFile finds and merges a unit's files as systemd does, which ignores unreadable drop-ins.

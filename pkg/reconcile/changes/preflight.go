@@ -50,7 +50,7 @@ func pendingMount(ctx context.Context, v host.View, name string) string {
 	}
 	for dir := name; dir != "/"; dir = path.Dir(dir) {
 		mount := tasks.MountUnit(dir)
-		if !v.MountUnits()[mount] {
+		if !v.UnitFiles.Has(mount) {
 			continue
 		}
 		if state, err := v.Units.Unit(ctx, mount); err == nil && state.Active != "active" && state.Job {

@@ -17,9 +17,9 @@ func (starting) Unit(_ context.Context, name string) (systemd.UnitState, error) 
 	return systemd.UnitState{Name: name, Active: "inactive", Job: true}, nil
 }
 
-// A mount is awaited whoever generated its unit, and a plan lists the directories of units once.
-// The lines that keep it: preflight.go, pendingMount; pkg/host/host.go, View.
-func TestMountUnitsAreListedOnce(t *testing.T) {
+// A mount is awaited whoever generated its unit, and a plan looks for each unit once. The lines
+// that keep it: preflight.go, pendingMount; pkg/host/facts/unitfile_read.go, UnitFinder.
+func TestMountUnitsAreSoughtOnce(t *testing.T) {
 	root := t.TempDir()
 	add := func(file string) {
 		t.Helper()
@@ -51,7 +51,7 @@ func TestMountUnitsAreListedOnce(t *testing.T) {
 	}
 	add("run/systemd/generator/srv-c.mount")
 	if got := pendingMount(t.Context(), v, "/srv/c/file"); got != "" {
-		t.Errorf("the same plan listed the units again: it waits for %s", got)
+		t.Errorf("the same plan looked for the unit again: it waits for %s", got)
 	}
 	if got := pendingMount(t.Context(), view(), "/srv/c/file"); got != "/srv/c" {
 		t.Errorf("the next plan waits for %q", got)
