@@ -35,6 +35,33 @@ func TestProseIsNarrow(t *testing.T) {
 	})
 }
 
+// longest is how many words a cell of a table has at most.
+const longest = 30
+
+// columns are what separates the cells of a table's row.
+var columns = regexp.MustCompile(`(^|[^\\])\|`)
+
+// A cell of a table is short enough to be read at a glance: the rest belongs in a paragraph below.
+// Generated pages are free, since their cells are lists.
+func TestTableCellsAreShort(t *testing.T) {
+	files(t, func(path string, data []byte) {
+		text := string(data)
+		if filepath.Ext(path) != ".md" || strings.HasPrefix(text, "<!-- Generated") {
+			return
+		}
+		for i, line := range strings.Split(text, "\n") {
+			if !strings.HasPrefix(line, "|") {
+				continue
+			}
+			for _, cell := range columns.Split(line, -1) {
+				if words := len(strings.Fields(cell)); words > longest {
+					t.Errorf("%s:%d: a cell of %d words, at most %d: say the rest below the table", path, i+1, words, longest)
+				}
+			}
+		}
+	})
+}
+
 // markdownProse tells lines of prose from all others. It is given the lines of one file in their
 // order.
 func markdownProse() func(string) bool {
