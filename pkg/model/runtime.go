@@ -42,8 +42,7 @@ func (b *builder) runtime() error {
 	if rt.Name == "docker" && rt.ConfDir != "" {
 		if b.view.ConfDir != rt.ConfDir || !slices.Contains(rt.BinDirs, b.view.BinDir) {
 			b.note(network.Warning, settings[0].origin, "cri-dockerd takes its CNI directories from its command "+
-				"line, which the agent does not change: give cri-docker.service --cni-conf-dir=%s "+
-				"--cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
+				"line, which the agent does not change: give its unit --cni-conf-dir=%s --cni-bin-dir=%s", b.view.ConfDir, b.view.BinDir)
 		}
 		return nil
 	}

@@ -40,11 +40,14 @@ var advices = map[syscall.Errno]string{
 	unix.ENOTDIR: "a parent is a file, and must be a directory: move the file away (namei -l DIR)",
 	unix.ELOOP: "it is a symlink, which is not followed here, or one on the way to it leads in a circle (namei -l " +
 		"PATH): put the file itself there",
-	unix.EIO:      "the disk or its file system fails: look at the kernel's log (dmesg; findmnt -T DIR)",
-	unix.ENOTCONN: "the program that serves its file system is gone (findmnt -T DIR): start it again, or unmount it",
-	unix.ETXTBSY:  "a process executes it: stop that process first (fuser -v in DIR)",
-	unix.ESTALE:   "the network file system under it went away (findmnt -T DIR)",
-	unix.EBUSY:    "something is mounted on it or uses it (findmnt -R DIR)",
+	unix.EIO: "the disk or its file system fails: look at the kernel's log (dmesg; findmnt PATH; findmnt -T DIR)",
+	unix.ENOTCONN: "the program that serves its file system is gone (findmnt PATH; findmnt -T DIR): start it again, " +
+		"or unmount it",
+	unix.ETXTBSY: "a process executes it: stop that process first (fuser -v in DIR)",
+	unix.ESTALE:  "the network file system under it went away (findmnt PATH; findmnt -T DIR)",
+	unix.EAGAIN: "another program has a lease on it and must give it up first (look for LEASE and the inode of PATH in " +
+		"/proc/locks)",
+	unix.EBUSY: "something is mounted on it or uses it (findmnt -R DIR)",
 }
 
 // IsBlocked reports whether the state of the host prevents the operation, so that a retry does not
