@@ -45,7 +45,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 	}
 	n, err := look()
 	if err != nil {
-		return fmt.Errorf("ask neighbour %s: %w", addr, err)
+		return fmt.Errorf("ask neighbour %s on link %s: %w", addr, link, err)
 	}
 	if n.State&unasked != 0 {
 		return nil
@@ -60,7 +60,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 	for pause := firstNeighbourPause; ; pause = min(2*pause, mostNeighbourPause) {
 		switch n, err = look(); {
 		case err != nil:
-			return fmt.Errorf("ask neighbour %s: %w", addr, err)
+			return fmt.Errorf("ask neighbour %s on link %s: %w", addr, link, err)
 		case n.State&(unix.NUD_REACHABLE|unasked) != 0:
 			return nil
 		case n.State&unix.NUD_FAILED != 0:
