@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/cache"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -143,18 +144,19 @@ func exitCode(err error) int {
 	return -1
 }
 
-// standing are the mounts whose mount point still exists. When somebody else on this machine
-// removes the directory or file that a mount of his is on, the kernel takes that mount out of every
-// namespace.
+// standing returns the mounts whose mount point still exists. If another program of this machine
+// removes the directory or the file on which it has a mount, the kernel removes that mount from every
+// namespace. It leaves out those of other suites, which build and boot nodes in their cache.
 func standing(mountinfo string) string {
 	var out strings.Builder
+	others, _ := cache.Dir()
 	for line := range strings.Lines(mountinfo) {
 		fields := strings.Fields(line)
 		if len(fields) < 5 {
 			continue
 		}
 		point := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\134`, `\`).Replace(fields[4])
-		if _, err := os.Lstat(point); err == nil {
+		if _, err := os.Lstat(point); err == nil && (others == "" || !strings.HasPrefix(point, others+"/")) {
 			out.WriteString(line)
 		}
 	}
