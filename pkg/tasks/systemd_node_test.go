@@ -316,7 +316,7 @@ func testMount(t *testing.T) {
 		t.Errorf("it is described as %q", got)
 	}
 	task.Type = "ramfs"
-	wantError(t, task, h.Live.View(), "a tmpfs is mounted there", "want ramfs")
+	wantError(t, task, h.Live.View(), "found a tmpfs mounted there", "expected ramfs")
 }
 
 func testForeignMount(t *testing.T) {
