@@ -26,12 +26,16 @@ var UnitDirs = []string{
 	"/run/systemd/generator.late",
 }
 
-// existingUnitDirs returns those of [UnitDirs] that exist.
+// existingUnitDirs returns those of [UnitDirs] that exist. It leaves out /lib where this is a link to
+// /usr/lib.
 func existingUnitDirs(f hostfs.Files) (dirs []string) {
+	var seen []hostfs.FileInfo
 	for _, dir := range UnitDirs {
-		if _, err := f.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-			dirs = append(dirs, dir)
+		info, err := f.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && slices.ContainsFunc(seen, info.SameFile) {
+			continue
 		}
+		dirs, seen = append(dirs, dir), append(seen, info)
 	}
 	return dirs
 }
