@@ -26,8 +26,8 @@ var UnitDirs = []string{
 	"/run/systemd/generator.late",
 }
 
-// existingUnitDirs returns those of [UnitDirs] that exist. It leaves out /lib where this is a link to
-// /usr/lib.
+// existingUnitDirs returns those of [UnitDirs] that exist. It leaves out /lib where this is a link
+// to /usr/lib.
 func existingUnitDirs(f hostfs.Files) (dirs []string) {
 	var seen []hostfs.FileInfo
 	for _, dir := range UnitDirs {
