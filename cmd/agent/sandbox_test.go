@@ -145,8 +145,8 @@ func exitCode(err error) int {
 }
 
 // standing returns the mounts whose mount point still exists. If another program of this machine
-// removes the directory or the file on which it has a mount, the kernel removes that mount from every
-// namespace. It leaves out those of other suites, which build and boot nodes in their cache.
+// removes the directory or the file on which it has a mount, the kernel removes that mount from
+// every namespace. It leaves out those of other suites, which build and boot nodes in their cache.
 func standing(mountinfo string) string {
 	var out strings.Builder
 	others, _ := cache.Dir()
