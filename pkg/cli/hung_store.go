@@ -8,11 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The time that a store may take. A file server that does not answer blocks a call for ever.
-const (
-	listLimit = 10 * time.Second  // for the names of its clusters
-	loadLimit = 100 * time.Second // for the documents, as in the daemon
-)
+// listLimit is how long a store may take to name its clusters. A file server that does not answer
+// blocks a call for ever.
+const listLimit = 10 * time.Second
 
 // unlessHung calls ask, and returns an error if ask does not return before ctx or the limit ends.
 // Then ask goes on, because nothing interrupts a blocked call, and its result is dropped.

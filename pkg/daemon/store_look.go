@@ -22,18 +22,17 @@ import (
 
 // Times of a look.
 const (
-	loadLimit = 100 * time.Second // for the documents, which have at most 4 MB
-	askLimit  = 20 * time.Second  // for all other sources together
+	askLimit = 20 * time.Second // for all sources but the documents together
 	// lookLost is when the loop gives a look up. A look needs a moment to notice that its time is
 	// over. On a network file system that hangs it never notices.
-	lookLost = loadLimit + askLimit + time.Second
+	lookLost = desired.LoadLimit + askLimit + time.Second
 	// lookGrace is how long a pass at an interval waits for its look. After that the pass uses the
 	// documents that the loop has, and another pass follows the look.
 	lookGrace = time.Second
 )
 
 var (
-	errLoadLate = fmt.Errorf("it took longer than its limit of %s", loadLimit)
+	errLoadLate = fmt.Errorf("it took longer than its limit of %s", desired.LoadLimit)
 	errAskLate  = fmt.Errorf("no answer within %s", askLimit)
 	errLookOld  = errors.New("a command asks for a newer look")
 	errNotYet   = errors.New("the store has not answered yet")
@@ -103,7 +102,7 @@ type question struct {
 func (q *question) ask(ctx context.Context) looked {
 	began := time.Now()
 	out := looked{pass: q.pass}
-	loading, end := context.WithTimeoutCause(ctx, loadLimit, errLoadLate)
+	loading, end := context.WithTimeoutCause(ctx, desired.LoadLimit, errLoadLate)
 	defer end()
 	if out.desired, out.err = desired.Load(loading, q.store, q.sel, q.last); out.err == nil {
 		q.nodes = append([]*config.Node{out.desired.Node}, q.nodes...)
