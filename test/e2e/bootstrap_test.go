@@ -416,8 +416,9 @@ test "$(sysctl -n net.ipv4.conf.all.log_martians)" = 1`) // the undo was rehears
 		n.Must(ctx, "/root/user-data")
 		n.Write("/etc/systemd/system/netwright-agent.service.d/slow.conf", "[Service]\nNotifyAccess=all\nExecStart=\n"+
 			"ExecStart=/bin/sh -c '/usr/bin/netwright; until [ -e /run/go ]; do sleep .01; done'\n", 0o644)
-		// Between the look of `agent install`, for which it runs, and the restart. journald may look
-		// for the unit of the shell's child after that has ended: -u may not find what it said.
+		// Between the look of `agent install`, for which it runs, and the restart. journald looks
+		// for the unit of a process after it got the line. The shell's child may have ended by
+		// then, and `journalctl -u` does not find the line.
 		n.Write("/usr/local/bin/systemctl", "#!/bin/sh\ncase $* in *restart*netwright-agent*) touch /run/go; "+
 			"while /usr/bin/systemctl is-active -q netwright-agent; do sleep .01; done ;; esac\nexec /usr/bin/systemctl \"$@\"\n", 0o755)
 		n.Shell(ctx, `systemctl stop netwright-agent; echo >/etc/netwright/agent.yaml; systemctl daemon-reload; systemctl start netwright-agent; journalctl --sync
