@@ -20,7 +20,7 @@ import (
 
 // A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
 // configuration taken, also not by another daemon. It ends by itself. The lines that keep it:
-// pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/pause.go, lookOnly.
+// pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/paused_pass.go, lookOnly.
 func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")
@@ -203,7 +203,7 @@ func TestAPauseThatCannotBeReadHolds(t *testing.T) {
 }
 
 // A key that cannot be made is told of a paused node as of any other, again at each pass. The line
-// that keeps it: pkg/reconcile/pause.go, lookOnly (Failure).
+// that keeps it: pkg/reconcile/paused_pass.go, lookOnly (Failure).
 func TestAPauseOfANodeThatFails(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")

@@ -37,7 +37,7 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 // A file goes onto the file system that systemd is about to mount, and not below it: what waits
 // says for which mount. One that could not be mounted holds nothing up, and neither does one that
 // is not mounted at boot. It does not matter which unit wants the mount, nor whether a link leads
-// there. The line that keeps it: pkg/reconcile/changes/preflight.go, pendingMount.
+// there. The line that keeps it: pkg/reconcile/changes/check_paths.go, pendingMount.
 func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -30,7 +30,7 @@ func (s *slowly) Open(_ context.Context, url string) (io.ReadCloser, int64, erro
 }
 
 // Bytes, rate and URL of a download are told as it comes, and that it is over. The lines that keep
-// it: observed.go, Read and end.
+// it: progress.go, Read and end.
 func TestObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string

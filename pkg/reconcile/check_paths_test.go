@@ -13,7 +13,7 @@ import (
 )
 
 // What a file system holds, or has no room for, fails in the plan as it would in the run, with what
-// to do, and alone. The lines that keep it: pkg/reconcile/changes/preflight.go, preflight;
+// to do, and alone. The lines that keep it: pkg/reconcile/changes/check_paths.go, preflight;
 // pkg/host/hostfs/writable.go, Writable.
 func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	needs.Root(t)
