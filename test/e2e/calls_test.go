@@ -191,7 +191,7 @@ const (
 // systemd is connected to once.
 //
 // The lines that keep it: pkg/daemon/loop.go, round; pkg/daemon/watch_host.go, subscribe;
-// pkg/host/file_writers.go, hasOpen.
+// pkg/host/writing_programs.go, hasOpen.
 func TestDaemonCostsInCalls(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "what it counts is no matter of luck")

@@ -38,7 +38,7 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 
 // Where containerd 1.x takes its CNI settings from another file than its main one, the documents'
 // directory is set there; and a directory that is not absolute is the one below /.
-// The lines that hold it: model/runtime.go, containerd; host/facts/runtime_files.go, absolute.
+// The lines that hold it: model/runtime.go, containerd; host/facts/runtime_config.go, absolute.
 func TestContainerdTakesTheDirectoriesInAnothersSection(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -13,8 +13,9 @@ import (
 // next file is acted on, and judged by what it does. networkctl and ip judge.
 //
 // The lines that keep it: pkg/checkpoint/undo/restore_units.go, act; pkg/checkpoint/undo.go,
-// restore (SetUp); pkg/checkpoint/probe/managers.go, unmanagedProof; pkg/host/managers.go,
-// SetUpLink. Of a reload that takes longer than the probes: pkg/host/managers.go, LinkSetup.
+// restore (SetUp); pkg/checkpoint/probe/link_managers.go, unmanagedProof;
+// pkg/host/link_managers.go, SetUpLink. Of a reload that takes longer than the probes:
+// pkg/host/link_managers.go, LinkSetup.
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -66,8 +67,8 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 // What makes NetworkManager give the uplink up is undone, and NetworkManager sets the link up
 // again.
 //
-// The lines that keep it: pkg/checkpoint/probe/managers.go, askManager and SetUp;
-// pkg/host/managers.go, SetUpLink.
+// The lines that keep it: pkg/checkpoint/probe/link_managers.go, askManager and SetUp;
+// pkg/host/link_managers.go, SetUpLink.
 func TestAnUndoActsThroughNetworkManager(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

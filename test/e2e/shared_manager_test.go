@@ -147,7 +147,7 @@ func notes(p report.Plan) (text string) {
 }
 
 // Both link managers take any link that they are not told of. The proof's own is left alone, and
-// nothing of what told them stays. The line that keeps it: pkg/host/managers_unmanaged.go,
+// nothing of what told them stays. The line that keeps it: pkg/host/unmanage_links.go,
 // unmanageLink.
 func TestLinkManagersLeaveAProofAlone(t *testing.T) {
 	t.Parallel()

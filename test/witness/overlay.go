@@ -38,7 +38,7 @@ var Overlays = []Overlay{
 		{"pkg/checkpoint/arm.go", "if len(c.change.AtBoot) == 0 {", "if true {"},
 	}},
 	{"S1-6", "who manages a link goes on doing so, also after an undo", []Edit{
-		{"pkg/checkpoint/probe/managers.go", `if l.Manager != "" && mine {`, "if false && mine {"},
+		{"pkg/checkpoint/probe/link_managers.go", `if l.Manager != "" && mine {`, "if false && mine {"},
 		{"pkg/checkpoint/undo/restore_units.go", "if !tasks.NetworkUnit(unit) {",
 			"if true || !tasks.NetworkUnit(unit) {"},
 	}},

@@ -10,7 +10,7 @@ import (
 
 // Who has a say in the network of an image: installed is not enabled, and what is masked is there
 // all the same, in whatever form. The lines that keep it: service_state.go, serviceState;
-// unitfile_read.go, readConfig.
+// unit_files.go, readConfig.
 func TestServices(t *testing.T) {
 	const lib, wants, unit = "/usr/lib/systemd/system/", "/etc/systemd/system/", "[Unit]\n"
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // The directories of units are those of systemd, in its order. The line that keeps it:
-// unitfile_read.go, UnitDirs.
+// unit_files.go, UnitDirs.
 func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
 	out, err := exec.Command("systemd-analyze", "--system", "unit-paths").Output()
 	if err != nil {
@@ -24,7 +24,7 @@ func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
 }
 
 // A unit's file in each directory counts before those of lower priority, and a mount unit is found
-// in each. The lines that keep it: unitfile_read.go, ReadUnitFile and UnitFinder.
+// in each. The lines that keep it: unit_files.go, ReadUnitFile and UnitFinder.
 func TestEachUnitDirCounts(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range slices.Backward(UnitDirs) {

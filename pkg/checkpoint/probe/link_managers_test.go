@@ -10,7 +10,7 @@ import (
 
 // Of the links that somebody manages those are held to it that are the node's own: NetworkManager
 // calls bridges of pods its own too, until their addresses go.
-// The line that keeps it: managers.go, managed.
+// The line that keeps it: link_managers.go, managed.
 func TestLinksOfTheNodeAreHeldToTheirManagers(t *testing.T) {
 	facts := &host.Facts{Links: []host.LinkFact{
 		{Name: "lo", Manager: "systemd-networkd"}, {Name: "eth0", Manager: "systemd-networkd"},

@@ -7,7 +7,7 @@ import (
 )
 
 // What managers say of a link in their own words means one of four things.
-// The lines that keep it: managers.go, networkdSetup and setupNM.
+// The lines that keep it: link_managers.go, networkdSetup and setupNM.
 func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	root := t.TempDir()
 	f, err := hostfs.Open(hostfs.Options{Root: root})

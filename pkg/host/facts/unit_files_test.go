@@ -15,7 +15,7 @@ import (
 // A file without content masks those of its name, as a link to /dev/null does in each form, on a
 // host and in an image without /dev: a unit's own file, and one drop-in of several. What is left
 // of a unit counts, also where a drop-in cannot be read, which is a problem. The lines that keep
-// it: unitfile_read.go, readConfig; kubelet.go, unitFile; pkg/host/hostpath/walk.go, open.
+// it: unit_files.go, readConfig; kubelet.go, unitFile; pkg/host/hostpath/walk.go, open.
 func TestMasksOfUnitsAndDropIns(t *testing.T) {
 	const lib, etc = "/usr/lib/systemd/system/", "/etc/systemd/system/"
 	for name, mask := range map[string]string{"a link": "/dev/null", "a relative link": "DEPTH/dev/null",
