@@ -7,7 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The line that keeps it: awaits_boot.go, AwaitsBoot.
+// The line that keeps it: read_at_boot.go, AwaitsBoot.
 func TestAwaitsBoot(t *testing.T) {
 	yes := true
 	for _, c := range []struct {
