@@ -19,7 +19,7 @@ func TestRules(t *testing.T) {
 	largeStill = map[string]string{"pkg/kept": why, "pkg/mended": why}
 	sharedNames = map[string]string{"Reader": why, "Unique": why}
 	fieldsOwn = map[string]string{"pkg/a.keptFile.What": why, "pkg/a.Gone": why}
-	wideRooms = map[string]string{"Kept": why, "Mended": why, "Absent": why}
+	wideFields = map[string]string{"Kept": why, "Mended": why, "Absent": why}
 	for _, rule := range Rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()

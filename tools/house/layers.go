@@ -95,9 +95,9 @@ func imports(component string) ([]string, bool) {
 	return list, ok
 }
 
-// rooms says what each package below pkg/host, pkg/config or pkg/checkpoint may import of the
+// siblings says what each package below pkg/host, pkg/config or pkg/checkpoint may import of the
 // others there. The package above them puts them together and may import all.
-var rooms = map[string]map[string][]string{
+var siblings = map[string]map[string][]string{
 	"checkpoint": {
 		"firstboot": {"probe", "undo"},
 		"probe":     nil,
@@ -183,10 +183,10 @@ func layers(p *pass) {
 			at, strings.Join(slices.Sorted(maps.Keys(allowed)), ", "), layersWhy)
 		return
 	}
-	beside := rooms[own]
-	room, isRoom := strings.CutPrefix(at, "pkg/"+own+"/")
-	isRoom = isRoom && beside != nil
-	if _, known := beside[room]; isRoom && !known {
+	beside := siblings[own]
+	sub, isBelow := strings.CutPrefix(at, "pkg/"+own+"/")
+	isBelow = isBelow && beside != nil
+	if _, known := beside[sub]; isBelow && !known {
 		p.say(p.Files[0].Package, "package %s has no place below pkg/%s: give it one in tools/house/layers.go (known: %s); %s",
 			at, own, strings.Join(slices.Sorted(maps.Keys(beside)), ", "), layersWhy)
 		return
@@ -197,7 +197,7 @@ func layers(p *pass) {
 			if name, ok := strings.CutPrefix(path, module+"/"); ok {
 				p.layer(spec.Pos(), own, name)
 				other, ok := strings.CutPrefix(name, "pkg/"+own)
-				if ok && isRoom && component(name) == own && !slices.Contains(beside[room], strings.TrimPrefix(other, "/")) {
+				if ok && isBelow && component(name) == own && !slices.Contains(beside[sub], strings.TrimPrefix(other, "/")) {
 					p.say(spec.Pos(), "%s imports %s, which is not below it: pass what is needed as a value or a small interface; %s", at, name, layersWhy)
 				}
 				continue

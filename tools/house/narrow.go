@@ -8,12 +8,12 @@ import (
 
 // The bounds on the interfaces by which a kind of task and the rest know each other.
 const (
-	maxTask = 5
-	maxRoom = 6
+	maxTask  = 5
+	maxField = 6
 )
 
-// wideRooms lists the fields of host.View with too many methods still, with the reason.
-var wideRooms = map[string]string{
+// wideFields lists the fields of host.View with too many methods still, with the reason.
+var wideFields = map[string]string{
 	"Files": "not yet cut: what a path is, what it holds, and whether it can be written",
 }
 
@@ -40,24 +40,24 @@ var Narrow = rule("narrow", "tasks.Task has at most 5 methods, each interface in
 				"does; who adds a kind has to write each of them", named, n, maxTask)
 		}
 	case *types.Struct:
-		p.rooms(name, t)
+		p.fields(name, t)
 	}
 })
 
-// rooms holds each interface in a view to its bound.
-func (p *pass) rooms(view types.Object, t *types.Struct) {
-	idle := maps.Clone(wideRooms)
+// fields holds each interface in a view to its bound.
+func (p *pass) fields(view types.Object, t *types.Struct) {
+	idle := maps.Clone(wideFields)
 	for field := range t.Fields() {
-		if n := countMethods(field.Type()); types.IsInterface(field.Type()) && n > maxRoom {
+		if n := countMethods(field.Type()); types.IsInterface(field.Type()) && n > maxField {
 			if idle[field.Name()] == "" {
 				p.say(field.Pos(), "%s has %d methods, at most %d: make two fields of it; a test of a kind has to give "+
-					"all that the kind might ask", field.Name(), n, maxRoom)
+					"all that the kind might ask", field.Name(), n, maxField)
 			}
 			delete(idle, field.Name())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
 		p.say(view.Pos(), "%s is not over the bound: remove its line from the list in tools/house/narrow.go: "+
-			"wideRooms (%s)", name, idle[name])
+			"wideFields (%s)", name, idle[name])
 	}
 }

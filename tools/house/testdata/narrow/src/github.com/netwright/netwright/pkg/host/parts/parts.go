@@ -1,4 +1,4 @@
-package rooms
+package parts
 
 // Full has as many methods as it may.
 type Full interface {
