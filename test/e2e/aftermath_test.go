@@ -9,14 +9,14 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// What became of a change is told: by status, by history and in the metrics that alerts go by. Its
-// proof and what it lacks, files that await a boot, a key that the rule refuses, a hook that is
-// watched, a change that is undone, and one that nobody confirms.
+// Status, history and the metrics behind the alerts say what became of a change. The changes of
+// this test are: one that is proved in part, a file that awaits a boot, a key that a rule refuses,
+// a hook that is watched, a change that is undone, and one that nobody confirms.
 //
 // The lines that keep it: pkg/reconcile/history/recall.go; pkg/daemon/status.go, ended;
 // pkg/publish/metrics/metric_list.go.
 func TestWhatBecameOfAChangeIsTold(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -25,7 +25,7 @@ func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 		Enable: []string{"netwright-agent.service"},
 		Files: map[string]string{
 			"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\ninterval: 5s\nprobeWindow: 6s\n",
-			"/etc/resolv.conf":          "nameserver 10.77.0.53\n", // nobody is there
+			"/etc/resolv.conf":          "nameserver 10.77.0.53\n", // no server is there
 		},
 	}))
 	until(t, n, "the node is right", "netwright status")
@@ -34,7 +34,7 @@ func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	}
 	shows := func(name string, want func(float64) bool) {
 		t.Helper()
-		end := time.Now().Add(5 * time.Minute) // it only ends what hangs
+		end := time.Now().Add(5 * time.Minute) // only so that a test that hangs ends
 		for {
 			now, there := scrape(t, n)[name]
 			if there && want(now) {
@@ -68,7 +68,7 @@ func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	says("status", "neighbour", "dns: not proved", "inbound: not proved", "/etc/lab-proof")
 	says("history", "dns: not proved", "inbound: not proved")
 
-	// A key that the rule refuses holds neither kubelet nor anything else up.
+	// A key that the rule refuses keeps neither kubelet nor the other changes back.
 	publish(changes + "  fileAssets:\n" + assetFile("/etc/passwd", "1\n") + assetFile("/etc/lab-proof", "2\n"))
 	shows(`netwright_refused_keys{by="rule"}`, is(1))
 	n.Shell(ctx, "systemctl restart netwright-agent && grep -q 2 /etc/lab-proof && grep -q ^root: /etc/passwd")
@@ -89,7 +89,7 @@ func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	says("status", "watched        for ")
 	shows(`netwright_watching`, is(0))
 
-	good = strings.Replace(good, "watch: 20s", "freeze: true", 1) // the daemon leaves it to who asks
+	good = strings.Replace(good, "watch: 20s", "freeze: true", 1) // the daemon leaves it to a command
 	publish(changes + "  fileAssets:\n" + assetFile("/etc/lab-proof", "3\n"))
 	n.Must(ctx, "netwright", "--once", "--confirm", "20s")
 	shows(`netwright_awaiting_confirmation`, is(1))

@@ -10,10 +10,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A booted node whose plugins came from a mirror: what somebody removes, empties or overwrites is
-// right again at the next pass, and no request is made; the next boot needs neither the store nor
-// the mirror; and where a copy was tampered with too, it is not used and the error says what to do.
-// The lines that keep it: pkg/tasks/archive_cache.go; pkg/reconcile/carry_out.go.
+// A node is booted whose plugins came from a mirror. A file that somebody removes, empties or
+// overwrites is restored at the next pass, without a request. The next boot needs neither the store
+// nor the mirror. The agent does not install from a copy that was altered, and its error says what
+// to do. The lines that keep it: pkg/tasks/archive_cache.go; pkg/reconcile/carry_out.go.
 func TestPluginsOutliveTheirMirror(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -62,7 +62,7 @@ func TestPluginsOutliveTheirMirror(t *testing.T) {
 		t.Errorf("the mirror was asked for %q", asked)
 	}
 
-	// Whoever spoils the copy too is found out, and with no mirror nothing is installed.
+	// The copy is altered too, and the mirror is gone: the agent says so, and installs nothing.
 	m.mu.Lock()
 	m.files = nil
 	m.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// gate is a server of assets that answers when the test lets it: so a command waits for what is
-// being fetched for as long as the test wants.
+// gate is a server of assets that answers only when the test opens the gate. So a command waits for
+// a download for as long as the test wants.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{}
@@ -34,8 +34,8 @@ func (g *gate) shut() (open func()) {
 	return sync.OnceFunc(func() { close(now) })
 }
 
-// gated is a fabric with a server of the CNI plugins behind a gate, a store that names it, and the
-// spec.assets that does.
+// gated returns a fabric with a server of the CNI plugins behind a gate, a store whose documents
+// name that server, and the spec.assets that name it.
 func gated(t *testing.T) (fabric *node.Fabric, g *gate, s store, spec string) {
 	t.Helper()
 	fabric, g = node.NewFabric(t), &gate{}
@@ -62,9 +62,9 @@ func gated(t *testing.T) (fabric *node.Fabric, g *gate, s store, spec string) {
 	return fabric, g, s, spec
 }
 
-// blocked takes the plugins away, with what was kept of them, and starts a command that then waits
-// for the gate: the daemon fetches them beside its passes. Its output and its exit code are in
-// /run/NAME.
+// blocked removes the plugins and their kept copies, and starts a command. The command then waits
+// for the gate, since the daemon fetches the plugins beside its passes. Output and exit code of the
+// command are in /run/NAME.
 func blocked(t *testing.T, n *node.Node, name string, command ...string) {
 	t.Helper()
 	n.Shell(t.Context(), "rm -rf /opt/cni/bin/* /var/lib/netwright/stamps /var/lib/netwright/assets/members")
@@ -85,7 +85,7 @@ func started(t *testing.T, n *node.Node, name string, command ...string) {
 	until(t, n, name+" runs", "test -s /run/"+name+".pid")
 }
 
-// ended waits for a command's end and returns what it said.
+// ended waits until a command has ended with this code, and returns its output.
 func ended(t *testing.T, n *node.Node, name, code string) string {
 	t.Helper()
 	until(t, n, name+" ends", "test -s /run/"+name+".code")
@@ -96,19 +96,19 @@ func ended(t *testing.T, n *node.Node, name, code string) string {
 	return said
 }
 
-// Commands beside the daemon are turns of its own loop: one pass at a time, what is begun goes on
-// without its client, and a daemon that dies is said so and is no obstacle. The lines that keep it:
-// pkg/cli/ask_daemon.go, Ask; pkg/daemon/loop.go, wait; pkg/daemon/serve_commands.go, serve;
-// pkg/control/client.go, lost.
+// The daemon's own loop carries out commands that run beside the daemon. One pass runs at a time,
+// and a pass that has begun goes on without its client. A command says that the daemon has died,
+// and then works without it. The lines that keep it: pkg/cli/ask_daemon.go, Ask;
+// pkg/daemon/loop.go, wait; pkg/daemon/serve_commands.go, serve; pkg/control/client.go, lost.
 func TestCommandsBesideTheDaemon(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // most of the test is waiting
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	fabric, g, s, spec := gated(t)
 	g.shut()()
 	n := fabric.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
 		Enable: []string{"netwright-agent.service"},
-		Files:  map[string]string{"/etc/systemd/system/netwright-agent.service.d/dead.conf": "[Service]\nRestart=no\nEnvironment=NETWRIGHT_WATCH=off\n"}, // who is killed stays dead, and drift is left to the commands
+		Files:  map[string]string{"/etc/systemd/system/netwright-agent.service.d/dead.conf": "[Service]\nRestart=no\nEnvironment=NETWRIGHT_WATCH=off\n"}, // a killed daemon stays dead, and nobody repairs
 	}))
 	checkBridgeNode(t, n)
 	if got := n.Must(ctx, "stat", "-c", "%F %a %U", "/run/netwright/agent.sock"); got != "socket 600 root\n" {
@@ -171,7 +171,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		}
 		n.Must(ctx, "test", "-S", "/run/netwright/agent.sock")
 		open()
-		n.Must(ctx, "netwright", "--once") // by itself, over the socket of the dead
+		n.Must(ctx, "netwright", "--once") // by itself: the socket is of the dead daemon
 		checkBridgeNode(t, n)
 		n.Must(ctx, "test", "-S", "/run/netwright/agent.sock")
 		n.Must(ctx, "systemctl", "start", "netwright-agent")
@@ -197,7 +197,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		if res := n.Run(ctx, "setpriv", nobody...); res.Code != 1 || !strings.Contains(res.Stderr, "run as root") {
 			t.Errorf("exit %d %s", res.Code, res.Stderr)
 		}
-		n.Shell(ctx, "chmod 0755 /run/netwright; chmod 0666 /run/netwright/agent.sock") // a person's mistake
+		n.Shell(ctx, "chmod 0755 /run/netwright; chmod 0666 /run/netwright/agent.sock") // a mistake of a person
 		if res := n.Run(ctx, "setpriv", nobody...); res.Code != 1 || !strings.Contains(res.Stderr, "user 65534 may not tell the daemon what to do") {
 			t.Errorf("exit %d %s", res.Code, res.Stderr)
 		}
@@ -212,7 +212,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		n.Must(ctx, "netwright", "rollback")
 		checkBridgeNode(t, n)
 		until(t, n, "the daemon says that it is held", "systemctl show -p StatusText netwright-agent | grep -q 'held at revision 1 by root'")
-		n.Must(ctx, "netwright", "--once") // and stays so
+		n.Must(ctx, "netwright", "--once") // and the socket stays so
 		checkBridgeNode(t, n)
 		if out := n.Must(ctx, "netwright", "resume"); out != "the node was held at revision 1 by root; from now on the daemon follows the store again\n" {
 			t.Errorf("resume says %q", out)
@@ -227,11 +227,11 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 	})
 }
 
-// One daemon, and none during a reset: a second one names the first; one that systemd does not know
-// is ended by a reset all the same. The lines that keep it: cmd/agent/daemon.go, Lock;
+// There is one daemon, and none during a reset. A second daemon names the first one. A reset also
+// ends a daemon that systemd does not know. The lines that keep it: cmd/agent/daemon.go, Lock;
 // pkg/service/stop_daemon.go, askToStop and Lock.
 func TestOneDaemon(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // most of the test is waiting
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
 	n.Start(ctx, "by-hand", "netwright")
@@ -240,7 +240,7 @@ func TestOneDaemon(t *testing.T) {
 	if res := n.Run(ctx, "netwright"); res.Code != 1 || !strings.Contains(res.Stderr, "take the daemon's lock") || !strings.Contains(res.Stderr, "pid "+pid+" (") {
 		t.Errorf("a second daemon beside pid %s: exit %d %s", pid, res.Code, res.Stderr)
 	}
-	n.Must(ctx, "netwright", "--once") // the first one's socket is still its own
+	n.Must(ctx, "netwright", "--once") // the socket of the first daemon still works
 	if l := n.Shell(ctx, "journalctl --sync; journalctl -b -u by-hand -o cat"); !strings.Contains(l, `asked {"for": "once by root`) {
 		t.Errorf("the first daemon was not reached:\n%s", l)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// reached says that somebody outside of a node reaches it.
+// reached says whether the fabric reaches this address of a node.
 func reached(ctx context.Context, f *node.Fabric, address string) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("no answer"))
 	defer cancel()
@@ -22,10 +22,10 @@ func reached(ctx context.Context, f *node.Fabric, address string) bool {
 	return err == nil
 }
 
-// witnessed waits until somebody outside reaches a node, or does not.
+// witnessed waits until the fabric reaches a node, or no longer reaches it.
 func witnessed(t *testing.T, f *node.Fabric, address string, want bool) {
 	t.Helper()
-	end := time.Now().Add(time.Minute) // it only ends what hangs
+	end := time.Now().Add(time.Minute) // only so that a test that hangs ends
 	for reached(t.Context(), f, address) != want {
 		if time.Now().After(end) {
 			t.Fatalf("reached from outside: %v", !want)
@@ -33,14 +33,14 @@ func witnessed(t *testing.T, f *node.Fabric, address string, want bool) {
 	}
 }
 
-// bootFile is the good cluster's document with a file, and more of spec.update.
+// bootFile returns the good cluster's document with one more file, and with more in spec.update.
 func bootFile(good, update, path, content string) string {
 	files := "  fileAssets:\n" + assetFile(path, content)
 	return strings.Replace(strings.Replace(good, "splay: 0s", "splay: 0s"+update, 1), "  networking:", files+"  networking:", 1)
 }
 
-// confirmed makes a pass with another document, which is confirmed: nothing acts on it before the
-// next boot, and status and history say so.
+// confirmed makes a pass with another document, and the change is confirmed: nothing reads the file
+// before the next boot. Status and history say so.
 func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 	t.Helper()
 	ctx := t.Context()
@@ -48,20 +48,20 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document, 0o644)
 	out := n.Must(ctx, "netwright", "--once")
 	for _, said := range []string{out, n.Must(ctx, "netwright", "history")} {
-		_, names, _ := strings.Cut(said, "awaiting boot: ") // with those of the first configuration
+		_, names, _ := strings.Cut(said, "awaiting boot: ") // with the files of the first configuration
 		if names, _, _ = strings.Cut(names, "\n"); !strings.HasSuffix(names, awaits) {
 			t.Errorf("it does not say what awaits the boot:\n%s", said)
 		}
 	}
 }
 
-// A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted
-// on it; the boot brings it back, and everything else of the generation goes on. A witness outside
-// of the node judges. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, Save;
-// pkg/checkpoint/firstboot/firstboot.go, FirstBoot; pkg/daemon/loop.go, Run (FirstBoot);
-// pkg/reconcile/failed_boots.go, failedBoots.
+// A file that only a boot reads takes the node's address away. The change was confirmed, since
+// nothing had read the file yet. At the boot the agent undoes the file, and keeps everything else
+// of the generation. The fabric judges whether the node is reached. The lines that keep it:
+// pkg/checkpoint/firstboot/awaiting.go, Save; pkg/checkpoint/firstboot/firstboot.go, FirstBoot;
+// pkg/daemon/loop.go, Run (FirstBoot); pkg/reconcile/failed_boots.go, failedBoots.
 func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
-	t.Parallel() // it waits for its windows
+	t.Parallel() // the test waits for windows of probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -74,7 +74,7 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	confirmed(t, n, bootFile(good, "", path, "[Match]\nName=host0\n[Network]\nAddress=192.0.2.7/24\n"), path)
 	witnessed(t, f, n.Address(), true)
 	n.Must(ctx, "systemctl", "enable", "netwright-agent")
-	n.Reboot(ctx) // the node is up when the agent is prepared
+	n.Reboot(ctx) // returns when the agent is prepared
 	witnessed(t, f, n.Address(), true)
 
 	if res := n.Run(ctx, "test", "-e", path); res.Code == 0 {
@@ -83,7 +83,7 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	if now := n.Must(ctx, "ip", "-o", "addr", "show", "dev", "host0"); strings.Contains(now, "192.0.2.7") {
 		t.Errorf("what the boot set is still there:\n%s", now)
 	}
-	n.Must(ctx, "ip", "link", "show", "cbr0") // the pods' network is of the same generation
+	n.Must(ctx, "ip", "link", "show", "cbr0") // the same generation brought the pods' network
 	out := n.Must(ctx, "netwright", "history")
 	if !strings.Contains(out, "bad ") || !strings.Contains(out, path+": address:host0/10.77.0.11/24 (no link that is up has this address)") || strings.Contains(out, "awaiting") {
 		t.Errorf("history:\n%s", out)
@@ -93,8 +93,8 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 		t.Errorf("it was not judged once:\n%s", log)
 	}
 
-	// Without the file the rest of what that boot had is made again, and another boot finds it
-	// well.
+	// Without the file the agent makes the other changes of that generation again, and another boot
+	// confirms them.
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
 	n.Must(ctx, "netwright", "--once")
 	n.Reboot(ctx)
@@ -105,10 +105,10 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	}
 }
 
-// A file with which the node is reached is confirmed by the boot, also where the store is gone.
-// The line that keeps it: pkg/checkpoint/probe/reach.go, amiss.
+// A boot confirms a file with which the node is still reached, also where the store is gone. The
+// line that keeps it: pkg/checkpoint/probe/reach.go, amiss.
 func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
-	t.Parallel() // it waits for its windows
+	t.Parallel() // the test waits for windows of probes
 	rerun.Never(t, "it takes the store away")
 	ctx := t.Context()
 	f := serve(t)
@@ -133,11 +133,11 @@ func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
 	n.Must(ctx, "test", "!", "-e", "/var/lib/netwright/awaiting")
 }
 
-// Where nobody acts on a file that came back before the next boot, the node boots once more, since
-// the documents say so, and not again. The lines that keep it:
+// Where no program reads a restored file before the next boot, the node boots once more, since the
+// documents ask for that, and only once. The lines that keep it:
 // pkg/checkpoint/firstboot/firstboot.go, FirstBoot (Reboot, Restored); pkg/host/systemd/reboot.go.
 func TestABootIsFollowedByOneMore(t *testing.T) {
-	t.Parallel() // it waits for its windows
+	t.Parallel() // the test waits for windows of probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -146,7 +146,7 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 		"/etc/netwright/agent.yaml": agentFile("1m"),
 	}}))
 	n.Shell(ctx, "netwright --once || netwright --once")
-	const path = "/etc/lab-network" // a unit of the node reads it once
+	const path = "/etc/lab-network" // a unit of the node reads it once in a boot
 	before := n.Read(path)
 	confirmed(t, n, bootFile(good, ", bootUndo: reboot", path, "link set host0 up\naddr add 192.0.2.7/24 dev host0\n"), path)
 	n.Reboot(ctx)
@@ -154,10 +154,10 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 
 	leader := n.Path("/")
 	n.Start(ctx, "judging", "netwright", "--once")
-	end := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	end := time.Now().Add(2 * time.Minute) // only so that a test that hangs ends
 	for {
 		if _, err := os.Stat(leader); err != nil {
-			break // the node has shut itself down; who runs it boots it again
+			break // the node has shut down: the test's node boots it again
 		}
 		if time.Now().After(end) {
 			t.Fatalf("no reboot:\n%s", n.Run(ctx, "journalctl", "-b", "--no-pager", "-u", "judging").Stdout)
@@ -181,7 +181,7 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 	witnessed(t, f, n.Address(), true)
 }
 
-// The files of netplan and ifupdown, and what is in them.
+// These are the files of netplan and of ifupdown, and their contents.
 const (
 	netplan   = "/etc/netplan/50-host0.yaml"
 	byNetplan = `network: {version: 2, ethernets: {host0: {accept-ra: false, addresses: [10.77.0.11/24, "fd00:77::11/64"],
@@ -200,7 +200,7 @@ iface host0 inet6 static
 `
 )
 
-// setUpBy is a node whose link a package sets up by a file.
+// setUpBy returns options of a node whose link a package sets up by a file.
 func setUpBy(name, file, content string) func(*testing.T) (node.Options, string) {
 	return func(t *testing.T) (node.Options, string) {
 		s, good := goodStore(t)
@@ -211,10 +211,11 @@ func setUpBy(name, file, content string) func(*testing.T) (node.Options, string)
 	}
 }
 
-// What a boot made of a link is mended through who manages the link: one that the boot could not
-// start is started, one that set up what was wrong sets up what was right; what files set in the
-// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot/firstboot.go, act
-// (DaemonReload: of netplan; ifupdown); pkg/checkpoint/firstboot/awaiting.go, Prove (Around).
+// The program that manages a link mends what a boot made of that link. It starts a link that the
+// boot could not start, and it sets a link up again that the boot set up wrongly. The agent
+// restores first what files set in the kernel. The lines that keep it:
+// pkg/checkpoint/firstboot/firstboot.go, act (DaemonReload: of netplan; ifupdown);
+// pkg/checkpoint/firstboot/awaiting.go, Prove (Around).
 func TestABootIsMendedByTheLinksManager(t *testing.T) {
 	byNetworkd := func(t *testing.T) (node.Options, string) {
 		s, good := goodStore(t)
@@ -242,7 +243,7 @@ func TestABootIsMendedByTheLinksManager(t *testing.T) {
 			"address:host0/10.77.0.11/24", byNetworkManager},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // it waits for its windows
+			t.Parallel() // the test waits for windows of probes
 			rerun.Never(t, "it cuts the node off")
 			ctx := t.Context()
 			f := serve(t)

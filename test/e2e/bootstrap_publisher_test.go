@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// publisher is a person's machine: the agent's command line, a key that signs, and the program that
-// mirrors serve.
+// publisher is the machine of a person who publishes: it has the agent's command line, a key for
+// signatures, and the program that mirrors serve.
 type publisher struct {
 	t       *testing.T
-	dir     string // for what it makes
+	dir     string // for files that it makes
 	key     string // the file of the private key
 	trusted string // the public key, as agent.yaml has it
 	program []byte
 	env     []string
 }
 
-// newPublisher makes the key. env is what the agent is run with besides.
+// newPublisher makes the key. env is added to the agent's environment.
 func newPublisher(t *testing.T, env ...string) *publisher {
 	t.Helper()
 	p := &publisher{t: t, dir: t.TempDir(), env: env}
@@ -33,7 +33,7 @@ func newPublisher(t *testing.T, env ...string) *publisher {
 	return p
 }
 
-// run is what the agent prints.
+// run runs the agent and returns its output.
 func (p *publisher) run(args ...string) string {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.t.Context(), agent(p.t), args...)
@@ -45,7 +45,7 @@ func (p *publisher) run(args ...string) string {
 	return string(out)
 }
 
-// userData is that of a machine that takes the program from the mirror.
+// userData returns the user-data of a machine that takes the program from the mirror.
 func (p *publisher) userData(args ...string) string {
 	p.t.Helper()
 	return p.run(append([]string{"user-data", "--url", mirror + "/netwright", "--sha256", fmt.Sprintf("%s=%x", runtime.GOARCH, sha256.Sum256(p.program))}, args...)...)

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/s3server"
 )
 
-// As on AWS: a bare machine takes the agent from a mirror, its documents from a bucket, and the
-// credentials for it from the instance's metadata.
+// A bare machine starts as on AWS. It takes the agent from a mirror, its documents from a bucket,
+// and the credentials for the bucket from the instance's metadata.
 func TestBootstrapFromS3(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -34,14 +34,14 @@ curl -sSf -H "X-aws-ec2-metadata-token: $token" $at/user-data | sh`)
 	}
 }
 
-// fromS3 is what a fresh machine on AWS needs from the outside, on servers of a fabric.
+// fromS3 has the servers of a fabric that a new machine on AWS needs.
 type fromS3 struct {
-	userData string // which the instance's metadata has, too
+	userData string // the instance's metadata has it, too
 	metadata *imds.Server
 	mirror   *mirrors
 }
 
-// check says who was asked for what.
+// check checks which requests each server got.
 func (s fromS3) check(t *testing.T) {
 	t.Helper()
 	if asked := s.metadata.Asked(); !slices.Contains(asked, "GET meta-data/iam/security-credentials/worker") {
@@ -52,8 +52,8 @@ func (s fromS3) check(t *testing.T) {
 	}
 }
 
-// serveFromS3 publishes a cluster, signed, to a bucket, puts the agent onto a mirror, and serves
-// the metadata of an instance that may read the bucket.
+// serveFromS3 publishes a cluster, signed, to a bucket, and puts the agent onto a mirror. It also
+// serves the metadata of an instance that may read the bucket.
 func serveFromS3(t *testing.T, f *node.Fabric, s store) fromS3 {
 	t.Helper()
 	server := s3server.Start(t)
@@ -97,7 +97,7 @@ func relay(t testing.TB, f *node.Fabric, from, to string) {
 		for {
 			near, err := listener.Accept()
 			if err != nil {
-				return // the test is over
+				return // the test has ended
 			}
 			far, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", to)
 			if err != nil {
@@ -106,7 +106,7 @@ func relay(t testing.TB, f *node.Fabric, from, to string) {
 			}
 			for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 				go func() {
-					_, _ = io.Copy(way[0], way[1]) // whoever ends it ends both
+					_, _ = io.Copy(way[0], way[1]) // the end of one direction ends both
 					near.Close()
 					far.Close()
 				}()

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A bare machine gets the agent from one server and its documents, signed, from another over TLS. A
-// change after which it cannot have the next ones from there is undone, though the network goes on.
-// The line that keeps it: pkg/checkpoint/probe/run_probes.go, Attempt (the store).
+// A bare machine gets the agent from one server, and its signed documents over TLS from another.
+// The agent undoes a change after which it cannot reach the store, though the rest of the network
+// works. The line that keeps it: pkg/checkpoint/probe/run_probes.go, Attempt (the store).
 func TestBootstrapFromHTTPS(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -59,13 +59,13 @@ func TestBootstrapFromHTTPS(t *testing.T) {
 	f.publish()
 	n.Must(ctx, "netwright", "--once")
 	f.asked.take()
-	n.Must(ctx, "netwright", "--once") // as at a boot, another process
+	n.Must(ctx, "netwright", "--once") // another process, as at a boot
 	if documents := f.asked.take(); len(documents) != 1 {
 		t.Errorf("with what the node has kept the documents took more than one request: %q", documents)
 	}
 }
 
-// requests are the paths that a server was asked for.
+// requests has the paths of the requests that a server got.
 type requests chan string
 
 func (r requests) take() (out []string) {
@@ -79,7 +79,8 @@ func (r requests) take() (out []string) {
 	}
 }
 
-// serveStore serves a directory over TLS beyond the nodes' default route, unless it is held.
+// serveStore serves a directory over TLS beyond the nodes' default route, unless hold holds the
+// server.
 func serveStore(t testing.TB, f *node.Fabric, dir string, pair pki.Pair, hold *held) requests {
 	t.Helper()
 	certificate, err := tls.X509KeyPair([]byte(pair.Cert), []byte(pair.Key))

@@ -24,10 +24,10 @@ import (
 const (
 	mirrorPort = "8080"
 	mirror     = "http://" + node.Gateway4 + ":" + mirrorPort
-	deadMirror = "http://" + node.Gateway4 + ":1" // nobody listens there
+	deadMirror = "http://" + node.Gateway4 + ":1" // no server listens there
 )
 
-// mirrors is an HTTP server beyond the node's default route, and what it was asked.
+// mirrors is an HTTP server beyond the node's default route, and the requests that it got.
 type mirrors struct {
 	mu    sync.Mutex
 	asked []string
@@ -50,10 +50,10 @@ func (m *mirrors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	_, _ = w.Write(content) // a client that goes away is its own business
+	_, _ = w.Write(content) // a client may close the connection
 }
 
-// serveMetadata is the metadata service of an instance, where AWS has it.
+// serveMetadata serves the metadata of an instance at the address that AWS has for it.
 func serveMetadata(t testing.TB, f *node.Fabric, userData string) *imds.Server {
 	t.Helper()
 	s := &imds.Server{Values: imds.Instance(userData)}
@@ -65,7 +65,7 @@ func serveMetadata(t testing.TB, f *node.Fabric, userData string) *imds.Server {
 	return s
 }
 
-// answerAt answers at an address of the fabric until the test ends.
+// answerAt serves at an address of the fabric until the test ends.
 func answerAt(t testing.TB, f *node.Fabric, address string, handler http.Handler) {
 	t.Helper()
 	var listener net.Listener
@@ -81,7 +81,7 @@ func answerAt(t testing.TB, f *node.Fabric, address string, handler http.Handler
 	t.Cleanup(func() { server.Close() })
 }
 
-// take returns what was asked since the last call.
+// take returns the requests since the last call.
 func (m *mirrors) take() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +90,8 @@ func (m *mirrors) take() string {
 	return out
 }
 
-// userData is what the agent prints for this architecture, with a store in a directory of the node.
+// userData returns the user-data that the agent prints for this architecture, with a store in a
+// directory of the node.
 func userData(t testing.TB, sum string, args ...string) string {
 	t.Helper()
 	args = append([]string{"user-data", "--sha256", runtime.GOARCH + "=" + sum, "--store", "/srv/netwright", "--cluster", cluster, "--node", "node-1"}, args...)
@@ -104,7 +105,7 @@ func userData(t testing.TB, sum string, args ...string) string {
 	return string(out)
 }
 
-// multipart is user-data of several parts.
+// multipart returns user-data of several parts.
 func multipart(parts ...string) string {
 	const boundary = "=of-the-parts="
 	text := "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n"
@@ -114,7 +115,7 @@ func multipart(parts ...string) string {
 	return text + "\n--" + boundary + "--\n"
 }
 
-// cloudInit is the distribution's cloud-init, and the other program that downloads.
+// cloudInit has the distribution's cloud-init and the other program that downloads.
 var cloudInit = []string{"cloud-init", "wget"}
 
 var cloudInitUnits = []string{"cloud-init-local.service", "cloud-init.service", "cloud-config.service", "cloud-final.service"}
@@ -126,7 +127,7 @@ func bare(t testing.TB, f *node.Fabric, name, address string, extra node.Options
 	return f.Node(t, extra)
 }
 
-// console is all that a node printed there since it was made.
+// console returns all that a node printed on its console since the test made it.
 func console(t testing.TB, n *node.Node) string {
 	t.Helper()
 	out, err := os.ReadFile(filepath.Join(filepath.Dir(n.Upper()), "console.log"))
@@ -136,8 +137,9 @@ func console(t testing.TB, n *node.Node) string {
 	return string(out)
 }
 
-// awaitConsole waits until a node has printed all the texts there. The daemon that a script started
-// may be ready before the script's last line, and that line may be on its way to the file.
+// awaitConsole waits until a node has printed all these texts on its console. The daemon may be
+// ready before the script that started it prints its last line, and that line may not be in the
+// file yet.
 func awaitConsole(t testing.TB, n *node.Node, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -159,15 +161,15 @@ func eventually(ctx context.Context, t testing.TB, n *node.Node, script string) 
 	}
 }
 
-// absent says that nothing was installed.
+// absent checks that nothing was installed.
 func absent(ctx context.Context, t testing.TB, n *node.Node) {
 	t.Helper()
 	n.Shell(ctx, `for path in /usr/bin/netwright /usr/bin/agent /etc/netwright/agent.yaml /etc/systemd/system/netwright-agent.service /var/lib/netwright/bootstrap; do
 	if [ -e $path ]; then echo "there is $path" >&2; exit 1; fi; done`)
 }
 
-// A machine with nothing of ours becomes a node by its user-data alone, and a second run of it
-// changes nothing.
+// A machine without any file of the agent becomes a node by its user-data alone. A second run of
+// the user-data changes nothing.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -214,7 +216,8 @@ func TestBootstrap(t *testing.T) {
 			t.Errorf("a second run restarted the daemon: %s, then %s", pid, now)
 		}
 
-		// Other user-data brings another agent and another file; the daemon becomes the new one.
+		// Other user-data installs another agent and another file; the daemon restarts with the new
+		// program.
 		n.Write("/root/user-data", userData(t, sum(newer), "--url", mirror+"/newer", "--node-group", "nodes"), 0o700)
 		n.Must(ctx, "/root/user-data")
 		eventually(ctx, t, n, `test "$(sha256sum </proc/$(systemctl show -P MainPID netwright-agent)/exe)" = "`+sum(newer)+`  -" && systemctl is-active -q netwright-agent`)
@@ -258,8 +261,7 @@ func TestBootstrap(t *testing.T) {
 		}
 	})
 
-	// As a cloud does it: cloud-init finds the instance's user-data, in either form, and runs it
-	// once.
+	// cloud-init, as in a cloud, finds the instance's user-data in either form, and runs it once.
 	lab := map[string]string{
 		"/etc/cloud/cloud.cfg.d/99-lab.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\n" +
 			"cloud_init_modules: [write-files]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n",
@@ -273,7 +275,7 @@ func TestBootstrap(t *testing.T) {
 	}
 	t.Run("cloud-init, cloud-config", func(t *testing.T) {
 		files := maps.Clone(lab)
-		// Beside what somebody else wants of the machine, by the same two lists.
+		// Other parts of the user-data use the same two lists.
 		files["/var/lib/cloud/seed/nocloud/user-data"] = multipart("#cloud-config\nruncmd:\n- [touch, /root/ran]\nwrite_files:\n- {path: /root/written}\n",
 			userData(t, sum(program), "--url", mirror+"/netwright", "--format", "cloud-config"))
 		n := bare(t, f, "config", "10.77.0.15", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Files: files})
@@ -282,8 +284,8 @@ func TestBootstrap(t *testing.T) {
 		n.Shell(ctx, "ls /root/ran /root/written; journalctl --sync; journalctl -t netwright-bootstrap | grep -q installed")
 		check(t, n)
 	})
-	// Here from the instance's metadata, by version 2. In a container cloud-init itself does not
-	// believe that this is EC2, so curl asks for it.
+	// Here cloud-init reads the metadata of the instance, by version 2. In a container cloud-init
+	// does not recognise EC2, so curl asks for the user-data.
 	t.Run("cloud-init, shell", func(t *testing.T) {
 		text := userData(t, sum(program), "--url", mirror+"/netwright")
 		metadata := serveMetadata(t, f, text)
@@ -298,7 +300,7 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		}
 	})
 
-	// The name is one that only the proxy knows.
+	// Only the proxy can resolve this name.
 	t.Run("through a proxy", func(t *testing.T) {
 		n := bare(t, f, "proxied", "10.77.0.17", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Mask: cloudInitUnits})
 		served.take()
@@ -323,8 +325,8 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		eventually(ctx, t, n, `systemctl is-active -q netwright-agent && ! tr '\0' '\n' </proc/$(systemctl show -P MainPID netwright-agent)/environ | grep -q PROXY`)
 	})
 
-	// Whatever ends the machine in the middle, cloud-init does not run this again: the next boot
-	// goes on by itself.
+	// Whatever interrupts the machine in the middle, cloud-init does not run the user-data again:
+	// netwright-bootstrap.service goes on at the next boot.
 	t.Run("interrupted", func(t *testing.T) {
 		n := bare(t, f, "cut", "10.77.0.18", node.Options{})
 		served.take()
@@ -340,7 +342,7 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 				t.Fatalf("the script that goes on is another: %s", now)
 			}
 		}
-		// The dead mirror's port comes alive.
+		// Now a server listens at the port of the dead mirror.
 		answerAt(t, f, node.Gateway4+":1", served)
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && ! systemctl is-active -q netwright-bootstrap.service")
 		n.Shell(ctx, `test ! -e /var/lib/netwright/bootstrap; test ! -e /etc/systemd/system/netwright-bootstrap.service
@@ -358,8 +360,8 @@ journalctl --sync; journalctl -b -t netwright-bootstrap | grep -q installed`)
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
 	})
 
-	// What is there stays as it was, and the machine becomes a node when there is room, also where
-	// /var holds no programs.
+	// Files that are there stay as they were. The machine becomes a node when there is room, also
+	// where programs cannot run from /var.
 	t.Run("full disk", func(t *testing.T) {
 		n := bare(t, f, "full", "10.77.0.20", node.Options{})
 		n.Shell(ctx, `mkdir -p /etc/netwright; mount -t tmpfs -o size=8k tmpfs /etc/netwright; echo 'store: /srv/old' >/etc/netwright/agent.yaml
@@ -375,8 +377,9 @@ head -c 8k /dev/zero >/etc/netwright/full || true; mount --bind /var /var; mount
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
 	})
 
-	// Nobody can write /usr, and /var holds no programs: the agent is below /opt, its units name
-	// it, and what undoes a change where the copy cannot be run is that program. It stays there.
+	// Nobody can write /usr, and programs cannot run from /var. The agent is below /opt and its
+	// units name it there. Where the copy of the program cannot be run, that program undoes a
+	// change. It stays there.
 	t.Run("read-only /usr", func(t *testing.T) {
 		n := bare(t, f, "sealed", "10.77.0.21", node.Options{})
 		const installed = "/opt/netwright/bin/netwright"
@@ -408,7 +411,7 @@ test "$(sysctl -n net.ipv4.conf.all.log_martians)" = 1`) // the undo was rehears
 		n.Shell(ctx, "! test -e /usr/local/bin/netwright")
 	})
 
-	// The image's daemon found no store, and ends between the look of `agent install` and the
+	// The image's daemon found no store. It ends after `agent install` looked for it and before the
 	// restart.
 	t.Run("the daemon ends meanwhile", func(t *testing.T) {
 		n := bare(t, f, "ending", "10.77.0.22", node.Options{})
@@ -416,9 +419,9 @@ test "$(sysctl -n net.ipv4.conf.all.log_martians)" = 1`) // the undo was rehears
 		n.Must(ctx, "/root/user-data")
 		n.Write("/etc/systemd/system/netwright-agent.service.d/slow.conf", "[Service]\nNotifyAccess=all\nExecStart=\n"+
 			"ExecStart=/bin/sh -c '/usr/bin/netwright; until [ -e /run/go ]; do sleep .01; done'\n", 0o644)
-		// Between the look of `agent install`, for which it runs, and the restart. journald looks
-		// for the unit of a process after it got the line. The shell's child may have ended by
-		// then, and `journalctl -u` does not find the line.
+		// The daemon ends after `agent install` has seen it run and before the restart. journald
+		// may look for the unit of the shell's child when that child has ended, and then -u does
+		// not find the child's message.
 		n.Write("/usr/local/bin/systemctl", "#!/bin/sh\ncase $* in *restart*netwright-agent*) touch /run/go; "+
 			"while /usr/bin/systemctl is-active -q netwright-agent; do sleep .01; done ;; esac\nexec /usr/bin/systemctl \"$@\"\n", 0o755)
 		n.Shell(ctx, `systemctl stop netwright-agent; echo >/etc/netwright/agent.yaml; systemctl daemon-reload; systemctl start netwright-agent; journalctl --sync

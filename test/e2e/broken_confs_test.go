@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Where nobody says which conf is right, a broken one that nobody mends is a failure: the plan,
-// status and verify call it one, name the file and say why.
+// Where no document says which conf is right, a broken conf that nobody mends is a failure. The
+// plan, status and verify call it a failure, name the file and say why.
 func TestBrokenConfs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -24,7 +24,7 @@ func TestBrokenConfs(t *testing.T) {
 	const good = `{"cniVersion":"1.0.0","name":"good","plugins":[{"type":"bridge","ipam":{"type":"host-local","subnet":"10.9.0.0/24"}}]}`
 	for _, c := range []struct {
 		name  string
-		files map[string]string // without one that ends with "/": a directory
+		files map[string]string // without a file; a name that ends with "/" is a directory
 		says  string
 	}{
 		{"no JSON", map[string]string{"10-x.conflist": `{"name": `}, "line 1, column 9: unexpected end"},
@@ -55,7 +55,7 @@ func TestBrokenConfs(t *testing.T) {
 		}
 	}
 
-	// What is no fault is none anywhere.
+	// No output calls one of these files a fault.
 	for name, script := range map[string]string{
 		"a good one":                "true",
 		"two of one network":        "cp " + dir + "50-good.conflist " + dir + "60-good.conflist",

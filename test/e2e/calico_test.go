@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// An etcd that demands client certificates lets in a client with the files that the agent
-// installed, and none without.
+// An etcd that demands client certificates accepts a client with the files that the agent
+// installed, and refuses one without them.
 func TestCalicoCertificatesOpenEtcd(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -47,7 +47,7 @@ func TestCalicoCertificatesOpenEtcd(t *testing.T) {
 		t.Errorf("etcd lets a client in without a certificate: %s", res.Stdout)
 	}
 
-	// The DaemonSet has not come: the agent says so and owns no conf.
+	// The DaemonSet has not run: the agent says so and owns no conf.
 	if got := messages(plan(ctx, t, n, 0), "waiting"); !strings.Contains(got, "calico") {
 		t.Errorf("waits: %q; want calico's conf", got)
 	}

@@ -20,22 +20,22 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// ofRuntime are the system calls that Go's runtime makes for itself: how many there are goes by the
-// machine's speed, and not by the work.
+// ofRuntime has the system calls that Go's runtime makes for itself. Their number depends on the
+// speed of the machine and not on the work.
 const ofRuntime = "futex,clock_gettime,epoll_pwait,epoll_ctl,epoll_create1,eventfd2,nanosleep,clock_nanosleep,sched_yield,sched_getaffinity,rt_sigaction,rt_sigprocmask," +
 	"rt_sigreturn,sigaltstack,madvise,mmap,munmap,mprotect,mincore,clone,clone3,tgkill,getpid,gettid,exit,exit_group,restart_syscall,set_robust_list," +
 	"rseq,prctl,arch_prctl,membarrier,timer_create,timer_settime,timer_delete"
 
-// counted are the system calls of a program.
+// counted has the numbers of system calls of a program.
 type counted struct {
 	all    int
 	byName map[string]int
-	peers  map[string]int // how often it connected, by the path of the socket
+	peers  map[string]int // the number of connections, by the path of the socket
 }
 
 var (
 	callLine   = regexp.MustCompile(`^\d+ +(\w+)\(`)
-	ofNoWork   = regexp.MustCompile(`anon_inode:|EAGAIN`) // the runtime's own descriptors; what did not come yet
+	ofNoWork   = regexp.MustCompile(`anon_inode:|EAGAIN`) // of the runtime, or with no data yet
 	socketPath = regexp.MustCompile(`sun_path="([^"]+)"`)
 )
 
@@ -55,7 +55,7 @@ func callsIn(trace string) counted {
 	return c
 }
 
-// String is the calls, the most frequent first.
+// String lists the calls, the most frequent first.
 func (c counted) String() string {
 	names := slices.SortedFunc(maps.Keys(c.byName), func(a, b string) int { return c.byName[b] - c.byName[a] })
 	var b strings.Builder
@@ -66,7 +66,7 @@ func (c counted) String() string {
 	return fmt.Sprintf("%s; connects to %v", b.String(), c.peers)
 }
 
-// onThisMachine is a process of a node as this machine counts it.
+// onThisMachine returns the id that a process of a node has on this machine.
 func onThisMachine(t *testing.T, n *node.Node, pid string) int {
 	t.Helper()
 	mine, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", n.Init()))
@@ -75,7 +75,7 @@ func onThisMachine(t *testing.T, n *node.Node, pid string) int {
 	}
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
-		status, _ := os.ReadFile(dir + "/status") // gone is another one
+		status, _ := os.ReadFile(dir + "/status") // a process that is gone has an empty status
 		for line := range strings.Lines(string(status)) {
 			ids := strings.Fields(line)
 			if ids[0] != "NSpid:" || len(ids) < 3 || ids[len(ids)-1] != pid {
@@ -94,15 +94,16 @@ func onThisMachine(t *testing.T, n *node.Node, pid string) int {
 	return 0
 }
 
-// following are strace's arguments for calls of all threads that are not the runtime's.
+// following has strace's arguments for the calls of all threads, except the calls of the runtime.
 var following = []string{"-f", "-qq", "-y", "-s", "128", "-e", "trace=!" + ofRuntime}
 
-// betweenLooks says that the half minute between two looks at the services began a short while ago
-// (pkg/daemon/runtime_and_kubelet.go): they ask systemd and the runtime.
+// betweenLooks is true from 2 to 12 seconds after a look at the services
+// (pkg/daemon/runtime_and_kubelet.go). A look asks systemd and the runtime, and the next one comes
+// half a minute later.
 const betweenLooks = `began=$(systemctl show --value -p ExecMainStartTimestampMonotonic netwright-agent)
 	s=$(awk -v began=$began '{print int($1-began/1e6)%30}' /proc/uptime); [ $s -ge 2 ] && [ $s -le 12 ]`
 
-// follow counts the calls of a process while do has it work, until it makes none for so many
+// follow calls do and counts the calls of a process, until the process has made none for quiet
 // seconds.
 func follow(t *testing.T, pid, quiet int, do func()) counted {
 	t.Helper()
@@ -127,12 +128,12 @@ func follow(t *testing.T, pid, quiet int, do func()) counted {
 			was, at = now, time.Now()
 		}
 	}
-	_ = cmd.Process.Signal(syscall.SIGINT) // it lets go of the process
-	_ = cmd.Wait()                         // and says that it was interrupted
+	_ = cmd.Process.Signal(syscall.SIGINT) // strace detaches from the process
+	_ = cmd.Wait()                         // and its error says that it was interrupted
 	return callsIn(read())
 }
 
-// traced says that all threads of a process are followed.
+// traced says whether strace follows all threads of a process.
 func traced(pid int) bool {
 	all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	for _, name := range all {
@@ -144,8 +145,8 @@ func traced(pid int) bool {
 	return len(all) > 0
 }
 
-// passesOf is how many passes the daemon of a node has made, and how many objects it has allocated
-// until it was asked.
+// passesOf returns how many passes the daemon of a node has made, and how many objects it has
+// allocated until then.
 func passesOf(t *testing.T, n *node.Node) (passes, mallocs int) {
 	t.Helper()
 	out := n.Must(t.Context(), "bash", "-euc", `exec 3<>/dev/tcp/127.0.0.1/19870
@@ -157,7 +158,7 @@ func passesOf(t *testing.T, n *node.Node) (passes, mallocs int) {
 	return passes, mallocs
 }
 
-// runOnce counts the calls of a run beside no daemon.
+// runOnce counts the calls of a run without a daemon.
 func runOnce(t *testing.T, n *node.Node, args ...string) counted {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -173,22 +174,22 @@ func runOnce(t *testing.T, n *node.Node, args ...string) counted {
 	return callsIn(agents)
 }
 
-// Bounds of what a pass of the node below costs, each some way above what was measured when it was
-// last set. Who makes a pass cheaper lowers it; who makes it dearer raises it in the commit that
-// says why.
+// These are bounds of what a pass of the node below costs. Each is somewhat above the figure that
+// was measured when the bound was last set. A commit that makes a pass cheaper lowers the bound. A
+// commit that makes it dearer raises the bound and says why.
 const (
 	syncsOfARepair  = 6      // of `agent --once` that repairs a file: the file and its directory, and twice the journal and its
-	callsOfARun     = 1_000  // 943 of `agent --once` that finds nothing to do, start and end of the process with it
+	callsOfARun     = 1_000  // 943 of `agent --once` that finds nothing to do, with start and end of the process
 	callsOfARepair  = 1_180  // 1,136 of one that repairs a file: 205 more when it looked again at what no change touched
 	callsOfARoute   = 44     // 39 to make one of many: 45 when each family was listed by itself
-	callsOfADrift   = 1_300  // 850 to 1,080 of the repair of a key, who else writes it with it, and of the pass after it
-	linksOfADrift   = 60     // 22 links read where who else writes is looked for: 120 when each file of a process that may do more was asked for
-	objectsOfAWhole = 15_000 // 12,400 of a whole pass of the daemon that finds nothing to do, asked for by a command
+	callsOfADrift   = 1_300  // 850 to 1,080 of a repair of a key, the search for its writers, and the next pass
+	linksOfADrift   = 60     // 22 links read in the search for other writers: 120 when each file of a process that may do more was read
+	objectsOfAWhole = 15_000 // 12,400 of a daemon's whole pass that finds nothing to do, and that a command asked for
 )
 
-// What a pass costs in what does not depend on the machine's speed: system calls, connections to
-// those who are asked, objects allocated. After an event on the host the runtime is not asked, and
-// systemd is connected to once.
+// This test counts the costs of a pass that do not depend on the machine's speed: system calls,
+// connections to other programs, allocated objects. After an event on the host the daemon does not
+// ask the runtime, and connects to systemd once.
 //
 // The lines that keep it: pkg/daemon/loop.go, round; pkg/daemon/watch_host.go, subscribe;
 // pkg/host/writing_programs.go, hasOpen.
@@ -208,8 +209,9 @@ func TestDaemonCostsInCalls(t *testing.T) {
 		{"the file a third time", "echo theirs >>" + conflistPath, "! grep -q theirs " + conflistPath},
 	} {
 		var wrong string
-		// An event of somebody else's in one of them asks for facts anew, and rightly. On a busy
-		// machine the pass after a repair is made some seconds later (pkg/daemon/cpu_budget.go).
+		// If another program causes an event in one of these periods, the daemon gathers facts
+		// again, and that is right. On a busy machine the pass after a repair comes some seconds
+		// later (pkg/daemon/cpu_budget.go).
 		for _, quiet := range []int{1, 5, 5} {
 			until(t, n, "no look at the services comes soon", betweenLooks)
 			until(t, n, "nothing but an event makes a pass soon", `[ $(($(date -d "$(netwright status -o json | jq -r .next)" +%s) - $(date +%s))) -gt 60 ]`)
@@ -241,7 +243,7 @@ func TestDaemonCostsInCalls(t *testing.T) {
 		}
 	}
 
-	asking, both := math.MaxInt, math.MaxInt // the least of each: what else allocates meanwhile is not the pass'
+	asking, both := math.MaxInt, math.MaxInt // the least of each: others allocate meanwhile
 	for range 5 {
 		_, begun := passesOf(t, n)
 		_, asked := passesOf(t, n)
@@ -281,8 +283,9 @@ func TestDaemonCostsInCalls(t *testing.T) {
 	costsOfPeers(t, n, calls.all)
 }
 
-// costsOfPeers holds that a node which routes to many others lists its routes as often as one that
-// routes to one. without is how many calls a run of that one makes which finds nothing.
+// costsOfPeers checks that a node with routes to many other nodes lists its routes as often as a
+// node with one. without is the number of calls of a run that finds nothing to do on a node with
+// one.
 //
 // The lines that keep it: pkg/host/snapshot.go, readOnce;
 // pkg/reconcile/execute/unaffected_tasks.go, unaffected; pkg/host/rtnl/routes_write.go,

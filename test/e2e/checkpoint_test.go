@@ -21,16 +21,16 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// The server of the fabric that nodes must go on reaching is beyond their gateway, and no part of
-// their own subnet: no document leads a part of that elsewhere. Its machine has an address in that
-// subnet too.
+// The nodes must go on reaching the fabric's server. Its address is beyond their gateway and no
+// part of their own subnet, since no document can route a part of that subnet elsewhere. The
+// server's machine has an address in that subnet too.
 const (
 	serverAddress = "10.79.0.20"
 	serverPort    = "6443"
 	nearAddress   = "10.77.0.20"
 )
 
-// cutoff is the program that makes the change which no document can say.
+// cutoff builds the program that makes a change which no document can express.
 func cutoff(t *testing.T) string {
 	t.Helper()
 	return program.Build(t, "test/cutoff")
@@ -71,22 +71,24 @@ func serve(t *testing.T) *node.Fabric {
 	return f
 }
 
-// a cut is a document that cuts its node off, and what tells in the node that it is made.
+// a cut is a document that cuts its node off, and a condition that says in the node when that
+// change is made.
 type cut struct {
 	name string
 	edit [2]string // of the good cluster's document: what is replaced, by what
 	node string    // pod CIDRs of the node's document, "" for the good ones
 	made string    // a shell condition
-	run  string    // instead of the agent
+	run  string    // a program that runs instead of the agent
 
-	only     []string // these fates; the others make no difference that other cuts do not have
-	networkd bool     // manages the uplink
-	window   string   // for the probes, "" for a short one
+	only     []string // only these fates; a document tests nothing new with the others
+	networkd bool     // networkd manages the uplink
+	window   string   // of the probes, "" for a short one
 }
 
 const goodPods = "[10.244.1.0/24, fd00:10:244:1::/64]"
 
-// cuts are made by documents, but for the firewall's rule: no document makes one that drops.
+// cuts has the cuts. Documents make all of them except the firewall's rule, since no document makes
+// a rule that drops packets.
 var cuts = []cut{
 	{name: "route", // pkg/tasks/route.go:takesOver
 		edit: [2]string{"bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: [" + serverAddress + "/30]}]}"},
@@ -110,7 +112,7 @@ var cuts = []cut{
 		made: "nft list table inet netwright-cutoff"},
 }
 
-// networkFile is a cluster's fileAssets with a file of networkd's.
+// networkFile returns a cluster's fileAssets with a file of networkd.
 func networkFile(name, content string) string {
 	return "  fileAssets:\n" + assetFile("/etc/systemd/network/"+name, content)
 }
@@ -119,14 +121,14 @@ func assetFile(path, content string) string {
 	return "  - path: " + path + "\n    mode: \"0644\"\n    content: " + strconv.Quote(content) + "\n"
 }
 
-// fate is what becomes of the agent once the change is made: the signal that it gets, and what
-// comes after.
+// fate says what happens to the agent after the change: the signal that it gets, and what comes
+// then.
 type fate struct {
 	name, signal string
 	after        func(ctx context.Context, n *node.Node)
 }
 
-// fates have each the line that brings the node back.
+// fates names with each fate the line that keeps it.
 var fates = []fate{
 	{name: "alive"},                   // pkg/checkpoint/undo.go:Settle
 	{name: "killed", signal: "KILL"},  // pkg/checkpoint/arm.go:arm, StartWhenGone
@@ -135,10 +137,10 @@ var fates = []fate{
 		after: func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
 }
 
-// atOnce gives a changed configuration its turn without a splay.
+// atOnce has a changed configuration take effect without a splay.
 const atOnce = "  update: {splay: 0s}\n"
 
-// goodStore is a store whose node works, and its cluster's document.
+// goodStore returns a store whose node works, and its cluster's document.
 func goodStore(t *testing.T) (store, string) {
 	t.Helper()
 	s := newStore(t, bridgeSpec, nil)
@@ -153,13 +155,13 @@ func goodNode(podCIDRs string) string {
 	return text
 }
 
-// A change that cuts the node off comes back by itself, whatever becomes of the agent.
+// A change that cuts the node off is undone without a person, whatever happens to the agent.
 func TestCheckpoint(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it cuts the node off and kills the agent")
 	for _, c := range cuts {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel() // most of the test is waiting
 			f := serve(t)
 			s, good := goodStore(t)
 			n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: c.networkd, Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)}}))
@@ -173,8 +175,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// agentFile is the agent's own file, with a window for the probes: long for a change that must
-// pass, short for one that must not.
+// agentFile returns the agent's own file with a window for the probes. It is long for a change that
+// must pass, and short for a change that must not.
 func agentFile(window string) string {
 	return fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: %s\nprobes: [tcp:%s:%s, ping:%s]\n",
 		cluster, window, serverAddress, serverPort, node.Gateway6)
@@ -183,7 +185,7 @@ func agentFile(window string) string {
 func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	ctx := t.Context()
 	dir := "/srv/netwright/" + cluster
-	pristine := n.Snapshot() // of use in the first fate
+	pristine := n.Snapshot() // used in the first fate
 	n.Write("/etc/netwright/agent.yaml", agentFile("1m"), 0o644)
 	n.Write(dir+"/cluster.yaml", good, 0o644)
 	n.Write(dir+"/nodes/node-1.yaml", goodNode(goodPods), 0o644)
@@ -200,7 +202,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	if c.node != "" {
 		n.Write(dir+"/nodes/node-1.yaml", goodNode(c.node), 0o644)
 	}
-	if f.signal != "" { // from within the node: the change is there for no longer than the window
+	if f.signal != "" { // the node sends the signal: the change lasts no longer than the window
 		n.Start(ctx, "acting", "/bin/sh", "-c", "until "+c.made+"; do sleep 0.01; done; systemctl kill --signal="+f.signal+" cutting && touch /run/acted")
 	}
 	if c.run == "" {
@@ -223,7 +225,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	if bad := strings.Contains(verdict, `"bad":true`); bad != (f.name != "rebooted") {
 		t.Errorf("verdict: %s", verdict)
 	}
-	if f.name == "rebooted" { // the kernel's state is of the new boot: what is on disk counts, and that it can be reached
+	if f.name == "rebooted" { // the boot reset the kernel's state: the files and the reachability count
 		n.Shell(ctx, "! "+c.made)
 		if left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { return !strings.Contains(line, " file /etc/") }); len(left) > 0 {
 			t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
@@ -248,14 +250,14 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 		if res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
 			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
-		left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { // networkd sets it back, and what is in force is repaired
+		left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { // networkd resets it, and the agent repairs the rest
 			return c.networkd && strings.Contains(line, "sysctl net.ipv6.conf.host0.accept_ra: 0 → 2")
 		})
 		if len(left) > 0 {
 			t.Errorf("a bad generation was applied again:\n%s", strings.Join(left, "\n"))
 		}
 	}
-	if f.name == "alive" { // what was undone is neither brought back nor left behind by a reset
+	if f.name == "alive" { // a reset neither makes the undone change again nor leaves parts of it
 		out := n.Must(ctx, "netwright", "reset")
 		left := n.Traces(pristine, n.Snapshot(), func(path string) bool {
 			return systemds(path) || strings.HasPrefix(path, "/srv/") || strings.HasPrefix(path, "/etc/netwright") ||
@@ -267,8 +269,8 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	}
 }
 
-// settled waits until the uplink is what it stays: who manages it acts late, and an address of IPv6
-// is looked for on the link before it is used.
+// settled waits until the uplink no longer changes. The program that manages it acts late, and the
+// kernel checks that no other machine has an IPv6 address before it uses the address.
 func (c cut) settled(t *testing.T, n *node.Node) {
 	t.Helper()
 	if c.networkd {
@@ -277,7 +279,7 @@ func (c cut) settled(t *testing.T, n *node.Node) {
 	until(t, n, "the addresses are in use", "! ip -6 address show tentative | grep -q .")
 }
 
-// until waits for a condition of the shell.
+// until waits until a condition of the shell is true.
 func until(t *testing.T, n *node.Node, what, condition string) {
 	t.Helper()
 	if !n.Await(t.Context(), condition) {
@@ -287,10 +289,10 @@ func until(t *testing.T, n *node.Node, what, condition string) {
 
 var (
 	times   = regexp.MustCompile(`inode=\S+ ctime=\S+ mtime=\S+ ?`)
-	handles = regexp.MustCompile(`"handle":\d+,?`) // nft counts them up: a table that was replaced has another
+	handles = regexp.MustCompile(`"handle":\d+,?`) // nft gives each new table another handle
 )
 
-// lasting is what differs but for when it was written, and what the agent keeps for itself.
+// lasting returns the differences except the times of files and the agent's own files.
 func lasting(before, after node.Snapshot) []string {
 	without := func(s node.Snapshot) node.Snapshot {
 		out := node.Snapshot{}
@@ -316,7 +318,7 @@ func nft(t *testing.T, f *node.Fabric, command string) string {
 	return string(out)
 }
 
-// refused is how many connections the server of the test below has refused.
+// refused returns how many connections the server of the test below has refused.
 func refused(t *testing.T, f *node.Fabric) int {
 	t.Helper()
 	out := nft(t, f, "list counter inet once refused")
@@ -328,9 +330,9 @@ func refused(t *testing.T, f *node.Fabric) int {
 	return packets
 }
 
-// A path unit of an earlier checkpoint, with the service that it starts, hinders no checkpoint: an
-// undo by a release that does not know such units leaves them. The line that keeps it:
-// pkg/host/systemd/timer.go, startTimer (isUnitThere).
+// A path unit of an earlier checkpoint, and the service that it starts, do not prevent a
+// checkpoint. An undo by a release that does not know such units leaves them. The line that keeps
+// it: pkg/host/systemd/timer.go, startTimer (isUnitThere).
 func TestTimerReplacesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -346,12 +348,12 @@ func TestTimerReplacesWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A store that cannot be reached after the change says nothing of the change: the daemon takes it
-// back, says so once, and makes it again when the store is back. The lines that keep it:
-// pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs);
+// A store that does not answer after the change is no sign that the change is bad. The daemon
+// undoes the change, says so once, and makes it again when the store answers. The lines that keep
+// it: pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs);
 // pkg/daemon/log_troubles.go, pass and plan (said once).
 func TestStoreOutageBansNothing(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
@@ -361,15 +363,16 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	n.Must(ctx, "netwright", "--once")
 	before := n.Snapshot()
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
-	// The outage begins when the probes were taken: after the first connection the server refuses
-	// all, so that the checkpoint stays open until the store is gone.
+	// The outage begins after the agent has taken the probes. The server refuses all connections
+	// after the first one, so the checkpoint stays open until the store is gone.
 	nft(t, f, "add table inet once; add counter inet once refused; add chain inet once in { type filter hook input priority 0; }; "+
 		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn limit rate 1/day burst 1 packets accept; "+
 		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn counter name refused reject with tcp reset")
 	n.Must(ctx, "systemctl", "start", "--no-block", "netwright-agent")
 	until(t, n, "the change is under a checkpoint", "test -e /var/lib/netwright/checkpoint/journal.json")
 	n.Shell(ctx, "mv /srv/netwright /srv/gone")
-	// The next attempt may have asked the store before it went; the one after that has not.
+	// The next attempt may have asked the store before the outage began. The attempt after it has
+	// not.
 	for gone, end := refused(t, f), time.Now().Add(5*time.Minute); refused(t, f) < gone+2; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the agent does not try its probes any more")
@@ -386,20 +389,21 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
 	}
-	// Each of these is a pass of the daemon. It has the documents, and the store that it asks is
-	// gone.
+	// Each turn is a pass of the daemon. The daemon has the documents, but the store does not
+	// answer.
 	for range 3 {
 		if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 {
 			t.Errorf("a pass while the store is gone: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
 	}
-	log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent | grep -v '^netwright: '") // which is the line for the console
+	log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent | grep -v '^netwright: '") // without the line for the console
 	for _, text := range []string{"the change was undone", "it is not known whether the change was the cause", "the configuration could not be loaded"} {
 		if got := strings.Count(log, text); got != 1 {
 			t.Errorf("%q is logged %d times:\n%s", text, got, log)
 		}
 	}
-	// The store is back, and the pause over: the daemon makes it by itself, and it stays.
+	// The store answers again and the pause is over: the daemon makes the change without a command,
+	// and the change stays.
 	n.Shell(ctx, `sed -i 's/"at":"[^"]*"/"at":"2001-01-01T00:00:00Z"/' /var/lib/netwright/checkpoint/verdict.json; mv /srv/gone /srv/netwright`)
 	until(t, n, "the generation is applied", "test $(cat /proc/sys/net/ipv4/conf/host0/arp_announce) = 1 && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")

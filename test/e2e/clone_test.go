@@ -7,20 +7,21 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// anotherMachine boots the disk of node-1 as node-2, with another name and other addresses.
+// anotherMachine boots the disk of node-1 as node-2, with another name and another address.
 func anotherMachine(t *testing.T, f *node.Fabric, n *node.Node) *node.Node {
 	t.Helper()
 	const uplink = "/etc/systemd/network/10-host0.network"
-	n.Must(t.Context(), "sed", "-i", "/^node:/d", "/etc/netwright/agent.yaml") // as docs/images.md says: its host's name counts
+	n.Must(t.Context(), "sed", "-i", "/^node:/d", "/etc/netwright/agent.yaml") // as docs/images.md says
 	files := map[string]string{
-		"/etc/lab-network": "", // networkd has the addresses, as on the first
-		"/etc/machine-id":  "", // truncated, as docs/images.md says: systemd makes another
+		"/etc/lab-network": "", // networkd sets the addresses, as on the first machine
+		"/etc/machine-id":  "", // truncated, as docs/images.md says: systemd makes another id
 		uplink:             strings.NewReplacer("10.77.0.11", "10.77.0.12", "fd00:77::11", "fd00:77::12").Replace(n.Read(uplink)),
 	}
 	return f.Node(t, node.Options{Name: "node-2", Address: "10.77.0.12", Layers: []string{n.Layer(t.Context())}, Files: files})
 }
 
-// firstOfTwo is a store with a document for each of two nodes, and the first of them, converged.
+// firstOfTwo returns the first node of a store with a document for each of two nodes. The node is
+// converged.
 func firstOfTwo(t *testing.T, f *node.Fabric) (first *node.Node, good string) {
 	t.Helper()
 	s, good := goodStore(t)
@@ -30,7 +31,8 @@ func firstOfTwo(t *testing.T, f *node.Fabric) (first *node.Node, good string) {
 	return f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Enable: []string{"netwright-agent.service"}})), good
 }
 
-// isTheSecond says that a node has the pods' bridge of node-2, and nothing of that of node-1.
+// isTheSecond checks that a node has the pods' bridge of node-2, and nothing of the bridge of
+// node-1.
 func isTheSecond(t *testing.T, n *node.Node) {
 	t.Helper()
 	if out := n.Must(t.Context(), "ip", "-o", "addr", "show", "dev", "cbr0"); !strings.Contains(out, " 10.244.2.1/24 ") || strings.Contains(out, " 10.244.1.1/24 ") {
@@ -39,10 +41,10 @@ func isTheSecond(t *testing.T, n *node.Node) {
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
 }
 
-// The disk of a node that is converged boots as another machine, while the node's first
-// configuration still awaits a boot. How the first machine was reached says nothing of the second
-// one: nothing is brought back, and it becomes a node of its own.
-// The line that keeps it: pkg/checkpoint/firstboot/firstboot.go, FirstBoot (IsOtherMachine).
+// The disk of a converged node boots as another machine, while the node's first configuration still
+// awaits a boot. The connections of the first machine say nothing about the second one. So the
+// agent undoes nothing, and the second machine becomes a node of its own. The line that keeps it:
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot (IsOtherMachine).
 func TestADiskOfANodeBootsAsAnother(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -63,9 +65,9 @@ func TestADiskOfANodeBootsAsAnother(t *testing.T) {
 	}
 }
 
-// The disk of a node that a rollback holds boots as another machine. Nobody held that one: it has
-// its own part of the documents, and follows the store, also after its agent starts again.
-// The line that keeps it: pkg/ledger/ledger.go, LoadWith (IsOtherMachine).
+// A rollback holds a node, and its disk boots as another machine. Nobody held that machine: it uses
+// its own documents and follows the store, also after its agent starts again. The line that keeps
+// it: pkg/ledger/ledger.go, LoadWith (IsOtherMachine).
 func TestADiskOfAHeldNodeBootsAsAnother(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -84,10 +86,10 @@ func TestADiskOfAHeldNodeBootsAsAnother(t *testing.T) {
 	}
 }
 
-// The disk of a node whose change nobody has confirmed yet boots as another machine. The change is
-// taken back, and nothing holds it back from that machine, which has no revision but its own.
-// The lines that keep it: pkg/checkpoint/arm.go, Take (Machine); pkg/checkpoint/verdict.go, judge
-// (Machine); pkg/ledger/revisions.go, ReadRevision.
+// The disk of a node boots as another machine while a change still awaits its confirmation. The
+// agent undoes the change. On the new machine nothing is held back, and its only revision is its
+// own. The lines that keep it: pkg/checkpoint/arm.go, Take (Machine); pkg/checkpoint/verdict.go,
+// judge (Machine); pkg/ledger/revisions.go, ReadRevision.
 func TestADiskWithAnUnconfirmedChangeBootsAsAnother(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -11,15 +11,16 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// maxExposure is what systemd-analyze may say of a unit of ours: from 0, closed, to 10.
+// maxExposure is the largest exposure of our units that systemd-analyze may report. Its scale goes
+// from 0, closed, to 10.
 const maxExposure = 3.9
 
 var exposure = regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`)
 
-// Every service of ours that systemd has loaded while a change is on probation, the timer's too, is
-// closed as far as its job lets it, and its unit says of each hole why.
+// systemd has loaded all our services while a change is on probation, the timer's service too. Each
+// is closed as far as its job allows, and its unit gives the reason for each right that it keeps.
 func TestUnitsAreConfined(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	ctx := t.Context()
 	s, good := goodStore(t)
 	units := map[string]string{
@@ -53,10 +54,10 @@ func TestUnitsAreConfined(t *testing.T) {
 			t.Errorf("%s: exposure %s (%v), want %v or less\n%s", unit, match[1], err, maxExposure, said)
 		}
 		t.Logf("%s: exposure %s", unit, match[1])
-		reasoned(t, n, unit, text+systemd.Agent) // which the others point to
+		reasoned(t, n, unit, text+systemd.Agent) // the other units refer to it
 	}
 
-	// What no pass needs is refused it, and half of it is room: systemd/netwright-agent.service.
+	// The agent's limits are far above what a pass needs: systemd/netwright-agent.service.
 	for _, bound := range []string{"MemoryHigh=201326592", "MemoryMax=268435456", "TasksMax=128"} {
 		name, _, _ := strings.Cut(bound, "=")
 		if have := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-p", name, "netwright-agent")); have != bound {
@@ -65,17 +66,18 @@ func TestUnitsAreConfined(t *testing.T) {
 	}
 	n.Shell(ctx, "test $(ls /proc/$(systemctl show -P MainPID netwright-agent)/task | wc -l) -le 64")
 
-	// A change is judged by an echo too: pkg/verify/probe/ping.go opens a raw socket.
+	// The probes of a change include an echo, for which pkg/verify/probe/ping.go opens a raw
+	// socket.
 	if log := n.Read("/var/lib/netwright/checkpoint/journal.json"); !strings.Contains(log, "ping:"+node.Gateway6) {
 		t.Errorf("no echo among the probes: %.2000s", log)
 	}
 }
 
-// reasoned checks that a unit's text speaks of each hole that systemd-analyze sees.
+// reasoned checks that a unit's text names each right that systemd-analyze finds left open.
 func reasoned(t *testing.T, n *node.Node, unit, text string) {
 	t.Helper()
 	var found []struct {
-		Set  *bool // null: not of use in this unit
+		Set  *bool // null: it does not apply to this unit
 		Name string
 	}
 	if err := json.Unmarshal([]byte(n.Must(t.Context(), "systemd-analyze", "security", "--json=short", unit)), &found); err != nil {
@@ -88,8 +90,8 @@ func reasoned(t *testing.T, n *node.Node, unit, text string) {
 	}
 }
 
-// sees checks that the daemon, which has a mount namespace of its own, has the host's mounts all
-// the same, also those that come and go.
+// sees checks that the daemon sees the host's mounts, though it has a mount namespace of its own.
+// It also sees mounts that appear and disappear later.
 func sees(t *testing.T, n *node.Node) {
 	t.Helper()
 	mounts := func() string {

@@ -14,14 +14,14 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// silent makes the good cluster's document one whose node reaches others, and answers nobody's
-// ping. Its probes pass, for all of them go out.
+// silent changes the good cluster's document: the node reaches others and answers no ping. Its
+// probes pass, since they all go out from the node.
 func silent(good string) string {
 	return strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.icmp_echo_ignore_all=1]\n"+
 		"  fileAssets:\n"+assetFile("/etc/silent", "1\n")+"  networking:", 1)
 }
 
-// pings is the witness: from outside, whether the node answers a ping.
+// pings says whether the node answers a ping of the witness. The witness is outside of the node.
 func pings(f *node.Fabric, address string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -29,10 +29,10 @@ func pings(f *node.Fabric, address string) bool {
 	return err == nil
 }
 
-// heard waits until the witness hears the node again.
+// heard waits until the node answers the witness again.
 func heard(t *testing.T, f *node.Fabric, address string) {
 	t.Helper()
-	end := time.Now().Add(5 * time.Minute) // it only ends what hangs
+	end := time.Now().Add(5 * time.Minute) // only so that a test that hangs ends
 	for !pings(f, address) {
 		if time.Now().After(end) {
 			t.Fatal("the node never answered again")
@@ -40,7 +40,7 @@ func heard(t *testing.T, f *node.Fabric, address string) {
 	}
 }
 
-// within is how long a change of these tests may be confirmed, and margin what its undo may take.
+// A change of these tests may be confirmed for as long as within. Its undo may take margin.
 const (
 	within = 40 * time.Second
 	margin = 15 * time.Second
@@ -58,11 +58,11 @@ func confirmNode(t *testing.T) (f *node.Fabric, n *node.Node, good string) {
 	return f, n, good
 }
 
-// untilWhen is what the agent says of it.
+// untilWhen finds the time until which a change may be confirmed, in the agent's output.
 var untilWhen = regexp.MustCompile(`awaits its confirmation until (\S+Z)`)
 
-// makeAwaiting makes the change that the witness notices, and returns until when it may be
-// confirmed.
+// makeAwaiting makes the change that the witness notices, and returns the time until which the
+// change may be confirmed.
 func makeAwaiting(t *testing.T, f *node.Fabric, n *node.Node) time.Time {
 	t.Helper()
 	res := n.Run(t.Context(), "netwright", "--once", "--confirm", within.String())
@@ -84,7 +84,7 @@ func moment(t *testing.T, text string) time.Time {
 	return at
 }
 
-// back holds that the change was undone when its time was over, and not before.
+// back checks that the change was undone when its time was over, and not before.
 func back(t *testing.T, f *node.Fabric, n *node.Node, over time.Time) {
 	t.Helper()
 	heard(t, f, "10.77.0.11")
@@ -104,11 +104,12 @@ func back(t *testing.T, f *node.Fabric, n *node.Node, over time.Time) {
 	}
 }
 
-// A change that nobody confirms is undone when its time is over, whatever became of the agent, and
-// at a boot before; one that somebody confirms stays, and only who came in after it can. The lines
-// that keep it: pkg/checkpoint/confirmation.go; pkg/reconcile/confirm.go; pkg/host/login.go.
+// A change that nobody confirms is undone when its time is over, whatever happened to the agent. A
+// boot before that time also undoes it. A change that somebody confirms stays. Only a login that
+// began after the change can confirm it. The lines that keep it: pkg/checkpoint/confirmation.go;
+// pkg/reconcile/confirm.go; pkg/host/login.go.
 func TestConfirm(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test waits for undos
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f, n, good := confirmNode(t)
@@ -162,7 +163,7 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("a service: exit %d\n%s", res.Code, res.Stderr)
 	}
 	n.Must(ctx, "systemd-run", "--quiet", "--scope", "--unit=session-2.scope", "netwright", "confirm")
-	time.Sleep(time.Until(made.Add(margin))) // what would undo it would have by now
+	time.Sleep(time.Until(made.Add(margin))) // by now an undo would have happened
 	if pings(f, "10.77.0.11") {
 		t.Error("what was confirmed was undone")
 	}
@@ -175,17 +176,17 @@ func TestConfirm(t *testing.T) {
 	n.Must(ctx, "netwright", "--once")
 }
 
-// A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything
-// else, nor makes it again once it was undone; it may be killed meanwhile. The lines that keep it:
-// pkg/reconcile/session/undo.go, finishUndo; pkg/reconcile/confirm.go, lookMeanwhile;
-// pkg/reconcile/rollout/update.go, Take.
+// A daemon makes such a change, or a command makes it beside the daemon. The daemon neither undoes
+// it nor changes anything else meanwhile, also after a kill. It does not make the change again
+// after the undo. The lines that keep it: pkg/reconcile/session/undo.go, finishUndo;
+// pkg/reconcile/confirm.go, lookMeanwhile; pkg/reconcile/rollout/update.go, Take.
 func TestConfirmBesideTheDaemon(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test waits for undos
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f, n, good := confirmNode(t)
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
-	frozen := strings.Replace(silent(good), "splay: 0s", "freeze: true", 1) // the daemon does not take it by itself
+	frozen := strings.Replace(silent(good), "splay: 0s", "freeze: true", 1) // so only a command makes the change
 	n.Must(ctx, "systemctl", "start", "netwright-agent")
 	n.Must(ctx, "netwright", "--once")
 	for _, fate := range []string{"alive", "killed"} {
@@ -205,7 +206,7 @@ func TestConfirmBesideTheDaemon(t *testing.T) {
 		}
 		back(t, f, n, made)
 		until(t, n, "the daemon keeps right what was before", "test $(cat /proc/sys/net/ipv4/ip_forward) = 1")
-		time.Sleep(3 * 5 * time.Second) // passes
+		time.Sleep(3 * 5 * time.Second) // three passes
 		if !pings(f, "10.77.0.11") {
 			t.Errorf("%s: the daemon made again what nobody confirmed", fate)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// containerd2 makes the containerd of a node a 2.x release with this configuration file.
+// containerd2 returns options of a node with a containerd 2.x release and this configuration file.
 func containerd2(t *testing.T, config string) node.Options {
 	t.Helper()
 	return node.Options{
@@ -32,9 +32,9 @@ func containerd2(t *testing.T, config string) node.Options {
 
 const imports = "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"
 
-// kubenet from Kubernetes 1.24 on, on containerd 2: it takes the template from the file that we
-// drop in, renders it when it hears of the node's pod CIDR, as kubelet tells it, and a pod gets an
-// address of that.
+// Kubernetes 1.24 and later use kubenet on containerd 2. containerd takes the template from the
+// agent's drop-in file. It renders the template when kubelet tells it the node's pod CIDR, and a
+// pod gets an address of that CIDR.
 func TestKubenetOnContainerd2(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -49,7 +49,7 @@ func TestKubenetOnContainerd2(t *testing.T) {
 		t.Fatalf("containerd has conf_template %q", got)
 	}
 	tellPodCIDR(t, n, "10.244.1.0/24")
-	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	deadline := time.Now().Add(2 * time.Minute) // only so that a test that hangs ends
 	for ready := false; !ready; ready, _ = networkStatus(ctx, t, n) {
 		if time.Now().After(deadline) {
 			t.Fatalf("containerd has no network:\n%s", n.Must(ctx, "sh", "-c", "ls -l /etc/cni/net.d; cat /etc/cni/net.d/*"))
@@ -65,10 +65,10 @@ func TestKubenetOnContainerd2(t *testing.T) {
 	}
 }
 
-// A document's directories reach containerd 2 whatever its own file looks like, and are said by its
-// CRI: never both bin_dir and bin_dirs, with which it serves none. The line that it holds is the
-// one with BinDirKey in listsBinDirs (pkg/model/runtime.go): without it CRI is gone from the second
-// case on.
+// A document's directories reach containerd 2, whatever its own file contains, and its CRI reports
+// them. The agent never sets both bin_dir and bin_dirs: with both, containerd does not serve CRI.
+// The line that keeps it: pkg/model/runtime.go, listsBinDirs (without BinDirKey CRI fails from the
+// second case on).
 func TestContainerd2TakesTheDirectories(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -79,7 +79,7 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 
 	for _, c := range []struct {
 		name, config string
-		down         bool // containerd is not running when the agent comes
+		down         bool // containerd does not run during the agent's run
 		dropIn       bool
 		binDirs      []string
 	}{
@@ -115,7 +115,8 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 		}
 	}
 
-	// Without a file there is none to follow, and none is made: the error says how.
+	// Without a file of containerd the agent has none to extend, and makes none. Its error says how
+	// to make one.
 	n.Must(ctx, "rm", "-rf", "/etc/containerd", "/var/lib/netwright")
 	n.Must(ctx, "systemctl", "restart", "containerd.service")
 	res := n.Run(ctx, "netwright", "--once")
@@ -124,9 +125,10 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 	}
 }
 
-// Where no document says the directories any more, containerd has its own again, with the conf in
-// them, by one pass; whether they stood in a file of ours or in its own. The lines that hold it:
-// pkg/host/facts/runtime.go, withoutOurs; pkg/reconcile/plan.go, withoutOurKeys.
+// When no document names the directories any more, containerd gets its own directories and the conf
+// in them again by one pass. This holds both for a file of ours and for containerd's own file. The
+// lines that keep it: pkg/host/facts/runtime.go, withoutOurs; pkg/reconcile/plan.go,
+// withoutOurKeys.
 func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -155,8 +157,9 @@ func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 	}
 }
 
-// A reset leaves containerd its directories while pods live: by them it finds what removes those.
-// The lines that hold it: pkg/tasks/removal.go, awaitPods; pkg/reset/reset.go, decide.
+// A reset leaves containerd its directories while pods live, since containerd needs them to find
+// the plugins that remove the pods. The lines that keep it: pkg/tasks/removal.go, awaitPods;
+// pkg/reset/reset.go, decide.
 func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -189,7 +192,7 @@ func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
 	}
 }
 
-// criSettings are containerd's CNI settings as its CRI says them.
+// criSettings has containerd's CNI settings as its CRI reports them.
 type criSettings struct {
 	BinDirs      []string `json:"binDirs"`
 	ConfDir      string   `json:"confDir"`

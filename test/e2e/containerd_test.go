@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The real containerd loads the conf that the agent published; one that somebody put before it is
-// reported by name.
+// The real containerd loads the conf that the agent published. The agent names a conf that another
+// program put before it.
 func TestContainerdLoadsTheConf(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -33,12 +33,12 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 	if n.Run(ctx, "netwright", "--once").Code == 0 {
 		t.Log("a foreign conf is no failure of ours, and is reported")
 	}
-	n.Must(ctx, "test", "-e", "/etc/cni/net.d/00-stale.conflist") // somebody else's: never touched
+	n.Must(ctx, "test", "-e", "/etc/cni/net.d/00-stale.conflist") // another program's: never touched
 }
 
-// Where containerd 1.x takes its CNI settings from another file than its main one, the documents'
-// directory is set there; and a directory that is not absolute is the one below /.
-// The lines that hold it: model/runtime.go, containerd; host/facts/runtime_config.go, absolute.
+// containerd 1.x may take its CNI settings from a file that its main file imports. Then the agent
+// sets the documents' directory in that file. A relative directory means the one below /. The lines
+// that keep it: pkg/model/runtime.go, containerd; pkg/host/facts/runtime_files.go, absolute.
 func TestContainerdTakesTheDirectoriesInAnothersSection(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -69,10 +69,10 @@ func TestContainerdTakesTheDirectoriesInAnothersSection(t *testing.T) {
 	}
 }
 
-// awaitNetwork waits until the node's containerd has the network of our bridge.
+// awaitNetwork waits until the node's containerd has loaded the network of our bridge.
 func awaitNetwork(ctx context.Context, t *testing.T, n *node.Node) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	deadline := time.Now().Add(2 * time.Minute) // only so that a test that hangs ends
 	for {
 		ready, info := networkStatus(ctx, t, n)
 		if ready && strings.Contains(info, "cbr0") {
@@ -85,12 +85,12 @@ func awaitNetwork(ctx context.Context, t *testing.T, n *node.Node) {
 	}
 }
 
-// criStatus asks the node's containerd by CRI, as kubelet does. A containerd that has just started
-// serves CRI a moment later.
+// criStatus asks the node's containerd over CRI, as kubelet does. A containerd that has just
+// started serves CRI a moment later.
 func criStatus(ctx context.Context, t *testing.T, n *node.Node) *cri.StatusResponse {
 	t.Helper()
 	client := runtimeClient(t, n)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // it only ends what hangs
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // only so that a test that hangs ends
 	defer cancel()
 	for {
 		res, err := client.Status(ctx, &cri.StatusRequest{Verbose: true}, grpc.WaitForReady(true))
@@ -104,7 +104,7 @@ func criStatus(ctx context.Context, t *testing.T, n *node.Node) *cri.StatusRespo
 	}
 }
 
-// networkStatus is whether the node's containerd has a network, and all that it says of itself.
+// networkStatus returns whether the node's containerd has a network, and its whole status.
 func networkStatus(ctx context.Context, t *testing.T, n *node.Node) (ready bool, info string) {
 	t.Helper()
 	res := criStatus(ctx, t, n)

@@ -9,13 +9,13 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Three units fight for a sysctl, a file and a route, each changing it back at once, for as long as
-// they run. The log says so once, and names the unit. The first two are given up after three
-// repairs; the route, which pods stand on, is repaired for ever, and the node is critical.
-// Meanwhile the rest is repaired. A restart of the agent does not begin again. When the units are
-// gone, all is repaired at once, and nobody has to ask.
+// Three units change a sysctl, a file and a route again after each repair, as long as they run. The
+// log says so once and names each unit. The agent gives the sysctl and the file up after three
+// repairs. It repairs the route for ever, since pods need it, and the node is critical. Meanwhile
+// it repairs everything else. A restart of the agent does not begin new repairs. When the units are
+// gone, the agent repairs all three at once, without a command.
 func TestFightsAreGivenUp(t *testing.T) {
-	t.Parallel() // it waits for what is due
+	t.Parallel() // the test waits for repairs that are due
 	ctx := t.Context()
 	const key, peerRoute = "net.ipv4.conf.all.accept_redirects", "10.244.2.0/24"
 	loop := func(what string) string {
@@ -37,7 +37,7 @@ func TestFightsAreGivenUp(t *testing.T) {
 	n.Must(ctx, "systemctl", "start", "fight-sysctl", "fight-file", "fight-route")
 
 	fought := []string{"sysctl:" + key, "file:/etc/fought", "route:254/" + peerRoute}
-	// The command must not name the keys: it would be taken for the writer.
+	// The command must not name the keys: the agent would take it for their writer.
 	until(t, n, "all three are given up", "[ $(journalctl -b -o cat -u netwright-agent | grep -c ^contested) -ge 3 ]")
 	log := n.Shell(ctx, "journalctl -b -o cat -u netwright-agent")
 	for i, k := range fought {

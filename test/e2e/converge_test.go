@@ -22,7 +22,7 @@ const bridgeSpec = `  kubernetesVersion: 1.36.0
     bridge: {}
 `
 
-// bridgeStore is a cluster of two nodes with the network that is all ours.
+// bridgeStore returns the store of a cluster of two nodes with the bridge network.
 func bridgeStore(t testing.TB) store {
 	t.Helper()
 	s := newStore(t, bridgeSpec, nil)
@@ -34,8 +34,8 @@ func bridgeStore(t testing.TB) store {
 	return s
 }
 
-// A machine image with the agent baked in boots for the first time: its systemd starts the agent,
-// and the node is prepared.
+// A machine image that contains the agent boots for the first time. systemd starts the agent, and
+// the node is prepared.
 func TestFirstBoot(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -55,8 +55,8 @@ func TestFirstBoot(t *testing.T) {
 		t.Errorf("the first configuration took %d checkpoints, of changes that are all proved harmless", got)
 	}
 
-	// A second run beside the daemon, and one after it, change nothing: no time, no inode, no
-	// handle of a rule.
+	// A second run beside the daemon, and one after it, change nothing, not even a time, an inode
+	// or a handle of a rule.
 	before := n.Snapshot()
 	n.Must(ctx, "netwright", "--once")
 	if diff := quiet(node.Diff(before, n.Snapshot())); len(diff) > 0 {
@@ -79,8 +79,8 @@ func TestFirstBoot(t *testing.T) {
 	}
 }
 
-// checkBridgeNode holds node-1 of bridgeStore against what its documents want, with the system's
-// own tools.
+// checkBridgeNode compares node-1 of bridgeStore with what its documents want, by the system's own
+// tools.
 func checkBridgeNode(t *testing.T, n *node.Node) {
 	t.Helper()
 	ctx := t.Context()
@@ -148,7 +148,7 @@ func checkBridgeNode(t *testing.T, n *node.Node) {
 	}
 }
 
-// What a dry run lists is what then changes, no more and no less, and to list it changes nothing.
+// A run changes exactly what the dry run before it listed. The dry run itself changes nothing.
 func TestDryRunListsWhatChanges(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")
@@ -177,7 +177,7 @@ func TestDryRunListsWhatChanges(t *testing.T) {
 	listedIsDone(t, listed, changedKeys(t, node.Diff(before, n.Snapshot())))
 }
 
-// changedKeys turns a snapshot's difference into the agent's names for the same things.
+// changedKeys turns a difference of snapshots into the agent's names for the same things.
 func changedKeys(t *testing.T, diff []string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -199,8 +199,8 @@ func changedKeys(t *testing.T, diff []string) map[string]bool {
 	return out
 }
 
-// objectKeys names what ip or nft printed, without what the kernel makes by itself: link-local
-// addresses, connected and local routes.
+// objectKeys returns the keys of what ip or nft printed, without what the kernel makes by itself:
+// link-local addresses, connected and local routes.
 func objectKeys(t *testing.T, kind, object string) (keys []string) {
 	t.Helper()
 	var o struct {
@@ -211,7 +211,7 @@ func objectKeys(t *testing.T, kind, object string) (keys []string) {
 			Scope  string `json:"scope"`
 		} `json:"addr_info"`
 		Dst      string `json:"dst"`
-		Table    any    `json:"table"` // of a route: its table; of nft: a table
+		Table    any    `json:"table"` // of a route: its table number; of nft: a table
 		Protocol string `json:"protocol"`
 	}
 	if err := json.Unmarshal([]byte(object), &o); err != nil {
@@ -238,8 +238,8 @@ func objectKeys(t *testing.T, kind, object string) (keys []string) {
 	return keys
 }
 
-// touched says that a directory was there before and only its times changed, because something was
-// put into it. One of the base image is new in the overlay's upper layer.
+// touched says whether a directory was there before and only its times changed, since a file was
+// put into it. A directory of the base image appears as new in the overlay's upper layer.
 func touched(t *testing.T, mark, path, state string) bool {
 	t.Helper()
 	before, after, _ := strings.Cut(state, " → ")
@@ -251,17 +251,17 @@ func touched(t *testing.T, mark, path, state string) bool {
 	return mark == "~" && strings.HasPrefix(before, "mode=4") && strings.HasPrefix(after, mode+" ")
 }
 
-// follows says that the kernel changes a sysctl by itself: those that a new link brings, and what
-// net.ipv4.ip_forward implies (https://docs.kernel.org/networking/ip-sysctl.html: it resets
-// forwarding and accept_redirects of every link).
+// follows says whether the kernel changes a sysctl by itself. It does so for the sysctls of a new
+// link, and for those that net.ipv4.ip_forward resets: forwarding and accept_redirects of every
+// link (https://docs.kernel.org/networking/ip-sysctl.html).
 func follows(key string) bool {
 	return strings.Contains(key, ".cbr0.") || strings.HasPrefix(key, "net.ipv4.conf.") &&
 		(strings.HasSuffix(key, ".forwarding") || strings.HasSuffix(key, ".accept_redirects"))
 }
 
-// quiet takes out of a difference what is no change of the node: systemd-run makes transient units,
-// and a daemon that runs beside the test tells its status anew up to two seconds after it changed,
-// which is staged beside the old one.
+// quiet removes from a difference what is no change of the node. systemd-run makes transient units.
+// A daemon that runs beside the test rewrites its status up to two seconds after a change, and
+// stages the new file beside the old one.
 func quiet(diff []string) []string {
 	return slices.DeleteFunc(diff, func(line string) bool {
 		return strings.HasPrefix(line, "~ file /run/systemd: mode=4") || strings.HasPrefix(line, "~ file /run/netwright: mode=4") ||

@@ -11,15 +11,15 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// criPod is a pod as kubelet has the runtime make it: its network is that of the conf that
-// containerd has loaded.
+// criPod is a pod that the runtime makes as kubelet asks it to. Its network is the one of the conf
+// that containerd has loaded.
 type criPod struct {
 	id      string
-	address netip.Addr // invalid on the node's own network
+	address netip.Addr // invalid if the pod uses the node's network
 	config  *cri.PodSandboxConfig
 }
 
-// runPod has containerd make a pod, once its network is ready.
+// runPod has containerd make a pod, as soon as its network is ready.
 func runPod(ctx context.Context, t *testing.T, n *node.Node, name string, hostNetwork bool) criPod {
 	t.Helper()
 	mode := cri.NamespaceMode_POD
@@ -47,12 +47,12 @@ func runPod(ctx context.Context, t *testing.T, n *node.Node, name string, hostNe
 		if ctx.Err() != nil {
 			t.Fatalf("run pod %s: %v\n%s", name, err, n.Run(t.Context(), "journalctl", "-n40", "-u", "containerd", "--no-pager").Stdout)
 		}
-		config.Metadata.Attempt++   // as kubelet: the runtime may keep what is left of one that it could not make
-		time.Sleep(time.Second / 2) // its network is not loaded yet
+		config.Metadata.Attempt++   // as kubelet does: the runtime may keep parts of the failed try
+		time.Sleep(time.Second / 2) // the runtime has not loaded its network yet
 	}
 }
 
-// runContainer has a container run in a pod, under the name that an agent's has.
+// runContainer runs a container in a pod, under the name of an agent's container.
 func runContainer(ctx context.Context, t *testing.T, n *node.Node, pod criPod, name string) {
 	t.Helper()
 	client := runtimeClient(t, n)
@@ -77,12 +77,12 @@ func removePod(ctx context.Context, t *testing.T, n *node.Node, pod criPod) {
 	}
 }
 
-// podsOf are the names of the pods that containerd has.
+// podsOf returns the names of the pods that containerd has.
 func podsOf(ctx context.Context, t *testing.T, n *node.Node) map[string]bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	criStatus(ctx, t, n) // it may be restarting
+	criStatus(ctx, t, n) // containerd may be restarting
 	res, err := runtimeClient(t, n).ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func tellPodCIDR(t *testing.T, n *node.Node, podCIDR string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	criStatus(ctx, t, n) // it may be restarting
+	criStatus(ctx, t, n) // containerd may be restarting
 	request := &cri.UpdateRuntimeConfigRequest{RuntimeConfig: &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: podCIDR}}}
 	if _, err := runtimeClient(t, n).UpdateRuntimeConfig(ctx, request); err != nil {
 		t.Fatal(err)

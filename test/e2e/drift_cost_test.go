@@ -11,11 +11,11 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// usage is what the agent of a node has used, as the kernel and its own metrics say.
+// usage has what the agent of a node has used, by the kernel and by the agent's own metrics.
 type usage struct {
 	cpu                    time.Duration
 	rss, peak              int // kB
-	written                int // bytes that went to a disk
+	written                int // bytes written to a disk
 	files, threads, passes int
 	goroutines             int
 }
@@ -45,10 +45,9 @@ func usageOf(t *testing.T, n *node.Node) usage {
 	}
 }
 
-// What the daemon costs when nothing happens, when everything does, and after many passes. The
-// figures are printed, for people; what is asserted is that a quiet node is not written to, whole
-// passes included, that the host is right after the storm, and that no pass leaves a file or a
-// goroutine behind.
+// The test prints the costs of the daemon on a quiet node, in a storm of changes, and after many
+// passes. It checks three things: on a quiet node nothing is written, even by whole passes; the
+// host is right after the storm; no pass leaves an open file or a goroutine.
 func TestDaemonCosts(t *testing.T) {
 	t.Parallel()
 	idle, converges := 15*time.Second, 50
@@ -61,7 +60,7 @@ func TestDaemonCosts(t *testing.T) {
 		"[ $(($(date +%s) - $(stat -c %Z /run/netwright/status.json))) -ge 10 ]")
 
 	var before usage
-	for range 3 { // on a busy machine something may come late with the boot
+	for range 3 { // on a busy machine an event of the boot may come late
 		n.Must(ctx, "touch", "/tmp/idle")
 		before = usageOf(t, n)
 		time.Sleep(idle)
@@ -69,7 +68,7 @@ func TestDaemonCosts(t *testing.T) {
 			break
 		}
 	}
-	n.Must(ctx, "systemctl", "reload", "netwright-agent") // a whole pass, that asks the store too
+	n.Must(ctx, "systemctl", "reload", "netwright-agent") // a whole pass, which also asks the store
 	after := usageOf(t, n)
 	for after.passes == before.passes {
 		after = usageOf(t, n)
@@ -107,7 +106,7 @@ func TestDaemonCosts(t *testing.T) {
 	after = usageOf(t, n)
 	t.Logf("%d converges: descriptors %d -> %d, goroutines %d -> %d, threads %d -> %d, RSS %d -> %d kB", converges, before.files, after.files,
 		before.goroutines, after.goroutines, before.threads, after.threads, before.rss, after.rss)
-	for range 100 { // one or two of a connection that is just closing
+	for range 100 { // a connection that is closing has one or two
 		if after.files <= before.files && after.goroutines <= before.goroutines {
 			return
 		}
@@ -117,8 +116,8 @@ func TestDaemonCosts(t *testing.T) {
 	t.Errorf("%d converges left descriptors %d -> %d, goroutines %d -> %d", converges, before.files, after.files, before.goroutines, after.goroutines)
 }
 
-// What changes much at once: the host's own tools, run by people who mean well. The lines that keep
-// it: pkg/daemon/watch_host.go.
+// The host's own tools change many things at once. The lines that keep it:
+// pkg/daemon/watch_host.go.
 func TestDriftWholesale(t *testing.T) {
 	t.Parallel()
 	n, ctx := driftNode(t), t.Context()
@@ -128,7 +127,7 @@ func TestDriftWholesale(t *testing.T) {
 		{"systemd-networkd is restarted", "systemctl restart systemd-networkd"},
 		{"all sysctls are set anew", "echo net.ipv4.ip_forward=0 >/etc/sysctl.d/zz-theirs.conf; sysctl --system || true"},
 		{"the packet filter is flushed", "nft flush ruleset"},
-		// A file may be back before rm comes to its directory.
+		// The agent may restore a file before rm removes the directory.
 		{"the CNI configuration is removed", "rm -rf /etc/cni || true"},
 		{"the plugins are removed", "rm -rf /opt/cni/bin || true"},
 		{"a plugin is overwritten", "cp /bin/true " + pluginPath},
@@ -144,8 +143,8 @@ func TestDriftWholesale(t *testing.T) {
 	}
 }
 
-// A file and a sysctl are right again before a pass has looked at anything else, and the status
-// tells of both when one has. The lines that keep it: pkg/daemon/loop.go, repair;
+// The daemon repairs a file and a sysctl before a pass looks at anything else. After the next pass
+// the status reports both. The lines that keep it: pkg/daemon/loop.go, repair;
 // pkg/daemon/watch_host.go, withRepairs.
 func TestOneKeyIsRepairedWithoutAPass(t *testing.T) {
 	t.Parallel()
@@ -156,7 +155,7 @@ func TestOneKeyIsRepairedWithoutAPass(t *testing.T) {
 		{"a sysctl", "echo 0 >/proc/sys/net/ipv4/ip_forward", "grep -q 0 /proc/sys/net/ipv4/ip_forward"},
 	} {
 		repaired := false
-		for range 5 { // a pass of somebody else's event may come between
+		for range 5 { // an event of another program may cause a pass in between
 			until(t, n, "nothing but an event makes a pass soon", `[ $(($(date -d "$(netwright status -o json | jq -r .next)" +%s) - $(date +%s))) -gt 60 ]`)
 			before := planOfDrift(t, n.Must(ctx, "cat", "/run/netwright/status.json")).Totals
 			repaired = n.Is(ctx, `passes() { exec 3<>/dev/tcp/127.0.0.1/19870; printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; awk '/^netwright_passes_total/{n+=$2} END{print n}' <&3; }

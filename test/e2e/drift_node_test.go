@@ -15,7 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// driftCase is one thing that somebody changes, and how to see that it is as it was.
+// driftCase is a change that somebody makes, and a check that it is undone.
 type driftCase struct {
 	kind  string
 	shell string // changes it
@@ -94,7 +94,7 @@ func driftCases(t *testing.T) []driftCase {
 		{"file content", "echo theirs >" + conflistPath, same(conflistPath)},
 		{"file mode", "chmod 0600 " + conflistPath, same(conflistPath)},
 		{"file removed", "rm /srv/deep/down/mine", same("/srv/deep/down/mine")},
-		// mv copies what the image has, and what the agent brings back meanwhile keeps the
+		// mv copies files of the image. A file that the agent restores meanwhile keeps the
 		// directory.
 		{"directory removed", "mv /srv/deep /root/deep 2>/dev/null || true; rm -r /root/deep", same("/srv/deep/down/mine")},
 		{"directory replaced", "mv /etc/cni /etc/old 2>/dev/null || true; mkdir -p /etc/cni/net.d; rm -r /etc/old", same(conflistPath)},
@@ -119,15 +119,15 @@ func driftCases(t *testing.T) []driftCase {
 	}
 }
 
-// hands are who changes things. A container has namespaces of its own but for the host's network;
-// its view of the host's files and of systemd is what a privileged DaemonSet mounts.
+// hands has the ways in which changes are made. The container has its own namespaces, except the
+// network's. It sees the host's files and systemd as a privileged DaemonSet with these mounts does.
 var hands = map[string][]string{
 	"host":      {"/bin/sh", "-euc"},
 	"container": {"unshare", "--pid", "--fork", "--mount", "--mount-proc", "/bin/sh", "-euc"},
 }
 
-// driftInNode changes each thing some times, at random moments, and prints how long it took until
-// it was right.
+// driftInNode makes each change several times, at random moments, and prints the time until the
+// agent had repaired it.
 func driftInNode(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv(inDriftNode))
 	if err != nil {
@@ -136,15 +136,15 @@ func driftInNode(t *testing.T) {
 	for _, c := range driftCases(t) {
 		for by, command := range hands {
 			if by == "container" && strings.HasPrefix(c.shell, "systemctl") {
-				continue // it asks process 1, which is another one there
+				continue // there process 1 is another process
 			}
 			if by == "container" && strings.HasPrefix(c.shell, "umount") {
-				continue // what it mounts and unmounts is its own
+				continue // its mounts are its own
 			}
 			k := took{Kind: c.kind, By: by}
 			for range rounds {
 				time.Sleep(rand.N(700 * time.Millisecond))
-				// What it prints is when it began: until then the shell started.
+				// The command prints when the change began, without the start of the shell.
 				out, err := exec.Command(command[0], append(command[1:], "date +%s%N; "+c.shell)...).CombinedOutput()
 				if err != nil {
 					t.Errorf("%s by %s: %v: %s", c.kind, by, err, out)
@@ -167,8 +167,7 @@ func driftInNode(t *testing.T) {
 	}
 }
 
-// awaitRight waits until something is right and stays so for a moment; false after a time that
-// nobody waits for.
+// awaitRight waits until something is right. It returns false after 40 seconds.
 func awaitRight(right func() bool) bool {
 	for range 40_000 {
 		if right() {

@@ -12,13 +12,13 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// inDriftNode is set where this test program runs inside of the node.
+// inDriftNode is set where this test program runs inside the node.
 const inDriftNode = "NETWRIGHT_DRIFT_IN_NODE"
 
-// inOtherNode is set where that node is one of the other network.
+// inOtherNode is set where that node has the other network.
 const inOtherNode = "NETWRIGHT_DRIFT_IN_OTHER_NODE"
 
-// driftRounds is how often each thing is changed, by each hand: 20 times in the full run.
+// driftRounds returns how often each way makes each change: 20 times in the full run.
 func driftRounds() int {
 	if os.Getenv("NETWRIGHT_DRIFT") == "full" {
 		return 20
@@ -26,7 +26,7 @@ func driftRounds() int {
 	return 1
 }
 
-// driftStore is a node with a key of every kind that its kernel can have.
+// driftStore is the store of a node with a key of every kind that its kernel can have.
 func driftStore(t testing.TB) store {
 	t.Helper()
 	s := bridgeStore(t)
@@ -47,8 +47,8 @@ func driftStore(t testing.TB) store {
 	return s
 }
 
-// otherDriftStore is a node with the kinds of keys that a bridge has not: another network's mounts,
-// and keys in containerd's own file.
+// otherDriftStore is the store of a node with the kinds of keys that bridge does not use: another
+// network's mounts, and keys in containerd's own file.
 func otherDriftStore(t testing.TB) store {
 	t.Helper()
 	spec := strings.Replace(fmt.Sprintf(customSpec, `"type": "ptp"`, "ptp"), "  networking:\n", "  networking:\n    cni: {confDir: /etc/cni/lab.d}\n", 1)
@@ -60,7 +60,7 @@ func otherDriftStore(t testing.TB) store {
 	return s
 }
 
-// driftNode boots a node whose agent has made it right.
+// driftNode boots a node and waits until its agent has converged it.
 func driftNode(t *testing.T) *node.Node {
 	t.Helper()
 	return bootDrift(t, driftStore(t))
@@ -76,21 +76,21 @@ func bootDrift(t *testing.T, s store) *node.Node {
 		Enable: []string{"netwright-agent.service", "docker-like.service"}, Copies: map[string]string{"/drift.test": self},
 		Files: map[string]string{
 			"/etc/systemd/system/docker-like.service": "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/sbin/iptables -P FORWARD DROP\n",
-			// Whoever stops a unit twenty times is no unit that fails twenty times.
+			// The unit is stopped twenty times, and systemd must not take that for twenty failures.
 			"/etc/systemd/system.conf.d/limit.conf": "[Manager]\nDefaultStartLimitIntervalSec=0\n",
 		},
 	}))
 }
 
-// took is how long it was until something was right again.
+// took has the times until a change was repaired.
 type took struct {
 	Kind, By string
 	Took     []time.Duration
 }
 
-// What anybody changes by hand on a node is right again, whoever does it: a shell of the host, and
-// a privileged container with its own process and mount namespaces on the host's network. How soon
-// is printed, for people.
+// The agent repairs every manual change on a node, both by a shell of the host and by a privileged
+// container with its own process and mount namespaces on the host's network. The test prints how
+// long the repairs took.
 func TestDriftIsRepaired(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inDriftNode) != "" {
@@ -103,7 +103,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	drifts(t, bootDrift(t, otherDriftStore(t)), inOtherNode)
 }
 
-// drifts has everything changed that a node keeps, from inside of it.
+// drifts runs driftInNode inside the node, for every kind of key that the node has.
 func drifts(t *testing.T, n *node.Node, as string) {
 	t.Helper()
 	until(t, n, "all is right", "netwright --dry-run")
@@ -115,7 +115,7 @@ func drifts(t *testing.T, n *node.Node, as string) {
 	t.Log("\n" + latencies(t, res.Stdout))
 }
 
-// latencies is a table of what driftInNode printed.
+// latencies returns a table of the times that driftInNode printed.
 func latencies(t *testing.T, out string) string {
 	t.Helper()
 	var b strings.Builder

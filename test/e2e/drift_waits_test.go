@@ -17,18 +17,17 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// hindrance is something that the agent asks and that does not come to its end, for as long as a
-// test repairs beside it.
+// hindrance is a request of the agent that does not end while a test repairs beside it.
 type hindrance struct {
 	what  string
 	begin func()
-	again func()      // has it be there again, should the agent have ended it by a limit of its own
-	now   func() bool // it is there
+	again func()      // starts it again, if a limit of the agent has ended it
+	now   func() bool // whether it is there
 	end   func()
-	ends  bool // the agent ends it at once, by a bound
+	ends  bool // a bound of the agent ends it at once
 }
 
-// hindranceRounds is in how many rounds a sysctl and a file are changed beside a hindrance.
+// hindranceRounds returns in how many rounds a sysctl and a file are changed beside a hindrance.
 func hindranceRounds() int {
 	if os.Getenv("NETWRIGHT_DRIFT") == "full" {
 		return 60
@@ -36,8 +35,8 @@ func hindranceRounds() int {
 	return 1
 }
 
-// repairedIn changes a sysctl and a file of a node, and waits until each is right: how long each
-// was wrong. It asks nothing of the node's systemd.
+// repairedIn changes a sysctl and a file of a node and returns how long each was wrong. It asks
+// nothing of the node's systemd.
 func repairedIn(t *testing.T, n *node.Node) (took []time.Duration) {
 	t.Helper()
 	n.Is(t.Context(), `exec >/run/took
@@ -62,7 +61,8 @@ func repairedIn(t *testing.T, n *node.Node) (took []time.Duration) {
 	return took
 }
 
-// beside repairs while a hindrance is there. What was repaired as it ended is not counted.
+// beside measures repairs while a hindrance is there. It does not count a repair during which the
+// hindrance ended.
 func (h hindrance) beside(t *testing.T, n *node.Node) (took []time.Duration) {
 	t.Helper()
 	h.begin()
@@ -79,7 +79,8 @@ func (h hindrance) beside(t *testing.T, n *node.Node) (took []time.Duration) {
 	return took
 }
 
-// served is a server that is held, and what has the agent ask it.
+// served returns the hindrance of a server that is held. ask makes the agent send a request to the
+// server.
 func served(what string, h *held, how func(http.ResponseWriter, <-chan struct{}), ends bool, ask func()) hindrance {
 	meet := func() {
 		met := h.next()
@@ -89,10 +90,10 @@ func served(what string, h *held, how func(http.ResponseWriter, <-chan struct{})
 	return hindrance{what, func() { h.begin(how); meet() }, meet, h.now, h.release, ends}
 }
 
-// What drifts is repaired beside what does not come to its end: the store, the mirror of its
-// archives, the Kubernetes API, the container runtime, the message bus, and a systemd that works
-// for a fifth of the time. Each is still so when all is right. How long it took is printed, for
-// people.
+// The agent repairs drift while another request does not end: of the store, the mirror of its
+// archives, the Kubernetes API, the container runtime, the message bus, or a systemd that works for
+// a fifth of the time. The request is still open when all is repaired. The test prints how long the
+// repairs took.
 //
 // The lines that keep it: pkg/daemon/store_look.go; pkg/reconcile/fetch/fetch.go;
 // pkg/host/cri/status_cache.go.
@@ -105,7 +106,7 @@ func TestDriftWaitsForNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.write(t, "cluster.yaml", string(doc)+"  drift: {contested: {after: 1000, within: 10s}}\n  fileAssets:\n"+assetFile("/srv/mine", "one\n"))
-	// The API says which pods' range the node has.
+	// The API has the node's pod CIDR.
 	s.write(t, "nodes/node-1.yaml", document("Node", "node-1", "  nodeGroup: nodes\n  address: 10.77.0.11\n"))
 	f := serveFresh(t, s)
 	api := &held{}
@@ -151,14 +152,15 @@ func TestDriftWaitsForNobody(t *testing.T) {
 	checkBridgeNode(t, n)
 }
 
-// stopped is a unit whose process is stopped. event has the agent look at it.
+// stopped returns the hindrance of a unit whose process is stopped. event makes the agent look at
+// the unit.
 func stopped(t *testing.T, n *node.Node, unit, event string) hindrance {
 	t.Helper()
 	pid := strings.TrimSpace(n.Must(t.Context(), "systemctl", "show", "--value", "-p", "MainPID", unit))
 	is := "grep -q ') T ' /proc/" + pid + "/stat"
 	return hindrance{
 		what: unit + " is stopped",
-		begin: func() { // it stops when it comes to run
+		begin: func() { // the unit's process stops when it runs
 			n.Is(t.Context(), "kill -STOP "+pid+"; for i in $(seq 1000); do if "+is+"; then break; fi; sleep 0.01; done; "+event)
 		},
 		again: func() { t.Fatalf("%s is not stopped any more: this proves nothing", unit) },
@@ -167,7 +169,7 @@ func stopped(t *testing.T, n *node.Node, unit, event string) hindrance {
 	}
 }
 
-// slowInit is a systemd that runs for 50 ms, and then stands for 200.
+// slowInit returns the hindrance of a systemd that runs for 50 ms and then stops for 200 ms.
 func slowInit(t *testing.T, n *node.Node) hindrance {
 	over, ended := make(chan struct{}), make(chan struct{})
 	return hindrance{
@@ -176,7 +178,7 @@ func slowInit(t *testing.T, n *node.Node) hindrance {
 			go func() {
 				defer close(ended)
 				for {
-					_ = syscall.Kill(n.Init(), syscall.SIGSTOP) // the test fails if there is none
+					_ = syscall.Kill(n.Init(), syscall.SIGSTOP) // the test fails without it
 					time.Sleep(200 * time.Millisecond)
 					_ = syscall.Kill(n.Init(), syscall.SIGCONT)
 					select {
@@ -192,8 +194,8 @@ func slowInit(t *testing.T, n *node.Node) hindrance {
 	}
 }
 
-// serveOneNode is a Kubernetes API that has node-1 with its pods' range. It returns a kubeconfig
-// for it.
+// serveOneNode serves a Kubernetes API that has node-1 with its pod CIDR. It returns a kubeconfig
+// for that API.
 func serveOneNode(t *testing.T, f *node.Fabric, hold *held) (kubeconfig string) {
 	t.Helper()
 	var listener net.Listener
@@ -219,7 +221,7 @@ func serveOneNode(t *testing.T, f *node.Fabric, hold *held) (kubeconfig string) 
 		if r.URL.Path == "/api/v1/nodes" {
 			answer = all
 		}
-		_ = json.NewEncoder(w).Encode(answer) // a client that goes away is its own business
+		_ = json.NewEncoder(w).Encode(answer) // a client may close the connection
 	})}
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	t.Cleanup(func() { server.Close() })

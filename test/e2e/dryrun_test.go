@@ -22,7 +22,7 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// exampleStore is an example with what its users put beside it: plugins, certificates, and the
+// exampleStore returns an example with what its users add to it: plugins, certificates, and the
 // address that the node has here.
 func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
 	t.Helper()
@@ -57,9 +57,9 @@ func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
 	return s
 }
 
-// What the dry run of each example lists is what its first run does, key for key and effect for
-// effect; and until then no asset is asked for and nothing is written: by root, on a read-only
-// root, as an ordinary user. After it nothing is left.
+// The first run of each example makes exactly the changes and effects that its dry run listed. The
+// dry run fetches no asset and writes nothing: as root, on a read-only root, and as an ordinary
+// user. After the run nothing is left to do.
 func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")
@@ -86,7 +86,7 @@ func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 			ctx := t.Context()
 			address := fmt.Sprintf("10.77.0.%d", 21+i)
 			o := options(t, exampleStore(t, name, address, url, sum), "node-1", address, node.Options{})
-			o.Name = name // in the fabric; to the agent it is node-1
+			o.Name = name // on the fabric; the agent knows it as node-1
 			n := fabric.Node(t, o)
 			fetched.Store(0)
 			units := unitsOf(ctx, n)
@@ -101,7 +101,7 @@ func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 				t.Errorf("dry runs fetched an asset %d times", got)
 			}
 			n.Must(ctx, "netwright", "--once")
-			idle(t, n) // a restart is asked for, and nobody waits for its end
+			idle(t, n) // the run asked for a restart and did not wait for it
 			if name == "bridge" && fetched.Load() == 0 {
 				t.Error("the real run fetched no asset: the server counts nothing")
 			}
@@ -114,8 +114,8 @@ func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 	}
 }
 
-// readOnly runs the dry run where nothing can be written. It says of each file that it cannot be,
-// and of all else the same.
+// readOnly makes the dry run where nothing can be written. The plan says of each file that it
+// cannot be written, and is otherwise the same.
 func readOnly(ctx context.Context, t *testing.T, n *node.Node, want report.Plan) {
 	t.Helper()
 	res := n.Run(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -135,7 +135,7 @@ func readOnly(ctx context.Context, t *testing.T, n *node.Node, want report.Plan)
 		delete(wanted, s.Key)
 	}
 	for key, step := range wanted {
-		if !strings.HasPrefix(key, "effect:") { // whom what cannot be written would have asked for
+		if !strings.HasPrefix(key, "effect:") { // the effect of a file that cannot be written
 			t.Errorf("on a read-only root this is not planned:\n%s", step)
 		}
 	}
@@ -153,9 +153,9 @@ func encoded(t *testing.T, v any) string {
 	return string(data)
 }
 
-// ordinary runs the dry run as a user who may not read everything: what it can plan it plans as
-// root does, and what it cannot it names, with the reason. It ends with 2 when that is nothing, and
-// with 1 when its plan is not whole.
+// ordinary makes the dry run as a user who may not read everything. The dry run plans what it can
+// as root does. It names the rest, with the reason. Its exit code is 2 where it planned everything,
+// and otherwise 1.
 func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan) {
 	t.Helper()
 	res := n.Run(ctx, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "netwright", "--dry-run", "-o", "json")
@@ -181,8 +181,8 @@ func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan)
 	}
 }
 
-// unitsOf says of each service when it was last started, by its invocation, and how often systemd
-// read its files.
+// unitsOf returns for each service the invocation of its last start, and the number of systemd's
+// reloads.
 func unitsOf(ctx context.Context, n *node.Node) map[string]string {
 	out := map[string]string{"reloads": n.Shell(ctx, "journalctl --sync; journalctl -b _PID=1 -o cat | grep -c '^Reloading' || true")}
 	for _, unit := range []string{"containerd.service", "kubelet.service"} {
@@ -191,7 +191,7 @@ func unitsOf(ctx context.Context, n *node.Node) map[string]string {
 	return out
 }
 
-// effectsAreDone: who was listed was restarted, and nobody else.
+// effectsAreDone checks that the listed units were restarted, and no others.
 func effectsAreDone(t *testing.T, listed map[string]bool, before, after map[string]string) {
 	t.Helper()
 	for unit := range maps.Keys(before) {
@@ -205,7 +205,7 @@ func effectsAreDone(t *testing.T, listed map[string]bool, before, after map[stri
 	}
 }
 
-// listedIsDone holds the keys of a plan against those that changed.
+// listedIsDone compares the keys of a plan with the keys that changed.
 func listedIsDone(t *testing.T, listed, changed map[string]bool) {
 	t.Helper()
 	edits := strings.Join(slices.Sorted(maps.Keys(listed)), "\n")

@@ -12,12 +12,12 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// fleet is two nodes on one published store: node-1 has an earlier release, node-2 this one.
+// fleet has two nodes on one published store: node-1 with an earlier release, node-2 with this one.
 type fleet struct {
 	t     *testing.T
 	nodes [2]*node.Node
 	store store
-	to    string // where it is published
+	to    string // the directory of the published store
 }
 
 func newFleet(t *testing.T) fleet {
@@ -38,7 +38,8 @@ func newFleet(t *testing.T) fleet {
 	return f
 }
 
-// publish publishes the cluster with more in its spec by a release, and returns what that says.
+// publish has a release publish the cluster with more in its spec, and returns the command's
+// output.
 func (f fleet) publish(spec, agent string) string {
 	f.t.Helper()
 	out, err := f.tryPublish(spec, agent)
@@ -62,7 +63,7 @@ func (f fleet) tryPublish(spec, agent string) (string, error) {
 	return string(out), nil
 }
 
-// sysctl is a spec by which one sees which generation a node has.
+// sysctl returns a spec whose sysctl shows which generation a node has.
 func sysctl(value string) string {
 	return "  update: {splay: 0s}\n  sysctlParameters: [net.ipv4.ip_default_ttl=" + value + "]\n"
 }
@@ -73,15 +74,15 @@ func (f fleet) has(i int, value string) {
 	until(f.t, f.nodes[i], f.nodes[i].Name()+" has "+value, "test $(cat /proc/sys/net/ipv4/ip_default_ttl) = "+value)
 }
 
-// Nodes of two releases live side by side on one store, whichever release published it last. What
-// only this one knows is said where it is published, and an earlier release refuses it and goes on;
-// what this one newly refuses is not published by it, and published by an earlier release it fails
-// by itself on a node, and with it nothing else. The lines that keep it:
-// pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer;
+// Nodes of two releases share one store, whichever release published it last. If this release
+// publishes a field that an earlier one does not know, it says so. The earlier release refuses that
+// generation and keeps the node right. This release does not publish a path that it newly refuses.
+// Where an earlier release published such a path, only that key fails on a node of this release.
+// The lines that keep it: pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer;
 // pkg/config/extras/reserved.go, refuse; pkg/reconcile/changes/plan_task.go, PlanTask;
 // pkg/reconcile/changes/prepared.go; pkg/reconcile/desired/pinned.go, refuse.
 func TestMixedFleet(t *testing.T) {
-	t.Parallel() // it waits for passes
+	t.Parallel() // the test waits for passes
 	ctx := t.Context()
 	f := newFleet(t)
 	earlier, later := program.Earlier(t), agent(t)
@@ -96,7 +97,7 @@ func TestMixedFleet(t *testing.T) {
 		}
 	}
 
-	// Newer than the earlier release.
+	// The earlier release does not know this field.
 	newer := strings.Replace(sysctl("68"), "splay: 0s", "splay: 0s, watch: 1m", 1)
 	if out, err := f.tryPublish(newer, earlier); err == nil || !strings.Contains(out, `unknown field "watch"`) {
 		t.Errorf("the earlier release publishes it: %v\n%s", err, out)
@@ -107,9 +108,9 @@ func TestMixedFleet(t *testing.T) {
 	f.has(1, "68")
 	until(t, f.nodes[0], "the earlier release refuses it", "journalctl -b -u netwright-agent -o cat | grep -q 'unknown field .*watch'")
 	f.nodes[0].Shell(ctx, "sysctl -qw net.ipv4.ip_default_ttl=99")
-	f.has(0, "67") // and keeps right what it had
+	f.has(0, "67") // and repairs the generation that it had
 
-	// Newly refused.
+	// Only this release refuses this path.
 	const reserved = "/etc/netwright/conf.d/lab"
 	refused := sysctl("69") + "  fileAssets:\n" + assetFile(reserved, "x\n") + assetFile("/etc/lab", "x\n")
 	if out, err := f.tryPublish(refused, later); err == nil || !strings.Contains(out, "the agent's own") || !strings.Contains(out, "nothing was published") {
@@ -127,13 +128,13 @@ func TestMixedFleet(t *testing.T) {
 		t.Errorf("no warning names it:\n%s", notes(p))
 	}
 	f.nodes[1].Shell(ctx, "test -e /etc/lab; test ! -e "+reserved)
-	f.nodes[1].Must(ctx, "systemctl", "restart", "netwright-agent") // until it is ready
+	f.nodes[1].Must(ctx, "systemctl", "restart", "netwright-agent") // returns when the agent is ready
 	if got := f.nodes[1].Must(ctx, "systemctl", "show", "-p", "StatusText", "netwright-agent"); strings.Contains(got, "not prepared") {
 		t.Errorf("kubelet was held back by it: %s", got)
 	}
 
-	// Upgraded, the node of the earlier release leaves it alone, also when nobody wants it any
-	// more.
+	// After its upgrade the node of the earlier release leaves the path alone, also when no
+	// document wants it any more.
 	f.nodes[0].Copy(later, "/usr/bin/netwright", 0o755)
 	f.nodes[0].Must(ctx, "systemctl", "restart", "netwright-agent")
 	until(t, f.nodes[0], "the later release says what it refuses", "netwright status | grep -q 'refused: that is the agent'")
@@ -145,7 +146,7 @@ func TestMixedFleet(t *testing.T) {
 	}
 	f.nodes[0].Shell(ctx, "test -e "+reserved)
 
-	// In a rollback to the earlier release's revision it fails by itself, too.
+	// The path also fails alone in a rollback to the earlier release's revision.
 	f.nodes[0].Must(ctx, "rm", reserved)
 	if res := f.nodes[0].Run(ctx, "netwright", "rollback"); res.Code != 1 || !strings.Contains(res.Stdout, "refused: that is the agent's own") {
 		t.Errorf("the rollback to what is refused: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)

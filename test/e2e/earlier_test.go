@@ -23,7 +23,8 @@ const (
 
 var kept = flag.String("keep", "", "a directory: TestUpgradeAndDowngrade only copies there what the earlier release has on a disk, for pkg/reconcile/testdata")
 
-// aged is a node that runs the earlier release, follows a store that is published, and has both.
+// aged is a node that runs the earlier release, follows a published store, and has the programs of
+// both releases.
 type aged struct {
 	*node.Node
 	t    *testing.T
@@ -33,9 +34,9 @@ type aged struct {
 func newAged(t *testing.T, extra map[string]string) aged {
 	t.Helper()
 	s, good := goodStore(t)
-	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]")) // who publishes is told of pods of a family that no node has
-	// What cut leads elsewhere is asked for as well: the agent then waits out its window before it
-	// judges the change, and is killed in that time.
+	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]")) // publish prints a note about pods of a family that no node has
+	// The probes include an address whose packets cut leads elsewhere. So the agent waits for its
+	// whole window before it judges the change, and the test kills it in that time.
 	settings := strings.NewReplacer("/srv/netwright", published, "probes: [", "probes: [ping:"+nearAddress+", ").Replace(agentFile("9s"))
 	files := map[string]string{"/etc/netwright/agent.yaml": settings + "insecureUnsigned: true\ninterval: 5s\n"}
 	for path, text := range extra {
@@ -47,33 +48,33 @@ func newAged(t *testing.T, extra map[string]string) aged {
 	return n
 }
 
-// become installs a release, "earlier" or "later", as packages do: a daemon that runs is restarted.
+// become installs a release, "earlier" or "later", as packages do: a running daemon is restarted.
 func (n aged) become(release string) {
 	n.t.Helper()
 	n.Shell(n.t.Context(), "install -m 755 /opt/"+release+" /usr/bin/netwright; systemctl try-restart netwright-agent")
 }
 
-// publish publishes the good cluster with more in its spec, by a release.
+// publish has a release publish the good cluster with more in its spec.
 func (n aged) publish(release, spec string) {
 	n.t.Helper()
 	n.Write(documents, strings.Replace(n.good, "  networking:", spec+"  networking:", 1), 0o644)
 	n.Shell(n.t.Context(), fmt.Sprintf("cd /srv; /opt/%s store publish netwright published; cp -rn netwright/%[2]s/assets published/%[2]s/", release, cluster))
 }
 
-// once makes a pass that has to end well.
+// once makes a pass that must succeed.
 func (n aged) once(args ...string) string {
 	n.t.Helper()
 	return n.Must(n.t.Context(), "netwright", append([]string{"--once"}, args...)...)
 }
 
-// wants is a spec that has something of each: a sysctl with a value, a file with it, and a hook.
+// wants returns a spec with a sysctl of this value, a file with it, and a hook.
 func wants(value int) string {
 	return fmt.Sprintf("  sysctlParameters: [net.ipv4.ip_default_ttl=%d]\n  fileAssets:\n", value) +
 		assetFile("/etc/lab", fmt.Sprintf("%d\n", value)) +
 		"  hooks: [{name: lab.service, manifest: \"ExecStart=/bin/sleep infinity\"}]\n"
 }
 
-// has says that the node is as wants says.
+// has checks that the node is as wants says.
 func (n aged) has(when string, value int) {
 	n.t.Helper()
 	look := n.Shell(n.t.Context(), "cat /proc/sys/net/ipv4/ip_default_ttl /etc/lab; systemctl is-active lab")
@@ -82,7 +83,8 @@ func (n aged) has(when string, value int) {
 	}
 }
 
-// well says that nothing is to be done, nothing failed, and no undo or watch is left behind.
+// well checks that nothing is left to do, that nothing failed, and that no undo and no watch is
+// left.
 func (n aged) well(when string) {
 	n.t.Helper()
 	ctx := n.t.Context()
@@ -94,28 +96,29 @@ func (n aged) well(when string) {
 	}
 }
 
-// cut makes a route to a range that nobody is reached by, and kills the agent as soon as that is
+// cut makes a route to a gateway that is not there, and kills the agent as soon as the route is
 // made.
 func (n aged) cut(pods string) {
 	n.t.Helper()
 	ctx := n.t.Context()
 	n.Write(documents, strings.Replace(n.good, "bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: ["+pods+"]}]}", 1), 0o644)
-	n.Shell(ctx, "cd /srv; /opt/earlier store publish netwright published") // the later one refuses it
+	n.Shell(ctx, "cd /srv; /opt/earlier store publish netwright published") // the later release refuses it
 	n.Start(ctx, "acting", "/bin/sh", "-c", "until ip route show "+pods+" | grep -q 10.77.0.99; do sleep 0.002; done; pkill -KILL -f 'netwright --[o]nce' && touch /run/acted")
 	n.Start(ctx, "cutting", "netwright", "--once")
 	until(n.t, n.Node, "the change is made", "test -e /run/acted")
 	n.Shell(ctx, "rm /run/acted; systemctl reset-failed; test -e /var/lib/netwright/checkpoint/journal.json")
 }
 
-// held makes the earlier release take a change back, since containerd does not come up with it.
+// held has the earlier release undo a change with which containerd does not start.
 func (n aged) held() {
 	n.t.Helper()
 	n.Write(documents, strings.Replace(strings.Replace(n.good, "  networking:", wants(66)+"  networking:", 1), "    bridge: {}\n", "    bridge: {}\n    cni: {confDir: /etc/cni/broken}\n", 1), 0o644)
 	n.Shell(n.t.Context(), "cd /srv; /opt/earlier store publish netwright published; rm -f /run/lab/starts; ! netwright --once; test $(wc -l </run/lab/starts) = 2")
 }
 
-// keep copies what the earlier release has on the disk, but for programs: when all is right, in the
-// middle of a change, and with one that it holds back; and what it has published.
+// keep copies what the earlier release has on the disk, without programs: in a right node, in the
+// middle of a change, and with a change that it holds back. It also copies what that release has
+// published.
 func (n aged) keep() {
 	n.t.Helper()
 	copied := func(from, state string) {
@@ -125,7 +128,7 @@ func (n aged) keep() {
 	}
 	copied("/var/lib/netwright", "right")
 	copied(published, "published")
-	n.cut(nearAddress + "/30") // that release takes no checkpoint for what a default route leads to
+	n.cut(nearAddress + "/30") // for a part of a default route that release takes no checkpoint
 	copied("/var/lib/netwright", "armed")
 	n.publish("earlier", wants(65))
 	n.once()
@@ -133,8 +136,8 @@ func (n aged) keep() {
 	copied("/var/lib/netwright", "held")
 }
 
-// claims are what the ledger says, but for what this release says more of a hook: how long its
-// start may take, and that nobody waits for it.
+// claims returns the ledger's entries without what only this release adds for a hook: how long its
+// start may take, and that the agent does not wait for it.
 func (n aged) claims() map[string]string {
 	n.t.Helper()
 	out := claims(n.t, n.Node)
@@ -144,8 +147,8 @@ func (n aged) claims() map[string]string {
 	return out
 }
 
-// untouched is what differs on the node but for the program that was installed and what the agent
-// keeps and tells.
+// untouched returns the differences of a node, except the installed program and what the agent
+// writes for itself.
 func untouched(before, after node.Snapshot) (left []string) {
 	for _, line := range node.Diff(before, after) {
 		_, what, _ := strings.Cut(line, " ")
@@ -156,13 +159,14 @@ func untouched(before, after node.Snapshot) (left []string) {
 	return left
 }
 
-// A node of an earlier release is upgraded: what that one remembered is read, and nothing is
-// changed. Then it is downgraded with all that only this one knows on its disk, and upgraded again.
-// The lines that keep it: all that is read below /var/lib/netwright; pkg/ledger/testdata;
-// pkg/checkpoint/watch_hooks.go, watching; pkg/checkpoint/firstboot/firstboot.go, passedOver;
-// pkg/host/systemd/timer.go, startTimer (conditions).
+// A node of an earlier release is upgraded: this release reads all that the earlier one recorded,
+// and changes nothing. Then the node is downgraded, with everything on its disk that only this
+// release knows, and upgraded again. The lines that keep it: all that is read below
+// /var/lib/netwright; pkg/ledger/testdata; pkg/checkpoint/watch_hooks.go, watching;
+// pkg/checkpoint/firstboot/firstboot.go, passedOver; pkg/host/systemd/timer.go, startTimer
+// (conditions).
 func TestUpgradeAndDowngrade(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // the test waits for undos
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	n := newAged(t, map[string]string{"/etc/systemd/system/containerd.service.d/fussy.conf": fussy})
@@ -177,7 +181,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.Must(ctx, "systemctl", "enable", "--now", "netwright-agent")
 	before, claimed := n.Snapshot(), n.claims()
 
-	// Upgrade: nothing is changed, and all that was known is.
+	// Upgrade: nothing changes, and this release knows all that the earlier one recorded.
 	made := taken(t, n.Node)
 	n.become("later")
 	until(t, n.Node, "the daemon has looked", "netwright status >/dev/null")
@@ -208,10 +212,10 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.has("with the store again", 66)
 	n.well("upgraded")
 
-	// A change that the earlier release made, and did not live to confirm.
+	// The earlier release made a change, and was killed before it confirmed the change.
 	n.become("earlier")
 	before, claimed = n.Snapshot(), n.claims()
-	n.cut(nearAddress + "/30") // that release takes no checkpoint for what a default route leads to
+	n.cut(nearAddress + "/30") // for a part of a default route that release takes no checkpoint
 	n.become("later")
 	n.publish("later", wants(66))
 	n.once()
@@ -227,7 +231,8 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	}
 	n.well("after the undo of what the earlier release began")
 
-	// A change that it took back, since containerd did not come up with it: nobody tries it again.
+	// The earlier release undid a change, since containerd did not start with it: this release does
+	// not make it again.
 	n.become("earlier")
 	n.held()
 	n.become("later")
@@ -237,7 +242,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.Shell(ctx, "test $(wc -l </run/lab/starts) = 2; systemctl is-active containerd")
 
 	// Downgrade, with a hook that is watched and a file that awaits its boot.
-	n.Shell(ctx, "ip address add 10.99.0.1/32 dev host0") // the boot does not bring it, and nothing of ours is to blame
+	n.Shell(ctx, "ip address add 10.99.0.1/32 dev host0") // a boot loses it, and not because of our files
 	const awaits = "/usr/local/lib/systemd/network/90-lab.network"
 	n.publish("later", strings.Replace(wants(67), "fileAssets:\n", "fileAssets:\n"+assetFile(awaits, "[Match]\nName=lab9\n"), 1))
 	n.Shell(ctx, "systemctl stop lab")
@@ -263,8 +268,8 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.Must(ctx, "netwright", "resume", "--apply")
 	n.has("with the store again", 67)
 
-	// A change that this release made and did not live to confirm, and one that awaits its
-	// confirmation.
+	// This release made two changes: it was killed before it confirmed the first, and the second
+	// awaits its confirmation.
 	n.become("later")
 	n.once()
 	n.cut(serverAddress + "/30")
@@ -274,7 +279,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	if res := n.Run(ctx, "ip", "route", "show", serverAddress+"/30"); res.Stdout != "" {
 		t.Errorf("what the later release began is not undone: %s", res.Stdout)
 	}
-	// The earlier release does not know it. See TestTimerReplacesWhatIsLeft.
+	// The earlier release does not know this unit. See TestTimerReplacesWhatIsLeft.
 	n.Shell(ctx, "systemctl stop netwright-undo-now.path || true")
 	n.well("after the undo of what the later release began")
 	n.become("later")
@@ -289,8 +294,8 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.has("after the time of what nobody confirmed", 69)
 	n.well("after what nobody confirmed")
 
-	// The earlier release goes through the boot that the file awaited; this one judges nothing of
-	// it later.
+	// The boot that the file awaited happens with the earlier release. This release does not judge
+	// that boot later.
 	n.become("later")
 	n.publish("later", strings.Replace(wants(70), "fileAssets:\n", "fileAssets:\n"+assetFile(awaits, "[Match]\nName=lab8\n"), 1))
 	n.once()

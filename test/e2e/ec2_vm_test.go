@@ -10,11 +10,12 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// uplinkMAC is qemu's for the first card of a machine.
+// uplinkMAC is the address that qemu gives the first card of a machine.
 const uplinkMAC = "52:54:00:12:34:56"
 
-// A machine whose firmware says that it is of EC2 asks the metadata service at its own address and
-// through no proxy; and where that is silent the rest is known all the same.
+// A machine whose firmware says that it is of EC2 asks the metadata service at the service's own
+// address, and through no proxy. Where that service does not answer, the agent knows the other
+// facts all the same.
 func TestFactsOnEC2(t *testing.T) {
 	images(t)
 	t.Parallel()
@@ -72,10 +73,10 @@ func TestFactsOnEC2(t *testing.T) {
 	}
 }
 
-// The primary interface stays networkd's, though it has further names, as each of EC2 has: to
-// networkd `Name=!ens5` is true of an interface that has another name besides. Its own file is read
-// after ours, as 80-ec2.network of Amazon Linux is. Only the driver is another one in this machine.
-// The line that keeps it: pkg/model/aws_enis.go, furtherENIs (INTERFACE)
+// networkd still sets up the primary interface, though it has other names too, as each interface of
+// EC2 has. For networkd `Name=!ens5` is true of an interface with another name besides. Its own
+// file is read after ours, as 80-ec2.network of Amazon Linux is. Only the driver differs in this
+// machine. The line that keeps it: pkg/model/aws_enis.go, furtherENIs (INTERFACE)
 func TestPrimaryInterfaceStaysNetworkds(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, "", nil)

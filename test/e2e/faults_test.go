@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Each fault is one clear error; what does not need the broken part is done all the same; nothing
-// is half written.
+// Each fault causes one clear error. The agent makes everything that does not need the broken part,
+// and no file is half written.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -33,9 +33,9 @@ func TestFaults(t *testing.T) {
 		name  string
 		spec  string            // replaces the cluster's spec
 		files map[string]string // added to the store
-		setup string            // run in the node before
-		undo  string            // run in the node after
-		key   string            // the one that fails
+		setup string            // runs in the node before
+		undo  string            // runs in the node after
+		key   string            // the key that fails
 		says  []string
 	}{
 		{name: "missing asset", spec: bridgeSpec + assetSpec(other, "assets/nowhere.tgz"), key: "file:/opt/cni/bin", says: []string{"nowhere.tgz"}},
@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("the error does not say %q:\n%s", want, failed)
 				}
 			}
-			n.Must(ctx, "test", "-s", "/etc/modules-load.d/netwright.conf") // a branch that needs none of it
+			n.Must(ctx, "test", "-s", "/etc/modules-load.d/netwright.conf") // a branch of the graph without the faults
 			if out := n.Shell(ctx, "ls -A /opt/cni/bin 2>/dev/null || true"); strings.Contains(c.key, "/opt/cni/bin") && out != "" {
 				t.Errorf("half an archive is installed:\n%s", out)
 			}
@@ -81,7 +81,7 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	// The faults gone, everything is made right.
+	// Without the faults the agent makes everything right.
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", string(goodDoc), 0o644)
 	n.Must(ctx, "netwright", "--once")
 	checkBridgeNode(t, n)
@@ -114,7 +114,7 @@ func tarball(t *testing.T, members map[string]string) string {
 	return b.String()
 }
 
-// truncated is an archive that ends in the middle, with the hash of what there is: the hash is
+// truncated returns an archive that ends in the middle, and the hash of these bytes. So the hash is
 // right and the content is not.
 func truncated(t *testing.T) (content, sum string) {
 	t.Helper()

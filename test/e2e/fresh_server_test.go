@@ -10,23 +10,23 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// fresh is what a fresh machine needs from the outside, on servers of a fabric.
+// fresh has what a new machine needs from servers of a fabric.
 type fresh struct {
 	fabric   *node.Fabric
 	mirror   *mirrors
-	asked    requests // of the state store
-	hold     *held    // it
-	dir      string   // where it is published
+	asked    requests // requests to the state store
+	hold     *held    // holds the state store
+	dir      string   // the directory of the published store
 	userData string
-	publish  func()            // the store, as it is now
-	files    map[string]string // what the machine's platform brings
+	publish  func()            // publishes the store as it is now
+	files    map[string]string // files of the machine's platform
 }
 
-// storeName is another name of the store's server, for who knows its address.
+// storeName is another name of the store's server, for clients that know its address.
 const storeName = "store.lab"
 
-// serveFresh publishes a cluster, signed, to an HTTPS server, and puts the agent onto a mirror: for
-// its node-1.
+// serveFresh publishes a cluster, signed, to an HTTPS server, and puts the agent onto a mirror. All
+// this is for the cluster's node-1.
 func serveFresh(t *testing.T, s store) fresh {
 	t.Helper()
 	p := newPublisher(t)

@@ -8,13 +8,14 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// taken counts the checkpoints of this boot: each starts the timer that would undo its change.
+// taken counts the checkpoints of this boot. Each checkpoint starts the timer that would undo its
+// change.
 func taken(t *testing.T, n *node.Node) int {
 	t.Helper()
 	return strings.Count(n.Shell(t.Context(), "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo-now.timer"), "Started ")
 }
 
-// once makes a pass, and says how many checkpoints it took.
+// once makes a pass, and returns how many checkpoints it took.
 func once(t *testing.T, n *node.Node) int {
 	t.Helper()
 	before := taken(t, n)
@@ -24,17 +25,16 @@ func once(t *testing.T, n *node.Node) int {
 	return taken(t, n) - before
 }
 
-// What nobody has proved harmless is under a checkpoint, whatever kind it is of; what the node had
-// before comes back without one. The lines that keep it: pkg/tasks/kind.go, the column proof;
-// pkg/reconcile/drift/proof.go, Prove.
+// A change of any kind that is not proved harmless needs a checkpoint. A repair needs none. The
+// lines that keep it: pkg/tasks/kind.go, the column proof; pkg/reconcile/drift/proof.go, Prove.
 func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("9s")}}))
-	if got := once(t, n); got != 1 { // by forwarding IPv6 a node loses what routers advertise; all else is proved
+	if got := once(t, n); got != 1 { // with IPv6 forwarding a node loses advertised routes; the rest is proved
 		t.Errorf("the first configuration took %d checkpoints", got)
 	}
 	nothingToDo(t, n)
@@ -46,7 +46,7 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
 		want       int
-		gone       string // what tells that the change was undone; "": it stays
+		gone       string // a condition that shows the undo; "": the change stays
 	}{
 		{"a hook that downs the link", down,
 			1, "ip link show dev host0 | grep -q 'state UP' && ping -c1 -W2 " + serverAddress},
@@ -73,8 +73,8 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 		once(t, n)
 	}
 
-	// What a hook reads is the hook's, wherever it is: with it nobody knows what comes at the next
-	// boot.
+	// A file that a hook reads counts as a part of the hook, wherever it is: its effect at the next
+	// boot is not known.
 	for _, word := range []string{"one", "two"} {
 		n.Write(document, strings.Replace(good, "  networking:", "  fileAssets: [{name: x, path: /srv/kubernetes/rules, content: "+word+"}]\n"+
 			"  hooks: [{name: x.service, manifest: \"Type=oneshot\\nRemainAfterExit=yes\\nExecStart=/bin/cat /srv/kubernetes/rules\"}]\n  networking:", 1), 0o644)
@@ -85,13 +85,13 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 	n.Write(document, good, 0o644)
 	once(t, n)
 
-	// By hand, and by a boot: what was right comes back at no cost.
+	// Changes by hand and a boot: the agent repairs them without a checkpoint.
 	n.Shell(ctx, "sysctl -qw net.ipv4.ip_forward=0 net.ipv4.tcp_rmem='4096 8192 16384'; ip link del cbr0; rm /etc/sysctl.d/99-netwright.conf")
 	if got := once(t, n); got != 0 {
 		t.Errorf("a repair took %d checkpoints", got)
 	}
 	nothingToDo(t, n)
-	// So it does while a newer generation is held back.
+	// It does the same while a newer generation is held back.
 	n.Write(document, strings.Replace(good, "  networking:", down+"  networking:", 1), 0o644)
 	if got := once(t, n); got != 1 {
 		t.Errorf("the hook took %d checkpoints", got)

@@ -10,10 +10,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A unit of the documents that does not come up fails its task, with its name, its exit code and
-// the last that it said, whenever it fails; it does so in the next run too, and one that comes up
-// is right again. Red without awaitStarts in pkg/reconcile/carry_out.go: the run is over while the
-// unit is activating.
+// A unit of the documents that does not come up fails its task. The error has the unit's name, its
+// exit code and its last output, however late the unit fails. The next run fails in the same way. A
+// unit that comes up is right again. The line that keeps it: pkg/reconcile/carry_out.go,
+// awaitStarts (without it the run ends while the unit is activating).
 func TestHookThatFails(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -42,12 +42,13 @@ func TestHookThatFails(t *testing.T) {
 		}
 		n.Write(doc, text+"    manifest: |\n      "+row.manifest+"\n", 0o644)
 		for _, run := range []string{"first", "second"} {
-			if row.name == "unheard" { // journald stands still until systemd has forgotten the run
+			if row.name == "unheard" { // journald stops until systemd has forgotten the run
 				n.Must(ctx, "systemd-run", "/bin/sh", "-c", "j=$(pidof systemd-journald); until grep -q '^State:.T' /proc/$j/status; do sleep 0.02; done; "+
 					"until systemctl is-failed unheard; do sleep 0.02; done; sleep 0.1; kill -CONT $j")
 			}
 			said := messages(planOf(t, n.Run(ctx, "netwright", "--once", "-o", "json"), 1), report.Failed)
-			// On a busy machine journald has its words too late: then systemd's own are shown.
+			// On a busy machine journald gets the unit's output too late. Then the error has
+			// systemd's own messages.
 			said = strings.Replace(said, "exit code 5): again.service: Scheduled restart job", "exit code 5): no luck", 1)
 			if !strings.Contains(said, row.says) || !strings.Contains(said, "journalctl -u "+row.name+".service") && row.name != "no-unit" || strings.Contains(said, "another program") {
 				t.Errorf("%s, the %s run says: %s", row.name, run, said)
@@ -59,7 +60,7 @@ func TestHookThatFails(t *testing.T) {
 		until(t, n, row.name+" does not run", "! systemctl is-active "+row.name+" | grep -q -e '^active' -e activating")
 	}
 
-	// One that came up, and fails when somebody restarts it.
+	// A unit came up, and fails when a person restarts it.
 	n.Write(doc, string(plain)+"  hooks:\n  - name: moody\n    manifest: |\n      "+script+"\"! grep moody /run/lab-broken\"\n", 0o644)
 	n.Must(ctx, "netwright", "--once")
 	if got := n.Must(ctx, "systemctl", "is-active", "moody"); got != "active\n" {
@@ -77,8 +78,9 @@ func TestHookThatFails(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// The daemon says READY when the hooks that are ordered before kubelet are up, and waits for no
-// other; one of those that fails keeps kubelet back, and is named.
+// The daemon says READY when the hooks that are ordered before kubelet are up. It waits for no
+// other hook. If a hook before kubelet fails, kubelet does not start, and the daemon names the
+// hook.
 func TestReadyWaitsForHooksBeforeKubelet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -8,11 +8,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// What runs of a hook is what its file says, whatever ran there before, and it ends with the hook:
-// over a unit of the system that runs, after somebody removed the file, and when the file is away
-// as the hook goes. The same text written again restarts nothing. Red without Runs in
-// pkg/tasks/unit_file.go:Plan, and in pkg/tasks/unit_state.go:Live; without
-// pkg/reconcile/drift/drift.go:Spare what only lost its file is restarted.
+// A hook runs as its file says, and ends with the hook. This holds where a unit of the system ran
+// before, where somebody removed the file, and where the file is gone when the hook goes. The same
+// text written again restarts nothing. The lines that keep it: pkg/tasks/unit_file.go, Plan (Runs);
+// pkg/tasks/unit_state.go, Live (Runs); pkg/reconcile/drift/drift.go, Spare.
 func TestHookRunsFromItsFile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -68,9 +67,10 @@ func TestHookRunsFromItsFile(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// A dry run knows the unit file that is about to be written: where a stale one cannot be enabled,
-// it promises what the run then does, at once. And what a hook reads is there when it starts. Red
-// without Installs in pkg/host/overlay.go, and without readBy in pkg/model/user_hooks.go.
+// A dry run takes the unit file into account that the run will write. Where a stale unit file
+// cannot be enabled, the plan lists what the run then makes in its first attempt. The files that a
+// hook reads are there when the hook starts. The lines that keep it: pkg/host/overlay.go, Installs;
+// pkg/model/user_hooks.go, readBy.
 func TestHookOverAStaleFile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -105,8 +105,8 @@ func TestHookOverAStaleFile(t *testing.T) {
 	}
 	nothingToDo(t, n)
 
-	// A unit file that somebody replaced by a link to itself is mended, and holds up nothing else:
-	// pkg/host/systemd/units.go, isNoUnit.
+	// Somebody replaced a unit file by a link to itself. The agent mends the file, and it keeps no
+	// other change back: pkg/host/systemd/units.go, isNoUnit.
 	n.Shell(ctx, "ln -sfn x.service /etc/systemd/system/x.service; ip link delete cbr0")
 	n.Must(ctx, "netwright", "--once")
 	n.Shell(ctx, "test ! -L /etc/systemd/system/x.service && systemctl is-enabled -q x && ip link show cbr0")

@@ -8,9 +8,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Units of the user come and go with the documents: what is no longer named is stopped, disabled
-// and removed, restarted is nothing of it, and the run after that has nothing to do. Red without
-// pkg/tasks/unit_state.go:gone, pkg/tasks/removal.go:Asks, pkg/model/user_hooks.go:hookUnit.
+// Units of the user come and go with the documents. A unit that is no longer named is stopped,
+// disabled and removed, and not restarted. The run after that has nothing to do. The lines that
+// keep it: pkg/tasks/unit_state.go, gone; pkg/tasks/removal.go, effects; pkg/model/user_hooks.go,
+// hookUnit.
 func TestHooksComeAndGo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -40,7 +41,7 @@ func TestHooksComeAndGo(t *testing.T) {
       Type=oneshot
       ExecStart=/bin/sh -c 'echo ran >>/run/raw'
 `, 0o644)
-	n.Must(ctx, "netwright", "--once") // units of the user are started, and nobody waits for them
+	n.Must(ctx, "netwright", "--once") // the run starts the user's units and does not wait
 	idle(t, n)
 	if got := n.Must(ctx, "systemctl", "is-active", "stay"); got != "active\n" {
 		t.Errorf("stay.service is %q", got)
@@ -65,7 +66,7 @@ func TestHooksComeAndGo(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// idle waits until systemd has nothing queued or under way.
+// idle waits until systemd has no job queued or running.
 func idle(t *testing.T, n *node.Node) {
 	t.Helper()
 	until(t, n, "systemd has no jobs", "! systemctl list-jobs --no-legend | grep -q .")

@@ -14,7 +14,7 @@ import (
 
 const witnessPort = "7777"
 
-// witness puts a server into the node's network and returns what asks it from the fabric, over both
+// witness starts a server in the node's network. reaches connects to it from the fabric, over both
 // families.
 func witness(t *testing.T, f *node.Fabric, n *node.Node) (reaches func() error) {
 	t.Helper()
@@ -52,10 +52,10 @@ func witness(t *testing.T, f *node.Fabric, n *node.Node) (reaches func() error) 
 	}
 }
 
-// reachedAgain is why the node is not reached; nil: it is, at once or when a busy machine comes to
-// it.
+// reachedAgain waits until the fabric reaches the node. It returns the error after a minute without
+// success.
 func reachedAgain(reaches func() error) error {
-	for end := time.Now().Add(time.Minute); ; { // it only ends what hangs
+	for end := time.Now().Add(time.Minute); ; { // only so that a test that hangs ends
 		if err := reaches(); err == nil || time.Now().After(end) {
 			return err
 		}
@@ -63,8 +63,8 @@ func reachedAgain(reaches func() error) error {
 	}
 }
 
-// hookNode is a node that works, with a hook's script to come and units that a hook may do
-// something to.
+// hookNode returns a node that works, and function publish for documents with hooks. The hooks run
+// the script /srv/lab-does, and may change the units lab-a, lab-b and lab-c@.
 func hookNode(t *testing.T, window string) (f *node.Fabric, n *node.Node, publish func(update, hooks string)) {
 	t.Helper()
 	f = serve(t)
@@ -78,7 +78,7 @@ func hookNode(t *testing.T, window string) (f *node.Fabric, n *node.Node, publis
 			"/usr/lib/systemd/system/lab-c@.service": sleeps,
 		},
 	}))
-	// By systemd, whose undo makes the same links again.
+	// systemd enables the units, so that its undo makes the same links again.
 	n.Shell(t.Context(), "netwright --once || netwright --once; systemctl enable --now lab-a lab-b; systemctl start lab-c@x")
 	return f, n, func(update, hooks string) {
 		text := strings.Replace(good, atOnce, "  update: {splay: 0s, "+update+"}\n", 1)
@@ -86,25 +86,25 @@ func hookNode(t *testing.T, window string) (f *node.Fabric, n *node.Node, publis
 	}
 }
 
-// slowHook runs it, and is up when it has ended.
+// slowHook returns a hook that runs the script, and is up when the script has ended.
 func slowHook(name string) string {
 	return fmt.Sprintf("  hooks:\n  - name: %s.service\n    manifest: |\n      Type=oneshot\n      RemainAfterExit=yes\n      ExecStart=/bin/sh -e /srv/lab-does\n", name)
 }
 
-// hookThat runs a script that is in the node, and stays.
+// hookThat returns a hook that runs the script of the node, and goes on running.
 func hookThat(name string) string {
 	return fmt.Sprintf("  hooks:\n  - name: %s.service\n    manifest: |\n      ExecStart=/bin/sh -c \"/bin/sh -e /srv/lab-does && exec sleep infinity\"\n", name)
 }
 
-// What a hook does to the node's network and units, and no document names, is taken back with the
-// hook. The fabric judges, and what the node's own programs say of it.
+// A hook changes the node's network and units, and no document names these changes. An undo of the
+// hook also undoes them. The fabric and the node's own programs judge.
 //
 // The lines that keep it: pkg/checkpoint/undo/restore_hooks.go; pkg/checkpoint/probe/comparison.go,
 // AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/firewall/ruleset_message.go;
 // pkg/host/netstate/remove_added.go; pkg/host/netstate/rules.go, ruleMessage;
 // pkg/host/netstate/route_message.go; pkg/host/systemd/unit_list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f, n, publish := hookNode(t, "9s")
@@ -116,7 +116,7 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 		return n.Shell(ctx, "systemctl is-active lab-a lab-b lab-c@x; systemctl is-enabled lab-a lab-b")
 	}
 	const cutsOff = "\nip link set host0 down\n"
-	// What the kernel lists in another form than it takes it.
+	// The kernel lists these in another form than it accepts.
 	n.Write("/srv/lab-forms", `ip rule add not fwmark 51820 table 51820 pref 90
 ip link add lab-two type veth peer name lab-off
 ip link set lab-two up
@@ -144,8 +144,8 @@ END
 		{"a rule of nft", "nft 'add table inet lab; add chain inet lab out { type filter hook output priority 0; policy drop; }'"},
 		{"a rule of iptables", "iptables -I INPUT -j DROP; iptables -P OUTPUT DROP"},
 		{"the rule set is flushed", "nft flush ruleset" + cutsOff},
-		// One reload of systemd's: a busy machine takes eight seconds for it, and a start is waited
-		// for 27.
+		// systemd reloads its files once here: a busy machine takes eight seconds for that, and the
+		// agent waits 27 for a start.
 		{"units", "systemctl disable --no-reload lab-b; systemctl mask --now lab-a; systemctl stop lab-b lab-c@x" + cutsOff},
 		{"a mask for this boot", "systemctl mask --runtime --now lab-a" + cutsOff},
 	} {
@@ -153,7 +153,7 @@ END
 			n.Write("/srv/lab-does", c.does+"\n", 0o755)
 			before, running := n.Snapshot(), units()
 			hook := hookThat
-			if strings.HasPrefix(c.does, "sleep") || strings.HasPrefix(c.does, "systemctl") { // longer than a hook is looked at that stays
+			if strings.HasPrefix(c.does, "sleep") || strings.HasPrefix(c.does, "systemctl") { // longer than the look at a hook that stays
 				hook = slowHook
 			}
 			publish("watch: 0s", hook(fmt.Sprintf("lab-hook%d", i)))
@@ -177,14 +177,14 @@ END
 	}
 }
 
-// A hook that breaks the network when its change was found good long ago is taken back too, while
-// it is watched: by a process of its own, for a run that has ended, for a daemon that was killed,
-// for a change that somebody confirmed, and when another change came meanwhile. The first time that
-// may have been an outage, the second time it is bad. Nothing is left of a watch that is over. The
-// lines that keep it: pkg/checkpoint/watch_hooks.go, all of it; pkg/checkpoint/arm.go, Take
-// (WatchUS); pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/session/undo.go, Undo.
+// The agent watches a hook after its change was found good. If the hook then breaks the network, a
+// process of its own undoes the change. This holds for a run that has ended, a daemon that was
+// killed, a change that somebody confirmed, and when another change came meanwhile. The first time
+// it may have been an outage; the second time the change is bad. A watch that is over leaves
+// nothing. The lines that keep it: pkg/checkpoint/watch_hooks.go, all of it; pkg/checkpoint/arm.go,
+// Take (WatchUS); pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/session/undo.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
-	t.Parallel() // it watches
+	t.Parallel() // the test waits for watches
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f, n, publish := hookNode(t, "9s")
@@ -215,7 +215,7 @@ func TestAHookIsWatched(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		begin func()
-		then  func() // while it is watched
+		then  func() // during the watch
 		bad   bool
 	}{
 		{"first", func() {
@@ -305,5 +305,5 @@ func TestAHookIsWatched(t *testing.T) {
 	}
 }
 
-// untilUS is when a watch ends.
+// untilUS finds the time at which a watch ends.
 var untilUS = regexp.MustCompile(`"untilUS":\d+`)

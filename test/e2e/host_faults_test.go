@@ -13,10 +13,10 @@ import (
 )
 
 // The disk of the agent's state is full, a file of ours is a link to itself, the directory of
-// another is one, a third is immutable, and the network is gone. All that is needed comes back,
-// READY with it, and each fault is told: also with a newer configuration, which cannot be noted,
-// and beside a hook whose checkpoint has no room. With room again all is well, and the newer
-// configuration is taken.
+// another file is such a link, a third file is immutable, and the network is gone. The agent
+// restores all that the node needs, says READY, and reports each fault. It does the same with a
+// newer configuration that it cannot record, and beside a hook whose checkpoint has no room. When
+// there is room again, all is right and the newer configuration is applied.
 func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -32,7 +32,7 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	const (
 		file   = "/etc/looped"
 		fill   = "/var/lib/netwright/fill"
-		broke  = "sysctl -qw net.ipv4.ip_forward=0; ip link del cbr0; ln -sfn looped " + file // at once: else its repair comes between
+		broke  = "sysctl -qw net.ipv4.ip_forward=0; ip link del cbr0; ln -sfn looped " + file // at once, or a repair comes between
 		right  = "[ $(sysctl -n net.ipv4.ip_forward) = 1 ] && ip addr show cbr0 | grep -q 10.244.1.1/24 && grep -q ours " + file
 		status = "/run/netwright/status.json"
 	)
@@ -43,7 +43,7 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	ready := func() {
 		t.Helper()
 		since := strings.TrimSpace(n.Must(ctx, "date", "+@%s.%N"))
-		n.Must(ctx, "systemctl", "restart", "netwright-agent") // which returns when it is READY
+		n.Must(ctx, "systemctl", "restart", "netwright-agent") // returns when the agent is READY
 		if log := n.Shell(ctx, "journalctl --sync; journalctl -b -o cat -u netwright-agent --since "+since); !strings.Contains(log, "prepared: kubelet may start") {
 			t.Errorf("kubelet was held back:\n%s", log)
 		}
@@ -78,10 +78,10 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	until(t, n, "all is made when there is room", right+" && systemctl is-active -q sleeper && grep -q ours /etc/newer /etc/deep/below && ! grep -q theirs /etc/fixed")
 }
 
-// On a node that never was right no checkpoint can be taken: what needs one is not made, and READY
-// is not told of what is only planned. It is told when all is made. The lines that keep it:
-// pkg/reconcile/carry_out.go, carryOut; pkg/reconcile/ledger_unwritable.go, restoreOnly;
-// pkg/reconcile/changes/prepared.go, Prepared.
+// No checkpoint can be taken on a node that never was right. The agent does not make a change that
+// needs one, and does not say READY for changes that it only planned. It says READY when all are
+// made. The lines that keep it: pkg/reconcile/carry_out.go, carryOut;
+// pkg/reconcile/ledger_unwritable.go, restoreOnly; pkg/reconcile/changes/prepared.go, Prepared.
 func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -97,9 +97,9 @@ func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	checkBridgeNode(t, n)
 }
 
-// With however few descriptors a run has, no change stays that cuts the node off: probes that could
-// not be asked before it are not taken for silent. The line that keeps it:
-// pkg/checkpoint/probe/run_probes.go, unasked.
+// However few descriptors a run may open, no change stays that cuts the node off. A probe that the
+// agent could not send before the change does not count as one without an answer. The line that
+// keeps it: pkg/checkpoint/probe/run_probes.go, unasked.
 func TestWithoutDescriptorsNoChangeIsUnproved(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it cuts the node off")
@@ -110,13 +110,13 @@ func TestWithoutDescriptorsNoChangeIsUnproved(t *testing.T) {
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("1s")}}))
 	bad, made := badRoute(good)
 	hook := strings.Replace(good, "  networking:", "  hooks: [{name: sleeper.service, manifest: \"ExecStart=/bin/sleep 1000000\"}]\n  networking:", 1)
-	for _, text := range []string{good, hook, good} { // what hooks do is watched, which takes more to begin a checkpoint
+	for _, text := range []string{good, hook, good} { // a watch of a hook needs more before a checkpoint begins
 		n.Write(document, text, 0o644)
 		n.Shell(ctx, "netwright --once || netwright --once")
 	}
 	n.Write(document, bad, 0o644)
 	undone := 0
-	for most := 10; most < 20; most++ { // fewer do not begin; how many a probe needs is not ours to say
+	for most := 10; most < 20; most++ { // with fewer no run begins
 		res := n.Run(ctx, "systemd-run", "--wait", "--pipe", "-q", "--collect", "-p", "LimitNOFILE="+strconv.Itoa(most), "netwright", "--once")
 		until(t, n, "the checkpoint is over", "test ! -e /var/lib/netwright/checkpoint/journal.json")
 		if res.Code != 1 || n.Is(ctx, made) {
@@ -131,11 +131,11 @@ func TestWithoutDescriptorsNoChangeIsUnproved(t *testing.T) {
 	}
 }
 
-// A systemd that hangs does not keep the agent from bringing the network back, also where units
-// have to come back, too. Once it answers all of the undo is done. The lines that keep it:
+// While systemd hangs, the agent restores the network in an undo, also where units must be
+// restored, too. When systemd answers again, the undo restores the rest. The lines that keep it:
 // pkg/checkpoint/undo.go, unitsInTime; pkg/checkpoint/finish.go, undo.
 func TestSystemdHangsInAnUndo(t *testing.T) {
-	t.Parallel() // it waits for systemd
+	t.Parallel() // the test waits for systemd
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -166,10 +166,10 @@ func TestSystemdHangsInAnUndo(t *testing.T) {
 	}
 }
 
-// Where networkd takes no reload, as after a restart of the bus, an undo restarts it, and comes to
-// its end. The line that keeps it: pkg/checkpoint/undo/restore_units.go, reload.
+// Where networkd fails to reload, as after a restart of the bus, an undo restarts networkd and
+// completes. The line that keeps it: pkg/checkpoint/undo/restore_units.go, reload.
 func TestNetworkdTakesNoReloadInAnUndo(t *testing.T) {
-	t.Parallel() // it waits for networkd
+	t.Parallel() // the test waits for networkd
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -195,8 +195,8 @@ func TestNetworkdTakesNoReloadInAnUndo(t *testing.T) {
 	}
 }
 
-// disconnectNetworkd restarts the bus under systemd-networkd, which takes no reload then. No
-// service of the node runs the commands: who started it would wait for it on that bus.
+// disconnectNetworkd restarts the bus, after which systemd-networkd fails to reload. No service of
+// the node runs these commands, since systemd would wait for such a service on that bus.
 func disconnectNetworkd(t *testing.T, n *node.Node) {
 	t.Helper()
 	if !n.Is(t.Context(), "systemctl restart dbus && ! systemctl reload systemd-networkd") {
@@ -204,15 +204,15 @@ func disconnectNetworkd(t *testing.T, n *node.Node) {
 	}
 }
 
-// What systemd-networkd does not read, as after a restart of the bus, it acts on at another time,
-// when nobody probes. So such a change is undone, and the next try of it is kept. What was proved
-// before is brought back without a checkpoint: that the reload failed is said, and it is made
+// systemd-networkd fails to reload, as after a restart of the bus. It reads its files at some later
+// time, when the agent no longer probes. So the agent undoes the change, and the next try of it
+// stays. A repair needs no checkpoint here: the agent says that the reload failed, and reloads
 // again.
 //
 // The lines that keep it: pkg/checkpoint/finish.go, Finish (unread);
 // pkg/reconcile/starts/reloads.go, failedReload; pkg/reconcile/carry_out.go, awaitStarts (Enqueue).
 func TestNetworkdTakesNoReload(t *testing.T) {
-	t.Parallel() // it waits for networkd
+	t.Parallel() // the test waits for networkd
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)

@@ -16,13 +16,13 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// pauseImage is the image that containerd makes a pod's sandbox from.
+// pauseImage builds the image from which containerd makes a pod's sandbox.
 func pauseImage(t *testing.T) string {
 	t.Helper()
 	return image(t, "localhost/pause:1", program.Build(t, "test/e2e/testdata/pause"))
 }
 
-// image is an image of this name with a program that needs nothing else, as an OCI archive.
+// image builds an image of this name, as an OCI archive, with one program that needs no other file.
 // https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md
 func image(t *testing.T, name, file string) string {
 	t.Helper()

@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// rootOffset is where the root file system begins on a disk of images/build, in bytes.
+// rootOffset is the position of the root file system on a disk of images/build, in bytes.
 const rootOffset = "2097152"
 
-// bakedDisk has images/build make a disk, with what a node of a store's group wants baked in.
+// bakedDisk has images/build make a disk that contains what a node of the store's group needs.
 func bakedDisk(t *testing.T) vm.Disk {
 	t.Helper()
 	needs.Tool(t, "sfdisk", "debugfs", "mke2fs")
@@ -33,7 +33,7 @@ func bakedDisk(t *testing.T) vm.Disk {
 	return vm.Disk{Root: disk}
 }
 
-// clean holds a disk, read by debugfs and sfdisk, to what a disk that is cloned may have.
+// clean checks with debugfs and sfdisk that a disk has nothing that a cloned disk must not have.
 func clean(t *testing.T, disk string) {
 	if out, err := exec.Command("sfdisk", "--dump", disk).CombinedOutput(); err != nil || !strings.Contains(string(out), "label: gpt") ||
 		!strings.Contains(string(out), "21686148-6449-6E6F-744E-656564454649") {

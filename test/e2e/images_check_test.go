@@ -2,11 +2,11 @@ package e2e
 
 import "testing"
 
-// freshAddress is of the machine that a test makes a node.
+// freshAddress is the address of the machine that a test makes a node.
 const freshAddress = "10.77.0.20"
 
-// freshSpec is a network that wants kernel modules of many kinds, and whose conf containerd shall
-// load.
+// freshSpec is the spec of a network that needs kernel modules of many kinds. containerd must load
+// the network's conf.
 const freshSpec = `  kubernetesVersion: 1.36.0
   podCIDR: 10.244.0.0/16
   nonMasqueradeCIDR: 10.0.0.0/8
@@ -32,8 +32,8 @@ const freshSpec = `  kubernetesVersion: 1.36.0
       - {key: net.bridge.bridge-nf-call-iptables, value: "1", why: services from bridged pods}
 `
 
-// freshCheck is what a node with freshSpec is, as its own tools see it. containerd is asked by CRI
-// (Status, verbose), with no program of ours.
+// freshCheck checks a node with freshSpec by the node's own tools. It asks containerd over CRI
+// (Status, verbose), and uses no program of ours.
 const freshCheck = `
 systemctl is-active netwright-agent containerd
 for m in br_netfilter ipip wireguard ip_vs openvswitch geneve; do grep "^$m " /proc/modules | cut -d' ' -f1; done | tee /tmp/modules
@@ -55,10 +55,11 @@ systemctl --failed --plain --no-legend
 echo "ready $(systemctl show -P ActiveEnterTimestampMonotonic netwright-agent)"
 `
 
-// installed says that it was cloud-init that ran the user-data, to its end.
+// installed checks that cloud-init ran the user-data to its end.
 const installed = "grep -q 'netwright: installed' /var/log/cloud-init-output.log\n"
 
-// freshStore is a cluster of the machine that becomes a node, and of a node that boots beside it.
+// freshStore returns the store of a cluster with the machine that becomes a node, and a node that
+// boots beside it.
 func freshStore(t *testing.T, spec string) store {
 	t.Helper()
 	s := newStore(t, spec, nil)

@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// untilReady waits for the agent, which a boot that goes on with another's work starts after the
-// boot itself is done.
+// untilReady waits for the agent. After an interrupted install the agent may start later than the
+// boot's other units.
 const untilReady = "until systemctl -q is-active netwright-agent; do sleep 1; done\n"
 
-// whole says that every file of ours is whole: programs run, and nothing is empty.
+// whole checks that every file of ours is complete: programs run, and no file is empty.
 const whole = `
 netwright version
 for plugin in bridge host-local loopback; do CNI_COMMAND=VERSION /usr/lib/cni/$plugin </dev/null | jq -e .cniVersion >/dev/null; done
@@ -28,12 +28,12 @@ until [ ! -e /etc/systemd/system/netwright-bootstrap.service ]; do sleep 1; done
 test ! -e /var/lib/netwright/bootstrap
 `
 
-// lostNotes says that a disk will not let cloud-init itself come up: it does not sync what it
-// notes, and 22.4 ends at an empty note of the host's name, at this boot and at each that follows,
-// before it comes to the user-data (cc_set_hostname.py reads it with no thought of that).
+// lostNotes says whether cloud-init itself cannot start on a disk. cloud-init does not sync its
+// notes. If its note of the host's name is empty, version 22.4 fails before it reads the user-data,
+// at this boot and at each later one (cc_set_hostname.py does not expect an empty file).
 func lostNotes(t *testing.T, layer, offset string) bool {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "root.raw") // a file of its own: e2fsck forgets an offset when it has replayed the journal
+	root := filepath.Join(t.TempDir(), "root.raw") // a separate file: e2fsck forgets an offset after it has replayed the journal
 	if out, err := exec.Command("qemu-img", "convert", "-O", "raw", "--image-opts", "driver=raw,offset="+offset+",file.driver=qcow2,file.file.filename="+layer,
 		root).CombinedOutput(); err != nil {
 		t.Fatalf("qemu-img: %v: %s", err, out)
@@ -50,9 +50,10 @@ func lostNotes(t *testing.T, layer, offset string) bool {
 	return err == nil && info.Size() == 0
 }
 
-// powerCuts takes the power away at random moments of a first boot. At its second boot the machine
-// becomes a node all the same. NETWRIGHT_CUTS is how many moments are drawn (default 10),
-// NETWRIGHT_SEED what draws them: of the moments, since no two boots take the same time.
+// powerCuts cuts the power at random moments of a first boot. At its second boot the machine
+// becomes a node all the same. NETWRIGHT_CUTS is the number of moments (default 10), and
+// NETWRIGHT_SEED draws them. The seed does not repeat the states, since no two boots take the same
+// time.
 func powerCuts(t *testing.T, w way, disk vm.Disk) {
 	seed, count := setting(t, "NETWRIGHT_SEED", int(time.Now().Unix())), setting(t, "NETWRIGHT_CUTS", 10)
 	first := w.outside(t, disk, freshStore(t, freshSpec))
@@ -84,7 +85,8 @@ func setting(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// said is a moment of a boot, after the kernel started, as the check printed it.
+// said returns the time of an event of a boot, as the check printed it. The time begins at the
+// kernel's start.
 func said(t *testing.T, boot vm.Boot, name string) time.Duration {
 	t.Helper()
 	_, after, _ := strings.Cut(boot.Output, "\n"+name+" ")
@@ -96,7 +98,7 @@ func said(t *testing.T, boot vm.Boot, name string) time.Duration {
 	return at
 }
 
-// up logs how long a boot took, all of which is to have come up.
+// up logs how long a boot took, and checks that every unit came up.
 func up(t *testing.T, what string, boot vm.Boot) {
 	t.Helper()
 	ready, kernel := said(t, boot, "ready"), boot.Begun-boot.Uptime

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// firstBoots are what a first boot is put through.
+// firstBoots has the tests of a first boot.
 var firstBoots = []struct {
 	name  string
 	prove func(*testing.T, way, vm.Disk)
@@ -21,9 +21,9 @@ var firstBoots = []struct {
 	{"cut", powerCuts},
 }
 
-// A machine with a kernel of its own that has never seen us becomes a node at its first boot, in
-// each of the ways, whatever happens to it meanwhile. Where all is asked for, two ways go on at
-// once on two processors: -parallel 1 for figures.
+// A machine that boots its own kernel and has no file of ours becomes a node at its first boot.
+// This holds for each of the ways, whatever happens to the machine meanwhile. With all tests, two
+// ways run at once on two processors: use -parallel 1 to measure times.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	for _, w := range ways {
@@ -47,11 +47,11 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// wanted says that whole machines may take minutes.
+// wanted says whether the tests may take the minutes of whole machines.
 func wanted() bool { return os.Getenv("NETWRIGHT_IMAGES") != "" }
 
-// images skips a proof where first boots were not asked for: each boots a machine of its own, once
-// or more.
+// images skips a test unless the tests of first boots were requested, since each boots a machine of
+// its own at least once.
 func images(t testing.TB) {
 	t.Helper()
 	if !wanted() {
@@ -59,8 +59,8 @@ func images(t testing.TB) {
 	}
 }
 
-// A machine that is left alone becomes a node by what its cloud-init ran, and asks for no more than
-// it needs.
+// A machine without disturbance becomes a node by what its cloud-init ran, and requests no more
+// than it needs.
 func alone(t *testing.T, w way, disk vm.Disk) {
 	first := w.outside(t, disk, freshStore(t, freshSpec))
 	first.Every = installed + w.knows + freshCheck + whole
@@ -69,11 +69,11 @@ func alone(t *testing.T, w way, disk vm.Disk) {
 	up(t, "left alone", boot)
 }
 
-// A machine that is told to reboot while its first converge runs goes on after it, and is as one
-// that was left alone.
+// A machine reboots during its first converge. It goes on after the reboot, and ends like a machine
+// without disturbance.
 func rebooted(t *testing.T, w way, disk vm.Disk) {
-	// The documents have a module more than an image of them would have, and at the first boot it
-	// does not come to an end of loading.
+	// The documents have one module more than an image would have, and at the first boot its load
+	// does not end.
 	first := w.outside(t, disk, freshStore(t, strings.Replace(freshSpec, "      modules:\n", "      modules:\n      - {name: ipvlan, why: it holds the converge up}\n", 1)))
 	first.Cloud.Early = `
 [ ! -e /var/lib/rebooted ] || exit 0
@@ -91,8 +91,8 @@ systemctl reboot`
 	up(t, "the boot after a reboot in the middle", boot)
 }
 
-// A pod of the machine, made by its containerd, and a pod of a node that boots beside it reach each
-// other.
+// The machine's containerd makes a pod. That pod and a pod of a node that boots beside the machine
+// reach each other.
 func pods(t *testing.T, w way, disk vm.Disk) {
 	ctx, s := context.WithoutCancel(t.Context()), freshStore(t, bridgeSpec)
 	first := w.outside(t, disk, s)

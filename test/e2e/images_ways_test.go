@@ -9,27 +9,27 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// way is how a fresh machine becomes a node.
+// way is how a new machine becomes a node.
 type way struct {
 	name    string
-	image   func(*testing.T) vm.Disk // which each of its machines has a layer over
-	root    string                   // where the root file system begins on it, in bytes
+	image   func(*testing.T) vm.Disk // the image below the layer of each machine
+	root    string                   // the position of its root file system, in bytes
 	outside func(*testing.T, vm.Disk, store) outside
-	knows   string // a script: what a machine of this way knows beside all others
+	knows   string // a script that checks facts which only a machine of this way knows
 }
 
-// outside is a machine that was never switched on, with servers of its own on a fabric of its own.
+// outside has the options of a machine that never booted. Its servers are on a fabric of its own.
 type outside struct {
 	vm.Options
-	asked func(*testing.T) // what of the servers, by a machine that was left alone
+	asked func(*testing.T) // checks the requests to the servers, without disturbance
 }
 
-// stock is the distribution's image, with its cloud-init.
+// stock returns the distribution's image, with its cloud-init.
 func stock(t *testing.T) vm.Disk { return vm.Stock(t) }
 
 var ways = []way{
-	// The agent and what needs no live kernel are on the disk, which boots by its own boot loader:
-	// only the documents are fetched.
+	// The disk has the agent and all that needs no live kernel, and its own boot loader boots it.
+	// The machine fetches only the documents.
 	{name: "baked", image: bakedDisk, root: rootOffset, outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		f := serveFresh(t, s)
 		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
@@ -42,7 +42,7 @@ var ways = []way{
 			}
 		}}
 	}},
-	// A stock image; the agent comes from a mirror, the documents over TLS.
+	// A stock image: the agent comes from a mirror, and the documents come over TLS.
 	{name: "http", image: stock, root: "0", outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		f := serveFresh(t, s)
 		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
@@ -51,9 +51,9 @@ var ways = []way{
 			}
 		}}
 	}},
-	// As on EC2: the firmware says so, the documents are in a bucket, and the credentials for it
-	// come from the instance's metadata. The user-data itself comes on cloud-init's own disk: its
-	// data source for EC2 wants the DHCP of EC2.
+	// The machine starts as on EC2. The firmware says so, the documents are in a bucket, and the
+	// credentials for the bucket come from the instance's metadata. The user-data itself comes on
+	// cloud-init's own disk, since cloud-init's data source for EC2 needs the DHCP of EC2.
 	{name: "s3", image: stock, root: "0", outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		fabric := node.NewFabric(t)
 		f := serveFromS3(t, fabric, s)
@@ -65,7 +65,7 @@ netwright facts -o json | jq -e '.cloud == "aws" and .instance.id == "i-01234567
 `},
 }
 
-// machine is a machine that is told what f says.
+// machine returns a machine with the user-data and the files of f.
 func (f fresh) machine(disk vm.Disk) vm.Options {
 	return vm.Options{Fabric: f.fabric, Address: freshAddress, Cloud: &vm.Cloud{Disk: disk, Hostname: "node-1", UserData: f.userData, Files: f.files}}
 }

@@ -8,20 +8,21 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// Where there is no API, a peer that the agent's file states knocks: a rule set that lets nobody in
-// over IPv6 is undone, which no probe of the node's own sees. A change that leaves the way in alone
-// is proved. Without the peer, or with another key, it is not, and stays.
+// Without an API, a peer from the agent's file connects to the node. A rule set that refuses all
+// connections over IPv6 is undone, which no probe of the node itself sees. A change that leaves
+// these connections alone is proved. Without the peer, or with another key, a change is not proved,
+// and stays.
 //
 // The lines that keep it: pkg/inbound/static.go, ask; pkg/inbound/responder.go, serve;
 // pkg/cli/open_store.go (Checkpoint.Inbound); cmd/agent/daemon_observers.go.
 func TestStatedPeersKnock(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	fabric, nodes := twoNodes(t, bridgeSpec+atOnce)
 	const key = "/etc/netwright/peers.key"
 	secrets := [...]string{"of the lab alone, and long enough for a key\n", "another one that is long enough for a key\n"}
-	own := func(i int) { // what the node's own file says
+	own := func(i int) { // the node's own file
 		n, other := nodes[i], nodes[1-i]
 		n.Write("/etc/netwright/agent.yaml", "store: /srv/netwright\ncluster: "+cluster+"\nnode: "+n.Name()+"\ninterval: 5s\nprobeWindow: 9s\n"+
 			"peers:\n  keyFile: "+key+"\n  ask: ["+other.Address()+", \""+other.Address6()+"\"]\n  answer: ["+other.Address()+"/32, \""+other.Address6()+"/128\"]\n", 0o644)
@@ -38,7 +39,7 @@ func TestStatedPeersKnock(t *testing.T) {
 		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", extra+"  networking:", 1), 0o644)
 		return n.Run(ctx, "netwright", "--once")
 	}
-	const martians = "  sysctlParameters: [net.ipv4.conf.all.log_martians=%]\n" // takes a checkpoint; history has a proof of each value
+	const martians = "  sysctlParameters: [net.ipv4.conf.all.log_martians=%]\n" // takes a checkpoint; history names the proof of each
 	stays := func(what, value, says string) {
 		t.Helper()
 		res := once(strings.Replace(martians, "%", value, 1))

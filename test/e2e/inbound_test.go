@@ -12,14 +12,15 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// A rule set that lets nobody in is undone, since a peer misses the port that it reached; what goes
-// out goes on, and no other probe sees anything. A change that leaves the way in alone stays, and
-// says that it was proved. Without a peer that answers it stays too, and says that it was not. The
-// lines that keep it: pkg/checkpoint/probe/inbound.go, compare; pkg/checkpoint/finish.go, Finish
+// A rule set that refuses all incoming connections is undone, since a peer no longer reaches the
+// port that it reached before. Outgoing connections work, and no other probe fails. A change that
+// leaves incoming connections alone stays, and the agent says that it was proved. Without a peer
+// that answers, such a change also stays, and the agent says that it was not proved. The lines that
+// keep it: pkg/checkpoint/probe/inbound.go, compare; pkg/checkpoint/finish.go, Finish
 // (AwaitTraffic); pkg/reconcile/guard/taker.go, Take (settings.Inbound); pkg/inbound/peer.go,
 // answer.
 func TestKubernetesPeersKnock(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	kubeapi.Tier(t)
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
@@ -45,7 +46,7 @@ func TestKubernetesPeersKnock(t *testing.T) {
 	}
 	shows := func(name string, want float64) {
 		t.Helper()
-		end := time.Now().Add(90 * time.Second) // it only ends what hangs
+		end := time.Now().Add(90 * time.Second) // only so that a test that hangs ends
 		for now := scrape(t, n); now[name] != want; now = scrape(t, n) {
 			if time.Now().After(end) {
 				t.Fatalf("%s is %v\n%s\n%s", name, now[name], n.Run(ctx, "netwright", "status").Stdout, n.Run(ctx, "journalctl", "-b", "--no-pager", "-n", "60", "-u", "netwright-agent").Stdout)
@@ -65,7 +66,7 @@ func TestKubernetesPeersKnock(t *testing.T) {
 	annotated := func(name, text string) bool {
 		return strings.Contains(s.Must("GET", "/api/v1/nodes/"+name, ""), text)
 	}
-	const martians = "  sysctlParameters: [net.ipv4.conf.all.log_martians=%]\n" // takes a checkpoint, and does nothing
+	const martians = "  sysctlParameters: [net.ipv4.conf.all.log_martians=%]\n" // takes a checkpoint, and has no effect
 	change := func(value string) { publish(strings.Replace(martians, "%", value, 1)) }
 	inForce := func(value string) {
 		t.Helper()

@@ -10,12 +10,13 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// directory is one that was made or has another time, or that systemd took away when it was empty.
+// directory matches a directory that was made, whose time changed, or that systemd removed when it
+// was empty.
 var directory = regexp.MustCompile(`^[-+~] file \S+: mode=(40|20000)`)
 
-// Who installs the agent, lets it make the node right, resets that and removes the agent has the
-// node that he had. While the ledger has anything the agent stays, and says what to do. A daemon
-// that runs becomes the one that is installed, also while it starts, and after an install that was
+// A person installs the agent, has it converge the node, resets the node and removes the agent: the
+// node is as before. While the ledger has entries the agent stays, and says what to do. The running
+// daemon is replaced by the installed program, also while it starts, and after an install that was
 // killed. The lines that keep it: pkg/install/remove.go, stopped, mayGo and gone;
 // pkg/install/install.go, runs and pendingRestart.
 func TestInstallAndRemove(t *testing.T) {
@@ -27,7 +28,7 @@ func TestInstallAndRemove(t *testing.T) {
 	n.Must(ctx, "systemctl", "is-system-running", "--wait")
 	units, before := unitFiles(t, n), n.Snapshot()
 
-	// It is still activating, for its documents cannot be used.
+	// The daemon is still activating, since it cannot use its documents.
 	const document, running = "/srv/netwright/" + cluster + "/cluster.yaml", "/proc/$(systemctl show -p MainPID --value netwright-agent)/exe"
 	n.Shell(ctx, "mv "+document+" /root/right; echo wrong >"+document+"; cp /root/agent /root/other; echo >>/root/other; /root/other install")
 	until(t, n, "the daemon starts", "systemctl show netwright-agent | grep -qx StatusText=..* && cmp /root/other "+running)
@@ -39,7 +40,7 @@ func TestInstallAndRemove(t *testing.T) {
 	n.Shell(ctx, "rm /root/other; mv /root/right "+document+"; systemctl restart netwright-agent")
 	until(t, n, "the daemon made the node right", "netwright status")
 
-	// An install that was killed before it asked for the restart.
+	// Now an install was killed before it asked for the restart.
 	n.Shell(ctx, "cp /usr/bin/netwright /usr/bin/new; mv /usr/bin/new /usr/bin/netwright")
 	if again := n.Must(ctx, "netwright", "install"); !strings.Contains(again, "restart netwright-agent.service") {
 		t.Errorf("the daemon runs a program that is gone: %s", again)

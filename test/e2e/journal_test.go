@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The journal has the daemon's log with fields: one line for each change, found by its key, and
-// none when nothing happened.
+// The journal has the daemon's log with fields: one line for each change, which its key finds, and
+// no line when nothing happened.
 func TestJournalHasTheKey(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -43,7 +43,7 @@ func TestJournalHasTheKey(t *testing.T) {
 		t.Errorf("of a change and its repair the journal has:\n%s", got)
 	}
 
-	// A journal that ends takes the daemon's stderr with it, and nothing else.
+	// The end of journald breaks the daemon's stderr, and nothing else.
 	pid := n.Must(ctx, "systemctl", "show", "-P", "MainPID", "netwright-agent")
 	n.Shell(ctx, "systemctl stop systemd-journald.socket systemd-journald-dev-log.socket systemd-journald-audit.socket systemd-journald.service || true; sysctl -qw net.ipv4.ip_forward=0")
 	n.Must(ctx, "netwright", "--once")

@@ -19,9 +19,9 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// kubelets are two nodes with the agent, containerd and a real kubelet, and the API server that
-// they have joined. There is no scheduler and no controller: pods name their node, and the test
-// writes the EndpointSlices.
+// kubelets has two nodes with the agent, containerd and a real kubelet, and the API server that
+// they joined. There is no scheduler and no controller: pods name their node, and the test writes
+// the EndpointSlices.
 type kubelets struct {
 	*kubeapi.Server
 	t       *testing.T
@@ -30,8 +30,8 @@ type kubelets struct {
 	plugins string
 }
 
-// What the agent does not bring is in the nodes' image: programs, units, credentials, and the
-// configuration that is not of the network.
+// The nodes' image has what the agent does not install: programs, units, credentials, and the
+// configuration of everything except the network.
 var kubeletFiles = map[string]string{
 	"/etc/systemd/system/kubelet.service": `[Unit]
 Wants=containerd.service
@@ -41,9 +41,10 @@ ExecStart=/usr/local/bin/kubelet --config=/etc/kubernetes/kubelet.yaml --config-
 Restart=always
 RestartSec=1s
 `,
-	// failCgroupV1, cgroupDriver, enforceNodeAllocatable: a node has the machine's cgroups, which
-	// may be v1, and no slice of its own. oomScoreAdj: it may lack CAP_SYS_RESOURCE. failSwapOn,
-	// evictionHard, localStorageCapacityIsolation: swap and disk are the machine's.
+	// A node has the cgroups of this machine, which may be v1, and no slice of its own:
+	// failCgroupV1, cgroupDriver, enforceNodeAllocatable. It may lack CAP_SYS_RESOURCE:
+	// oomScoreAdj. Swap and disk are the machine's: failSwapOn, evictionHard,
+	// localStorageCapacityIsolation.
 	"/etc/kubernetes/kubelet.yaml": `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
@@ -62,8 +63,8 @@ clusterDomain: cluster.local
 `,
 	"/etc/kubernetes/kubelet.conf.d/.keep": "",
 	"/etc/resolv.conf":                     "# the nodes have no resolver of their own\n",
-	// kubelet sets three settings of the kernel that are the machine's. It is shown what it wants,
-	// and sets nothing.
+	// kubelet sets three settings of the kernel that belong to this machine. These mounts show it
+	// the values that it wants, so it sets nothing.
 	"/etc/systemd/system/lab-kernel.service": `[Service]
 Type=oneshot
 RemainAfterExit=yes
@@ -76,7 +77,7 @@ ExecStart=mount --bind /etc/kubernetes/kernel/panic_on_oops /proc/sys/kernel/pan
 	"/etc/kubernetes/kernel/panic_on_oops":     "1\n",
 }
 
-// newKubelets boots the nodes with this network, and waits for nothing.
+// newKubelets boots the nodes with this network, and does not wait until they are ready.
 func newKubelets(t *testing.T, networking string) *kubelets {
 	t.Helper()
 	kubeapi.Tier(t)
@@ -108,8 +109,8 @@ func newKubelets(t *testing.T, networking string) *kubelets {
 	return k
 }
 
-// document is the cluster's, with a network. kubelet's own limit of pods shows that what the agent
-// gives kubelet arrives.
+// document returns the cluster's document with a network. kubelet's own limit of pods shows that
+// kubelet gets the agent's settings.
 func (k *kubelets) document(networking string) string {
 	return document("Cluster", cluster, `  kubernetesVersion: 1.36.3
   podCIDR: 10.244.0.0/16
@@ -120,7 +121,7 @@ func (k *kubelets) document(networking string) string {
 `+networking+k.plugins)
 }
 
-// wait waits for what the test sees; its own end only ends what hangs.
+// wait waits until is returns true. Its limit is only for a test that hangs.
 func (k *kubelets) wait(what string, is func() bool) {
 	k.t.Helper()
 	end := time.Now().Add(3 * time.Minute)
@@ -135,7 +136,7 @@ func (k *kubelets) wait(what string, is func() bool) {
 	}
 }
 
-// ready waits until both nodes are, as their kubelets say.
+// ready waits until both nodes are ready, as their kubelets report it.
 func (k *kubelets) ready() {
 	k.t.Helper()
 	for _, n := range k.nodes {
@@ -155,8 +156,8 @@ func (k *kubelets) node(n *node.Node) corev1.Node {
 	return out
 }
 
-// pod makes a pod that serves on a node, and waits until it runs. ports are lines of its
-// container's.
+// pod makes a pod with a server on a node, and waits until it runs. ports has lines for its
+// container.
 func (k *kubelets) pod(name string, n *node.Node, ports string) {
 	k.t.Helper()
 	k.Apply(fmt.Sprintf(`apiVersion: v1
@@ -173,7 +174,7 @@ spec:
 	k.address("default", name)
 }
 
-// address is that of a pod, once it runs and answers its kubelet's probe.
+// address returns the address of a pod that runs and answers its kubelet's probe.
 func (k *kubelets) address(namespace, name string) netip.Addr {
 	k.t.Helper()
 	var p corev1.Pod
@@ -188,13 +189,13 @@ func (k *kubelets) address(namespace, name string) netip.Addr {
 	return address
 }
 
-// get asks for a URL from within a pod, as `crictl exec` would.
+// get requests a URL from within a pod, as `crictl exec` would.
 func (k *kubelets) get(n *node.Node, pod, url string) (answer string, ok bool) {
 	k.t.Helper()
 	client := runtimeClient(k.t, n)
 	found, err := client.ListContainers(k.t.Context(), &cri.ListContainersRequest{Filter: &cri.ContainerFilter{
 		State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}, LabelSelector: map[string]string{"io.kubernetes.pod.name": pod}}})
-	if err != nil || len(found.GetContainers()) != 1 { // it may be about to be made again
+	if err != nil || len(found.GetContainers()) != 1 { // kubelet may be about to make it again
 		return fmt.Sprintf("looking for the container of pod %s on %s: %v, %d", pod, n.Name(), err, len(found.GetContainers())), false
 	}
 	res, err := client.ExecSync(k.t.Context(), &cri.ExecSyncRequest{ContainerId: found.Containers[0].Id, Cmd: []string{"/entry", "get", url}, Timeout: 60})

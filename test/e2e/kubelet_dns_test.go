@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// dns runs CoreDNS in a pod, which finds the API server as all pods do: by its service, with its
-// account's token.
+// dns runs CoreDNS in a pod. CoreDNS finds the API server as all pods do: by its service, with the
+// token of its account.
 func (k *kubelets) dns(n *node.Node) {
 	k.t.Helper()
 	n.Copy(image(k.t, "localhost/coredns:1", assets.CoreDNS(k.t)), "/srv/coredns.tar", 0o644)

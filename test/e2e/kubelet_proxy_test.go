@@ -9,16 +9,17 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// What the real kube-proxy leaves in a mode goes when the documents no longer want that mode, and
-// no sooner than it runs in the other, or has ended. Its own `kube-proxy --cleanup` on a second
-// node is the truth; what kubelets made stays, and so does what is of neither.
+// The agent removes what the real kube-proxy leaves of a mode that the documents no longer want. It
+// does so only when kube-proxy runs in the other mode, or has ended. The truth is what `kube-proxy
+// --cleanup` leaves on a second node. What kubelets made stays, and so do the rules of other
+// programs.
 func TestKubernetesKubeletProxyModes(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	k := newKubelets(t, "    bridge: {}\n")
 	k.ready()
 	first, second := k.nodes[0], k.nodes[1]
-	second.Must(ctx, "systemctl", "stop", "netwright-agent") // there kube-proxy cleans up itself
+	second.Must(ctx, "systemctl", "stop", "netwright-agent") // there kube-proxy itself removes its rules
 	k.pod("client", first, "")
 	k.pod("near", first, "")
 	near := k.address("default", "near")
@@ -74,7 +75,7 @@ func TestKubernetesKubeletProxyModes(t *testing.T) {
 			until(t, first, "what it left is gone", "! "+c.rules+" && ! netwright --dry-run | grep -q cleanup:kubeProxy")
 			var got []string
 			for line := range strings.Lines(kubeRules(t, first)) {
-				if !strings.Contains(line, "KUBE-MARK-MASQ") { // a kubelet's, maybe: the page says so
+				if !strings.Contains(line, "KUBE-MARK-MASQ") { // the page says that a kubelet may have made it
 					got = append(got, line)
 				}
 			}
@@ -82,17 +83,17 @@ func TestKubernetesKubeletProxyModes(t *testing.T) {
 			if strings.Join(got, "") != want {
 				t.Errorf("by the agent there is:\n%s\nby kube-proxy:\n%s", strings.Join(got, ""), want)
 			}
-			for line := range strings.Lines(before) { // kube-proxy adds to kubelets' chains, and leaves that
+			for line := range strings.Lines(before) { // kube-proxy leaves what it adds to kubelets' chains
 				if !slices.Contains(got, line) {
 					t.Errorf("of others there was: %s", line)
 				}
 			}
 		})
 	}
-	// By the shape of pkg/proxy/ipvs: this kernel has no IPVS to run it with.
+	// These rules have the form of pkg/proxy/ipvs, since this kernel has no IPVS for kube-proxy.
 	t.Run("ipvs to iptables", func(t *testing.T) {
 		k.proxy("iptables")
-		// The chain for marks is in what it writes last, in IPv6's turn.
+		// kube-proxy writes the chain for marks last, in its turn for IPv6.
 		until(t, first, "the rules are of mode iptables", "iptables-save -t nat | grep -q KUBE-SVC && ip6tables-save -t nat | grep -q KUBE-MARK-MASQ")
 		answered := func() {
 			t.Helper()
@@ -115,7 +116,8 @@ iptables -A INPUT -m comment --comment "kube-proxy firewall rules" -j KUBE-PROXY
 	})
 }
 
-// kubeRules is what on a node is called as kube-proxy and kubelet call theirs, without counters.
+// kubeRules returns all rules and sets of the node with names as kube-proxy and kubelet use them,
+// without counters.
 func kubeRules(t *testing.T, n *node.Node) string {
 	t.Helper()
 	return n.Shell(t.Context(), fmt.Sprintf(`{ %s; nft list tables | grep kube-proxy; ipset list -n | grep KUBE-; } | LC_ALL=C sort || true`,

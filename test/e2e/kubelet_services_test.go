@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Services by the real kube-proxy in both of its modes. One whose backend is on the client's own
-// bridge works by net.bridge.bridge-nf-call-iptables alone, which the agent keeps: without it the
-// answer goes back over the bridge, past what would put the service's address into it.
+// The real kube-proxy serves services in both of its modes. A service whose backend is on the
+// client's own bridge needs net.bridge.bridge-nf-call-iptables, which the agent keeps. Without it
+// the answer returns over the bridge, and no rule puts the service's address into it.
 func TestKubernetesKubeletServices(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -40,7 +40,7 @@ func TestKubernetesKubeletServices(t *testing.T) {
 	}
 	for _, c := range []struct{ mode, rules string }{
 		{"iptables", "iptables-save -t nat | grep -q KUBE-SVC && ! nft list table ip kube-proxy"},
-		{"nftables", "nft list table ip kube-proxy && ! iptables-save | grep -q KUBE-SVC"}, // it takes away what the other left
+		{"nftables", "nft list table ip kube-proxy && ! iptables-save | grep -q KUBE-SVC"}, // the other rules are removed
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			k.proxy(c.mode)
@@ -50,7 +50,7 @@ func TestKubernetesKubeletServices(t *testing.T) {
 			}
 			answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
 			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client))
-			answers("near", "http://10.96.0.50/", "near 10.244.1.1") // itself, under the node's address: hairpin
+			answers("near", "http://10.96.0.50/", "near 10.244.1.1") // the pod asks itself: hairpin
 
 			answers("client", "http://near/", fmt.Sprint("near ", client))
 			answers("client", "http://far.default.svc.cluster.local/", fmt.Sprint("far ", client))
@@ -63,7 +63,7 @@ func TestKubernetesKubeletServices(t *testing.T) {
 			}
 			const says = "net.bridge.bridge-nf-call-iptables is 0"
 			wrong(t, first, map[string]string{"pod to service": says, "service 10.96.0.50:80": says}, "--traffic", "--service", "10.96.0.50:80", "--service", "10.96.0.51:80")
-			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client)) // no bridge has both ends of it
+			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client)) // the two ends are on different bridges
 			first.Must(ctx, "systemctl", "start", "netwright-agent")
 			answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
 		})
@@ -87,8 +87,8 @@ func TestKubernetesKubeletServices(t *testing.T) {
 	})
 }
 
-// answer asks for a URL from within a pod until there is one: rules and names come a moment after
-// what they say.
+// answer requests a URL from within a pod until an answer comes. Rules and names take effect a
+// moment after they are written.
 func (k *kubelets) answer(n *node.Node, pod, url string) (answer string) {
 	k.t.Helper()
 	k.wait("pod "+pod+" has an answer from "+url, func() (ok bool) {
@@ -98,14 +98,14 @@ func (k *kubelets) answer(n *node.Node, pod, url string) (answer string) {
 	return answer
 }
 
-// service is one whose only backend is a pod's port 8080.
+// service makes a service whose only backend is port 8080 of a pod.
 func (k *kubelets) service(name, address string, backend netip.Addr, on *node.Node) {
 	k.t.Helper()
 	k.serve("default", name, "clusterIP: "+address+"\n  ports: [{name: http, port: 80, targetPort: 8080}]", backend, on.Name(), "{name: http, port: 8080}")
 }
 
-// serve makes a service, and the slice that its controller would. By the node in it kube-proxy
-// knows a pod that asks itself, in its mode nftables.
+// serve makes a service, and the EndpointSlice that its controller would make. In mode nftables
+// kube-proxy uses the slice's node to find a pod that asks itself.
 func (k *kubelets) serve(namespace, name, spec string, backend netip.Addr, on, ports string) {
 	k.t.Helper()
 	if spec != "" {
@@ -115,8 +115,8 @@ func (k *kubelets) serve(namespace, name, spec string, backend netip.Addr, on, p
 		"addressType: IPv4\nendpoints: [{addresses: [%s], nodeName: %q, conditions: {ready: true}}]\nports: [%s]\n", name, namespace, name, backend, on, ports))
 }
 
-// proxy runs kube-proxy on the nodes, as its DaemonSet does, in the place of the one before. Its
-// limits of connections are the machine's to set.
+// proxy runs kube-proxy on the nodes, as its DaemonSet does, and ends the one before. It sets no
+// limits of connections, since they belong to this machine.
 func (k *kubelets) proxy(mode string) {
 	k.t.Helper()
 	ctx := k.t.Context()
@@ -134,7 +134,7 @@ conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeou
 	}
 }
 
-// outside asks from beyond the nodes.
+// outside requests a URL from beyond the nodes.
 func (k *kubelets) outside(url string) string {
 	k.t.Helper()
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, _, at string) (conn net.Conn, err error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// While kubelets run: bridge gives way to flannel, whose own pods bring it as its DaemonSet would,
-// kubelet makes the pods again, and they talk by it; then it is handed over to `cni: {}`, and no
-// pod notices.
+// While kubelets run, the nodes switch from bridge to flannel. flannel's own pods bring it as its
+// DaemonSet would. kubelet makes the pods again, and they reach each other by flannel. Then the
+// network is handed over to `cni: {}`, and no pod is made again.
 func TestKubernetesKubeletSwitches(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -32,7 +32,7 @@ func TestKubernetesKubeletSwitches(t *testing.T) {
 	k.Apply(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: flannel\n  namespace: kube-flannel\ndata:\n  ca.crt: %q\n  cni-conf.json: %q\n  net-conf.json: %q\n",
 		k.Authority.PEM, daemons.FlannelConf, `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`))
 	k.wants("    flannel: {backend: vxlan}\n    switch: {allow: true, from: bridge}\n")
-	for _, n := range k.nodes { // one after the other: what takes pods off a node waits for a person
+	for _, n := range k.nodes { // one after the other: such a switch waits for a person
 		n.Must(ctx, "netwright", "resume", "--apply")
 		until(t, n, "bridge is gone", "! ip link show cbr0 && ! test -e /etc/cni/net.d/05-netwright-bridge.conflist && systemctl is-active -q kubelet")
 		k.flannel(n)
@@ -73,7 +73,7 @@ func (k *kubelets) wants(networking string) {
 	}
 }
 
-// sandboxes are the runtime's names of the nodes' pods, by theirs.
+// sandboxes returns the runtime's ids of the nodes' pods, by name of the pod.
 func (k *kubelets) sandboxes() map[string]string {
 	k.t.Helper()
 	out := map[string]string{}
@@ -113,7 +113,7 @@ func (k *kubelets) talk(link string) {
 	}
 }
 
-// flannel is the pod that flannel's DaemonSet makes on a node, with the node's own shell and
+// flannel makes the pod that flannel's DaemonSet makes on a node, with the node's own shell and
 // iptables. https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
 func (k *kubelets) flannel(n *node.Node) {
 	k.t.Helper()

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Two nodes that the agent alone converged: their kubelets say that they are Ready and run pods,
-// which answer their kubelets' probes and each other across nodes, each under its own address.
+// The agent alone converged two nodes. Their kubelets report that they are Ready and run pods. The
+// pods answer their kubelets' probes, and reach each other across nodes, each under its own
+// address.
 func TestKubernetesKubelet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -17,7 +18,7 @@ func TestKubernetesKubelet(t *testing.T) {
 		if pods := k.node(n).Status.Capacity["pods"]; pods.Value() != 42 {
 			t.Errorf("%s has room for %s pods, want the 42 of the documents", n.Name(), pods.String())
 		}
-		// systemd starts kubelet when the agent has said READY=1.
+		// systemd starts kubelet after the agent has said READY=1.
 		n.Shell(ctx, `test $(systemctl show -P ActiveEnterTimestampMonotonic netwright-agent) -le $(systemctl show -P ExecMainStartTimestampMonotonic kubelet)`)
 		k.pod(fmt.Sprintf("web-%d", i+1), n, fmt.Sprintf(", hostPort: 3008%d", i+1))
 	}

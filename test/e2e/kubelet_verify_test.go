@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// verifies has `agent verify` tell its checks.
+// verifies runs `agent verify` and returns its checks.
 func verifies(t *testing.T, n *node.Node, args ...string) (out proofOf, code int) {
 	t.Helper()
 	res := n.Run(t.Context(), "netwright", append([]string{"verify", "-o", "json"}, args...)...)
@@ -19,8 +19,8 @@ func verifies(t *testing.T, n *node.Node, args ...string) (out proofOf, code int
 	return out, res.Code
 }
 
-// right has verify send packets from each node to the other and to services: with the real kubelet,
-// containerd, kube-proxy and CoreDNS every check is well, and nothing is left behind.
+// right has verify send packets from each node to the other node and to services, with the real
+// kubelet, containerd, kube-proxy and CoreDNS. Every check succeeds, and nothing is left behind.
 func (k *kubelets) right(t *testing.T, services ...string) {
 	t.Helper()
 	for i, n := range k.nodes {
@@ -52,7 +52,7 @@ func (k *kubelets) right(t *testing.T, services ...string) {
 	}
 }
 
-// wrong has verify say which checks fail, and no others, each with some words.
+// wrong checks that verify reports these failed checks, and no others. Each has these words.
 func wrong(t *testing.T, n *node.Node, failed map[string]string, args ...string) {
 	t.Helper()
 	out, code := verifies(t, n, args...)
@@ -71,14 +71,14 @@ func wrong(t *testing.T, n *node.Node, failed map[string]string, args ...string)
 	}
 }
 
-// broken breaks what a service needs, a thing at a time, in a mode of kube-proxy: verify names
+// broken breaks what a service needs, one thing at a time, in a mode of kube-proxy. verify names
 // each.
 func (k *kubelets) broken(t *testing.T, mode, service string) {
 	t.Helper()
 	ctx := t.Context()
 	first, second := k.nodes[0], k.nodes[1]
-	// kube-proxy writes the filter table first; until it has written nat, too, what is for CoreDNS
-	// still goes there. A save that fails says nothing.
+	// kube-proxy writes the filter table first. Until it has also written nat, packets for CoreDNS
+	// still reach it. An iptables-save that fails proves nothing.
 	refusal, rules := `{ iptables-save -t filter | grep -q 'kube-system/kube-dns:dns has no endpoints' && nat=$(iptables-save -t nat) && ! echo "$nat" | grep -q 'kube-system/kube-dns:dns cluster IP'; }`, "KUBE-SVC"
 	if mode == "nftables" {
 		refusal, rules = `nft list map ip kube-proxy no-endpoint-services | grep -q '10\.96\.0\.10 '`, "table ip kube-proxy"
@@ -108,5 +108,5 @@ func (k *kubelets) broken(t *testing.T, mode, service string) {
 	})
 }
 
-// dnsEndpoints are those of [kubelets.dns].
+// dnsEndpoints is the path of the EndpointSlice of [kubelets.dns].
 const dnsEndpoints = "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices/kube-dns"

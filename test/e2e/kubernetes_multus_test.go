@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// belowMultus puts thick Multus before the flannel of two nodes: its daemon writes the conf from
-// flannel's, and pods have a network of their annotation beside the cluster's.
+// belowMultus puts thick Multus before the flannel of two nodes. The daemon of Multus writes its
+// conf from flannel's conf. Pods get the network of their annotation beside the cluster's network.
 func belowMultus(t *testing.T, s *kubeapi.Server, nodes [2]*node.Node) {
 	t.Helper()
 	ctx, d := t.Context(), daemons.NewMultus(t, s)
@@ -45,7 +45,7 @@ func belowMultus(t *testing.T, s *kubeapi.Server, nodes [2]*node.Node) {
 	n := nodes[0]
 	n.Must(ctx, "sh", "-c", "! ls /var/lib/cni/multus/* 2>/dev/null | grep .")
 	rerun.Never(t, "a kill")
-	n.Must(ctx, "systemctl", "kill", "--signal=KILL", "multus") // it takes its conf away when it is asked to end
+	n.Must(ctx, "systemctl", "kill", "--signal=KILL", "multus") // Multus removes its conf when it ends by SIGTERM
 	verified(ctx, t, n, 1, "the daemon answers: nobody listens at /run/multus/multus.sock")
 	d.Start(ctx, n)
 	verified(ctx, t, n, 0, "the daemon answers: /run/multus/multus.sock")

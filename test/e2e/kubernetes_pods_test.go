@@ -15,15 +15,15 @@ import (
 // apiNetwork is a network whose daemons ask the Kubernetes API.
 type apiNetwork struct {
 	name, conf string
-	spec       string // what is below its name; "": {}
-	// bring starts what serves the cluster, on the first of the nodes.
+	spec       string // the text below its name; "": {}
+	// bring starts the network's servers for the cluster, on the first node.
 	bring func(ctx context.Context, t *testing.T, server *kubeapi.Server, fabric *node.Fabric, first *node.Node) apiDaemons
-	after string // what verify says when the conf is there and no daemon
+	after string // the check of verify that fails when the conf is there and no daemon
 	units []string
-	signs []string // what verify says of its daemons
-	// stops ends what verify then misses, in the words of missed.
+	signs []string // the checks of verify about its daemons
+	// stops ends the daemon of the check missed, which then fails.
 	stops, missed string
-	unjudged      string // why verify cannot judge it by packets
+	unjudged      string // why verify sends no packets for it
 	hostPorts     bool
 }
 
@@ -56,10 +56,11 @@ var apiNetworks = []apiNetwork{
 	},
 }
 
-// Pods on two nodes talk by the real daemons and plugins of networks that ask the Kubernetes API,
-// each after the other on the same nodes: the agent prepares and waits, what the DaemonSet brings
-// comes, and the agent is content. `agent verify` tells at each step what is missing, and
-// `agent networks --found` has nothing of a network that was left.
+// Pods on two nodes reach each other by the real daemons and plugins of networks that use the
+// Kubernetes API, one network after the other on the same nodes. The agent prepares the nodes and
+// waits. Then the DaemonSet's files come, and the agent finds all well. `agent verify` says at each
+// step what is missing, and `agent networks --found` finds nothing of a network that the nodes
+// left.
 func TestKubernetesPodsTalk(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)

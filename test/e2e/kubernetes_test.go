@@ -16,13 +16,13 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Those of `make test-kubernetes`: nodes with a real API server on their fabric.
+// These tests run in `make test-kubernetes`: nodes with a real API server on their fabric.
 
 // join gives a node its kubelet's credential, as a bootstrap does, and makes its Node, as its
 // kubelet does.
 func join(s *kubeapi.Server, n *node.Node, spec string) { joinAs(s, n, n.Name(), spec) }
 
-// joinAs is join where the Node has another name than the host.
+// joinAs is join for a Node with another name than its host.
 func joinAs(s *kubeapi.Server, n *node.Node, name, spec string) {
 	n.Write("/var/lib/kubelet/kubeconfig", s.Kubeconfig(s.Endpoint, s.Kubelet(name)), 0o600)
 	s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\n  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\nspec: %s\n", name, spec))
@@ -36,8 +36,8 @@ func account(t *testing.T, s *kubeapi.Server, n *node.Node) {
 	n.Write("/etc/netwright/kubeconfig", s.TokenKubeconfig(s.Endpoint, "/etc/netwright/token"), 0o600)
 }
 
-// No document names a pod CIDR: the nodes take theirs and each other's from their Nodes, pods talk,
-// and it stays so while the API is gone.
+// No document names a pod CIDR. The nodes take their own pod CIDR and those of the others from
+// their Nodes, and pods reach each other. This holds while the API does not answer.
 func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -72,11 +72,11 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	}
 	talk(ctx, t, nodes, pods)
 
-	// Whoever writes Nodes leads nobody's traffic elsewhere by what he claims, and costs no
-	// generation.
+	// A person who may write Nodes cannot redirect traffic by the claims of a Node, and causes no
+	// new generation.
 	for i, claims := range []string{"128.0.0.0/1", podRange(1), "198.51.100.0/24", podRange(7), podRange(8)} {
 		address := "10.77.0.66"
-		switch claims { // of the right size
+		switch claims { // these claims have the right size
 		case podRange(7):
 			address = node.Gateway4
 		case podRange(8):
@@ -101,10 +101,10 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 		t.Errorf("hostile Nodes: exit %d, routes\n%swere\n%s%s%s", res.Code, now, routes, res.Stdout, res.Stderr)
 	}
 	talk(ctx, t, nodes, pods)
-	s.Must("DELETE", "/api/v1/nodes/evil-1", "") // who is next when the other's range is free
+	s.Must("DELETE", "/api/v1/nodes/evil-1", "") // it would be the next owner of that range
 
 	s.Down()
-	nodes[0].Must(ctx, "ip", "route", "del", podRange(1)) // drift, to be repaired from what is remembered
+	nodes[0].Must(ctx, "ip", "route", "del", podRange(1)) // the agent repairs this from what it recorded
 	if res := nodes[0].Run(ctx, "netwright", "--once"); res.Code != 0 || !strings.Contains(res.Stdout+res.Stderr, "the Nodes of the Kubernetes API could not be read, and the agent uses the answer of") {
 		t.Errorf("while the API is gone: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
@@ -117,7 +117,7 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	}
 }
 
-// waits converges a node that waits for its pod CIDRs, and says why.
+// waits checks that a pass waits for the node's pod CIDRs, and why.
 func waits(ctx context.Context, t *testing.T, n *node.Node, why string) {
 	t.Helper()
 	res := n.Run(ctx, "netwright", "--once", "--wait", "1ms")
@@ -126,8 +126,8 @@ func waits(ctx context.Context, t *testing.T, n *node.Node, why string) {
 	}
 }
 
-// A node is cordoned for a switch and uncordoned after it by its kubelet's credential; one that
-// somebody else cordoned stays so.
+// The agent cordons a node for a switch and uncordons it after the switch, with its kubelet's
+// credential. A node that somebody else cordoned stays cordoned.
 func TestKubernetesCordonsForASwitch(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -142,7 +142,7 @@ func TestKubernetesCordonsForASwitch(t *testing.T) {
 		t.Errorf("the Node was unschedulable: %s", got)
 	}
 
-	s.Must("PATCH", "/api/v1/nodes/"+n.Name(), `{"spec": {"unschedulable": true}}`) // by a person
+	s.Must("PATCH", "/api/v1/nodes/"+n.Name(), `{"spec": {"unschedulable": true}}`) // as a person does it
 	since = version(s, n.Name())
 	n.wants("    bridge: {}\n    switch: {allow: true}\n")
 	n.once(0)
@@ -157,8 +157,9 @@ func TestKubernetesCordonsForASwitch(t *testing.T) {
 	}
 }
 
-// A switch that is undone, since nobody can say whether the node is reached, is tried again by
-// itself: the node is cordoned once, and uncordoned when the switch is made.
+// A switch is undone, since the probe fails and nobody can say whether the node is reached. The
+// agent tries it again without a command. It cordons the node once, and uncordons it when the
+// switch is made.
 func TestKubernetesACordonLastsThroughTheTries(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -173,7 +174,7 @@ func TestKubernetesACordonLastsThroughTheTries(t *testing.T) {
 	n.Must(ctx, "rm", "/run/go")
 	n.Start(ctx, "switch.service", "netwright", "--once")
 	n.until("test -e /run/stopping")
-	answers.Close() // nobody answers until it is undone
+	answers.Close() // no answer until the undo
 	n.Must(ctx, "touch", "/run/go")
 	n.until("! systemctl is-active -q switch.service")
 	if n.has("test", "!", "-e", conflistPath) {
@@ -198,8 +199,8 @@ func version(s *kubeapi.Server, name string) string {
 	return n.Metadata.ResourceVersion
 }
 
-// marks are whether a Node was unschedulable, and why, as it is first and at each change, by the
-// server's own record.
+// marks returns from the server's own record whether a Node was unschedulable, and why, at first
+// and after each change.
 func marks(t *testing.T, s *kubeapi.Server, name, since string) string {
 	t.Helper()
 	type object struct {
@@ -224,7 +225,7 @@ func marks(t *testing.T, s *kubeapi.Server, name, since string) string {
 			t.Fatal(err)
 		}
 		if len(out) == 0 && event.Object.Spec.Unschedulable {
-			out = append(out, "false") // as it was read
+			out = append(out, "false") // its first state
 		}
 		say(event.Object)
 	}
@@ -236,7 +237,7 @@ func marks(t *testing.T, s *kubeapi.Server, name, since string) string {
 	return strings.Join(out, ", ")
 }
 
-// flannel's rules in the API, of its manifest.
+// flannelRules has the API's rules of flannel's manifest.
 // https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
 const flannelRules = `apiVersion: v1
 kind: Namespace
@@ -267,8 +268,8 @@ subjects:
 - {kind: ServiceAccount, name: flannel, namespace: kube-flannel}
 `
 
-// Pods talk by flannel with the real API server as its datastore: flanneld takes its range from its
-// Node and finds the others by theirs.
+// Pods reach each other by flannel with the real API server as its datastore. flanneld takes its
+// range from its Node, and finds the other nodes by their Nodes.
 func TestKubernetesFlannel(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -292,7 +293,7 @@ func TestKubernetesFlannel(t *testing.T) {
 		verified(ctx, t, n, 0, "the VXLAN device is up: flannel.1 is up")
 		pods[i] = n.AddPod(ctx, "pod", node.PodOptions{})
 	}
-	// flanneld of node 1 hears of node 2 by its watch.
+	// flanneld of node 1 learns of node 2 by its watch.
 	nodes[0].Shell(ctx, "until ip route show "+podRange(1)+" | grep -qF 'dev flannel.1'; do sleep 0.1; done")
 	talk(ctx, t, nodes, pods)
 	if got := s.Must("GET", "/api/v1/nodes/"+nodes[0].Name(), ""); !strings.Contains(got, "flannel.alpha.coreos.com/public-ip") {
@@ -301,8 +302,8 @@ func TestKubernetesFlannel(t *testing.T) {
 	t.Run("below Multus", func(t *testing.T) { belowMultus(t, s, nodes) })
 }
 
-// The daemon tells the node's own Node how its network is, by its kubelet's credential, and an API
-// that is gone holds nothing back.
+// The daemon reports to its own Node how the node's network is, with its kubelet's credential. An
+// API that does not answer keeps nothing back.
 func TestKubernetesIsToldOfTheNode(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -329,16 +330,16 @@ func TestKubernetesIsToldOfTheNode(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	s.Up()
-	for !strings.Contains(s.Must("GET", "/api/v1/namespaces/default/events", ""), "route:") { // it tells later what it could not
+	for !strings.Contains(s.Must("GET", "/api/v1/namespaces/default/events", ""), "route:") { // it reports late what it could not
 		time.Sleep(100 * time.Millisecond)
 	}
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
 	told(s, n.Name(), "Unknown AgentStopped")
 }
 
-// kOps names an instance's Node by what the cloud calls it, and tells kubelet alone. The Node of
-// that name is told and cordoned; the agent's own name of the node stays. The line that keeps it:
-// pkg/host/facts/kubelet.go, NodeName
+// kOps gives an instance's Node the name that the cloud has for it, and tells only kubelet. The
+// agent reports to the Node of that name and cordons it. The agent's own name of the node stays.
+// The line that keeps it: pkg/host/facts/kubelet.go, NodeName
 func TestKubernetesNodeOfAnotherName(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -358,7 +359,7 @@ func TestKubernetesNodeOfAnotherName(t *testing.T) {
 		t.Errorf("the Node was unschedulable: %s", got)
 	}
 	n.wants("    bridge: {}\n    switch: {allow: true}\n")
-	n.once(0) // a daemon waits with a switch
+	n.once(0) // a daemon delays a switch
 	n.Must(ctx, "systemctl", "start", "netwright-agent")
 	told(s, name, "True Converged")
 	if got := n.Must(ctx, "netwright", "status"); !strings.Contains(got, n.Name()+" ") {

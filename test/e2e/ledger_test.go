@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// ownNetwork is the cluster's spec with a network that is brought by somebody else.
+// ownNetwork is the cluster's spec with a network that another program sets up.
 const ownNetwork = `  kubernetesVersion: 1.36.0
   podCIDR: 10.244.0.0/16
   serviceClusterIPRange: 10.96.0.0/16
@@ -18,10 +18,10 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
     switch: {allow: true}
 `
 
-// A switch of network takes with it what the old one had, as the dry run said, and nothing else. A
-// rollback brings it back without the store, and holds; resume lets go. The lines that keep it:
-// pkg/reconcile/ownership/removals_order.go, arrange; pkg/reconcile/desired/pinned.go, Target;
-// pkg/reconcile/rollback.go, Rollback.
+// A switch of network removes what the old network had, as the dry run said, and nothing else. A
+// rollback restores the old network without the store, and holds the node at it. A resume ends
+// that. The lines that keep it: pkg/reconcile/ownership/removals_order.go, arrange;
+// pkg/reconcile/desired/pinned.go, Target; pkg/reconcile/rollback.go, Rollback.
 func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -101,9 +101,9 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	}
 }
 
-// Without leave a pod on the bridge keeps its network, and the conf by which the runtime could
-// remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, decide;
-// pkg/reconcile/retain_last_revision.go, retainNetwork.
+// Without leave to switch, a pod on the bridge keeps its network, and the conf that the runtime
+// needs to remove the pod. With leave both are removed. The lines that keep it:
+// pkg/reconcile/migrate/switch.go, decide; pkg/reconcile/retain_last_revision.go, retainNetwork.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -162,8 +162,8 @@ func TestResetLeavesNoTrace(t *testing.T) {
 	checkBridgeNode(t, n)
 }
 
-// unitFiles lists the node's unit files with their states, without the transient ones of the test's
-// own commands.
+// unitFiles lists the node's unit files with their states, without the transient units of the
+// test's own commands.
 func unitFiles(t *testing.T, n *node.Node) string {
 	t.Helper()
 	out := n.Must(t.Context(), "systemctl", "list-unit-files", "--no-legend", "--no-pager")
@@ -171,7 +171,7 @@ func unitFiles(t *testing.T, n *node.Node) string {
 	return strings.Join(lines, "\n")
 }
 
-// systemds says that a path is systemd's own, or changed by what the test itself made systemd do.
+// systemds says whether a path belongs to systemd, or changed since the test itself used systemd.
 func systemds(path string) bool {
 	for _, dir := range []struct{ path, why string }{
 		{"/run/systemd", "about units that ran"},

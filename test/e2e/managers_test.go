@@ -9,15 +9,15 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// An undo leaves a link as its manager had it: networkd calls it configured, and not failed. So the
-// next file is acted on, and judged by what it does. networkctl and ip judge.
+// After an undo, the link's manager still manages the link: networkd calls it configured, and not
+// failed. So networkd acts on the next file, and that file is judged by its own effect. networkctl
+// and ip judge.
 //
 // The lines that keep it: pkg/checkpoint/undo/restore_units.go, act; pkg/checkpoint/undo.go,
-// restore (SetUp); pkg/checkpoint/probe/link_managers.go, unmanagedProof;
-// pkg/host/link_managers.go, SetUpLink. Of a reload that takes longer than the probes:
-// pkg/host/link_managers.go, LinkSetup.
+// restore (SetUp); pkg/checkpoint/probe/managers.go, unmanagedProof; pkg/host/managers.go,
+// SetUpLink; pkg/host/managers.go, LinkSetup (a reload that takes longer than the probes).
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -64,13 +64,13 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	}
 }
 
-// What makes NetworkManager give the uplink up is undone, and NetworkManager sets the link up
-// again.
+// A change makes NetworkManager give up the uplink. The agent undoes the change, and NetworkManager
+// sets the link up again.
 //
 // The lines that keep it: pkg/checkpoint/probe/link_managers.go, askManager and SetUp;
 // pkg/host/link_managers.go, SetUpLink.
 func TestAnUndoActsThroughNetworkManager(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	s := calicoStore(t)

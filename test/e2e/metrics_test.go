@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// What a scrape says is what was done to the node and what the agent did: three keys are changed by
-// hand, and each is counted as one repair of its kind.
+// The metrics say what was done to the node and what the agent did. A person changes three keys,
+// and each counts as one repair of its kind.
 func TestMetricsCountDriftAndRepair(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -107,8 +107,8 @@ func TestMetricsCountDriftAndRepair(t *testing.T) {
 	}
 }
 
-// scrape is what the node's own loopback answers, as Prometheus would ask it: values by name and
-// labels.
+// scrape returns what the metrics server on the node's loopback answers to a request as Prometheus
+// makes it: values by name and labels.
 func scrape(t *testing.T, n *node.Node) map[string]float64 {
 	t.Helper()
 	var text string

@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A unit file that was somebody's is there again, as it was, when systemd does not take ours: for
-// the file systems that it mounts itself it takes none.
+// systemd accepts no unit file for a file system that it mounts itself. When it refuses ours, the
+// agent restores the unit file that another program had there.
 //
 // The line that keeps it: pkg/tasks/mount.go, takeBack.
 func TestAUnitFileOfOthersComesBack(t *testing.T) {
@@ -34,10 +34,10 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 	}
 }
 
-// A file goes onto the file system that systemd is about to mount, and not below it: what waits
-// says for which mount. One that could not be mounted holds nothing up, and neither does one that
-// is not mounted at boot. It does not matter which unit wants the mount, nor whether a link leads
-// there. The line that keeps it: pkg/reconcile/changes/check_paths.go, pendingMount.
+// The agent writes a file onto the file system that systemd is about to mount, and not below it.
+// Until then the task waits, and names the mount. A mount that failed, or that is not made at boot,
+// keeps no file back. This holds whichever unit wants the mount, and if a link leads there. The
+// line that keeps it: pkg/reconcile/changes/preflight.go, pendingMount.
 func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -58,7 +58,7 @@ func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 			"tmpfs /srv/broken tmpfs nofail,x-systemd.requires=broken.service 0 0\ntmpfs /srv/by-hand tmpfs noauto 0 0\n"}}))
 	const late = "srv-late.mount srv-unit.mount srv-wanted.mount"
 	n.Shell(ctx, "touch /run/late; systemctl stop late "+late+"; systemctl start --no-block "+late+"; ln -s late /srv/link")
-	once := func() string { return n.Run(ctx, "netwright", "--once").Stdout } // there are no plugins to be had
+	once := func() string { return n.Run(ctx, "netwright", "--once").Stdout } // there are no plugins to fetch
 	said := once()
 	for _, mount := range []string{"/srv/late", "/srv/unit", "/srv/wanted"} {
 		if !strings.Contains(said, "waiting for "+mount+" to be mounted") {

@@ -9,13 +9,14 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// IPv6 without a default route is not lost either: of the neighbours on the link who answered
-// before, one must. Who went meanwhile is not missed where another answers. ip judges.
+// IPv6 without a default route is also protected: one of the neighbours that answered before the
+// change must answer after it. A neighbour that left meanwhile is not missed if another one
+// answers. ip judges.
 //
 // The lines that keep it: pkg/checkpoint/probe/comparison.go, addNeighbours;
 // pkg/checkpoint/probe/neighbourhood.go.
 func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serve(t)
@@ -28,7 +29,7 @@ func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 	netns := strings.TrimPrefix(f.Netns(), "/run/netns/")
 	const other = "fd00:77::9" // a second neighbour
 	command(t, "ip", "-n", netns, "addr", "add", other+"/64", "dev", "br0", "nodad")
-	talk := func() { // so that the node knows who is there, as one that is in use does
+	talk := func() { // so the node knows its neighbours, as in normal use
 		t.Helper()
 		for _, from := range []string{node.Gateway6, other} {
 			err := f.Do(func() error {
@@ -62,7 +63,7 @@ func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 		t.Errorf("after the undo: %s", now)
 	}
 
-	// A change that has nothing to do with it, while one of the neighbours goes.
+	// Another change has no effect on the link, while one of the neighbours leaves.
 	n.Write("/etc/netwright/agent.yaml", "store: /srv/netwright\ncluster: "+cluster+"\nnode: node-1\nprobeWindow: 1m\n", 0o644)
 	cut{}.settled(t, n)
 	talk()

@@ -9,16 +9,17 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// What a change brings must answer, though nobody could ask it before: the next hop of a new
-// default route, and one at least of new name servers. A default route that was there must be, and
-// the address that others know the node by. The packets for another node's pods go to somebody who
-// is there. The old ones go on answering here. ip and cat judge.
+// A change's new targets must answer after it, though the agent could not ask them before: the next
+// hop of a new default route, and at least one of new name servers. If there was a default route,
+// there must be one after the change, and the node must still have the address by which others know
+// it. The next hop to another node's pods must answer. In this test the old targets go on
+// answering. ip and cat judge.
 //
 // The lines that keep it: pkg/checkpoint/probe/new_targets.go, newHops, newServers and Warnings;
-// pkg/checkpoint/probe/run_probes.go, askRoute;
-// pkg/checkpoint/probe/neighbourhood.go, ownAddresses; pkg/checkpoint/probe/next_hops.go.
+// pkg/checkpoint/probe/run_probes.go, askRoute; pkg/checkpoint/probe/neighbourhood.go,
+// ownAddresses; pkg/checkpoint/probe/next_hops.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serveAll(t)
@@ -48,10 +49,10 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	n.Shell(ctx, "netwright --once || netwright --once")
 	for _, c := range []struct {
 		name, files string
-		undone      string // by this probe; "": it stays
-		peer        string // whose pods are known; "": nearAddress
-		unsure      bool   // whether the change was bad is not known
-		warns       string // of what is no failure
+		undone      string // by this probe; "": the change stays
+		peer        string // the address of a known node; "": nearAddress
+		unsure      bool   // the agent does not know whether the change was bad
+		warns       string // the text of a warning
 		check       func(t *testing.T)
 	}{
 		{name: "a gateway that nobody has", files: uplink("Gateway=10.77.0.99\n"), undone: "neighbour:host0/10.77.0.99 (", check: func(t *testing.T) {
@@ -108,8 +109,8 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 					t.Errorf("exit %d, want a warning of %q\n%s%s", res.Code, c.warns, res.Stdout, res.Stderr)
 				}
 			} else {
-				res, verdict := converges("9s") // a third of it passes before networkd is believed
-				// On a busy machine networkd, or somebody else, does not answer in time.
+				res, verdict := converges("9s") // the agent believes networkd after a third of it
+				// On a busy machine networkd, or a server, may not answer in time.
 				if strings.Contains(verdict, "managed:") || c.unsure && strings.Contains(verdict, `"bad":true`) {
 					n.Must(ctx, "rm", "/var/lib/netwright/checkpoint/verdict.json")
 					res, verdict = converges("45s")

@@ -7,12 +7,12 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// kubeletUnit stands for kubelet: the agent's unit is ordered before it.
+// kubeletUnit is a unit in kubelet's place. The agent's unit is ordered before it.
 const kubeletUnit = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
 
-// A node whose agent cannot even read its own file boots, and kubelet with it; the agent is tried
-// again, with a pause. Switched off, by file or by the kernel's command line, it is not started at
-// all, and says so and how it is turned on.
+// A node boots and starts kubelet also where its agent cannot even read its own file. systemd
+// starts the agent again, after a pause. If a file or the kernel's command line switches the agent
+// off, systemd does not start it. status says so, and how to switch it on.
 func TestNodeBootsWithoutItsAgent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -38,8 +38,8 @@ func TestNodeBootsWithoutItsAgent(t *testing.T) {
 		t.Errorf("status does not say how it is turned on:\n%s%s", said.Stdout, said.Stderr)
 	}
 
-	// Turned on: a changed configuration is taken at once when somebody asks for that, and systemd
-	// hears of it.
+	// The agent is switched on. A reload applies a changed configuration at once, and systemd
+	// learns that the reload has ended.
 	n.Shell(ctx, "rm /etc/netwright/disabled; systemctl start netwright-agent")
 	document := "/srv/netwright/" + cluster + "/cluster.yaml"
 	n.Write(document, strings.Replace(n.Read(document), "  networking:", "  sysctlParameters: [net.core.somaxconn=4321]\n  networking:", 1), 0o644)

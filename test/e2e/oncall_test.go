@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// night is a node whose store may go, with what a person can do to both.
+// night is a node with a server for its store. A test may stop either of them, and may do to them
+// what a person can.
 type night struct {
 	*node.Node
 	s   store
@@ -21,26 +22,26 @@ type night struct {
 	f   fresh
 }
 
-// incident is something that happens to a node at night, and what is told then to who is on call.
+// incident is an event on a node, with what status and metrics then report to the person on call.
 type incident struct {
 	name       string
 	begin, end func(*testing.T, *night)
 	exit       int      // of `agent status`
-	says       []string // in it
+	says       []string // texts of status
 	metrics    []string // lines; which alerts they fire is in test/alerts
 }
 
-// Whatever happens, the status says within moments what it is, what it means and what to do, and
-// metrics are such that the alert fires which fits the consequence: critical where pods are cut off
-// or cannot be run, or where somebody may have changed the store; none of the node where a store is
-// away. When it is over the node is right again by itself. A generation that cuts the node off is
-// in TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS and TestWhatAChangeBringsMustAnswer; a
-// full disk in TestFaultsOfTheHostHoldNothingUp.
+// Whatever happens, the status says at once what it is, what it means and what to do. By the
+// metrics the alert fires that fits the consequence. It is critical where pods lose their network
+// or cannot run, or where somebody may have changed the store. It is not critical where a store
+// does not answer. When the incident is over the node is right again without a person. Other tests
+// have a generation that cuts the node off (TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS,
+// TestWhatAChangeBringsMustAnswer) and a full disk (TestFaultsOfTheHostHoldNothingUp).
 //
 // The lines that keep it: pkg/daemon/runtime_and_kubelet.go; pkg/daemon/status.go, ended;
 // pkg/reconcile/drift/drift.go, lost.
 func TestOnCall(t *testing.T) {
-	t.Parallel() // most of it is waiting: what happens to the store and what happens to the node go on side by side
+	t.Parallel() // most of the test is waiting, so the store's incidents run beside the node's
 	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
 	for _, of := range []struct {
 		what      string
@@ -116,7 +117,8 @@ func shell(script string) func(*testing.T, *night) {
 	return func(t *testing.T, n *night) { n.Shell(t.Context(), script) }
 }
 
-// unseen is for what the agent would repair between two commands of a script.
+// unseen runs a script while the agent is stopped, so that the agent repairs nothing between two of
+// its commands.
 func unseen(script string) func(*testing.T, *night) {
 	return shell("pid=$(systemctl show --value -p MainPID netwright-agent); kill -STOP $pid; " + script + "; kill -CONT $pid")
 }
@@ -133,7 +135,7 @@ func released(t *testing.T, n *night) {
 	n.reload(t)
 }
 
-// tampers changes the manifest that was signed.
+// tampers changes the signed manifest.
 func tampers(was, is string) func(*testing.T, *night) {
 	return func(t *testing.T, n *night) {
 		t.Helper()
@@ -155,8 +157,8 @@ func signal(name string) func(*testing.T, *night) {
 	}
 }
 
-// appliesTheNext: the generation that was published is applied when `agent wait` says so, and not
-// before. Who published it stands in the status.
+// appliesTheNext checks that a node applies a published generation when `agent wait` says so, and
+// not before. The status says who published it.
 func appliesTheNext(t *testing.T, n *night) {
 	n.s.write(t, "cluster.yaml", n.doc+"  fileAssets:\n"+assetFile("/srv/two", "two\n"))
 	n.f.publish()
@@ -170,7 +172,7 @@ func appliesTheNext(t *testing.T, n *night) {
 	applied.told(t, n.Node)
 }
 
-// told waits until the status and the metrics say so.
+// told waits until the status and the metrics report the incident.
 func (c *incident) told(t *testing.T, n *node.Node) {
 	t.Helper()
 	var all strings.Builder

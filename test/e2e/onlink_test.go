@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A range of pods that takes a part of the node's own subnet is refused, a peer's and the node's
-// own, and nothing else is: a machine of that part, of which no probe knows, is still reached. The
+// A pod CIDR in the node's own subnet is refused, both a peer's and the node's own. Everything else
+// is applied: the node still reaches a machine of that part of the subnet, which no probe asks. The
 // lines that keep it: pkg/model/network/bridge_routes.go, onLink; pkg/model/network/bridge.go,
 // buildBridge.
 func TestPodsInTheSubnetOfALink(t *testing.T) {
@@ -41,7 +41,7 @@ func TestPodsInTheSubnetOfALink(t *testing.T) {
 	}
 	n.Must(ctx, "ping", "-c1", "-w20", nearAddress)
 
-	// Stated as a range of pods it is one.
+	// With the same range as spec.podCIDR, it is accepted.
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(strings.Replace(good, "10.244.0.0/16", "10.77.0.128/25", 1), "    bridge: {}\n",
 		"    bridge: {nodes: [{name: peer, address: 10.77.0.99, podCIDRs: [10.77.0.248/29]}]}\n", 1), 0o644)
 	n.Write("/srv/netwright/"+cluster+"/nodes/node-1.yaml", goodNode("[10.77.0.240/29, fd00:10:244:1::/64]"), 0o644)

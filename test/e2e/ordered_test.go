@@ -7,12 +7,12 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Before READY nothing waits for a unit that is ordered after the agent: systemd would keep that
-// unit's restart waiting for the agent's start, and so each for the other. Here containerd and a
-// unit of the documents wait for the agent, and both are to be restarted or started by it: while
-// everything runs, and at boot. The line that keeps it: pkg/model/effect_tasks.go, effects (an
-// Effect without Wait). With a wait the agent stands still until the effect's deadline, and only
-// its second attempt finds the job queued: its log says so.
+// Before READY the agent waits for no unit that is ordered after it. systemd would delay the
+// restart of such a unit until the agent has started, so each would wait for the other. Here
+// containerd and a unit of the documents are ordered after the agent, and the agent must restart or
+// start both: while everything runs, and at boot. The line that keeps it:
+// pkg/model/effect_tasks.go, effects (an Effect without Wait). With Wait the agent waits until the
+// effect's deadline, and its log says that only the second attempt finds the job queued.
 func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -75,14 +75,14 @@ func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
 
 	before = n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", "late")
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
-	write("/srv/two/bin") // what runs is restarted: containerd, and the hook for its new text
+	write("/srv/two/bin") // running units are restarted: containerd, and the hook for its new text
 	n.Must(ctx, "systemctl", "start", "--no-block", "netwright-agent")
 	right("/srv/two/bin")
 	if n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", "late") == before {
 		t.Error("the hook was not restarted")
 	}
 
-	write("/srv/three/bin") // at boot neither runs yet, and both wait for the agent
+	write("/srv/three/bin") // at boot neither runs yet, and both start after the agent
 	n.Reboot(ctx)
 	right("/srv/three/bin")
 }

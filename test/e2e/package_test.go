@@ -8,12 +8,13 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// packageFiles is how many files a converge of this test writes, so that one has a middle.
+// packageFiles is how many files a converge of this test writes. It is so large that a package can
+// replace the agent in the middle.
 const packageFiles = 300
 
-// As dpkg puts a program in place of one that runs: beside it, a link kept to the old one, a rename
-// over its name, the old one gone; then the unit is started anew if it runs (what
-// deb-systemd-invoke does in a postinst).
+// replaceAsDpkg replaces a running program as dpkg does. It puts the new file beside the old one,
+// keeps a link to the old one, renames the new file over the name and removes the link. Then the
+// unit restarts if it runs, as deb-systemd-invoke does in a postinst.
 // https://salsa.debian.org/dpkg-team/dpkg/-/blob/main/src/main/unpack.c (tarobject),
 // https://manpages.debian.org/bookworm/dh_installsystemd
 const replaceAsDpkg = `cp %[1]s /usr/bin/netwright.dpkg-new
@@ -24,9 +25,9 @@ systemctl daemon-reload
 systemctl try-restart netwright-agent
 touch %[2]s`
 
-// A package replaces the agent in the middle of a converge, up and down again: whatever the moment,
-// the node comes to what is wanted, no file is by halves, nothing is left over, and the version
-// that was installed last runs.
+// A package replaces the agent in the middle of a converge, with a newer and with an older version.
+// At whatever moment that is, the node ends as wanted. No file is half written, nothing is left
+// over, and the version that was installed last runs.
 func TestAPackageReplacesTheAgent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -47,8 +48,8 @@ func TestAPackageReplacesTheAgent(t *testing.T) {
 
 	for round := 1; round <= 4; round++ {
 		version, done := fmt.Sprintf("/run/v%d", 1+round%2), fmt.Sprintf("/run/replaced-%d", round)
-		// From the first thing that the converge has staged or put in place, and later in each
-		// round.
+		// The package comes when the converge has staged or written its first file, and later in
+		// each round.
 		n.Start(ctx, fmt.Sprintf("package-%d", round), "/bin/sh", "-c", fmt.Sprintf("until ls -A /srv/many | grep -q '^.netwright-' || grep -q 'round %d' /srv/many/000; do :; done; sleep 0.0%d\n", round, 2*(round-1))+
 			fmt.Sprintf(replaceAsDpkg, version, done))
 		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", documentOf(round), 0o644)
@@ -66,8 +67,8 @@ func TestAPackageReplacesTheAgent(t *testing.T) {
 		t.Errorf("a dry run:\n%s", out)
 	}
 
-	// Down to a version that does not know the form of the memory any more: it refuses by name, and
-	// leaves the node and the memory as they are.
+	// An older version does not know the form of the ledger any more: it refuses, names the newer
+	// version, and changes neither the node nor the ledger.
 	before := n.Shell(ctx, "cat /var/lib/netwright/journal | sha256sum; cat /srv/many/* | sha256sum")
 	n.Shell(ctx, "systemctl stop netwright-agent; echo '2 v9.9.9' > /var/lib/netwright/format; systemctl start --no-block netwright-agent")
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", documentOf(9), 0o644)

@@ -9,9 +9,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// nodeups is what nodeup leaves of a worker of Kubernetes 1.31 with Calico, as far as it could meet
-// ours: paths with contents, those of Calico's DaemonSet among them. kops/nodeup/pkg/model:
-// sysctls.go, kubelet.go, containerd.go, protokube.go; upup/pkg/fi/nodeup/install.go.
+// nodeups has the files that nodeup leaves on a worker of Kubernetes 1.31 with Calico, if they
+// could conflict with files of ours. It has those of Calico's DaemonSet, too. The sources are
+// kops/nodeup/pkg/model: sysctls.go, kubelet.go, containerd.go, protokube.go;
+// upup/pkg/fi/nodeup/install.go.
 var nodeups = map[string]string{
 	"/etc/systemd/system/kops-configuration.service": "[Unit]\nDescription=Run kOps bootstrap (nodeup)\nDocumentation=https://github.com/kubernetes/kops\n\n[Service]\nType=oneshot\n" +
 		"EnvironmentFile=/etc/sysconfig/kops-configuration\nEnvironmentFile=-/etc/environment\nExecStart=/opt/kops/bin/nodeup --conf=/opt/kops/conf/kube_env.yaml --v=8\n\n[Install]\nWantedBy=multi-user.target\n",
@@ -33,7 +34,7 @@ var nodeups = map[string]string{
 
 const calicos = "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"supportedVersions\":[\"0.1.0\",\"0.2.0\",\"0.3.0\",\"0.3.1\",\"0.4.0\",\"1.0.0\"]}'\n"
 
-// kopsState is a copy of kOps' state store.
+// kopsState has a copy of kOps' state store.
 var kopsState = map[string]string{
 	"cluster-completed.spec": "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata:\n  name: minimal.example.com\nspec:\n  cloudProvider: aws\n  containerRuntime: containerd\n" +
 		"  kubernetesVersion: 1.31.2\n  networkCIDR: 10.77.0.0/24\n  networking:\n    calico:\n      encapsulationMode: vxlan\n  nonMasqueradeCIDR: 100.64.0.0/10\n  podCIDR: 100.96.0.0/11\n" +
@@ -41,9 +42,9 @@ var kopsState = map[string]string{
 	"instancegroup/nodes": "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\nspec:\n  maxSize: 2\n  minSize: 2\n  role: Node\n",
 }
 
-// takeOverAndBack types docs/kops.md on a node that looks as nodeup left it: while the agent has
-// the node and after the reset nodeup's files have the bytes, the mode, the owner, the time and the
-// inode that they had.
+// takeOverAndBack types the commands of docs/kops.md on a node with nodeup's files. While the agent
+// has the node, and after the reset, these files have the same bytes, mode, owner, time and inode
+// as before.
 func takeOverAndBack(t *testing.T, n *node.Node) {
 	ctx := t.Context()
 	for path, content := range nodeups {
@@ -62,7 +63,7 @@ func takeOverAndBack(t *testing.T, n *node.Node) {
 	}
 	n.Shell(ctx, "systemctl daemon-reload; sysctl -qw net.ipv4.ip_forward=1; ip link add vxlan.calico type vxlan id 4096 dstport 4789 dev host0 && ip link set vxlan.calico up")
 	n.Must(ctx, "systemctl", "enable", "kops-configuration")
-	// The file is right, and the kernel is not.
+	// The file is right, and the kernel's value is not.
 	n.Must(ctx, "sysctl", "-qw", "net.core.somaxconn=128")
 	page := n.Must(ctx, "agent", "--store", "/root/state", "--cluster", "minimal.example.com", "--node-group", "nodes", "diff", "--nodeup")
 	if _, differs, _ := strings.Cut(page, "would be another"); !strings.Contains(differs, "sysctl:net.core.somaxconn") || !strings.Contains(differs, "128 → 32768") {

@@ -15,10 +15,10 @@ import (
 	"github.com/netwright/netwright/test/terminal"
 )
 
-// What docs/quick-start.md, docs/rollout.md and docs/kops.md have a reader type is typed, in order,
-// on a node that has the program of a release and nothing else of ours; what it prints is what the
-// pages show. The node has no route to the internet: the plugins are copies that `agent store
-// vendor` made elsewhere, as docs/air-gapped.md has it.
+// The test types the commands of docs/quick-start.md, docs/rollout.md and docs/kops.md in order, on
+// a node that has a released program and no other file of ours. Their output is what the pages
+// show. The node has no route to the internet: the plugins are copies that `agent store vendor`
+// made elsewhere, as docs/air-gapped.md describes it.
 func TestPagesAreTrue(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -36,8 +36,8 @@ func TestPagesAreTrue(t *testing.T) {
 	takeOverAndBack(t, n)
 }
 
-// vendored are the lines of a spec that names plugins of a server of this machine, and the
-// directory of their copies. The server is gone then.
+// vendored returns the lines of a spec that names plugins of a server of this machine, and the
+// directory of their copies. The server is stopped before vendored returns.
 func vendored(t *testing.T) (spec, copies string) {
 	t.Helper()
 	file, sum := assets.CNIArchive(t)
@@ -60,7 +60,7 @@ func rehearse(ctx context.Context, t *testing.T, n *node.Node, page string, firs
 		first(s.Command)
 		n.Write("/root/.typed", "cd /root\n"+s.Command+"\n", 0o600)
 		printed := ""
-		for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // it only ends what hangs
+		for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // only so that a test that hangs ends
 			res := n.Run(ctx, "/bin/sh", "-c", "/bin/sh /root/.typed 2>&1")
 			if printed = res.Stdout; s.Matches(printed) || time.Now().After(end) || !looks(s.Command) {
 				break
@@ -72,8 +72,8 @@ func rehearse(ctx context.Context, t *testing.T, n *node.Node, page string, firs
 	}
 }
 
-// looks says whether a command only looks, so that it may be typed again until what it tells of has
-// come.
+// looks says whether a command changes nothing, so that the test may repeat it until its output is
+// complete.
 func looks(command string) bool {
 	return strings.HasPrefix(command, "agent status") || strings.HasPrefix(command, "agent verify")
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// peers are the files of other agents of Kubernetes nodes, one for each that such a node has:
-// nodeup, nodeadm, kubeadm.
+// peers has files of other agents of Kubernetes nodes: nodeup, nodeadm, kubeadm.
 var peers = map[string]string{
 	"/etc/systemd/system/kops-configuration.service":        "[Unit]\nDescription=nodeup's\n[Service]\nType=oneshot\nExecStart=/bin/true\n",
 	"/etc/sysctl.d/99-k8s-general.conf":                     "net.ipv4.ip_forward = 1\n",
@@ -24,10 +23,10 @@ var peers = map[string]string{
 	"/etc/kubernetes/kubelet.conf":                          "kubeadm's\n",
 }
 
-// What nodeup, nodeadm and kubeadm own on a node is reported by the plan and never written or
-// removed: not by a converge that wants it otherwise, not by a prune, a rollback or a reset. The
-// lines that keep it: pkg/reconcile/changes/plan_task.go, makable and peerOf (NotApplicable;
-// without it the converge writes them).
+// nodeup, nodeadm and kubeadm own files on a node. The plan reports these, and the agent never
+// writes or removes them: not in a converge whose documents want another content, nor in a prune, a
+// rollback or a reset. The lines that keep it: pkg/reconcile/changes/plan_task.go, makable and
+// peerOf (NotApplicable; without it the converge writes them).
 func TestFilesOfPeersStay(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

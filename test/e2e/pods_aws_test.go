@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods of two instances talk by Amazon's own address manager and plugins: it takes addresses and a
-// second interface from EC2, and its plugin gives them to pods. `agent verify` tells at each step
-// what is missing, and hears the address manager itself.
+// Pods of two instances reach each other by Amazon's own address manager and plugins. The manager
+// takes addresses and a second interface from EC2, and its plugin gives the addresses to pods.
+// `agent verify` says at each step what is missing, and asks the manager itself.
 func TestPodsTalkByAmazonVPC(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -37,7 +37,7 @@ func TestPodsTalkByAmazonVPC(t *testing.T) {
 	}
 	reach(ctx, t, nodes, pods)
 
-	// The second pod's address is of the second interface, by which its packets leave.
+	// The second pod has an address of the second interface, and its packets leave by it.
 	n := nodes[0]
 	cloud.AwaitSecond(ctx, n)
 	second := n.AddPod(ctx, "second", node.PodOptions{Ports: []node.HostPort{{HostPort: 8081, ContainerPort: 80, Protocol: "tcp"}}})
@@ -50,7 +50,8 @@ func TestPodsTalkByAmazonVPC(t *testing.T) {
 	}
 	reach(ctx, t, [2]*node.Node{n, nodes[1]}, [2]*node.Pod{second, pods[1]})
 	for i, pod := range []*node.Pod{pods[0], second} {
-		// What a rule of connection marks is for: these leave by the first interface.
+		// The rules with connection marks have packets to other networks leave by the first
+		// interface.
 		if seen := peerSeenBy(t, fabric, netip.AddrPortFrom(netip.MustParseAddr(node.Outside4), 80), pod); seen.String() != n.Address() {
 			t.Errorf("a host outside sees %s, want the node's %s", seen, n.Address())
 		}
@@ -70,7 +71,7 @@ func TestPodsTalkByAmazonVPC(t *testing.T) {
 	verified(ctx, t, n, 1, "its address manager answers: http://localhost:61679/v1/enis")
 }
 
-// link is a command that prints the host's end of a pod's link.
+// link returns a command that prints the host's end of a pod's link.
 func link(pod *node.Pod) string {
 	return "ip -o route show " + pod.Addresses[0].String() + " | sed 's/.* dev //; s/ .*//' | tr -d '\\n'"
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods on two nodes talk by Calico's own daemon and plugins, over VXLAN: the agent prepares, brings
-// the certificates of its etcd and waits, what the DaemonSet brings comes, and the agent is
-// content. `agent verify` tells at each step what is missing.
+// Pods on two nodes reach each other by Calico's own daemon and plugins, over VXLAN. The agent
+// prepares the nodes, installs the certificates of Calico's etcd and waits. Then the DaemonSet's
+// files come, and the agent finds all well. `agent verify` says at each step what is missing.
 func TestPodsTalkByCalico(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -43,7 +43,7 @@ func TestPodsTalkByCalico(t *testing.T) {
 			t.Fatalf("the pod of %s has the addresses %v, want one of %s", n.Name(), pods[i].Addresses, cluster)
 		}
 	}
-	// Each Felix hears of the other node's block by its watch.
+	// Each Felix learns of the other node's block by its watch.
 	for i, n := range nodes {
 		n.Shell(ctx, "until ip route get "+pods[1-i].Addresses[0].String()+" | grep -q 'dev vxlan.calico'; do sleep 0.1; done")
 	}
@@ -73,8 +73,8 @@ func TestPodsTalkByCalico(t *testing.T) {
 	}
 }
 
-// The same by both daemons of Canal: flanneld has the network, and Calico's the pods' links and
-// policy.
+// The same with both daemons of Canal: flanneld provides the network, and Calico the pods' links
+// and policy.
 func TestPodsTalkByCanal(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

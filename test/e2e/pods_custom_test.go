@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// customSpec declares a network called lab in the store. %s: the first plugin of its chain, the
-// members of cni-plugins.
+// customSpec declares a network called lab in the store. %s stands for the first plugin of its
+// chain and for the members of cni-plugins.
 const customSpec = `  kubernetesVersion: 1.36.0
   podCIDR: 10.244.0.0/16
   nonMasqueradeCIDR: 10.0.0.0/8
@@ -35,9 +35,9 @@ const customSpec = `  kubernetesVersion: 1.36.0
         files: [/etc/cni/net.d/10-lab.conflist, "/var/lib/cni/networks/lab/", "/var/lib/cni/results/lab-*"]
 `
 
-// Pods on two nodes talk over a network that only the store knows: the agent writes its conf from
-// the template and brings its plugins. Routes between the nodes are not the declaration's: somebody
-// else has them, and the agent leaves them alone.
+// Pods on two nodes reach each other over a network that only the store declares. The agent writes
+// its conf from the template and installs its plugins. The declaration has no routes between the
+// nodes. Another program makes them, and the agent leaves them alone.
 func TestPodsTalkOnADeclaredNetwork(t *testing.T) {
 	t.Parallel()
 	for plugin, c := range map[string]struct {
@@ -49,7 +49,7 @@ func TestPodsTalkOnADeclaredNetwork(t *testing.T) {
 				n.Must(ctx, "ip", "route", "add", podRange(1-i), "via", nodes[1-i].Address())
 			}
 		}},
-		// The pods hang on the nodes' own link, whose router has an address in each range.
+		// The pods are on the nodes' own link, whose router has an address in each range.
 		"macvlan": {`"type": "macvlan", "master": "host0", "mode": "bridge"`, func(_ context.Context, t *testing.T, f *node.Fabric, nodes [2]*node.Node) {
 			for i := range nodes {
 				router := netip.MustParsePrefix(podRange(i))

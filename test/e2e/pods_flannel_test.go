@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods on two nodes talk by flannel: the agent prepares and waits, what the DaemonSet brings comes,
-// and the agent is content. `agent verify` tells at each step what is missing.
+// Pods on two nodes reach each other by flannel. The agent prepares the nodes and waits. Then the
+// DaemonSet's files come, and the agent finds all well. `agent verify` says at each step what is
+// missing.
 func TestPodsTalkByFlannel(t *testing.T) {
 	t.Parallel()
 	for backend, c := range map[string]struct {
@@ -41,13 +42,13 @@ func TestPodsTalkByFlannel(t *testing.T) {
 				verified(ctx, t, n, 0, c.sign)
 				pods[i] = n.AddPod(ctx, "pod", node.PodOptions{})
 			}
-			// flanneld of node 1 hears of node 2 by its watch.
+			// flanneld of node 1 learns of node 2 by its watch.
 			nodes[0].Shell(ctx, "until ip route show match "+podRange(1)+" | grep -qF '"+c.route+"'; do sleep 0.1; done")
 			talk(ctx, t, nodes, pods)
 			if link := pods[0].Must(ctx, "ip", "link", "show", "eth0"); !strings.Contains(link, fmt.Sprintf("mtu %d ", c.mtu)) {
 				t.Errorf("the pod's link has another MTU than %d:\n%s", c.mtu, link)
 			}
-			full := fmt.Sprint(c.mtu - 28) // less the headers of IPv4 and ICMP
+			full := fmt.Sprint(c.mtu - 28) // without the headers of IPv4 and ICMP
 			pods[0].Ping(ctx, "-Mdo", "-s", full, pods[1].Addresses[0].String())
 			if seen := peerSeenBy(t, fabric, netip.AddrPortFrom(netip.MustParseAddr(node.Outside4), 80), pods[0]); seen.String() != nodes[0].Address() {
 				t.Errorf("a host outside sees %s, want the node's %s", seen, nodes[0].Address())
@@ -72,7 +73,7 @@ func TestPodsTalkByFlannel(t *testing.T) {
 	}
 }
 
-// newFlannel is flannel on two nodes: each has the range that its document names.
+// newFlannel returns flannel for two nodes: each has the range of its document.
 func newFlannel(t *testing.T, server *etcd.Server, nodes [2]*node.Node, backend string) daemons.Flannel {
 	t.Helper()
 	d := daemons.NewFlannel(t, server, backend)

@@ -8,15 +8,15 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods on two nodes talk by kubenet, one on containerd 1, one on containerd 2: each renders the
-// template that the agent gave it when it hears of the node's range. The nodes know no route to
-// each other's pods: the cloud's router does.
+// Pods on two nodes reach each other by kubenet, one node with containerd 1, the other with
+// containerd 2. Each containerd renders the agent's template when kubelet tells it the node's
+// range. The nodes have no routes to each other's pods: the cloud's router has them.
 func TestPodsTalkByKubenet(t *testing.T) {
 	t.Parallel()
 	talkByTemplate(t, "kubenet: {}", "", containerd2(t, imports))
 }
 
-// The same by alias ranges of the nodes' interfaces, which Google's network routes.
+// The same with alias ranges of the nodes' interfaces, which Google's network routes.
 func TestPodsTalkByAliases(t *testing.T) {
 	t.Parallel()
 	talkByTemplate(t, "gcp: {}", "  cloudProvider: gce\n", node.Options{})

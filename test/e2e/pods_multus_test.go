@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A pod gets the cluster's network from the real thin Multus, by the conf that we write around
-// ours, and what its annotation names besides; DEL takes both away.
+// The real thin Multus gives a pod the cluster's network, by the conf that we write around ours,
+// and the networks of its annotation. DEL removes both.
 func TestPodsByMultus(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -25,7 +25,7 @@ func TestPodsByMultus(t *testing.T) {
 	n := fabric.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	api := attachments(t, fabric)
 
-	// What its DaemonSet does on a node.
+	// The DaemonSet of Multus does this on a node.
 	n.Copy(assets.Multus(t), "/opt/cni/bin/multus", 0o755)
 	n.Write("/etc/cni/net.d/multus.d/multus.kubeconfig", `{"apiVersion": "v1", "kind": "Config", "current-context": "it",
 		"clusters": [{"name": "it", "cluster": {"server": "http://`+api.address+`"}}],
@@ -58,22 +58,22 @@ func TestPodsByMultus(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// podAPI is an API of one pod and one network beside the cluster's.
+// podAPI is an API with one pod, and one network beside the cluster's.
 type podAPI struct {
 	address string
 	mu      sync.Mutex
 	said    string
 }
 
-// status is what the pod's status was last set to: protobuf, with the annotation
-// k8s.v1.cni.cncf.io/network-status as it is.
+// status returns the last status of the pod: protobuf, which contains the annotation
+// k8s.v1.cni.cncf.io/network-status as text.
 func (a *podAPI) status() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.said
 }
 
-// attachments serves a podAPI on the fabric: its pod asks for a macvlan on the node's own link.
+// attachments serves a podAPI on the fabric. Its pod requests a macvlan on the node's own link.
 // https://github.com/k8snetworkplumbingwg/multi-net-spec
 func attachments(t *testing.T, fabric *node.Fabric) *podAPI {
 	t.Helper()

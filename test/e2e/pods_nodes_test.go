@@ -14,15 +14,15 @@ import (
 // podRange is the pod CIDR of the first (0) or the second (1) of two nodes.
 func podRange(i int) string { return fmt.Sprintf("10.244.%d.0/24", i+1) }
 
-// twoNodes boots node-1 and node-2 with the agent and a store of the given cluster's spec and the
-// real plugins. extra is what is to be different in the first, in the second.
+// twoNodes boots node-1 and node-2 with the agent, a store of this cluster's spec, and the real
+// plugins. extra has further options of the first and of the second node.
 func twoNodes(t *testing.T, spec string, extra ...node.Options) (*node.Fabric, [2]*node.Node) {
 	t.Helper()
 	fabric := node.NewFabric(t)
 	return fabric, nodesOf(t, fabric, newStore(t, spec, nil), spec, extra...)
 }
 
-// nodesOf is twoNodes on a fabric and with a store that are there.
+// nodesOf is twoNodes on an existing fabric and with an existing store.
 func nodesOf(t *testing.T, fabric *node.Fabric, s store, spec string, extra ...node.Options) (nodes [2]*node.Node) {
 	t.Helper()
 	s.write(t, "cluster.yaml", document("Cluster", cluster, spec+s.pluginSpec(t)))
@@ -37,7 +37,7 @@ func nodesOf(t *testing.T, fabric *node.Fabric, s store, spec string, extra ...n
 	return nodes
 }
 
-// routing makes a router of the fabric, which is the nodes' default route.
+// routing makes the fabric a router: it is the nodes' default route.
 func routing(t *testing.T, f *node.Fabric) {
 	t.Helper()
 	err := f.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) }) // the namespace's
@@ -46,8 +46,8 @@ func routing(t *testing.T, f *node.Fabric) {
 	}
 }
 
-// talk holds two pods of two nodes to what pods may expect: each has an address of its node's
-// range, and they reach each other.
+// talk checks that each of two pods of two nodes has an address of its node's range, and that they
+// reach each other.
 func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod) {
 	t.Helper()
 	for i, pod := range pods {
@@ -58,8 +58,8 @@ func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.
 	reach(ctx, t, nodes, pods)
 }
 
-// reach holds two pods of two nodes to this: each reaches the other, and is seen there under its
-// own address.
+// reach checks that two pods of two nodes reach each other, and that each sees the other's own
+// address.
 func reach(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod) {
 	t.Helper()
 	for i, pod := range pods {
@@ -71,8 +71,8 @@ func reach(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node
 	}
 }
 
-// checked holds CNI CHECK to a pod as it was made, and to one whose address somebody took. The pod
-// has none afterwards.
+// checked checks that CNI CHECK succeeds for the pod as it was made, and fails when the pod has
+// lost its address. The pod has no address afterwards.
 func checked(ctx context.Context, t *testing.T, pod *node.Pod) {
 	t.Helper()
 	if res := pod.Check(ctx); res.Code != 0 {
@@ -84,8 +84,7 @@ func checked(ctx context.Context, t *testing.T, pod *node.Pod) {
 	}
 }
 
-// leave deletes the pods: DEL gives their addresses back, and the agent has nothing to do when they
-// came and went.
+// leave deletes the pods. DEL releases their addresses, and the agent has nothing to do then.
 func leave(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod, leases string) {
 	t.Helper()
 	for i, n := range nodes {

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// What a pod may send and receive, and how much of it: bits a second, and bits at once.
+// The constants limit what a pod may send and receive: bits in a second, and bits in a burst.
 const (
 	shapedRate  = 8_000_000
 	shapedBurst = 800_000
@@ -20,9 +20,9 @@ const (
 )
 
 // A pod's traffic is as slow as its annotations kubernetes.io/ingress-bandwidth and
-// egress-bandwidth ask, in either direction, and that of the pod beside it is not shaped. How fast
-// the machine is decides nothing: shaped traffic cannot be sooner there, and what shapes is looked
-// up with tc.
+// egress-bandwidth ask, in both directions. The traffic of the pod beside it is not shaped. The
+// result does not depend on the machine's speed: shaped traffic cannot arrive sooner, and tc shows
+// the shaping.
 func TestPodsTrafficIsShaped(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -47,8 +47,8 @@ func TestPodsTrafficIsShaped(t *testing.T) {
 	}
 }
 
-// carry sends bytes by TCP from one pod to another, and says how long it took until the last was
-// there.
+// carry sends bytes by TCP from one pod to another, and returns the time until the last byte
+// arrived.
 func carry(t *testing.T, from, to *node.Pod, bytes int64) time.Duration {
 	t.Helper()
 	at := netip.AddrPortFrom(to.Addresses[0], 80)

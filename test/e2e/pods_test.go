@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods on two nodes talk with nothing but the agent, and nobody but who is outside sees another
-// address than theirs.
+// Pods on two nodes reach each other with the agent alone. Only an outside server sees another
+// address than the pods' own.
 func TestPodsTalk(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestPodsTalk(t *testing.T) {
 					extra.Enable = []string{"docker-like.service"}
 				}
 				nodes[i] = fabric.Node(t, options(t, s, fmt.Sprintf("node-%d", i+1), fmt.Sprintf("10.77.0.1%d", i+1), extra))
-				// A host whose links have no link-local address: the bridge has one all the same.
+				// New links of this host get no link-local address, but the bridge has one.
 				nodes[i].Must(ctx, "sysctl", "-qw", "net.ipv6.conf.default.addr_gen_mode=1")
 				nodes[i].Must(ctx, "netwright", "--once")
 				pods[i] = nodes[i].AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
@@ -70,9 +70,9 @@ func TestPodsTalk(t *testing.T) {
 					t.Errorf("a host outside sees %s, want the node's %s", seen, want)
 				}
 			}
-			// The hostPort of node 1, from outside.
+			// A client outside connects to the hostPort of node 1.
 			hostPort(t, fabric, pods[0], netip.MustParseAddrPort("10.77.0.11:8080"))
-			// A pod reaches itself by its own hostPort: hairpin.
+			// A pod connects to itself by its own hostPort: hairpin.
 			hostPort(t, pods[0], pods[0], netip.MustParseAddrPort("10.77.0.11:8080"))
 			proved(ctx, t, "bridge, "+name, nodes)
 			pods[0].Delete(ctx)
@@ -83,7 +83,7 @@ func TestPodsTalk(t *testing.T) {
 	}
 }
 
-// place is where sockets are made: a pod, a node, the fabric.
+// place is where sockets are made: in a pod, a node or the fabric.
 type place interface{ Do(func() error) error }
 
 // peerSeenBy connects from one place to a listener in another, and returns the address that the
@@ -153,8 +153,8 @@ func listen(t *testing.T, at place, addr netip.AddrPort) *net.TCPListener {
 		if err == nil {
 			break
 		}
-		// A child of another test has a copy of the socket that was closed, until it runs its
-		// program.
+		// A child process of another test may have a copy of the closed socket, until the child
+		// runs its program.
 		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
 			t.Fatalf("listen on %s: %v", addr, err)
 		}

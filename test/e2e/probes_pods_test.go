@@ -8,21 +8,21 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// Pods that run and answered the node before a change must answer it afterwards, each of them; one
-// that ended meanwhile need not. What costs them their way is undone, though the node itself lacks
-// nothing. Without pods status and history say that none was asked. The lines that keep it:
-// pkg/checkpoint/probe/pods.go; pkg/checkpoint/probe/traffic.go;
+// Each pod that runs and answered the node before a change must answer after it. A pod that ended
+// meanwhile need not answer. A change that cuts pods off is undone, also where the node itself
+// still reaches everything. Without pods, status and history say that no pod was asked. The lines
+// that keep it: pkg/checkpoint/probe/pods.go; pkg/checkpoint/probe/traffic.go;
 // pkg/checkpoint/probe/comparison.go, Before (running, askTraffic);
 // pkg/reconcile/take_checkpoint.go, judged; cmd/agent/prove_pods.go; pkg/cli/prober/traffic.go.
 func TestWhatAChangeTakesFromPods(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts pods off")
 	ctx := t.Context()
 	n := newSwitchNode(t, "    bridge: {}\n", "probeWindow: 6s\n")
 	publish := func(extra string) {
 		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(n.document("    bridge: {}\n"), "  networking:", extra+atOnce+"  networking:", 1), 0o644)
 	}
-	// proved is what history says of the last change that stayed.
+	// proved returns the proofs of the last change that stayed, as history prints them.
 	proved := func() string {
 		out := n.Must(ctx, "netwright", "history")
 		_, out, _ = strings.Cut(out, "PROVED BY\n")
@@ -44,15 +44,15 @@ func TestWhatAChangeTakesFromPods(t *testing.T) {
 		pods = append(pods, pod)
 	}
 	publish("  sysctlParameters: [net.ipv4.conf.default.log_martians=1]\n")
-	n.Must(ctx, "systemctl", "start", "netwright-agent") // whose unit lets it make no namespace
+	n.Must(ctx, "systemctl", "start", "netwright-agent") // its unit allows it no namespaces
 	until(t, n.Node, "status tells of pods", "netwright status | grep -q 'proved by.*, pods;'")
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
 	if got := proved(); !strings.Contains(got, ", pods;") || strings.Contains(got, "pods: not proved") {
 		t.Errorf("with three pods: proved by %s", got)
 	}
 
-	// On a busy machine two pods may not come and go in the time that a proof has: it is not
-	// made then.
+	// On a busy machine it may take longer to add and remove two pods than a proof may last. Then
+	// that proof is not made.
 	const tries = 6
 	forwarded := func(value, code int) bool {
 		publish(fmt.Sprintf("  sysctlParameters: [net.ipv4.conf.cbr0.forwarding=%d]\n", value))
@@ -66,7 +66,8 @@ func TestWhatAChangeTakesFromPods(t *testing.T) {
 		n.once(0)
 	}
 
-	// What only pods' own packets meet is found by two that are added, and taken away again.
+	// Only packets of pods are lost here. The agent adds two pods, sends packets between them, and
+	// removes them again.
 	before := traces(ctx, n.Node)
 	made := `netwright history -o json | jq -e '.revisions[-1].proofs | any(startswith("pods:two of our own"))'`
 	for try := 1; !forwarded(0, 1); try++ {
@@ -108,7 +109,7 @@ func TestWhatAChangeTakesFromPods(t *testing.T) {
 		}
 	}
 
-	// A reset leaves the pods that run their way from the node, and ends forwarding.
+	// After a reset the running pods still reach the node, though forwarding has ended.
 	if res := n.Run(ctx, "netwright", "reset"); res.Code != 0 || !n.pings(pods[0]) {
 		t.Errorf("a reset with pods that run: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Servers of the fabric that the default probes find, each at an address of its own.
+// These are servers of the fabric that the default probes find, each at an address of its own.
 const (
 	dnsAddress      = "10.79.0.24"
 	metadataAddress = "169.254.169.254"
 )
 
-// serveAll puts an API server, a name server and a metadata service on a fabric. The gateway
-// answers no echo over IPv6, as many clouds' do not.
+// serveAll starts an API server, a name server and a metadata service on a fabric. The gateway
+// answers no echo over IPv6, as the gateways of many clouds.
 func serveAll(t *testing.T) *node.Fabric {
 	t.Helper()
 	f := serve(t)
@@ -44,7 +44,7 @@ func serveAll(t *testing.T) *node.Fabric {
 			if err != nil {
 				return
 			}
-			_, _ = dns.WriteTo(question[:n], from) // a client that is gone
+			_, _ = dns.WriteTo(question[:n], from) // the client may be gone
 		}
 	}()
 	go func() {
@@ -59,16 +59,16 @@ func serveAll(t *testing.T) *node.Fabric {
 	return f
 }
 
-// Without a list of the user's the probes are what the node itself relies on, each of them: what
-// cuts off only one is undone, and names it. The lines that keep it:
-// pkg/checkpoint/probe/candidates.go, candidates (each add).
+// Without a list of the user, the probes are the servers on which the node itself relies. If a
+// change cuts off only one of them, the agent undoes the change and names that probe. The lines
+// that keep it: pkg/checkpoint/probe/candidates.go, candidates (each add).
 func TestDefaultProbes(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	ctx := t.Context()
 	f := serveAll(t)
 	s, good := goodStore(t)
-	// Long for what must pass, and for what must fail long enough that a slow machine has tried
-	// each of them.
+	// The window is long for a change that must pass. For one that must fail it is long enough for
+	// a slow machine to try each probe.
 	conf := func(window string) string {
 		return "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: " + window + "\n"
 	}
@@ -80,7 +80,8 @@ func TestDefaultProbes(t *testing.T) {
 		},
 		Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)},
 	}))
-	// Where nothing says that this is a cloud's machine, nobody waits for its metadata: it may go.
+	// No fact says that this is a machine of a cloud, so no probe asks for metadata, and the change
+	// stays.
 	n.Must(ctx, "/usr/bin/cutoff", metadataAddress+"/32")
 	n.Must(ctx, "nft", "delete", "table", "inet", "netwright-cutoff")
 	cloud(ctx, n)
@@ -94,9 +95,9 @@ func TestDefaultProbes(t *testing.T) {
 	before := n.Snapshot()
 	for _, c := range []struct {
 		probe string
-		edit  []string // of the document; else
-		drop  string   // by a rule of the firewall
-		also  string   // other probes that have to fail then
+		edit  []string // of the document; otherwise
+		drop  string   // a firewall rule drops this
+		also  string   // other probes that must fail then
 	}{
 		{probe: "tcp:" + serverAddress + ":" + serverPort, edit: evil(serverAddress + "/30")},
 		{probe: "dns:" + dnsAddress, edit: evil(dnsAddress + "/30")},
@@ -133,8 +134,8 @@ func TestDefaultProbes(t *testing.T) {
 	}
 }
 
-// cloud makes the node's firmware say that it is a cloud's machine, whatever this machine's says:
-// nspawn shares /sys.
+// cloud makes the node's firmware say that the node is a machine of a cloud, whatever this
+// machine's firmware says, since nspawn shares /sys.
 func cloud(ctx context.Context, n *node.Node) {
 	n.Shell(ctx, `mkdir -p /run/class
 cp -a /sys/class/. /run/class/ 2>/dev/null || true # some cannot be read

@@ -20,15 +20,15 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// In a node there are a systemd and a container runtime to ask. Each question to them is looked at
-// as well: what is asked of systemd reads and starts nobody (the flag quiet in
-// pkg/host/systemd/bus.go), what is asked of the runtime is its version and status.
+// A dry run in a node asks systemd and a container runtime. The test looks at each of these
+// requests, too. A request to systemd only reads and starts no program (the flag quiet in
+// pkg/host/systemd/bus.go). The requests to the runtime ask for its version and its status.
 func TestDryRunInANodeMakesNoCallThatWrites(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")
 	needs.Tool(t, "strace", "nsenter")
-	// kubenet restarts containerd, and so has a unit to ask for. Its asset is nowhere: nobody
-	// fetches it.
+	// kubenet restarts containerd, and so asks systemd for a unit. Its asset is at no server, since
+	// a dry run does not fetch it.
 	s := exampleStore(t, "kubenet", "10.77.0.11", "http://10.77.0.1/nowhere", strings.Repeat("ab", 32))
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	leader := strings.Split(n.Netns(), "/")[2]
@@ -65,8 +65,8 @@ var (
 	members   = regexp.MustCompile(`\x03\x01s\x00.\x00\x00\x00(\w+)\x00`)
 )
 
-// questions checks all calls as [checkCalls] does, and takes out what went to systemd and to the
-// runtime: a line for each question.
+// questions checks all calls as [checkCalls] does, except the requests to systemd and to the
+// runtime. It returns a line for each of these.
 func questions(t *testing.T, lines []string) (asked []string) {
 	t.Helper()
 	peers, streams := map[string]string{}, map[string][]byte{}
@@ -94,10 +94,10 @@ func questions(t *testing.T, lines []string) (asked []string) {
 				streams[m[1]] = append(streams[m[1]], raw...)
 				continue
 			}
-			// https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol: byte
-			// order, type, flags.
+			// The bytes are byte order, type and flags:
+			// https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol.
 			if raw[0] != 'l' || raw[1] != 1 {
-				continue // a word of the authentication
+				continue // text of the authentication
 			}
 			if raw[2]&2 == 0 {
 				t.Errorf("a message to %s may start who does not run: %q", peers[m[1]], raw)
@@ -114,7 +114,7 @@ func questions(t *testing.T, lines []string) (asked []string) {
 	return asked
 }
 
-// calls names the methods that a gRPC client called.
+// calls returns the methods that a gRPC client called.
 func calls(t *testing.T, stream []byte) (out []string) {
 	t.Helper()
 	framer := http2.NewFramer(nil, bytes.NewReader(bytes.TrimPrefix(stream, []byte(http2.ClientPreface))))

@@ -13,18 +13,18 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// writes are the system calls that a dry run must not make, whatever their arguments.
+// writes matches the system calls that a dry run must not make, whatever their arguments.
 var writes = regexp.MustCompile(`^(creat|mkdir|mkdirat|mknod|mknodat|rename|renameat|renameat2|link|linkat|symlink|symlinkat|unlink|unlinkat|rmdir|truncate|ftruncate|` +
 	`fallocate|chmod|fchmod|fchmodat|fchmodat2|chown|fchown|lchown|fchownat|utime|utimes|utimensat|futimesat|setxattr|lsetxattr|fsetxattr|removexattr|` +
 	`mount|umount2|move_mount|fsconfig|pivot_root|chroot|init_module|finit_module|delete_module|unshare|setns|sethostname|kill|tkill|reboot|swapon|pwrite64|` +
 	`sync|syncfs|fsync|fdatasync|copy_file_range|sendfile)\(`)
 
-// onlyGets is a request of netlink that tells and changes nothing. By their numbers where strace
-// cannot see which netlink it is: RTM_GETLINK, GETADDR, GETROUTE, GETNEIGH, GETRULE; nf_tables'
+// onlyGets matches a request of netlink that only reads. Where strace does not know the protocol of
+// netlink, it prints numbers: RTM_GETLINK, GETADDR, GETROUTE, GETNEIGH, GETRULE; nf_tables'
 // GETTABLE, GETCHAIN, GETRULE, GETSET, GETGEN (linux/rtnetlink.h, nf_tables.h).
 var onlyGets = regexp.MustCompile(`nlmsg_type=(RTM_GET|\w+<<8\|NFT_MSG_GET|0x(12|16|1a|1e|22|a01|a04|a07|a0a|a10) )`)
 
-// A dry run that wrote would be the end of trust: every system call of one is looked at.
+// A dry run must never write. The test looks at each of its system calls.
 func TestDryRunMakesNoCallThatWrites(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")
@@ -49,7 +49,7 @@ func TestDryRunMakesNoCallThatWrites(t *testing.T) {
 	checkCalls(t, lines)
 }
 
-// checkCalls looks at each line of a trace. The first program that is started is the agent itself.
+// checkCalls checks each line of a trace. The first program that is started is the agent itself.
 func checkCalls(t *testing.T, lines []string) {
 	t.Helper()
 	execs := 0
@@ -68,7 +68,7 @@ func checkCalls(t *testing.T, lines []string) {
 		case strings.HasPrefix(call, "connect(") && !strings.Contains(call, "/run/dbus/") && !strings.Contains(call, "/run/systemd/private") && !strings.Contains(call, "containerd.sock"):
 			t.Errorf("a dry run connected: %s", call)
 		case strings.HasPrefix(call, "write(") && !strings.HasPrefix(call, "write(1,") && !strings.HasPrefix(call, "write(2,") && !strings.Contains(call, `\1\0\0\0\0\0\0\0`) && !strings.Contains(call, `"\x01\x00\x00\x00\x00\x00\x00\x00"`):
-			t.Errorf("a dry run wrote: %s", call) // but for the runtime's eventfd
+			t.Errorf("a dry run wrote: %s", call) // not the runtime's eventfd
 		case strings.HasPrefix(call, "send") && strings.Contains(call, "nlmsg_type=") && !onlyGets.MatchString(call):
 			t.Errorf("a dry run asked netlink for more than to tell: %s", call)
 		}

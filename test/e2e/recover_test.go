@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A power cut came between two renames of a certificate set, and the store is out of reach: the
-// boot completes the set before containerd starts. Red without recoverBatch in
-// pkg/host/hostfs/batch_intents.go, and with another order in systemd/netwright-recover.service.
+// A power cut came between two renames of a set of certificates, and the store does not answer. The
+// boot completes the set before containerd starts. The lines that keep it:
+// pkg/host/hostfs/batch_intents.go, recoverSets; the order in systemd/netwright-recover.service.
 func TestTheBootCompletesACertificateSet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -36,7 +36,7 @@ func TestTheBootCompletesACertificateSet(t *testing.T) {
 	}))
 	n.Must(ctx, "netwright", "--once")
 
-	// As a run leaves it that dies after the first of three renames.
+	// A run that dies after the first of three renames leaves this.
 	const dir, token = "/srv/kubernetes/calico/", ".netwright-ABCDEFGHIJ-0000000"
 	var files []string
 	for i, f := range []struct{ name, content string }{{"ca.pem", fresh.PEM}, {"calico-client.pem", comes.Cert}, {"calico-client-key.pem", comes.Key}} {

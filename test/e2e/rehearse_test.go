@@ -8,10 +8,10 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent
-// left, at once and at the boot. Where that cannot be run either, the change is not made. The lines
-// that keep it: pkg/checkpoint/rehearse.go; pkg/host/systemd/timer.go, TryService;
-// systemd/netwright-undo.service, both lines of ExecStart.
+// /var/lib/netwright is mounted noexec, so the copy of the agent cannot run. The installed program
+// undoes what a killed agent left, at once and at the boot. Where that program cannot be run
+// either, the change is not made. The lines that keep it: pkg/checkpoint/rehearse.go;
+// pkg/host/systemd/timer.go, TryService; systemd/netwright-undo.service, both lines of ExecStart.
 func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")
@@ -25,7 +25,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	bad, made := badRoute(good)
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", bad, 0o644)
 
-	// Nothing runs: neither the copy nor what is installed.
+	// Neither program can run: not the copy, and not the installed one.
 	n.Shell(ctx, "cp /usr/bin/netwright /run/agent; mount --bind /usr/bin/netwright /usr/bin/netwright; mount -o remount,bind,noexec /usr/bin/netwright")
 	res := n.Run(ctx, "/run/agent", "--once")
 	if said := res.Stdout + res.Stderr; res.Code != 1 || !strings.Contains(said, "nothing could undo the change") {
@@ -53,16 +53,16 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	n.Boot(ctx)
 	until(t, n, "the boot has undone it", "test ! -e /var/lib/netwright/checkpoint/journal.json && test ! -e /etc/late")
 	idle(t, n)
-	// Of a process that has ended the journal does not always know the unit: --unit misses the line
-	// of the one that could not be started.
+	// The journal does not always know the unit of a process that has ended. --unit does not find
+	// the line of the process that could not start.
 	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat | grep -e 'netwright-undo.service: ' -e 'the change was undone'"); !strings.Contains(log, "skipping: Permission denied") || strings.Count(log, "the change was undone {") != 1 {
 		t.Errorf("who undid it at the boot:\n%s", log)
 	}
 }
 
-// What a killed agent leaves is undone as it dies. The timer of a checkpoint with such a window
-// comes after more than an hour. The lines that keep it: pkg/checkpoint/arm.go, StartWhenGone;
-// pkg/host/systemd/timer.go, StartWhenGone.
+// The change of an agent is undone as soon as the agent is killed. With this window the
+// checkpoint's timer would undo it more than an hour later. The lines that keep it:
+// pkg/checkpoint/arm.go, StartWhenGone; pkg/host/systemd/timer.go, StartWhenGone.
 func TestUndoAsTheAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

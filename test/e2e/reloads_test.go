@@ -8,15 +8,15 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A reload that fails is said. What is none of the network's keeps its change, and the reload is
-// made again by the next pass. A unit of the network has not acted on the change: it is undone, and
-// the undo comes to its end where the unit takes that reload no more than the first.
+// The agent reports a reload that fails. A change for a unit that is not part of the network stays,
+// and the next pass makes the reload again. A unit of the network has not acted on the change, so
+// the change is undone. The undo completes also if the unit fails to reload in it, too.
 //
 // The lines that keep it: pkg/reconcile/starts/reloads.go, failedReload and Unread;
 // pkg/reconcile/carry_out.go, awaitStarts (Enqueue); pkg/checkpoint/undo/restore_units.go, reload;
-// of what is said pkg/checkpoint/verdict.go, judge (agentEnded).
+// pkg/checkpoint/verdict.go, judge (agentEnded).
 func TestReloadsThatFail(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	ctx := t.Context()
 	ca := pki.New(t, "ca")
 	s := newStore(t, bridgeSpec, map[string]string{
@@ -51,11 +51,11 @@ func TestReloadsThatFail(t *testing.T) {
 	n.Shell(ctx, "test ! -e /etc/two; test ! -e /var/lib/netwright/checkpoint/journal.json; grep 'reload unit nftables.service: failed' /var/lib/netwright/checkpoint/verdict.json | grep -q '\"unsure\":\"no probe failed\"'")
 }
 
-// NetworkManager that takes no reload is started anew by an undo, which comes to its end. A reset
-// says that it took none. The lines that keep it: pkg/checkpoint/undo/restore_units.go, reload;
+// Where NetworkManager fails to reload, an undo restarts it and completes. A reset reports that the
+// reload failed. The lines that keep it: pkg/checkpoint/undo/restore_units.go, reload;
 // pkg/reset/phases.go, do (AwaitReloads).
 func TestNetworkManagerTakesNoReload(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	ctx := t.Context()
 	n := serve(t).Node(t, manager(t, calicoStore(t)))
 	until(t, n, "NetworkManager is up", managed)

@@ -12,17 +12,17 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// far is a server that the node reaches by a route of ours alone.
+// far is a server that the node reaches only by a route of ours.
 const far = "10.88.0.20"
 
-// A reset that takes away what the node is reached by is undone, by the agent or, killed in the
-// middle, by the timer: the node is as it was, the ledger too, and it says so. The same reset goes
-// through, without a trace, where the node stays reachable. The lines that keep it:
-// pkg/tasks/revert_costs.go, RevertCosts; pkg/reset/phases.go, takeCheckpoint and do
-// (guard.Finish); for the trace of the checkpoint itself
-// pkg/reconcile/ownership/write_before_change.go, Intend (Around).
+// A reset that removes what the node needs to be reached is undone. The agent undoes it, or the
+// timer if the agent is killed in the middle. The node and the ledger are as before, and the agent
+// says so. Where the node stays reachable, the same reset completes without a trace. The lines that
+// keep it: pkg/tasks/revert_costs.go, RevertCosts; pkg/reset/phases.go, takeCheckpoint and do
+// (guard.Finish); pkg/reconcile/ownership/write_before_change.go, Intend (Around, for the traces of
+// the checkpoint itself).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
@@ -43,7 +43,7 @@ func TestResetThatCutsOffIsUndone(t *testing.T) {
 		n.Write("/etc/netwright/agent.yaml", fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: %s\nprobes: [%s]\n", cluster, window, strings.Join(ports, ", ")), 0o644)
 	}
 	near, beyond := "tcp:"+serverAddress+":"+serverPort, "tcp:"+far+":"+serverPort
-	n.Shell(ctx, "ip route add unreachable 10.88.0.0/16; sysctl -qw net.ipv4.ip_default_ttl=5") // a person's
+	n.Shell(ctx, "ip route add unreachable 10.88.0.0/16; sysctl -qw net.ipv4.ip_default_ttl=5") // as a person made them
 	pristine := n.Snapshot()
 	conf("1m", near)
 	n.Shell(ctx, "netwright --once || netwright --once")
@@ -72,8 +72,8 @@ func TestResetThatCutsOffIsUndone(t *testing.T) {
 	}
 
 	conf("3s", beyond)
-	before = n.Snapshot() // with this file
-	undone(beyond)        // the route
+	before = n.Snapshot() // with this agent.yaml
+	undone(beyond)        // removes the route
 
 	const gone = "! ip route show 10.88.0.0/24 | grep -q via"
 	n.Start(ctx, "acting", "/bin/sh", "-c", "until "+gone+"; do sleep 0.01; done; systemctl kill --signal=KILL cutting && touch /run/acted")
@@ -89,7 +89,7 @@ func TestResetThatCutsOffIsUndone(t *testing.T) {
 	conf("3s", near)
 	before = n.Snapshot()
 	nft(t, f, "add table inet hops; add chain inet hops in { type filter hook input priority 0; }; add rule inet hops in ip saddr 10.77.0.11 ip ttl < 60 drop")
-	undone(near) // the sysctl
+	undone(near) // resets the sysctl
 	nft(t, f, "delete table inet hops")
 
 	conf("1m", near)

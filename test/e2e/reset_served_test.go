@@ -7,9 +7,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Docker begins on a node that forwards already, by netwright, and says nothing of that. A reset
-// leaves forwarding on while containers send through their bridge, and says so; without them it is
-// as it was before. The line that keeps it: pkg/reset/served_bridges.go, servedBridge.
+// Docker starts on a node that already forwards since netwright set it, and so does not set
+// forwarding itself. While containers send packets through Docker's bridge, a reset leaves
+// forwarding on and says so. Without containers it restores the value from before. The line that
+// keeps it: pkg/reset/served_bridges.go, servedBridge.
 func TestResetLeavesForwardingToContainers(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

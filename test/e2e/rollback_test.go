@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A rollback brings back what a later generation took: a file that was there before, and a sysctl.
-// One for which there is no room ends with an error, and has no later effect when there is room
-// again, beside a daemon either. The lines that keep it: pkg/reconcile/ownership/give_back.go;
+// A rollback restores what a later generation changed: a file that was there before, and a sysctl.
+// A rollback without room on the disk fails, and has no effect later when there is room again, also
+// beside a daemon. The lines that keep it: pkg/reconcile/ownership/give_back.go;
 // pkg/reconcile/rollback.go, Rollback (aborted).
 func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
-	t.Parallel() // it waits for passes
+	t.Parallel() // the test waits for passes
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
@@ -35,16 +35,16 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	if res := n.Run(ctx, "netwright", "rollback", "1"); res.Code != 1 {
 		t.Errorf("a rollback without room: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
-	// A newer generation that cannot be noted is said and left; kubelet may start:
-	// pkg/reconcile/update.go, unnoted.
+	// The agent reports a newer generation that it cannot record, and does not apply it. kubelet
+	// may start: pkg/reconcile/update.go, unnoted.
 	second := n.Read(document)
 	n.Write(document, strings.Replace(second, "ttl=77", "ttl=78", 1), 0o644)
 	until(t, n, "the daemon says what it cannot note", "netwright status | grep -q 'waits.*this node cannot record when the wait began: .*no space'")
-	n.Must(ctx, "timeout", "60", "systemctl", "restart", "netwright-agent") // until READY
+	n.Must(ctx, "timeout", "60", "systemctl", "restart", "netwright-agent") // returns at READY
 	until(t, n, "the next daemon says so, too", "netwright status | grep -q 'this node cannot record when the wait began'")
 	n.Write(document, second, 0o644)
 	n.Shell(ctx, "rm /var/lib/netwright/full")
-	time.Sleep(3 * 5 * time.Second) // passes
+	time.Sleep(3 * 5 * time.Second) // three passes
 	if now, history := n.Shell(ctx, look), n.Must(ctx, "netwright", "history"); now != bad || strings.Contains(history, "held at") {
 		t.Errorf("what a command could not do was done later:\n%s\n%s", now, history)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// labels is what restorecon would change of what was made since /root/before, and what was denied
-// in this boot that was not denied before the agent came: Debian's own daemons are denied this and
-// that at each boot.
+// labels has functions that print two lists. The first has the files since /root/before whose label
+// restorecon would change. The second has what this boot denied and had not denied before the agent
+// came, since each boot denies some accesses to Debian's own daemons.
 const labels = `
 denied() {
 	journalctl --sync
@@ -25,7 +25,7 @@ right() {
 }
 `
 
-// policy is the module that docs/security.md has for Debian's policy.
+// policy returns the module for Debian's policy from docs/security.md.
 func policy(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/security.md")
@@ -39,9 +39,9 @@ func policy(t *testing.T) string {
 	return string(module[1]) + "\n"
 }
 
-// On a machine that enforces its policy all that the agent makes has the label that restorecon
-// would give it, and nothing is denied: as it is installed, converges, repairs, changes, rolls back
-// and resets.
+// On a machine that enforces its policy, each file of the agent has the label that restorecon would
+// give it, and nothing is denied. This holds when the agent is installed, converges, repairs,
+// changes, rolls back and resets.
 func TestSELinux(t *testing.T) {
 	t.Parallel()
 	images(t)

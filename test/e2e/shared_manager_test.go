@@ -14,12 +14,12 @@ func calicoStore(t *testing.T) store {
 	return s
 }
 
-// managed says that NetworkManager is through with its start, and host0 is set up.
+// managed is true when NetworkManager has finished its start and has set up host0.
 const managed = `nm-online -s -q && nmcli -g GENERAL.STATE device show host0 | grep -q '^100'`
 
-// NetworkManager takes a pod's link for one of its own on a node without the agent's file, and on a
-// node with it leaves it alone: when the link appears, over its reload and over its restart. The
-// line that keeps it: pkg/model/link_managers.go, nmUnmanaged.
+// On a node without the agent's file NetworkManager takes a pod's link. With the file it leaves the
+// link alone: when the link appears, and in its reload and its restart. The line that keeps it:
+// pkg/model/link_managers.go, nmUnmanaged.
 func TestNetworkManagerLeavesLinks(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -54,8 +54,8 @@ func TestNetworkManagerLeavesLinks(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// A file of the documents tells NetworkManager to give the node's own link up. The probes fail, the
-// file goes again, NetworkManager is told so and sets the link up.
+// A file of the documents tells NetworkManager to give up the node's own link. The probes fail and
+// the agent removes the file. NetworkManager reloads and sets the link up again.
 func TestNetworkManagerIsTakenBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -84,9 +84,10 @@ func TestNetworkManagerIsTakenBack(t *testing.T) {
 	}
 }
 
-// firewalld rejects what pods send to each other, also those of other nodes. The plan says so, with
-// commands, and with these it does not, nor after a reload; what somebody bans for now stays
-// banned. The lines that keep it: pkg/model/host_warnings.go, podRanges and trustPods.
+// firewalld rejects packets between pods, also those to pods of other nodes. The plan says so, with
+// commands. After these commands firewalld accepts the packets, also after a reload. A ban that a
+// person adds stays in force. The lines that keep it: pkg/model/host_warnings.go, podRanges and
+// trustPods.
 func TestFirewalldAdvice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -120,7 +121,7 @@ ip -n far route add default dev eth0`)
 		t.Fatalf("nothing is said of firewalld: %q", advice)
 	}
 	const ban = "rule family=ipv4 source address=198.51.100.9 reject"
-	n.Must(ctx, "firewall-cmd", "--add-rich-rule="+ban) // until the next reload, as fail2ban does
+	n.Must(ctx, "firewall-cmd", "--add-rich-rule="+ban) // until the next reload, as fail2ban bans
 	n.Shell(ctx, command)
 	n.Shell(ctx, ping)
 	n.Shell(ctx, pingFromFar)
@@ -146,9 +147,9 @@ func notes(p report.Plan) (text string) {
 	return text
 }
 
-// Both link managers take any link that they are not told of. The proof's own is left alone, and
-// nothing of what told them stays. The line that keeps it: pkg/host/unmanage_links.go,
-// unmanageLink.
+// Both link managers take any link, unless a file tells them to leave it alone. They leave the
+// links of a proof alone, and the proof's files for them are removed. The line that keeps it:
+// pkg/host/managers_unmanaged.go, unmanageLink.
 func TestLinkManagersLeaveAProofAlone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// calicoSpec is a network whose DaemonSet sets links, routes and rules by itself.
+// calicoSpec is a network whose DaemonSet itself sets links, routes and rules.
 const calicoSpec = `  kubernetesVersion: 1.36.0
   podCIDR: 10.244.0.0/16
   serviceClusterIPRange: 10.96.0.0/16
@@ -18,8 +18,8 @@ const calicoSpec = `  kubernetesVersion: 1.36.0
     calico: {}
 `
 
-// cniState makes what networks make: pods' links, routes of their own protocols and of none,
-// tables, rules, a tunnel, a bridge.
+// cniState makes what networks make: links of pods, routes with and without a protocol of their
+// own, tables, rules, a tunnel, a bridge.
 const cniState = `
 for pod in 5 6; do
 	ip netns add pod$pod
@@ -51,18 +51,18 @@ ip link set cbr0 up
 sysctl -qw net.ipv4.ip_forward=1
 `
 
-// noneTentative says that no address waits for its duplicate any more.
+// noneTentative is true when the kernel no longer checks any address for a duplicate.
 const noneTentative = "! ip -6 addr | grep -q tentative"
 
-// netState is how that is now, as ip says it.
+// netState prints the state of the network, as ip lists it.
 const netState = `
 for family in -4 -6; do ip $family route show table all | grep -v 'expires\|multicast' | sort; ip $family rule; done
 ip -o addr | sed 's/ *valid_lft.*//; s/^[0-9]*: //' | sort
 ip -o link | sed 's/qlen.*link/link/' | sort
 `
 
-// settledNetworkd does something after which systemd-networkd sets host0 up, and waits until it
-// has.
+// settledNetworkd runs a command after which systemd-networkd sets host0 up, and waits until
+// networkd has done so.
 func settledNetworkd(t *testing.T, n *node.Node, act string) {
 	t.Helper()
 	const file = "/run/systemd/netif/links/$(cat /sys/class/net/host0/ifindex)"
@@ -71,21 +71,22 @@ func settledNetworkd(t *testing.T, n *node.Node, act string) {
 	until(t, n, "host0 is configured after "+act, "test $(stat -c %i "+file+") != "+old+" && grep -q ADMIN_STATE=configured "+file)
 }
 
-// anew has systemd-networkd set host0 up by another file, as cloud-init or a netplan apply does.
+// anew has systemd-networkd set host0 up by a changed file, as cloud-init or a netplan apply does.
 const anew = "echo '# another' >>/etc/systemd/network/10-host0.network && networkctl reload"
 
-// keep lets host0 have its address throughout. Else networkd takes it away for a moment, and the
-// kernel with a link's last IPv4 address all IPv4 routes over it, whoever made them: nothing that
-// we could write prevents that.
+// keep makes networkd keep host0's address all the time. Otherwise networkd removes it for a
+// moment. With the last IPv4 address of a link, the kernel removes all IPv4 routes over that link,
+// whoever made them, and no file of ours can prevent that.
 const keep = "[Network]\nKeepConfiguration=static\n"
 
-// greedy is a file of somebody's that matches pods' links too.
+// greedy is another program's file that also matches links of pods.
 const greedy = "[Match]\nName=c* vxlan*\n[Network]\nAddress=198.51.100.7/24\n"
 
-// When systemd-networkd sets host0 up anew it takes away what networks made on a node without the
-// agent. On a node with it that stays: then, over a restart (at which releases before 252 do the
-// same), and over that which the agent asks for on a node that has pods already. The line that
-// keeps it: pkg/model/link_managers.go, unmanageNetworkd (ManageForeignRoutes).
+// When systemd-networkd sets host0 up anew on a node without the agent, it removes what networks
+// made. On a node with the agent it removes nothing: neither then, nor in a restart, in which
+// releases before 252 remove it too, nor in the restart that the agent requests on a node that has
+// pods already. The line that keeps it: pkg/model/link_managers.go, unmanageNetworkd
+// (ManageForeignRoutes).
 func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -128,7 +129,7 @@ func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
 	if log := n.Shell(ctx, "journalctl -b -o cat -u systemd-networkd"); strings.Contains(log, "netwright") {
 		t.Errorf("systemd-networkd finds fault with a file of ours:\n%s", log)
 	}
-	n.Shell(ctx, "ip link del cbr0") // it is none of calico's, and greedy's
+	n.Shell(ctx, "ip link del cbr0") // not a link of calico's; greedy matches it
 	before = n.Shell(ctx, netState)
 	n.Write("/etc/systemd/network/50-greedy.network", greedy, 0o644)
 	settledNetworkd(t, n, anew)
@@ -136,8 +137,8 @@ func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// manager is a node whose network is NetworkManager's, with a profile for whatever looks like
-// Ethernet, as images for many machines have.
+// manager returns options of a node whose network NetworkManager manages. It has a profile for any
+// link of Ethernet, as images for many machines have.
 func manager(t *testing.T, s store) node.Options {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -154,8 +155,8 @@ func manager(t *testing.T, s store) node.Options {
 		Copies: map[string]string{"/etc/NetworkManager/system-connections": dir},
 		Files: map[string]string{
 			"/etc/systemd/system/lab-network.service.d/off.conf": "[Unit]\nConditionPathExists=!/etc/lab-network\n",
-			"/etc/netwright/agent.yaml":                          agentFile("1m"), // for the boot; what probes there are is each test's
-			// A person's own list: neither takes the other's place.
+			"/etc/netwright/agent.yaml":                          agentFile("1m"), // for the boot; each test sets its probes
+			// A list of a person: neither list replaces the other.
 			"/etc/NetworkManager/conf.d/person.conf": "[keyfile]\nunmanaged-devices=interface-name:person0\n",
 		},
 	})

@@ -7,9 +7,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A link whose address the kernel drew gets another from udev, by systemd's 99-default.link; one of
-// the network's keeps it. Nodes have no udevd, as /sys is the machine's: its program for links runs
-// by itself. The line that keeps it: pkg/model/link_managers.go, linkFile (MACAddressPolicy).
+// udev replaces an address that the kernel drew for a link, by systemd's 99-default.link. A link of
+// the network keeps its address. Nodes have no udevd, since /sys belongs to this machine, so the
+// test runs udev's program for links by itself. The line that keeps it: pkg/model/link_managers.go,
+// linkFile (MACAddressPolicy).
 func TestUdevLeavesAddresses(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

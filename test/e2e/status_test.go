@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// A node tells how it is: to root, to a member of statusGroup, to nobody else; while it is watched,
-// when its daemon is killed, and when it is switched off. What goes into a bug report holds no
-// secret that is on the node.
+// A node reports its status to root and to a member of statusGroup, and to nobody else. It does so
+// under a watch, when its daemon is killed, and when it is switched off. A support archive has no
+// secret of the node.
 func TestStatusOfANode(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")
@@ -25,7 +25,7 @@ func TestStatusOfANode(t *testing.T) {
 	}}))
 	n.Shell(ctx, "groupadd --system watchers; useradd --system --groups watchers member; useradd --system stranger")
 
-	// before a daemon was ever started
+	// Before any daemon has started.
 	n.Shell(ctx, "mv /etc/netwright/agent.yaml /etc/netwright/later")
 	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: no state store is named") || !strings.Contains(r.Stdout, "→ write `store:` into /etc/netwright/agent.yaml") {
 		t.Errorf("without a store: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
@@ -39,14 +39,14 @@ func TestStatusOfANode(t *testing.T) {
 	if got, want := n.Shell(ctx, "cd /run/netwright && stat -c '%a %U:%G' . agent.sock status.sock status.json daemon.lock"), "710 root:watchers\n600 root:root\n660 root:watchers\n640 root:watchers\n600 root:root"; strings.TrimSpace(got) != want {
 		t.Errorf("/run/netwright is\n%s\nwant\n%s", got, want)
 	}
-	const onConsole = "journalctl -b -u netwright-agent -o cat | grep '^netwright: '" // the daemon tells it beside its status, and not before
+	const onConsole = "journalctl -b -u netwright-agent -o cat | grep '^netwright: '" // the daemon prints this line after it wrote its status
 	until(t, n, "the console has a line", onConsole)
 	console := n.Shell(ctx, onConsole)
 	if !strings.HasPrefix(console, "netwright: prepared, kubelet may start; node-1: converged; ") || strings.Count(console, "\n") > 1 {
 		t.Errorf("the console's line is %q", console)
 	}
 
-	// who may read it
+	// Who may read the status.
 	as := func(user, command string) node.Result {
 		return n.Run(ctx, "runuser", "-u", user, "--", "sh", "-c", command)
 	}
@@ -67,10 +67,10 @@ func TestStatusOfANode(t *testing.T) {
 		}
 	}
 
-	// who watches sees a repair, the daemon's death, and the next one
+	// A watch shows a repair, the daemon's death, and the next daemon.
 	n.Start(ctx, "watch", "/bin/sh", "-c", "exec netwright status --watch >/run/watch 2>&1")
 	n.Start(ctx, "watch-json", "/bin/sh", "-c", "exec netwright status --watch -o json >/run/watch.json 2>&1")
-	n.Start(ctx, "reader", "/bin/sh", "-c", "netwright status --watch -o json | sleep infinity") // it does not read
+	n.Start(ctx, "reader", "/bin/sh", "-c", "netwright status --watch -o json | sleep infinity") // sleep never reads
 	until(t, n, "the watchers watch", "grep -q ^converged /run/watch && grep -q '\"state\":\"converged\"' /run/watch.json")
 	n.Shell(ctx, "rm /etc/sysctl.d/99-netwright.conf && netwright --once")
 	until(t, n, "the repair is told", "grep -q ' repaired file:/etc/sysctl.d/99-netwright.conf: absent' /run/watch")
@@ -79,7 +79,7 @@ func TestStatusOfANode(t *testing.T) {
 	until(t, n, "the next daemon is told", "tail -n 1 /run/watch.json | grep -q '\"running\":true.*' && netwright status")
 	n.Shell(ctx, "systemctl stop watch watch-json reader")
 
-	// a bug report
+	// A support archive.
 	n.Shell(ctx, "logger --tag netwright -- nothing; systemd-run --wait --unit=netwright-undo.service echo 'token=S3CRET-of-the-journal and Bearer S3CRETS3CRET' || true; journalctl --sync")
 	n.Shell(ctx, "cd /root && NETWRIGHT_KEY_PASSWORD=S3CRET-of-the-environment netwright support --file /root/bundle.tar.gz && tar xzf bundle.tar.gz && mv netwright-support-* bundle")
 	if got := n.Shell(ctx, "stat -c %a /root/bundle.tar.gz; grep -rail -e S3CRET -e UzNDUkVU /root/bundle || true; grep -l cbr0 /root/bundle/host/ip-link.txt; grep -lF '[redacted' /root/bundle/host/journal.txt; test -s /root/bundle/host/nft.txt && echo nft"); strings.Fields(got)[0] != "600" ||
@@ -87,7 +87,7 @@ func TestStatusOfANode(t *testing.T) {
 		t.Errorf("the archive: %s\n%s", got, n.Shell(ctx, "cat /root/bundle/manifest.json"))
 	}
 
-	// switched off, and stopped
+	// The agent is switched off and stopped.
 	n.Shell(ctx, "touch /etc/netwright/disabled && systemctl restart netwright-agent; systemctl stop netwright-agent")
 	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: it is switched off") || !strings.Contains(r.Stdout, "rm /etc/netwright/disabled") ||
 		!strings.Contains(r.Stdout, "below is the status of") {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A network that is handed over to its owner stands after a boot on what the node was prepared with
-// for it. When the documents say that it is gone, that goes too.
+// A network is handed over to its owner. What the agent prepared on the node for that network stays
+// after a boot. When the documents say that the network is gone, the agent removes it, too.
 //
 // The lines that keep it: pkg/reconcile/desired/handover.go; pkg/model/network/preparation.go,
 // WithPrepared.
@@ -23,7 +23,7 @@ func TestSwitchHandsOver(t *testing.T) {
 	if now := stands(); now != before {
 		t.Errorf("after the handover:\n%swant\n%s", now, before)
 	}
-	n.Reboot(ctx) // without a pass of the agent: by its files alone
+	n.Reboot(ctx) // only the files act, without a pass of the agent
 	if now := stands(); now != before {
 		t.Errorf("after a boot:\n%swant\n%s", now, before)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// A switch that is killed (kill -9) is completed by the next run, wherever it was killed, and
-// kubelet is not left stopped. One that cuts the node off is undone, the old conf with it.
+// A switch is killed (kill -9). The next run completes it, at whatever point it was killed, and
+// kubelet does not stay stopped. A switch that cuts the node off is undone, and the old conf is
+// restored.
 func TestSwitchInterrupted(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")
@@ -35,7 +36,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	answers := begin()
 	kill() // while kubelet stops
 	n.Must(ctx, "touch", "/run/go")
-	n.until("netwright --once") // the generation is tried again after a while
+	n.until("netwright --once") // the run applies the generation after a pause
 	n.switched()
 	answers.Close()
 
@@ -47,7 +48,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	answers.Close() // the probe fails from now on
 	n.Must(ctx, "touch", "/run/go")
 	n.until("systemctl is-active -q kubelet && test ! -e /etc/cni/net.d/05-netwright-bridge.conflist")
-	kill() // when all is done, and not confirmed
+	kill() // all is done and not yet confirmed
 	answers = listen(t, n, probe)
 	n.until("netwright --once")
 	n.switched()
@@ -63,7 +64,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	n.Must(ctx, "touch", "/run/go")
 	n.until("test ! -e /etc/cni/net.d/05-netwright-bridge.conflist")
 	n.until("test -e /etc/cni/net.d/05-netwright-bridge.conflist") // the window is over
-	answers = listen(t, n, probe)                                  // and the node is reached again
+	answers = listen(t, n, probe)                                  // and the node can be reached again
 	n.until("! systemctl is-active -q switch.service")
 	if !n.has("systemctl", "is-active", "kubelet") || podsOf(ctx, t, n.Node)["web"] {
 		t.Error("kubelet is not as it was, or the pod was not removed")
@@ -78,7 +79,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	answers.Close()
 }
 
-// switched says that the node has left bridge, and kubelet runs.
+// switched checks that the node has left bridge, and that kubelet runs.
 func (n switchNode) switched() {
 	n.t.Helper()
 	if !n.has("systemctl", "is-active", "kubelet") || n.has("ip", "link", "show", "cbr0") || n.has("sh", "-c", "ls /etc/cni/net.d/*.conflist") || podsOf(n.t.Context(), n.t, n.Node)["web"] {

@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// kubenet gives way: it needs nobody's leave, and takes no pod away. With leave it does not wait
-// for them.
+// A switch from kubenet needs no leave and removes no pod. With leave it does not wait for the
+// pods.
 func TestSwitchFromKubenet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -27,7 +27,7 @@ func TestSwitchFromKubenet(t *testing.T) {
 	if podsOf(ctx, t, n.Node)["web"] || n.has("test", "-e", "/etc/cni/net.d/10-containerd-net.conflist") || n.has("grep", "-q", "conf_template", "/etc/containerd/config.toml") {
 		t.Errorf("kubenet is still there:\n%s", n.Run(ctx, "sh", "-c", "ls /etc/cni/net.d; cat /etc/containerd/config.toml").Stdout)
 	}
-	// What kubelet tells it at its start renders no template any more.
+	// kubelet tells the pod CIDR at its start: containerd no longer renders a template for it.
 	tellPodCIDR(t, n.Node, "10.244.1.0/24")
 	if again := runPod(ctx, t, n.Node, "again", false); !n.pings(again) || !strings.Contains(n.Must(ctx, "ip", "route", "get", again.address.String()), "cbr0") {
 		t.Error("a pod on bridge does not answer over cbr0")

@@ -8,11 +8,11 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// A switch takes away logs that are large together, on another file system, and is undone: they
-// come back, and the journal stays one that can be read. The lines that keep it:
+// A switch removes logs that are large together and on another file system. Its undo restores them,
+// and the journal stays small enough to read. The lines that keep it:
 // pkg/checkpoint/undo/capture.go, file and SaveFiles; pkg/reconcile/take_checkpoint.go.
 func TestSwitchTakesLargeLogsBack(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	n := newSwitchNode(t, "    flannel: {backend: vxlan}\n", "probes: [\"tcp:127.0.0.1:7777\"]\nprobeWindow: 5s\n")

@@ -6,12 +6,11 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// standIn is a kubelet as systemd sees it. It ends when /run/go is there.
+// standIn is a unit in kubelet's place. Its stop ends when /run/go is there.
 const standIn = "[Service]\nExecStart=/bin/sleep infinity\nTimeoutStopSec=infinity\n" +
 	"ExecStop=/bin/sh -c 'touch /run/stopping; while [ ! -e /run/go ]; do sleep 0.1; done; rm /run/stopping'\n"
 
-// switchNode is a booted node with containerd, a stand-in for kubelet, and a network of which pods
-// can be made.
+// switchNode is a booted node with containerd, a unit in kubelet's place, and a network for pods.
 type switchNode struct {
 	*node.Node
 	t       *testing.T
@@ -50,7 +49,7 @@ func (n switchNode) wants(networking string) {
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", n.document(networking), 0o644)
 }
 
-// once converges, and says what came of it.
+// once makes a pass with this exit code, and returns its result.
 func (n switchNode) once(code int, args ...string) node.Result {
 	n.t.Helper()
 	res := n.Run(n.t.Context(), "netwright", append([]string{"--once"}, args...)...)
@@ -66,7 +65,7 @@ func (n switchNode) has(command string, args ...string) bool {
 
 func (n switchNode) pings(pod criPod) bool { return n.has("ping", "-c1", "-w10", pod.address.String()) }
 
-// until waits for what a shell says of the node.
+// until waits for a condition of the shell.
 func (n switchNode) until(script string) {
 	n.t.Helper()
 	if !n.Await(n.t.Context(), script) {

@@ -13,22 +13,23 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Decoys are one letter off what bridge leaves, or somebody else's.
+// decoys makes links, routes and files that bridge did not make: the names differ from bridge's by
+// one letter, or belong to another program.
 const decoys = `ip link add cbr1 type bridge && ip addr add 10.99.0.1/24 dev cbr1 && ip link set cbr1 up &&
 ip route add 10.244.9.0/24 dev cbr1 proto 148 && nft add table ip netwrigh && mkdir -p /var/lib/cni/networks/netwright-bridg && touch /etc/cni/net.d/05-netwright-bridge.conflist.bak`
 
 const decoysStay = `ip link show cbr1 && ip route show proto 148 | grep -q 10.244.9.0/24 && nft list table ip netwrigh && test -d /var/lib/cni/networks/netwright-bridg && test -e /etc/cni/net.d/05-netwright-bridge.conflist.bak`
 
-// A node on bridge whose documents want flannel: nothing happens until it is allowed, nor while
-// flannel's agent is there to be confused with; then all of bridge goes, in order, and what only
-// resembles it stays.
+// The documents of a node on bridge want flannel. Nothing happens until that is allowed, nor while
+// flannel's agent still runs. Then all of bridge is removed, in order, and what only looks similar
+// stays.
 func TestSwitchNeedsLeave(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	const conf, lab = "/etc/cni/net.d/05-netwright-bridge.conflist", "/etc/lab/motd"
 	n := newSwitchNode(t, "    bridge: {}\n  fileAssets:\n"+assetFile(lab, "bridge\n"), "")
 	web, system := runPod(ctx, t, n.Node, "web", false), runPod(ctx, t, n.Node, "system", true)
-	runContainer(ctx, t, n.Node, web, "web") // that it goes is no fault of the switch
+	runContainer(ctx, t, n.Node, web, "web") // the switch may remove it
 	n.Shell(ctx, decoys)
 
 	n.wants("    flannel: {backend: vxlan}\n")
@@ -39,7 +40,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 	if p.Network != "bridge" || p.Summary.Changes() != 0 {
 		t.Errorf("beside it the plan is of %s, with %d changes; want bridge, which is right", p.Network, p.Summary.Changes())
 	}
-	n.Must(ctx, "ip", "link", "set", "cbr0", "down") // it is kept, not only left alone
+	n.Must(ctx, "ip", "link", "set", "cbr0", "down") // the agent repairs bridge, and does not only leave it alone
 	if res := n.once(1); !strings.Contains(res.Stdout+res.Stderr, "is disruptive and not allowed, so the node keeps bridge") {
 		t.Errorf("a run that may not switch says\n%s%s", res.Stdout, res.Stderr)
 	}
@@ -62,14 +63,15 @@ func TestSwitchNeedsLeave(t *testing.T) {
 		t.Errorf("with a conf that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
 	}
 
-	// What the next network can do without holds nothing up, and goes when it can.
+	// A file that the next network does not need keeps nothing back, and is removed when that is
+	// possible.
 	n.Must(ctx, "chattr", "-i", conf)
 	since := strings.TrimSpace(n.Must(ctx, "date", "+%s"))
 	res := n.once(0)
 	if !strings.Contains(res.Stdout, "file:"+lab+" to be removable") {
 		t.Errorf("with a file that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
 	}
-	counts := regexp.MustCompile(`(to do|done): .* (\d+) removed`).FindAllStringSubmatch(res.Stdout, -1) // what goes with a link counts
+	counts := regexp.MustCompile(`(to do|done): .* (\d+) removed`).FindAllStringSubmatch(res.Stdout, -1) // with what goes with a link
 	if len(counts) != 2 || counts[0][2] != counts[1][2] {
 		t.Errorf("planned and removed: %q", counts)
 	}
@@ -103,7 +105,8 @@ func TestSwitchNeedsLeave(t *testing.T) {
 		t.Errorf("after it: network %s, %+v, %d changes", p.Network, p.Switch, p.Summary.Changes())
 	}
 
-	// And back, with a pod of flannel's agent on the node: as long as it runs, nothing is done.
+	// The node switches back, with a pod of flannel's agent. While that pod runs, nothing is
+	// changed.
 	agent := runPod(ctx, t, n.Node, "kube-flannel-ds", true)
 	runContainer(ctx, t, n.Node, agent, "kube-flannel")
 	n.wants("    bridge: {}\n")
@@ -122,12 +125,12 @@ func TestSwitchNeedsLeave(t *testing.T) {
 	removePod(ctx, t, n.Node, system)
 }
 
-// messagesOf are those of a node's journal in the order in which they were sent, where that is
-// known: journald takes them from several sockets, on a busy machine in another order.
+// messagesOf returns messages of a node's journal in the order in which they were sent, where that
+// is known. journald reads them from several sockets, and a busy machine may change their order.
 func messagesOf(t *testing.T, n *node.Node, which string) (texts []string) {
 	t.Helper()
 	type message struct {
-		Text     any    `json:"MESSAGE"`                    // bytes where it is no text
+		Text     any    `json:"MESSAGE"`                    // bytes if it is no text
 		Sent     string `json:"_SOURCE_REALTIME_TIMESTAMP"` // microseconds
 		Received string `json:"__REALTIME_TIMESTAMP"`
 	}

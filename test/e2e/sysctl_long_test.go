@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A sysctl of more than half a kilobyte is set, seen to be set, and brought back whole by a reset:
-// of this one the kernel gives no second part. The line that keeps it:
+// A sysctl of more than half a kilobyte is set and verified, and a reset restores its whole value.
+// The kernel returns this value in one read and gives no second part. The line that keeps it:
 // pkg/host/internal/sys/kernel_file.go, ReadOpenValue (default).
 func TestALongSysctlIsSetAndBroughtBack(t *testing.T) {
 	t.Parallel()

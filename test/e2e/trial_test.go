@@ -9,16 +9,16 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// fussy is a containerd that does not start with a setting that the documents can make.
+// fussy makes containerd fail to start with one setting that the documents can make.
 const fussy = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'mkdir -p /run/lab; echo start >>/run/lab/starts; ! grep -rq /etc/cni/broken /etc/containerd'\n"
 
-// containerd does not come up with what the documents made of its settings: its file is what it
-// was, byte for byte, containerd runs, the pass says why and names the unit, and does not try again
-// until the documents change. Red without bringBack in pkg/reconcile/probation/judge.go:judge (the
-// file and containerd), without Held in pkg/reconcile/plan.go (it is tried again), without
-// Begin in pkg/reconcile/ledger_unwritable.go (both).
+// containerd does not start with settings of the documents. Then the agent restores its file, byte
+// for byte, and containerd runs. The pass names the unit and says why. It does not try again until
+// the documents change. The lines that keep it: pkg/reconcile/probation/judge.go, judge (restore);
+// pkg/reconcile/plan.go, planSteps (Suppressed, without which the agent tries again);
+// pkg/reconcile/ledger_unwritable.go, Begin.
 func TestContainerdIsTakenBack(t *testing.T) {
-	t.Parallel() // it waits for units
+	t.Parallel() // the test waits for units
 	ctx := t.Context()
 	s := bridgeStore(t)
 	plain, err := os.ReadFile(s.path("cluster.yaml"))
@@ -64,7 +64,7 @@ func TestContainerdIsTakenBack(t *testing.T) {
 		t.Error("it was tried again, though nothing changed")
 	}
 
-	// The documents change: it is made, and nothing is left to say.
+	// The documents change: the agent makes the change, and reports nothing more.
 	n.Write(doc, strings.Replace(broken, "/etc/cni/broken", "/etc/cni/well", 1), 0o644)
 	n.Must(ctx, "netwright", "--once")
 	if got := n.Shell(ctx, "grep -rl /etc/cni/well /etc/containerd; systemctl is-active containerd; ls /var/lib/netwright"); !strings.Contains(got, "\nactive\n") || strings.Contains(got, "trials") {
@@ -73,11 +73,10 @@ func TestContainerdIsTakenBack(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// A unit of the documents gets a program that does not exist, then one that dies: the unit's file
-// comes back and it runs; when the unit itself was made to work, by hand, the change is tried
-// again.
+// A unit of the documents gets a program that does not exist, and then one that fails. The agent
+// restores the unit's file, and the unit runs.
 func TestHookIsTakenBack(t *testing.T) {
-	t.Parallel() // it waits for units
+	t.Parallel() // the test waits for units
 	ctx := t.Context()
 	s := bridgeStore(t)
 	plain, err := os.ReadFile(s.path("cluster.yaml"))
@@ -107,7 +106,7 @@ func TestHookIsTakenBack(t *testing.T) {
 		}
 	}
 
-	// A unit that is down before the change is not a judge of it.
+	// A unit that does not run before the change says nothing about the change: the change stays.
 	n.Shell(ctx, "systemctl stop stay; printf '[Service]\\nExecStartPre=/bin/false\\nRestart=no\\n' >/run/systemd/system/broken.conf; mkdir -p /run/systemd/system/stay.service.d; mv /run/systemd/system/broken.conf /run/systemd/system/stay.service.d/; systemctl daemon-reload; systemctl start stay || true")
 	n.Write(doc, hook("/bin/sleep 1000000"), 0o644)
 	res := n.Run(ctx, "netwright", "--once")

@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A node that trusts one key: whatever is put into its store, the daemon says why it does not take
-// it, goes on repairing, and comes up at the next boot without any store at all. The lines that
-// keep it: pkg/statestore/trust/policy.go, Check; pkg/reconcile/rollout/lastgood.go;
+// A node trusts one key. Whatever an attacker puts into its store, the daemon says why it does not
+// accept it, and goes on repairing. At the next boot the node comes up without any store. The lines
+// that keep it: pkg/statestore/trust/policy.go, Check; pkg/reconcile/rollout/lastgood.go;
 // pkg/daemon/loop.go, once.
 func TestNobodyElseRulesTheNode(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestNobodyElseRulesTheNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write(t, "cluster.yaml", string(doc)+"  drift: {contested: {after: 1000, within: 10s}}\n") // the same keys drift at each attack
+	s.write(t, "cluster.yaml", string(doc)+"  drift: {contested: {after: 1000, within: 10s}}\n") // each attack changes the same keys
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	n.Shell(ctx, `cd /srv; netwright store keygen --out listed; netwright store keygen --out stolen
 netwright store publish netwright published --key listed.key --expires 24h

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// claims are the entries of the node's ledger, read as text: a key, and what is said of it. Members
-// of archives are left out: an undo leaves them where they are.
+// claims returns the entries of the node's ledger as text, by key. It leaves out members of
+// archives, since an undo leaves these files in place.
 func claims(t *testing.T, n *node.Node) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -37,17 +37,17 @@ func claims(t *testing.T, n *node.Node) map[string]string {
 	return out
 }
 
-// badRoute is the good cluster's document with a route that cuts the node off from the server, and
-// what tells that it is made.
+// badRoute returns the good cluster's document with a route that cuts the node off from the server,
+// and a condition that is true when the route is there.
 func badRoute(good string) (text, made string) {
 	return strings.Replace(good, cuts[0].edit[0], cuts[0].edit[1], 1), cuts[0].made
 }
 
-// The timer, the boot unit and the agent itself, all at once: one of them undoes the change, the
-// others find nothing to do. The lines that keep it: pkg/checkpoint/undo.go, Undo (Lock, and
-// Pending after it); pkg/host/process.go, EndProcess.
+// The timer, the boot unit and the agent itself begin an undo at the same time. One of them undoes
+// the change, and the others find nothing to do. The lines that keep it: pkg/checkpoint/undo.go,
+// Undo (Lock, and Pending after it); pkg/host/process.go, EndProcess.
 func TestUndosAtOnce(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
@@ -83,13 +83,13 @@ wait`)
 	}
 }
 
-// The daemon is killed in the middle of a checkpoint, and what systemd starts instead, of another
-// version, does not even come up: the stored copy undoes. Then a daemon that comes up neither
-// applies it again nor fights the undo: it says that the generation is bad, and follows the next
-// one. The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/reconcile/carry_out.go,
-// converge (suppressed).
+// The daemon is killed in the middle of a checkpoint, and systemd then starts another version that
+// fails to start. The stored copy of the agent undoes the change. A daemon that starts later
+// neither applies the change again nor works against the undo. It says that the generation is bad,
+// and follows the next one. The lines that keep it: pkg/checkpoint/arm.go, copySelf;
+// pkg/reconcile/carry_out.go, converge (suppressed).
 func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
-	t.Parallel() // it waits for its probes
+	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
@@ -135,16 +135,16 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 		t.Errorf("history:\n%s", out)
 	}
 
-	// Another generation: the daemon takes it up by itself.
+	// Another generation is published: the daemon applies it without a command.
 	n.Write("/etc/netwright/agent.yaml", agentFile("1m")+"interval: 5s\n", 0o644)
 	n.Must(ctx, "systemctl", "restart", "--no-block", "netwright-agent")
 	n.Write(document, strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
 	until(t, n, "the next generation is applied", "test $(cat /proc/sys/net/ipv4/conf/host0/arp_announce) = 1 && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
 
-	// An upgrade in the middle: the daemon is told to end, and decides before it goes; the version
-	// that takes over keeps to the verdict. The line that keeps it: pkg/checkpoint/finish.go,
-	// Finish (WithoutCancel).
+	// An upgrade comes in the middle. systemd stops the daemon, which decides on the change before
+	// it ends. The next version keeps that verdict. The line that keeps it:
+	// pkg/checkpoint/finish.go, Finish (WithoutCancel).
 	n.Write("/etc/netwright/agent.yaml", agentFile("5s")+"interval: 5s\n", 0o644)
 	n.Shell(ctx, "systemctl restart netwright-agent; cp /run/good /run/other; echo >>/run/other")
 	until(t, n, "the daemon is content again", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")

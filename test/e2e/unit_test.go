@@ -11,9 +11,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The unit is one that systemd has nothing to say about, and its capabilities are the fewest with
-// which a node is made right: all of them suffice, and without any one of them something is left
-// undone.
+// systemd finds no fault with the unit. Its capabilities are the fewest with which the agent
+// converges a node: all of them suffice, and without any one of them some task fails.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -41,9 +40,9 @@ func TestUnit(t *testing.T) {
 	}
 
 	confined, caps := confinement(t)
-	const raw = "CAP_NET_RAW" // tried in TestUnitsAreConfined; who reads tables of ip_tables needs it, too
+	const raw = "CAP_NET_RAW" // tested in TestUnitsAreConfined; to read tables of ip_tables needs it, too
 	caps = slices.DeleteFunc(caps, func(c string) bool { return c == raw })
-	for i := range len(caps) + 1 { // at last with all
+	for i := range len(caps) + 1 { // the last turn has all of them
 		n.Shell(ctx, `set +e
 iptables-legacy -S FORWARD # from now on there are tables of ip_tables to be read
 systemctl stop settle.service; systemctl reset-failed; ip link del cbr0; nft delete table ip netwright; ip route del 10.244.2.0/24
@@ -73,8 +72,8 @@ sysctl -qw net.ipv4.ip_forward=0; systemctl daemon-reload`)
 	checkBridgeNode(t, n)
 }
 
-// confinement is what the unit's section Service says that it may not, a directive each, and the
-// capabilities that it has.
+// confinement returns what the unit's section [Service] denies, one directive each, and the unit's
+// capabilities.
 func confinement(t *testing.T) (lines, caps []string) {
 	t.Helper()
 	_, service, _ := strings.Cut(systemd.Agent, "\n[Service]\n")

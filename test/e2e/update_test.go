@@ -10,17 +10,18 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// idleKubelet runs and does nothing: what counts is that it runs, and that it starts after the
-// agent.
+// idleKubelet is a unit in kubelet's place that does nothing. The test looks at whether it runs,
+// and whether it starts after the agent.
 const idleKubelet = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
 
-// A changed configuration that restarts containerd waits on a node that lives, whoever restarts the
-// agent; what is in force is kept right meanwhile, and not what is new. A person lets it go, and so
-// does a boot, before kubelet runs, unless it is frozen. A paused node is left alone, and the pause
-// ends by itself. The lines that keep it: pkg/reconcile/rollout/update.go, Take, booting and
-// Effective; pkg/reconcile/converge.go, Converge.
+// A changed configuration that restarts containerd waits on a node with a running kubelet, whoever
+// restarts the agent. Meanwhile the agent repairs the configuration in force, and applies nothing
+// of the new one. A person's command applies it. A boot applies it, too, before kubelet runs,
+// unless a freeze forbids it. The agent changes nothing on a paused node, and the pause ends by
+// itself. The lines that keep it: pkg/reconcile/rollout/update.go, Take, booting and Effective;
+// pkg/reconcile/converge.go, Converge.
 func TestAChangedConfigurationWaits(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // most of the test is waiting
 	ctx := t.Context()
 	s := bridgeStore(t)
 	plain, err := os.ReadFile(s.path("cluster.yaml"))
@@ -81,7 +82,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 		t.Errorf("after a person let it go: %s (%s), %+v waits", st.State, st.Reason, st.Waiting)
 	}
 
-	// A pause: nothing is changed, whoever asks; it outlives a boot, and ends by itself.
+	// A paused node is not changed, whoever asks. The pause outlives a boot, and ends by itself.
 	n.Must(ctx, "netwright", "pause", "24h", "--reason", "swapping the uplink")
 	until(t, n, "everybody hears of it", "systemctl show -p StatusText netwright-agent | grep -q 'paused until .* by root: swapping the uplink'")
 	n.Shell(ctx, drift)
@@ -100,7 +101,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 	until(t, n, "it ends by itself", repaired)
 	until(t, n, "what came in the pause waits, for kubelet runs", waits)
 
-	// A boot is no update; but a freeze is what it says.
+	// A boot applies what waits, but a freeze also holds at a boot.
 	publish("/etc/cni/newer", "  update: {freeze: true}\n")
 	n.Reboot(ctx)
 	until(t, n, "the freeze holds it", waits)

@@ -12,8 +12,8 @@ import (
 
 const stale = "/etc/cni/net.d/00-stale.conflist"
 
-// With the real containerd and the real plugins `agent verify` finds all well, names each thing
-// that is spoilt, and finds all well again.
+// With the real containerd and the real plugins `agent verify` finds all well. It names each thing
+// that the test breaks, and finds all well again after the repair.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -44,7 +44,7 @@ func TestVerify(t *testing.T) {
 			"/opt/cni/bin/loopback supports spec 0.1.0, and is called with 0.3.1", nil},
 		{"no plugin at all", func() { n.Must(ctx, "rm", "/opt/cni/bin/host-local") }, "host-local, which bridge calls, is not in", nil},
 		{"the bridge is down", func() { n.Must(ctx, "ip", "link", "set", "cbr0", "down") }, "cbr0 is down", nil},
-		// containerd does not see a file that is moved in from elsewhere.
+		// containerd does not notice a file that is moved in from another directory.
 		{"a conf that containerd has not seen change", func() {
 			n.Shell(ctx, "sed 's/portMappings/portMapping/' "+conf+" >/etc/cni/moved && mv /etc/cni/moved "+conf)
 		}, "as it was before its last change", nil},
@@ -62,11 +62,11 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// verified waits until verify ends with a code and says something: containerd loads a conf a moment
-// after it is there.
+// verified waits until verify ends with this code and these words. containerd loads a conf a moment
+// after the file is there.
 func verified(ctx context.Context, t *testing.T, n *node.Node, code int, says string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	deadline := time.Now().Add(2 * time.Minute) // only so that a test that hangs ends
 	for {
 		res := n.Run(ctx, "netwright", "verify")
 		if res.Code == code && strings.Contains(res.Stdout, says) {
@@ -80,9 +80,9 @@ func verified(ctx context.Context, t *testing.T, n *node.Node, code int, says st
 	}
 }
 
-// A host that cannot carry its network is told so by every command and by the daemon, and nothing
-// of it is touched: not even the same written again. A module that the kernel does not have is the
-// virtual machine's case (TestVirtualMachine): a container has no modules of its own.
+// A host that cannot carry its network is not touched: no file is even written again with the same
+// text. Every command and the daemon say why. TestMachine tests a module that the kernel does not
+// have, since a container has no modules of its own.
 func TestRefusedHostIsNotTouched(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

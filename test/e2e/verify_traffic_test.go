@@ -13,13 +13,13 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// proofOf is what `agent verify --traffic` prints for programs.
+// proofOf has what `agent verify --traffic -o json` prints.
 type proofOf struct {
 	Network, State string
 	Checks         []struct{ Check, State, Seen, Next string }
 }
 
-// prove sends packets on a node, and to the endpoint of another.
+// prove sends packets on a node, and to the endpoint of another node.
 func prove(ctx context.Context, t *testing.T, n, to *node.Node, wantCode int) (out proofOf) {
 	t.Helper()
 	res := n.Run(ctx, "netwright", "verify", "-o", "json", "--traffic", "--peer", to.Address()+":10790")
@@ -29,15 +29,15 @@ func prove(ctx context.Context, t *testing.T, n, to *node.Node, wantCode int) (o
 	return out
 }
 
-// answers lets a node answer the proofs of others.
+// answers starts a node's endpoint for the proofs of others.
 func answers(ctx context.Context, t *testing.T, n *node.Node) {
 	t.Helper()
 	n.Must(ctx, "systemd-run", "--quiet", "--collect", "--unit=endpoint", "--", "/usr/bin/netwright", "verify", "--serve")
 	until(t, n, "the endpoint answers", "journalctl -b -o cat -u endpoint | grep -q 'answering as a pod'")
 }
 
-// proved has two nodes with a network prove it, each from its side, and shows the table. Nothing is
-// left behind.
+// proved has each of two nodes with a network prove it, and prints the table. Nothing is left
+// behind.
 func proved(ctx context.Context, t *testing.T, title string, nodes [2]*node.Node) {
 	t.Helper()
 	var table strings.Builder
@@ -61,19 +61,18 @@ func proved(ctx context.Context, t *testing.T, title string, nodes [2]*node.Node
 	t.Logf("agent verify --traffic:\n%s", table.String())
 }
 
-// proofs are the checks that --traffic adds.
+// proofs has the checks that --traffic adds.
 var proofs = map[string]bool{"localhost": true, "pod to pod": true, "node and pod": true, "pod to service": true, "hairpin": true, "outside to service": true,
 	"pod to outside": true, "masquerade": true, "MTU": true, "pod to pod of another node": true, "MTU to another node": true, "pod to another node": true,
 	"another node to service": true}
 
-// traces are what a proof could leave on a node.
+// traces returns what a proof could leave on a node.
 func traces(ctx context.Context, n *node.Node) string {
 	return n.Shell(ctx, `set +e; ls /sys/class/net; nft list tables | grep netwright-verify; find /run/netns /run/netwright/cni /var/lib/cni /run/cni ! -type d ! -name 'last_*' ! -name lock; true`)
 }
 
-// What is broken by hand is named by the check that has to do with it, and each time all is well
-// when it is mended. A proof that is killed leaves nothing that the next one, or a reset, does not
-// take away.
+// The test breaks one thing at a time. The check that depends on it names it, and all is well after
+// the repair. What a killed proof leaves, the next proof removes, and so does a reset.
 func TestVerifyTraffic(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the proof")
@@ -88,7 +87,7 @@ func TestVerifyTraffic(t *testing.T) {
 	ports := func(mtu string) {
 		t.Helper()
 		err := fabric.Do(func() error {
-			links, err := os.ReadDir("/proc/thread-self/net/dev_snmp6") // this namespace's
+			links, err := os.ReadDir("/proc/thread-self/net/dev_snmp6") // of this namespace
 			for _, l := range links {
 				if strings.HasPrefix(l.Name(), "vb-") {
 					command(t, "ip", "-n", strings.TrimPrefix(fabric.Netns(), "/run/netns/"), "link", "set", l.Name(), "mtu", mtu)
@@ -140,8 +139,8 @@ func TestVerifyTraffic(t *testing.T) {
 	prove(ctx, t, n, nodes[1], 0)
 }
 
-// killedProof kills a proof that has added a pod and is adding the next: the next proof, and a
-// reset, take away what is left.
+// killedProof kills a proof that has added one pod and is adding the next. The next proof removes
+// what is left, and so does a reset.
 func killedProof(ctx context.Context, t *testing.T, n *node.Node) {
 	t.Helper()
 	before := traces(ctx, n)

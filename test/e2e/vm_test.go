@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// unloaded takes a module away under the daemon, by hand, and again: an unload that succeeds says
-// that the one before was repaired.
+// unloaded removes a module while the daemon runs, three times. Each rmmod succeeds only if the
+// daemon has repaired the one before.
 const unloaded = `
 		for i in 1 2 3; do
 			at=$(date +%s%N); rmmod br_netfilter
@@ -19,8 +19,8 @@ const unloaded = `
 		journalctl -b -o cat -t netwright -t module:br_netfilter --no-pager | grep br_netfilter
 		netwright status`
 
-// set sets the clock on the wall under the daemon, forth and back, and waits for the pass that
-// follows each time: nothing else would wake it for minutes. The line that keeps it:
+// set sets the clock while the daemon runs, forward and back. Each time it waits for the pass that
+// follows, since nothing else would cause a pass for minutes. The line that keeps it:
 // pkg/host/watch/clock.go, set.
 const set = `
 		passes() { netwright status -o json | sed -n 's/.*"clock": \([0-9]*\).*/\1/p'; }
@@ -29,8 +29,9 @@ const set = `
 			until [ "0$(passes)" -ge $i ]; do sleep 0.1; done
 		done`
 
-// In a machine of its own: modules load, their sysctls appear only then, the kernel's own keys are
-// set, and a reboot changes nothing. A clock that is set is heard.
+// A whole machine has modules and keys of its own kernel. Modules load, and their sysctls appear
+// only then. The kernel's own keys are set, and a reboot changes nothing. The daemon notices a
+// clock that is set.
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, bridgeSpec, nil)

@@ -7,31 +7,32 @@ import (
 	"time"
 )
 
-// held is a server that can be held: then it answers in a way that does not end before the test
-// ends it. A zero one answers as it should.
+// held holds the requests of a server: it answers them in a way that does not end before the test
+// ends it. Its zero value holds none.
 type held struct {
 	mu      sync.Mutex
 	how     func(w http.ResponseWriter, end <-chan struct{})
 	end     chan struct{}
-	met     chan struct{} // closed when the first was held
+	met     chan struct{} // closed when the first request is held
 	holding int
 }
 
-// begin holds whoever asks from now on.
+// begin holds all requests from now on.
 func (h *held) begin(how func(w http.ResponseWriter, end <-chan struct{})) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.how, h.end, h.met = how, make(chan struct{}), make(chan struct{})
 }
 
-// now says whether anybody is held.
+// now says whether a request is held.
 func (h *held) now() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.holding > 0
 }
 
-// next is closed when somebody is held, from now on: at once where that is so.
+// next returns a channel that is closed when a request is held. It is closed at once if a request
+// is held now.
 func (h *held) next() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +42,7 @@ func (h *held) next() <-chan struct{} {
 	return h.met
 }
 
-// release lets all go, and answers as it should.
+// release ends all held requests, and holds no more.
 func (h *held) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +50,7 @@ func (h *held) release() {
 	close(h.end)
 }
 
-// answer holds a request; false: it is to be answered.
+// answer holds a request. It returns false if the caller must answer the request.
 func (h *held) answer(w http.ResponseWriter, r *http.Request) bool {
 	h.mu.Lock()
 	how, end := h.how, h.end
@@ -82,7 +83,7 @@ func (h *held) answer(w http.ResponseWriter, r *http.Request) bool {
 // blackHole never answers.
 func blackHole(_ http.ResponseWriter, end <-chan struct{}) { <-end }
 
-// drip answers above the slowest rate that a client takes for alive, and never comes to its end.
+// drip sends a little more than the slowest rate that a client accepts, without an end.
 func drip(w http.ResponseWriter, end <-chan struct{}) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -99,8 +100,7 @@ func drip(w http.ResponseWriter, end <-chan struct{}) {
 	}
 }
 
-// endless has a body without an end, at 30 MB a second at most: nobody's disk is to be filled by
-// it.
+// endless sends a body without an end, at no more than 30 MB a second, so that no disk fills up.
 func endless(w http.ResponseWriter, end <-chan struct{}) {
 	chunk := []byte(strings.Repeat(" ", 300<<10))
 	tick := time.NewTicker(10 * time.Millisecond)
