@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// The ways in which the ledger lets go of a file and still remembers it, for reset. Nobody wants it
-// at the end of each, and a person has removed it.
+// letGo makes the ledger let go of a file in one of these ways, and still remember it for a reset.
+// At the end no document wants the file, and a person has removed it.
 func letGo(t *testing.T, how string) (root string) {
 	t.Helper()
 	needs.Root(t) // files belong to root

@@ -22,10 +22,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// From the pass that changes a file to the boot that fails with it, on a link with a gateway,
-// without systemd: what networkd would do with the file that came back, the test does. The lines
-// that keep it: take_checkpoint.go, undoable (AtBoot); pkg/reconcile/session/session.go, Holding
-// (firstBoot); failed_boots.go.
+// This test goes from the pass that changes a file to the boot that fails with it, on a link with a
+// gateway and without systemd. The test itself does what networkd would do with the restored file.
+// The lines that keep it: take_checkpoint.go, undoable (AtBoot); pkg/reconcile/session/session.go,
+// Holding (firstBoot); failed_boots.go.
 func TestAPassIsJudgedByTheNextBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -67,7 +67,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 		if err != nil {
 			t.Fatal(err)
 		}
-		record["right"], record["boot"] = record["boot"], id // as the ledger has it
+		record["right"], record["boot"] = record["boot"], id // as if another boot had read it
 		if data, err = json.Marshal(record); err == nil {
 			err = os.WriteFile(index, data, 0o600)
 		}
@@ -87,7 +87,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 			t.Errorf("%v: %s", err, out)
 		}
 	}()
-	// No FirstBoot here: whoever makes a pass first judges.
+	// Nothing calls FirstBoot here: the next pass judges the boot first.
 	plan, err = pass(time.Second).Converge(t.Context(), want("2"))
 	<-acted
 	var failed *BootFailedError
@@ -102,7 +102,8 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 		t.Errorf("the history: %+v, %v", h, err)
 	}
 
-	// Another content is made, awaits its boot, and is confirmed by it, before any store is asked.
+	// Another content is made and awaits its boot. The boot confirms it, before the agent asks any
+	// store.
 	d := want("3")
 	d.Node.Update.BootUndo = policy.BootUndoReboot
 	if plan, err = pass(time.Second).Converge(t.Context(), d); err != nil || len(plan.AwaitingBoot) != 1 {

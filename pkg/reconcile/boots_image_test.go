@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The first boot of what was baked into an image asks the gateways once, and reports. It takes
-// nothing back. The lines that keep it: pkg/reconcile/session/first_boot.go, FirstOfImage;
+// At the first boot of an image with baked changes, the agent asks the gateways once, and reports.
+// It undoes nothing. The lines that keep it: pkg/reconcile/session/first_boot.go, FirstOfImage;
 // pkg/checkpoint/probe/reach.go, Gateways.
 func TestTheFirstBootOfAnImageOnlyReports(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -67,10 +67,11 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 	}
 }
 
-// An image that is made of a node, and baked anew while no machine has it, stays that node's: what
-// is of the node alone says nothing of those who boot from it. systemd's word for no machine-id is
-// none either. The lines that keep it: pkg/reconcile/ownership/write_after_change.go, Commit
-// (Machine); pkg/host/machine_id.go, MachineID.
+// An image is made of a node, and is baked anew before any machine boots from it. It still belongs
+// to that node: what the ledger says of this node says nothing of the machines that boot from the
+// image. systemd's text for an absent machine-id is no id either. The lines that keep it:
+// pkg/reconcile/ownership/write_after_change.go, Commit (Machine); pkg/host/machine_id.go,
+// MachineID.
 func TestAnImageOfANodeStaysThatNodes(t *testing.T) {
 	root := t.TempDir()
 	for content, id := range map[string]string{"empty": "", "not yet": "uninitialized\n"} {

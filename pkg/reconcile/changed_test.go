@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A reset keeps what a person changed, or with its flag takes it along and brings back what was
-// there before. The lines that keep it: pkg/reset/reset.go, policy and decide.
+// A reset keeps what a person changed. With its flag it removes that too, and restores what was
+// there before the agent. The lines that keep it: pkg/reset/reset.go, policy and decide.
 func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {

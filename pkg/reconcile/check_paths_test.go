@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// What a file system holds, or has no room for, fails in the plan as it would in the run, with what
-// to do, and alone. The lines that keep it: pkg/reconcile/changes/check_paths.go, preflight;
+// A file system is read-only or has no room. The plan fails as the run would, only for that file,
+// and says what to do. The lines that keep it: pkg/reconcile/changes/preflight.go, preflight;
 // pkg/host/hostfs/writable.go, Writable.
 func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	needs.Root(t)
@@ -69,7 +69,7 @@ func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// covered puts a small file system over a directory, with the same file in it.
+// covered mounts a small file system over a directory, with the same file in it.
 func covered(t *testing.T, dir, options string) {
 	t.Helper()
 	needs.Tool(t, "mount")

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A pods' range that a node leaves asks for a new node; one that grows does not. The line that
-// keeps it: report.go, raise.
+// A change that takes a pod CIDR from a node needs a new node; one that enlarges the pod CIDR does
+// not. The line that keeps it: report.go, raise.
 func TestAnotherPodRangeIsANewNode(t *testing.T) {
 	for _, c := range []struct {
 		name, had, ranges, class, want string

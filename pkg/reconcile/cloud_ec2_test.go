@@ -16,9 +16,9 @@ import (
 	ec2test "github.com/netwright/netwright/test/ec2"
 )
 
-// TestEC2 makes passes with the client that the agent has: a plan changes nothing, a pass turns the
-// check off and leaves no trace in the ledger, the next one has nothing to do and asks nobody, and
-// a refusal names the permission.
+// TestEC2 makes passes with the agent's own client. A plan changes nothing. A pass turns the check
+// off and leaves no entry in the ledger. The next pass has nothing to do and sends no request. If
+// EC2 refuses, the error names the permission.
 func TestEC2(t *testing.T) {
 	s := &ec2test.Server{Region: "eu-central-1", Checks: map[string]bool{"eni-1": true}, Denied: []string{"ModifyNetworkInterfaceAttribute"}}
 	server := httptest.NewServer(s)

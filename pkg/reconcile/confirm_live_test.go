@@ -24,10 +24,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A pass that is to be confirmed takes a checkpoint whatever it changes, and stands still before
-// its end: undone, the node and its ledger are as before; confirmed, they are as after any pass.
-// The lines that keep it: await_confirmation.go, await; carry_out.go, confirm (await) and end;
-// pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/without_lock.go.
+// A pass with a confirmation takes a checkpoint, whatever it changes, and stops before its end.
+// After an undo the node and its ledger are as before. After a confirmation they are as after any
+// pass. The lines that keep it: await_confirmation.go, await; carry_out.go, confirm (await) and
+// end; pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/without_lock.go.
 func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -56,7 +56,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	}
 	was, head, _ := entriesOf(t, "/")
 
-	// There is something that no checkpoint was needed for before, besides.
+	// Here the pass also changes something that needs no checkpoint in other passes.
 	second := want("2", file("/etc/kubernetes/new", "2"))
 	p := made(asked, second)
 	if a := p.Awaits; a == nil || a.By != "ada" || a.Revision != 2 || hostroot.Read(t, "/", "/etc/a") != "2" || !strings.Contains(said(p), "log in anew") {
@@ -108,7 +108,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 		t.Errorf("its undo: %v", err)
 	}
 
-	// What no undo takes back, members of an archive, is nothing to confirm: guard.go, before.
+	// Members of an archive are never undone, so there is nothing to confirm: guard.go, before.
 	tools := archiveOf(&oneShelf{body: tarOf(t, "tool", "one")})
 	tools.Dir = "/var/lib/kubelet/tools"
 	if p := made(asked, want("2", file("/etc/kubernetes/new", "2"), tools)); p.Awaits != nil ||
@@ -117,8 +117,9 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	}
 }
 
-// What documents declare of the links of their own network is in the journal, where every undo
-// reads what it leaves alone. The line that keeps it: take_checkpoint.go, undoable (OwnLinks).
+// The journal has what documents declare of the links of their own network, since every undo reads
+// there which links it leaves alone. The line that keeps it: take_checkpoint.go, undoable
+// (OwnLinks).
 func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -140,8 +141,8 @@ func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
 	}
 }
 
-// Of a pass that is made whole or not at all nothing is written down where it cannot be undone; any
-// other goes on with what needs no undo. The line that keeps it: take_checkpoint.go, prepare
+// A pass that is confirmed as a whole writes nothing if it cannot be undone. Any other pass makes
+// the changes that need no undo. The line that keeps it: take_checkpoint.go, prepare
 // (ConfirmWithin).
 func TestWhatCannotBeUndoneIsNotWrittenDown(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -151,7 +152,7 @@ func TestWhatCannotBeUndoneIsNotWrittenDown(t *testing.T) {
 		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(),
 		Checkpoint: checkpoint.Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Second},
 	}
-	large := strings.Repeat("large", 1<<20) // is kept as a file
+	large := strings.Repeat("large", 1<<20) // so large that a file keeps it
 	want := func(a string) *desired.State {
 		d := wanting(file("/etc/a", a))
 		d.Snapshot.Digest = "d" + a[:1]

@@ -22,8 +22,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// awaiting leaves below a root what a pass does whose change awaits its confirmation: the set is
-// made, its revision is prepared, and the journal is there.
+// unconfirmedChange leaves below a root what a pass leaves whose change awaits its confirmation:
+// the changes, the prepared revision, and the journal.
 func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
@@ -69,8 +69,8 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	hostroot.Put(t, root, checkpoint.JournalFile, string(journal))
 }
 
-// While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes
-// tell so, and who asks for something hears why not. The lines that keep it:
+// While a change awaits its confirmation, nothing else is changed. The daemon's passes report that,
+// and a command that asks for a change gets the reason. The lines that keep it:
 // pkg/reconcile/session/undo.go, finishUndo; confirm.go, lookMeanwhile; converge.go, Converge.
 func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -120,8 +120,8 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	}
 }
 
-// What was confirmed is what the node is at, and so is the ledger: nothing is left to do.
-// The lines that keep it: confirm.go, Confirm and complete; carry_out.go, end (awaits).
+// After a confirmation the node and the ledger are at the confirmed revision: nothing is left to
+// do. The lines that keep it: confirm.go, Confirm and complete; carry_out.go, end (awaits).
 func TestWhatIsConfirmedStays(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -145,15 +145,15 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 	}
 }
 
-// What cannot be taken away around a change that was confirmed takes nothing back: it is kept, and
-// that is what its person hears. The lines that keep it: pkg/checkpoint/confirmation.go, Confirm;
-// confirm.go, Confirm.
+// Where the files of a confirmed change's checkpoint cannot be removed, the change stays, and the
+// command says so. The lines that keep it: pkg/checkpoint/confirmation.go, Confirm; confirm.go,
+// Confirm.
 func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
 	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
-	inTheWay := checkpoint.Dir + "/agent/x" // where the copy of the program was
+	inTheWay := checkpoint.Dir + "/agent/x" // the place of the program's copy
 	hostroot.Put(t, root, inTheWay, "")
 	kept, err := onRoot(root).Confirm(t.Context())
 	if err != nil || !strings.HasPrefix(kept, "generation 7 is confirmed, and stays; the next pass goes on: ") {
@@ -164,7 +164,7 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	}
 }
 
-// Only who came in after the change may confirm it. The line that keeps it:
+// Only a login that began after the change may confirm it. The line that keeps it:
 // pkg/reconcile/session/without_lock.go, MayConfirm.
 func TestOnlyANewLoginConfirms(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -179,8 +179,8 @@ func TestOnlyANewLoginConfirms(t *testing.T) {
 	}
 }
 
-// What nobody confirmed is in no revision, and the node goes on with what it had until somebody
-// asks for it again. The lines that keep it: pkg/reconcile/revert/revert.go, Recorder
+// A change that nobody confirmed is in no revision. The node keeps what it had until a command asks
+// for the change again. The lines that keep it: pkg/reconcile/revert/revert.go, Recorder
 // (DropRevision); pkg/reconcile/rollout/update.go, Take; pkg/reconcile/rollout/update.go, Verdict.
 func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -192,7 +192,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &j)
 	}
-	if err == nil { // as its undo
+	if err == nil { // as its undo does
 		hostroot.Put(t, root, "/etc/a", "1")
 		err = os.Remove(filepath.Join(root, checkpoint.JournalFile))
 	}
@@ -208,7 +208,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 		Generation: 7, Digest: "d7", Bad: true, Unconfirmed: true, Why: "nobody confirmed it within 1h0m0s",
 		Tries: 1, At: time.Now(), Awaits: j.Awaits,
 	}
-	for range 2 { // it may be killed and done again
+	for range 2 { // it may be killed and repeated
 		if err := revert.Recorder(nil)(t.Context(), h, j.Before, v); err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A conf that somebody else keeps writing is written again for ever, and the pass says that it is
-// contested.
+// The agent writes a conf again without a limit if another program keeps changing it, and the pass
+// says that the conf is contested.
 func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	name := "/etc/cni/net.d/" + network.Named("bridge").Conf.File
 	root := t.TempDir()
@@ -43,7 +43,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	if e := entryOf(t, root, "file:"+name); e.Drift.Repairs != len(want) || len(e.Drift.Recent) != 2 {
 		t.Errorf("the ledger has %+v", e.Drift)
 	}
-	ago(t, root, "file:"+name, -drift.PodsPause) // as if it was just repaired
+	ago(t, root, "file:"+name, -drift.PodsPause) // as if it had just been repaired
 	hostroot.Put(t, root, name, "theirs")
 	if p := pass(); stateOfKey(p, "file:"+name) != report.Contested || contentOf(t, root, name) != "theirs" || p.Again.IsZero() || !changes.Prepared(p) {
 		t.Errorf("before its time: %s, prepared %t", said(p), changes.Prepared(p))

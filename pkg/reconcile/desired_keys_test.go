@@ -25,8 +25,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A CA's private key that a store hands to a worker is refused by the name of its file; on a
-// control plane it is in its place, and a client's key anywhere.
+// A store gives a worker the private key of a CA. The agent refuses it, by the name of its file. On
+// a control plane the key may be in its own place, and a client's key may be anywhere.
 func TestKeyOfACAOnAWorker(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
@@ -64,7 +64,7 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 	}
 }
 
-// having are the files below a directory that contain a text.
+// having returns the files below a directory that contain a text.
 func having(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -83,8 +83,8 @@ func having(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// An earlier release kept all of a directory for when it is away, a CA's private key too. The next
-// pass keeps it anew without the key, and nothing of what was kept stays.
+// An earlier release kept a whole directory for the time without its store, with the private key of
+// a CA. The next pass keeps it again without the key, and removes the former copy.
 func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
@@ -126,7 +126,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 }
 
 // A check of a published store names the private keys of CAs that every node can read, and no
-// other.
+// others.
 func TestCheckNamesExposedKeys(t *testing.T) {
 	const name = "pki/private/etcd-ca/1.key"
 	ca := pki.New(t, "etcd-ca")
@@ -164,8 +164,8 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 	}
 }
 
-// Of the private keys in a directory are published those that a node uses, and a CA's only where a
-// control plane node signs with it.
+// Publishing takes only those private keys of a directory that a node uses. It takes the private
+// key of a CA only if a control plane node signs with it.
 func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 	ca, cluster := pki.New(t, "etcd-ca"), pki.New(t, "kubernetes-ca")
 	b := newIssueBench(t, ca, ownEntry)

@@ -19,7 +19,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// repairsIn are the first keys of the steps that changed something, with whether that was a repair.
+// repairsIn returns the first key of each step that changed something, and whether that was a
+// repair.
 func repairsIn(p *report.Plan) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range p.Steps {
@@ -46,7 +47,7 @@ func entryOf(t *testing.T, root, key string) ledger.Entry {
 	return ledger.Entry{}
 }
 
-// Each pass is a process of its own: what it knows, it has from the ledger.
+// Each pass is a process of its own: it knows only what the ledger has.
 func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	root := t.TempDir()
 	a, b := file("/etc/a", "1"), file("/etc/b", "1")
@@ -84,14 +85,12 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 		t.Errorf("after two repairs the ledger has %+v, drift %+v", e, e.Drift)
 	}
 
-	// What is wanted of b is another thing; what is wanted of a is not, and a is drift all the
-	// same.
+	// The documents want another content of b, and the same of a: only a is drift.
 	b.Content = []byte("2")
 	hostroot.Put(t, root, "/etc/a", "by hand")
 	step("a new configuration and drift", map[string]bool{"file:/etc/a": true, "file:/etc/b": false}, a, b)
 
-	// Somebody changed b, and then something else is wanted of it: whoever asks for that did not
-	// mean to repair.
+	// Somebody changed b, and then the documents want another content of it: that is no repair.
 	b.Content = []byte("3")
 	hostroot.Put(t, root, "/etc/b", "by hand")
 	step("drift of a key that is to change", map[string]bool{"file:/etc/b": false}, a, b)
@@ -100,8 +99,7 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	step("wanted again", map[string]bool{"file:/etc/b": false}, a, b)
 }
 
-// What goes with a boot is not what somebody took away, and does not count as a conflict when a
-// machine boots again and again.
+// What a boot removes is no drift, and does not count as a conflict when a machine boots often.
 func TestABootIsNoDrift(t *testing.T) {
 	root := t.TempDir()
 	run, etc := file("/run/x", "1"), file("/etc/x", "1")
@@ -123,7 +121,7 @@ func TestABootIsNoDrift(t *testing.T) {
 	if got := repairsIn(mustConverge(t, root, run, etc)); !got["file:/run/x"] {
 		t.Errorf("in the same boot: %v", got)
 	}
-	// A boot after which all is right, and then somebody changes it.
+	// After this boot all is right, and then somebody changes it.
 	hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", "three\n")
 	mustConverge(t, root, run, etc)
 	hostroot.Put(t, root, "/run/x", "by hand")
@@ -132,8 +130,8 @@ func TestABootIsNoDrift(t *testing.T) {
 	}
 }
 
-// A change that is interrupted says nothing of who changed the key; one that was made and did not
-// last does.
+// A change that was interrupted says nothing about who changed the key. A change that was made and
+// did not last does.
 func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
@@ -159,7 +157,7 @@ func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 	}
 }
 
-// asDocumentsSay makes passes on a root with modes and times of the documents.
+// asDocumentsSay makes passes on a root with modes and times for drift from documents.
 type asDocumentsSay struct {
 	root  string
 	drift policy.Drift
@@ -199,7 +197,7 @@ func contentOf(t *testing.T, root, name string) string {
 func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Default: policy.Report, Keys: map[string]string{"file:/etc/b": policy.Ignore, "file:/etc/c": policy.Repair}},
 		list: []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/c", "1")}}
-	a.pass(t, false) // the first pass makes all of it so, whatever the mode
+	a.pass(t, false) // the first pass applies all keys, whatever their mode
 	for _, name := range []string{"/etc/a", "/etc/b", "/etc/c"} {
 		if contentOf(t, a.root, name) != "1" {
 			t.Fatalf("after the first pass %s is %q", name, contentOf(t, a.root, name))
@@ -207,7 +205,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 		hostroot.Put(t, a.root, name, "by hand")
 	}
 	for i := range 2 {
-		p := a.pass(t, i == 1) // also for who asks: documents decide
+		p := a.pass(t, i == 1) // also for a command: the documents decide
 		if x, y := stateOfKey(p, "file:/etc/a"), stateOfKey(p, "file:/etc/b"); x != report.Drifted || y != report.Ignored {
 			t.Errorf("pass %d: a is %s, b is %s", i, x, y)
 		}
@@ -221,7 +219,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 	if e := entryOf(t, a.root, "file:/etc/a"); e.Drift != nil || e.Pending {
 		t.Errorf("the ledger has %+v of a key that was only reported", e)
 	}
-	// Another thing that is wanted is applied.
+	// A new content of the documents is applied.
 	a.list[0], a.list[1] = file("/etc/a", "2"), file("/etc/b", "2")
 	a.pass(t, false)
 	if contentOf(t, a.root, "/etc/a") != "2" || contentOf(t, a.root, "/etc/b") != "2" {
@@ -241,11 +239,11 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 		hostroot.Put(t, a.root, "/etc/other", fmt.Sprint(time.Now()))
 		p = a.pass(t, false)
 	}
-	// The second repair waits its turn, and the third look comes too early for it.
+	// The second repair waits for its time, and the third look comes before that.
 	if e := entryOf(t, a.root, "file:/etc/a"); stateOfKey(p, "file:/etc/a") != report.Waits || e.Drift.Repairs != 1 || p.Again.IsZero() {
 		t.Errorf("a is %s after %d repairs, next %s", stateOfKey(p, "file:/etc/a"), e.Drift.Repairs, p.Again)
 	}
-	// As if its time had come.
+	// This makes its time come.
 	ago(t, a.root, "file:/etc/a", 30*time.Minute)
 	p = a.pass(t, false)
 	if stateOfKey(p, "file:/etc/a") != report.Done || contentOf(t, a.root, "/etc/a") != "1" {
@@ -264,14 +262,14 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	if a.pass(t, false); contentOf(t, a.root, "/var/lib/netwright/journal") != before {
 		t.Error("a pass that leaves a contested key writes to the ledger")
 	}
-	// What is not there at all is waited for by what needs it.
+	// If the contested file is absent, what needs it waits.
 	if err := os.Remove(filepath.Join(a.root, "/etc/a")); err != nil {
 		t.Fatal(err)
 	}
 	if p = a.pass(t, false); stateOfKey(p, "file:/etc/a") != report.Contested || stateOfKey(p, "file:/etc/below") != report.Waits {
 		t.Errorf("a is %s, below is %s", stateOfKey(p, "file:/etc/a"), stateOfKey(p, "file:/etc/below"))
 	}
-	// Whoever asks ends it, and so does a document that wants something else.
+	// A command ends this, and so does a document that wants another content.
 	if p = a.pass(t, true); stateOfKey(p, "file:/etc/a") != report.Done {
 		t.Errorf("asked by hand, a is %s", stateOfKey(p, "file:/etc/a"))
 	}
@@ -282,7 +280,7 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	}
 }
 
-// ago makes the ledger say that a key was repaired so much earlier.
+// ago makes the ledger say that a key was repaired this much earlier.
 func ago(t *testing.T, root, key string, by time.Duration) {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Root: root})

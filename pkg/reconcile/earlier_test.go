@@ -22,12 +22,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What the agent of commit c5d410c had on a node's disk: all was right, it died in the middle of a
-// change under a checkpoint, it held a change back; and what it had published. It is written by
-// `go test ./test/e2e -run TestUpgradeAndDowngrade -keep DIR`.
+// earlier has what the agent of commit c5d410c had on the disk of a node: when all was right, when
+// it died in the middle of a change under a checkpoint, and when it held a change back. It also has
+// what that agent published. `go test ./test/e2e -run TestUpgradeAndDowngrade -keep DIR` writes
+// these files.
 const earlier = "testdata/c5d410c"
 
-// earlierRoot is a root with a state of it.
+// earlierRoot returns a pass and a reader of a root with one of these states.
 func earlierRoot(t *testing.T, state string) (Pass, *hostfs.Reader) {
 	t.Helper()
 	root := t.TempDir()
@@ -44,8 +45,8 @@ func earlierRoot(t *testing.T, state string) (Pass, *hostfs.Reader) {
 	return p, files
 }
 
-// The ledger, the revisions and the last good copy are read whole, and every task of theirs is
-// recorded again as it was: another set would be a change.
+// This release reads the whole ledger, the revisions and the last good copy of that release. It
+// records every task as that release did, since otherwise it would make a change.
 func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 	for state, generation := range map[string]int64{"right": 1, "armed": 1, "held": 4} {
 		p, files := earlierRoot(t, state)
@@ -92,7 +93,7 @@ func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 	}
 }
 
-// What has to be taken back, and what is not to be tried again, is read.
+// This release reads what it must undo, and what it must not try again.
 func TestWhatAnEarlierReleaseBeganIsRead(t *testing.T) {
 	_, files := earlierRoot(t, "armed")
 	j, err := checkpoint.Pending(files)
@@ -124,9 +125,9 @@ func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
 	}
 }
 
-// An upgrade makes no revision where nothing of the host changes: this release says more of a hook,
-// how long its start may take and that kubelet does not wait for it. What does change makes one,
-// and what was there before that is still known. The lines that keep it:
+// An upgrade makes no revision if nothing of the host changes, though this release records more for
+// a hook: how long its start may take, and that kubelet does not wait for it. A real change makes a
+// revision, and what was there before is still known. The lines that keep it:
 // pkg/reconcile/ownership/number_revisions.go, revise; pkg/reconcile/desired/records.go, Same;
 // pkg/tasks/ledger_rebuild.go, State.
 func TestAnUpgradeMakesNoRevision(t *testing.T) {

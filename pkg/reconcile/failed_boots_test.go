@@ -24,8 +24,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// failsABoot makes a pass on a root whose change a boot then fails with: back is what the host is
-// left with.
+// failsABoot makes a pass on a root, and a boot that fails with its change. back makes what the
+// undo leaves on the host.
 func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(), list ...tasks.Task) []firstboot.Await {
 	t.Helper()
 	ctx := t.Context()
@@ -55,7 +55,7 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 	for _, a := range awaits {
 		found.Names = append(found.Names, a.Files...)
 	}
-	for range 2 { // it may be killed and done again
+	for range 2 { // it may be killed and repeated
 		if err := (revert.BootBooks{Ledger: led}).Forget(ctx, h, awaits, found); err != nil {
 			t.Fatal(err)
 		}
@@ -67,10 +67,11 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 	return awaits
 }
 
-// What was brought back after a boot is not made again as long as the documents want all of it; the
-// rest of them is, and it is made when they want something else of it. The lines that keep it:
-// pkg/reconcile/guard/undoable_changes.go, AtBoot; pkg/reconcile/revert/revert.go, Forget;
-// failed_boots.go, failedBoots; plan.go, planSteps (refused).
+// What the agent undid after a boot is not made again as long as the documents want all of it. The
+// rest of the documents is made. The undone changes are made when the documents want something else
+// for one of them. The lines that keep it: pkg/reconcile/guard/undoable_changes.go, AtBoot;
+// pkg/reconcile/revert/revert.go, Forget; failed_boots.go, failedBoots; plan.go, planSteps
+// (refused).
 func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	const boots, gone, motd = "/etc/boots", "/etc/gone", "/etc/motd"
@@ -89,7 +90,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		names = append(names, a.Files...)
 	}
 	if slices.Sort(names); !slices.Equal(names, []string{boots, gone, "/etc/new"}) {
-		t.Errorf("it awaits a boot: %q", names) // what only people at a terminal read does not
+		t.Errorf("it awaits a boot: %q", names) // /etc/motd is none: only people at a terminal read it
 	}
 	entries, head, _ := entriesOf(t, root)
 	for _, name := range []string{boots, gone} {
@@ -120,7 +121,8 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		t.Errorf("a dry run says nothing of it: %v", err)
 	}
 
-	// One file of it is wanted no more: nobody knows which was bad, and the others are made.
+	// The documents want one of the files no more. The agent does not know which file was bad, so
+	// it makes the others.
 	mustConverge(t, root, file(boots, "2"), file(motd, "2"))
 	if hostroot.Read(t, root, boots) != "2" || hostroot.There(root, gone) || hostroot.There(root, "/etc/new") {
 		t.Errorf("%s is %q; there are %v, %v", boots, hostroot.Read(t, root, boots), hostroot.There(root, gone), hostroot.There(root, "/etc/new"))
@@ -128,8 +130,8 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	mustConverge(t, root, file(boots, "3"), file(gone, "1"), file(motd, "2"))
 }
 
-// While it cannot be read what a boot failed with, or what is on trial, no pass is made. The lines
-// that keep it: failed_boots.go, failedBoots (Unread); plan.go, planSteps (Unread).
+// While the agent cannot read what a boot failed with, or what is on trial, it makes no pass. The
+// lines that keep it: failed_boots.go, failedBoots (Unread); plan.go, planSteps (Unread).
 func TestWhatCannotBeReadIsNotMadeAgain(t *testing.T) {
 	if !netns.Alone(t) {
 		return
@@ -150,9 +152,9 @@ func TestWhatCannotBeReadIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// Where nothing is known it is made again after a while, each time a longer one.
-// The lines that keep it: failed_boots.go, retry and failedBoots; pkg/ledger/boots.go, NoteBoot
-// (Tries).
+// Where the cause is not known, the change is made again after a pause, which gets longer each
+// time. The lines that keep it: failed_boots.go, retry and failedBoots; pkg/ledger/boots.go,
+// NoteBoot (Tries).
 func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/boots", "1"))
@@ -176,7 +178,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 		}
 	}
 
-	// The boot had a clock that was wrong.
+	// The boot had a wrong clock.
 	list[0].Time = time.Now().Add(24 * time.Hour)
 	data, err := json.Marshal(list)
 	if err != nil {

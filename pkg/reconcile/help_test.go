@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// wanting is a set of tasks as if a store had asked for it.
+// wanting returns a set of tasks, as if a store had asked for it.
 func wanting(list ...tasks.Task) *desired.State {
 	return &desired.State{
 		Node:     &config.Node{Cluster: "c", Name: "n"},
@@ -31,7 +31,7 @@ func onRoot(root string) Pass {
 
 func resetOf(p Pass) reset.Reset { return reset.Reset{Session: p.Session()} }
 
-// converge makes a whole pass on a root, ledger and all.
+// converge makes a whole pass on a root, with its ledger.
 func converge(t testing.TB, root string, list ...tasks.Task) (*report.Plan, error) {
 	t.Helper()
 	needs.Root(t) // files belong to root
@@ -62,7 +62,7 @@ func said(p *report.Plan) string {
 	return b.String()
 }
 
-// reasons are those of the keys that a plan removes.
+// reasons returns for each removed key of a plan why it is removed.
 func reasons(p *report.Plan) map[string]string {
 	out := map[string]string{}
 	for _, s := range p.Steps {

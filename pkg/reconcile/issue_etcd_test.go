@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// The CA of a cluster's etcd is changed while its nodes live, as people do it: etcd trusts both,
-// the nodes trust both, the servers show what the new one signed, and the old one goes. At each
-// step the node reaches every etcd that there may be then, with what the agent has installed; in
-// the end none of the old one's.
+// The CA of a cluster's etcd is replaced while the cluster's nodes run, in the steps that people
+// use. etcd trusts both CAs, then the nodes trust both, then the servers have certificates of the
+// new CA, then the old CA is removed. At each step the installed files reach every etcd that may
+// run at that step. At the end no file of the old CA is left.
 func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 	old, next := pki.New(t, "etcd-ca"), pki.New(t, "etcd-ca")
 	both, turned := []*pki.Authority{old, next}, []*pki.Authority{next, old}
@@ -54,7 +54,7 @@ func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 		t.Fatal(err)
 	}
 	due := regexp.MustCompile(`("superseded": *)"[^"]*"`).ReplaceAll(text, []byte(`$1"2020-01-01T00:00:00Z"`))
-	if err := os.WriteFile(state, due, 0o600); err != nil { // a day has passed
+	if err := os.WriteFile(state, due, 0o600); err != nil { // as if a day had passed
 		t.Fatal(err)
 	}
 	reaches("it has signed", "trusts both", "trusts both, shows the new", "as it will be")

@@ -20,7 +20,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// approver is an API whose requests a test decides. The real one is asked in test/kubernetes.
+// approver is an API in which a test decides on each request. The tests of test/kubernetes use the
+// real API.
 type approver struct {
 	t       *testing.T
 	ca      *pki.Authority
@@ -54,7 +55,7 @@ func (a *approver) SigningRequest(_ context.Context, name string) (*kube.Signing
 
 func (a *approver) Authorities() []byte { return []byte(a.ca.PEM) }
 
-// decide does something to every request.
+// decide calls do for every request.
 func (a *approver) decide(do func(*kube.SigningRequest)) {
 	for name, r := range a.asked {
 		do(&r)
@@ -92,7 +93,8 @@ func newAskBench(t *testing.T) (*issueBench, *approver) {
 	return b, api
 }
 
-// A request is made once, waited for by name, and taken; the key never leaves the node.
+// The agent makes a request once, finds it again by its name, and takes the certificate. The key
+// never leaves the node.
 func TestAskKubernetes(t *testing.T) {
 	b, api := newAskBench(t)
 	shown, err := b.pass.DryRun(t.Context(), b.load())
@@ -128,14 +130,15 @@ func TestAskKubernetes(t *testing.T) {
 	}
 }
 
-// Killed after it was asked and before it heard: the same request is found.
+// The agent was killed after its request and before the answer: the next run finds the same
+// request.
 func TestAskKubernetesAgain(t *testing.T) {
 	b, api := newAskBench(t)
 	b.converge()
 	name := ""
 	for name = range api.asked {
 	}
-	delete(api.asked, name) // taken away unanswered, as the controller manager does after a day
+	delete(api.asked, name) // the controller manager deletes an old request
 	b.converge()
 	if _, same := api.asked[name]; !same || len(api.asked) != 1 {
 		t.Errorf("asked for %v, at first for %s", api.asked, name)
@@ -146,7 +149,8 @@ func TestAskKubernetesAgain(t *testing.T) {
 	}
 }
 
-// A refusal is an error with its reason, and asks nobody again until the request is deleted.
+// A refusal is an error with its reason. The agent makes no new request until somebody deletes that
+// one.
 func TestKubernetesRefuses(t *testing.T) {
 	b, api := newAskBench(t)
 	b.converge()
@@ -162,7 +166,7 @@ func TestKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// Somebody else's certificate is not taken.
+// The agent does not take a certificate for another key.
 func TestKubernetesSignsAnother(t *testing.T) {
 	b, api := newAskBench(t)
 	b.converge()
@@ -182,9 +186,9 @@ func state(p *report.Plan, s report.State) bool {
 	return false
 }
 
-// The disk of a node boots as another machine, whatever the first one waited for: each has a key of
-// its own. The lines that keep it: pkg/certs/issue/renewal.go, reason (IsOtherMachine);
-// pkg/certs/issue/kubernetes.go, prepare.
+// The disk of a node boots as another machine, whatever request the first machine waited for. Each
+// machine has a key of its own. The lines that keep it: pkg/certs/issue/renewal.go, reason
+// (IsOtherMachine); pkg/certs/issue/kubernetes.go, prepare.
 func TestAnotherMachineAsksByAKeyOfItsOwn(t *testing.T) {
 	b, api := newAskBench(t)
 	hostroot.Put(t, b.root, "/etc/machine-id", "11\n")
@@ -204,9 +208,9 @@ func TestAnotherMachineAsksByAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// The API's servers have another CA. While the old one is trusted too, what it signed is good; once
-// it is not, that is asked for again, and is trusted by the new one meanwhile. The line that keeps
-// it: pkg/certs/issue/renewal.go, lostItsCA.
+// The servers of the API get another CA. While they also trust the former CA, the certificate stays
+// good. When they no longer do, the agent requests a new certificate, and meanwhile trusts the
+// servers by the new CA. The line that keeps it: pkg/certs/issue/renewal.go, lostItsCA.
 func TestIssueAgainForAnotherCAOfTheAPI(t *testing.T) {
 	b, api := newAskBench(t)
 	b.converge()
@@ -238,9 +242,10 @@ func TestIssueAgainForAnotherCAOfTheAPI(t *testing.T) {
 	}
 }
 
-// A request that the API's former CA answered is not taken once its servers trust another: it is
-// asked for again. What a signer of its own answers is taken whatever CA the servers have. The line
-// that keeps it: pkg/certs/issue/kubernetes.go, take (lostItsCA).
+// The servers trust another CA when the agent finds the answer of the former one. It does not take
+// that certificate, and makes a new request. It takes the answer of a signer with its own CA,
+// whatever CA the servers have. The line that keeps it: pkg/certs/issue/kubernetes.go, take
+// (lostItsCA).
 func TestTakeNothingOfAFormerCAOfTheAPI(t *testing.T) {
 	b, api := newAskBench(t)
 	b.converge()
@@ -262,9 +267,10 @@ func TestTakeNothingOfAFormerCAOfTheAPI(t *testing.T) {
 	}
 }
 
-// A signer that answers with the API's former CA a second time is believed, as its servers may
-// have changed theirs alone, and the node says so until the next renewal. The lines that keep it:
-// pkg/certs/issue/kubernetes.go, take (FormerCA); pkg/certs/issue/issue.go, stands.
+// A signer answers a second time with the API's former CA. The agent takes that certificate, since
+// perhaps only the servers changed their CA. The node reports this until the next renewal. The
+// lines that keep it: pkg/certs/issue/kubernetes.go, take (FormerCA); pkg/certs/issue/issue.go,
+// stands.
 func TestTellOfASignerWithAFormerCAOfTheAPI(t *testing.T) {
 	const want = "the certificate own was signed by a CA that the API servers no longer have"
 	b, api := newAskBench(t)

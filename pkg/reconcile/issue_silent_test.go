@@ -12,18 +12,18 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A pass of the daemon repairs what somebody changed while an API that takes connections does not
-// answer about a certificate. Once its question has ended, a pass is due, which takes the answer.
-// The line that keeps it: pkg/certs/issue/questions.go, ask.
+// An API accepts connections, and does not answer about a certificate. Meanwhile a pass of the
+// daemon repairs what somebody changed. When the request has ended, a pass is due, which takes the
+// answer. The line that keeps it: pkg/certs/issue/questions.go, ask.
 func TestARepairWaitsForNoCertificate(t *testing.T) {
-	t.Parallel() // the question takes ten seconds to end
+	t.Parallel() // the request takes ten seconds to end
 	b, _ := newAskBench(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
-	// The kernel accepts the connections, and nobody reads from them.
+	// The kernel accepts the connections, and no program reads from them.
 	hostroot.Put(t, b.dir, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}],
 		clusters: [{name: k, cluster: {server: "http://%s"}}], users: [{name: u, user: {token: secret}}]}`, silent.Addr()))
 	b.pass.Certificates = func() (issue.CertificateAPI, error) {

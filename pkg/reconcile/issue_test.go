@@ -21,8 +21,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// issueBench is a control-plane node below a root of its own, whose certificate a CA of the store
-// signs.
+// issueBench is a control-plane node below a root of its own. A CA of the store signs the node's
+// certificate.
 type issueBench struct {
 	t         *testing.T
 	root, dir string
@@ -85,8 +85,8 @@ func (b *issueBench) leaf() *x509.Certificate {
 
 const ownEntry = "{name: own, source: ca, ca: etcd-ca, dir: /etc/own, names: [\"${Node}\", 10.0.0.1], lifetime: 1h}"
 
-// A dry run makes no key and asks nobody; the pass issues once, and what it issued stays until it
-// is due.
+// A dry run makes no key and sends no request. The pass issues the certificate once. It stays until
+// it is due.
 func TestIssueByCA(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
@@ -138,7 +138,7 @@ func contents(t *testing.T, dir string, entries []os.DirEntry) (all string) {
 	return all
 }
 
-// What makes one due, each alone; and that it is the same key no more.
+// Each of these alone makes a certificate due. The new certificate has a new key.
 func TestIssueAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(b *issueBench)
@@ -178,8 +178,8 @@ func TestIssueAgain(t *testing.T) {
 	}
 }
 
-// While a CA is changed, both are trusted; what the old one signed is good, and is renewed within a
-// day.
+// While a CA is being replaced, both CAs are trusted. A certificate of the old CA stays good, and
+// is renewed within a day.
 func TestIssueWhileTheCAChanges(t *testing.T) {
 	old, next := pki.New(t, "etcd-ca"), pki.New(t, "etcd-ca")
 	b := newIssueBench(t, old, ownEntry)
@@ -197,7 +197,7 @@ func TestIssueWhileTheCAChanges(t *testing.T) {
 	if _, err := b.pass.Converge(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(d.LookAgain); left > 10*time.Minute { // a tenth of its life
+	if left := time.Until(d.LookAgain); left > 10*time.Minute { // a tenth of its lifetime
 		t.Errorf("the new CA signs in %s only", left)
 	}
 	hostroot.Put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: next.PEM, Key: next.Key()}))
@@ -207,7 +207,7 @@ func TestIssueWhileTheCAChanges(t *testing.T) {
 	}
 }
 
-// whys are why the steps of a plan are made.
+// whys returns the reasons of all steps of a plan.
 func whys(p *report.Plan) (all string) {
 	for _, s := range p.Steps {
 		all += s.Key + ": " + s.Reason + "\n"
@@ -215,7 +215,8 @@ func whys(p *report.Plan) (all string) {
 	return all
 }
 
-// What cannot be issued fails alone, and says what to do; what there is stays.
+// A certificate that cannot be issued fails alone, and its error says what to do. The installed
+// certificate stays.
 func TestIssueFails(t *testing.T) {
 	b := newIssueBench(t, pki.New(t, "etcd-ca"), ownEntry)
 	rm(t, b.dir+"/demo/pki/private/etcd-ca/1.key")
@@ -241,9 +242,9 @@ func rm(t *testing.T, path string) {
 	}
 }
 
-// A CA that is no root signs once, as a root does, and what it signed is shown with it: a peer
-// trusts the root alone. Where the root does not vouch for it, nothing is issued, and the error is
-// no passing one. The lines that keep it: pkg/certs/pem.go, SignedBy; pkg/certs/sign.go, Chain;
+// An intermediate CA signs as a root does, and the installed certificate includes that CA, since a
+// peer trusts only the root. If the root did not sign the CA, nothing is issued, and the error is
+// permanent. The lines that keep it: pkg/certs/pem.go, SignedBy; pkg/certs/sign.go, Chain;
 // pkg/certs/issue/ca.go, sign; pkg/certs/issue/renewal.go, reasonByCA and superseded.
 func TestIssueByCABelowARoot(t *testing.T) {
 	root := pki.New(t, "root")

@@ -13,20 +13,20 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// What a random history may bring about for a path.
+// owner says who owns a path after a random history.
 type owner int
 
 const (
 	nobody owner = iota
 	us
 	somebody
-	either // ours once, written over by somebody, repaired since: it may go or stay
+	either // once ours, changed by others, then repaired: it may go or stay
 )
 
-// A random history of wanted sets, kills before and after the changes, repairs of single keys with
-// a kill before their record and without, people who write and remove files, and ledgers that get
-// lost: nothing of somebody else's is ever removed, and what is ours goes when nobody wants it, as
-// long as the ledger was never lost.
+// The test makes random histories. They have wanted sets, kills before and after the changes,
+// repairs of single keys with and without a kill before their record, people who write and remove
+// files, and lost ledgers. The agent never removes anything of others. It removes its own files
+// when no document wants them, if the ledger was never lost.
 //
 // The lines that keep it: pkg/reconcile/ownership/ledger_entries.go, enter, again, overtaken and
 // leftBy; pkg/reconcile/ownership/write_before_change.go, Intend;
@@ -41,8 +41,8 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 		}
 		defer os.RemoveAll(root)
 		whose, edited, lost := map[string]owner{}, map[string]bool{}, false
-		held := map[string]bool{} // what the ledger may have an entry for
-		var left *Converged       // by the last pass
+		held := map[string]bool{} // paths that may have an entry
+		var left *Converged       // what the last pass left
 		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
 			var want []tasks.Task
 			var wanted map[string]bool
@@ -54,15 +54,15 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 				whose[path] = somebody
 			case "remove":
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
-				_ = os.Remove(filepath.Join(root, path))                                  // absent is as good
-				edited[path] = whose[path] == us || whose[path] == either || edited[path] // what somebody puts there next, the ledger may take for ours, repaired
+				_ = os.Remove(filepath.Join(root, path))                                  // it may be absent
+				edited[path] = whose[path] == us || whose[path] == either || edited[path] // the ledger may take the next content of somebody for ours
 				if whose[path] == somebody && held[path] {
-					whose[path] = either // the entry says whose it was; what we put there next may stay for that
+					whose[path] = either // by the entry, what we put there next may stay
 				} else {
 					whose[path] = nobody
 				}
 			case "lose":
-				_ = os.Remove(filepath.Join(root, "var/lib/netwright/journal")) // likewise
+				_ = os.Remove(filepath.Join(root, "var/lib/netwright/journal")) // it may be absent
 				lost = true
 			case "repair":
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
@@ -72,7 +72,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 				made := false
 				if killed := rapid.Bool().Draw(rt, "killed"); killed {
 					made = repairKilled(t, root, left, tasks.FileKey(path))
-					left = nil // the process is gone
+					left = nil // the process has ended
 				} else if steps, err := repair(t, root, left, tasks.FileKey(path)); err == nil {
 					made = len(steps) > 0
 				}
@@ -93,7 +93,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 				p := onRoot(root)
 				p.OnConverged = func(s *Converged) { left = s }
 				left = nil
-				p.ForceRepair = true // a repair that was killed counts for a conflict: who asks by hand does not wait for its turn
+				p.ForceRepair = true // a killed repair counts as a conflict, and a command need not wait for its turn
 				if _, err := p.Converge(t.Context(), wanting(want...)); err != nil {
 					rt.Fatal(err)
 				}
@@ -112,7 +112,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 					if !is {
 						whose[path], edited[path] = nobody, false
 					} else if !wanted[path] {
-						edited[path] = false // let go of: what is there is somebody's from now on
+						edited[path] = false // released: the file belongs to somebody now
 					}
 				}
 			}
@@ -132,8 +132,8 @@ func drawWant(rt *rapid.T, paths []string) ([]tasks.Task, map[string]bool) {
 	return list, wanted
 }
 
-// take notes what a pass that changed the host made ours: what was absent. What somebody else had
-// there stays theirs, repaired or not.
+// take notes what a pass that changed the host made ours, which is what was absent. What somebody
+// else had there stays theirs, also after a repair.
 func take(whose map[string]owner, edited, wanted map[string]bool) {
 	for path := range wanted {
 		switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// removed lists the keys that a plan removes.
+// removed returns the keys that a plan removes.
 func removed(p *report.Plan) []string {
 	var out []string
 	for _, s := range p.Steps {
@@ -147,7 +147,7 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 			root := t.TempDir()
 			hostroot.Put(t, root, "/etc/found", "theirs")
 			die(t, root, []tasks.Task{file("/etc/ours", "1"), file("/etc/found", "2")}, before)
-			mustConverge(t, root) // nobody wants them any more
+			mustConverge(t, root) // no document wants them any more
 			if hostroot.There(root, "/etc/ours") {
 				t.Error("what we made before the kill is nobody's now")
 			}
@@ -158,8 +158,8 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	}
 }
 
-// die makes a pass that ends at the first change, before or after it, with the ledger as it then is
-// on the disk.
+// die makes a pass that ends at the first change, before it or after it. The ledger stays as it
+// then is on the disk.
 func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -240,8 +240,8 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	}
 }
 
-// The one before is the one that the node had before, also where its documents went back to what
-// has an older number.
+// The revision before is the one that the node had before, also where the documents returned to a
+// content with an older number.
 func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
@@ -249,7 +249,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	mustConverge(t, root, file("/etc/a", "3"))
 	mustConverge(t, root, file("/etc/a", "1"))
 	person := onRoot(root)
-	for _, want := range []string{"3", "2", "1"} { // and from a held one backwards
+	for _, want := range []string{"3", "2", "1"} { // from a held revision it goes further back
 		if _, err := person.Rollback(t.Context(), 0); err != nil {
 			t.Fatalf("to %s: %v", want, err)
 		}
@@ -285,7 +285,7 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 		tasks.SymbolicLink{Path: "/etc/link", Target: "found"}, tasks.Directory{Path: "/opt/dir", Mode: 0o700},
 		tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"a"}, Key: "y", Value: "2"}, tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"b"}, Key: "z", Value: true}}
 	mustConverge(t, root, one...)
-	mustConverge(t, root, one[0], one[3], file("/etc/second", "x"), one[5]) // some were let go of before the reset
+	mustConverge(t, root, one[0], one[3], file("/etc/second", "x"), one[5]) // the agent released some before the reset
 	dry, err := resetOf(onRoot(root)).Plan(t.Context())
 	if err != nil || dry.Summary.Changes() == 0 {
 		t.Errorf("the dry run of reset: %v, %d changes", err, dry.Summary.Changes())
@@ -295,7 +295,7 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said(p))
 	}
 	after := hostroot.Tree(t, root)
-	delete(before, "") // what the lock was made in
+	delete(before, "") // the directory of the lock
 	delete(after, "")
 	delete(before, "/run")
 	delete(after, "/run")
@@ -304,8 +304,8 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	}
 }
 
-// What could not be put onto a file system that is read-only leaves nothing to take back there. The
-// line that keeps it: pkg/reset/reset.go, times (EROFS).
+// What could not be written to a read-only file system leaves nothing to remove there. The line
+// that keeps it: pkg/reset/reset.go, times (EROFS).
 func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/sys/fs/x", "")
@@ -373,7 +373,7 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 
 // The lines that keep it: pkg/tasks/removal.go, check (of ConfRemoval) and livingPod.
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
-	for _, cache := range []string{"/var/lib/cni/results", "/var/lib/cni/cache/results"} { // the other is cri-dockerd's
+	for _, cache := range []string{"/var/lib/cni/results", "/var/lib/cni/cache/results"} { // cri-dockerd has the second
 		root := t.TempDir()
 		conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
 		mustConverge(t, root, conf)
@@ -390,9 +390,9 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	}
 }
 
-// The former network's conf comes first by its name: it goes, and is no error for the network that
-// waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, protect
-// (Gone); pkg/tasks/cni_conf_file.go, confFiles.
+// The former network's conf comes first by its name. The agent removes it, so it is no error for
+// the network that waits for its own conf. The lines that keep it:
+// pkg/reconcile/ownership/removals_order.go, protect (Gone); pkg/tasks/cni_conf_file.go, confFiles.
 func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/05-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
@@ -411,9 +411,9 @@ func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	}
 }
 
-// unwritable is a file that cannot be written.
+// unwritable is a task for a file that cannot be written.
 type unwritable struct {
-	tasks.Await // of no kind that is recorded
+	tasks.Await // of no recorded kind
 	tasks.Meta
 	path string
 }

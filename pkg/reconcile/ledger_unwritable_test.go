@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// Where nothing can be written down, nothing new is begun and nothing goes, and what was right
-// comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
-// is made. The lines that keep it: ledger_unwritable.go, restoreOnly; carry_out.go, carryOut;
-// pkg/reconcile/changes/prepared.go, Prepared.
+// Where the ledger cannot be written, the agent begins nothing new and removes nothing. It restores
+// what was right, also what a boot removed, so that kubelet does not wait. It says READY only for
+// changes that it made. The lines that keep it: ledger_unwritable.go, restoreOnly; carry_out.go,
+// carryOut; pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()
 	boot := func(id string) { hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n") }
@@ -31,7 +31,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, "/run/x")); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second one finds all right
+	for range 2 { // the second pass finds all right
 		p, err := converge(t, root, all...)
 		if contentOf(t, root, "/etc/a") != "1" || contentOf(t, root, "/run/x") != "1" || !changes.Prepared(p) {
 			t.Fatalf("what was right is not brought back: prepared %t, %v\n%s", changes.Prepared(p), err, said(p))
@@ -67,10 +67,10 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	}
 }
 
-// A link that leads to itself, in the place of what is ours, holds up nothing but what is there.
-// The lines that keep it: pkg/reconcile/ownership/write_before_change.go, Intend;
-// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/write_after_change.go,
-// Commit.
+// A link that leads to itself is in the place of a file of ours. Only the file at that place fails,
+// and everything else is made. The lines that keep it:
+// pkg/reconcile/ownership/write_before_change.go, Intend; pkg/reconcile/ownership/removals.go,
+// Prune; pkg/reconcile/ownership/write_after_change.go, Commit.
 func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 	unit := func(name string) tasks.Unit {
 		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}

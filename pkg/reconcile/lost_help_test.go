@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// newer makes the entry of /etc/ours one that a newer agent wrote.
+// newer replaces the entry of /etc/ours by one that a newer agent wrote.
 func newer(t *testing.T, root string, led *ledger.Ledger) {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Root: root})
@@ -35,7 +35,7 @@ func newer(t *testing.T, root string, led *ledger.Ledger) {
 	}
 }
 
-// appendLines adds lines to a journal, with checksums that are right.
+// appendLines adds lines with right checksums to a journal.
 func appendLines(path string, lines ...string) error {
 	data, err := os.ReadFile(path)
 	for _, line := range lines {

@@ -21,7 +21,7 @@ import (
 
 const journal = "var/lib/netwright/journal"
 
-// whole is a root with a ledger: something of ours, something found, something that a person
+// whole returns a root with a ledger: one file of ours, one found file, and one file that a person
 // changed since.
 func whole(t *testing.T) string {
 	t.Helper()
@@ -33,7 +33,7 @@ func whole(t *testing.T) string {
 	return root
 }
 
-// keeps holds that nothing of others is gone, whatever became of ours.
+// keeps checks that nothing of others is gone, whatever happened to our files.
 func keeps(t *testing.T, root, when string) {
 	t.Helper()
 	if !hostroot.There(root, "/etc/found") || hostroot.Read(t, root, "/etc/edited") != "a person's" {
@@ -41,8 +41,8 @@ func keeps(t *testing.T, root, when string) {
 	}
 }
 
-// A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a
-// reset take away what is not ours. The lines that keep it: pkg/ledger/journal_lines.go, readLines;
+// A journal is cut short at any place, or one of its bits is changed. Neither makes a prune or a
+// reset remove what is not ours. The lines that keep it: pkg/ledger/journal_lines.go, readLines;
 // pkg/ledger/journal.go, lose; pkg/reset/reset.go, refuseReset.
 func TestADamagedJournalHarmsNobody(t *testing.T) {
 	root := whole(t)
@@ -75,8 +75,8 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 	}
 }
 
-// Where the ledger is lost, reset refuses before it does anything, and names what it would have
-// been about; after the next pass it names what stays. The lines that keep it: pkg/reset/reset.go,
+// Where the ledger is lost, a reset refuses before it changes anything, and names what it could
+// concern. After the next pass it names what stays. The lines that keep it: pkg/reset/reset.go,
 // refuseReset and decide (Head.Lost); pkg/ledger/journal.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
@@ -107,7 +107,7 @@ func TestResetRefusesWithoutALedger(t *testing.T) {
 	}
 }
 
-// same compares two trees but for the lock and its directory.
+// same compares two trees without the lock and its directory.
 func same(t *testing.T, before, after map[string]string) {
 	t.Helper()
 	for path, was := range before {
@@ -122,9 +122,9 @@ func same(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// What this agent cannot read of an entry stays, by name: a content that is missing, a task that a
-// newer agent wrote. The lines that keep it: pkg/reconcile/ownership/removals.go, sort (Rebuild);
-// pkg/reset/reset.go, decide (Rebuild).
+// If this agent cannot read a part of an entry, it keeps what the entry is about, and names it: an
+// absent content, or a task that a newer agent wrote. The lines that keep it:
+// pkg/reconcile/ownership/removals.go, sort (Rebuild); pkg/reset/reset.go, decide (Rebuild).
 func TestWhatCannotBeReadStays(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, root string){
 		"content gone": func(t *testing.T, root string) {
@@ -159,8 +159,8 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 	}
 }
 
-// Certificates come and go with a rollback, and nothing of a key is ever for others to read.
-// The lines that keep it: pkg/ledger/revisions.go, saveContents (0600, 0700);
+// A rollback restores and removes certificates. Nobody else can read a key at any time. The lines
+// that keep it: pkg/ledger/revisions.go, saveContents (0600, 0700);
 // pkg/reconcile/desired/pinned.go, FromRevision.
 func TestRollbackBringsCertificatesBack(t *testing.T) {
 	root := t.TempDir()
@@ -209,8 +209,8 @@ func readOnly(t *testing.T, dir string) {
 	})
 }
 
-// Where the ledger cannot be written nothing is changed, not even taken away. The lines that keep
-// it: pkg/reconcile/ownership/write_before_change.go, Intend (removing); pkg/reset/reset.go, Run
+// Where the ledger cannot be written, nothing is changed or removed. The lines that keep it:
+// pkg/reconcile/ownership/write_before_change.go, Intend (removing); pkg/reset/reset.go, Run
 // (Intend before do).
 func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 	for _, verb := range []string{"change", "prune", "reset"} {
@@ -236,7 +236,7 @@ func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 	}
 }
 
-// oneShelf is a place for one archive, that may be away.
+// oneShelf is a source of one archive. The archive may be absent.
 type oneShelf struct {
 	body []byte
 	away bool
@@ -249,10 +249,10 @@ func (s *oneShelf) Open(context.Context, string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(s.body)), int64(len(s.body)), nil
 }
 
-// A rollback to a revision with an archive that is not installed any more fetches it from where it
-// was; where it cannot be had, or is not what it was, that is said before anything changes. The
-// lines that keep it: rollback.go, Rollback (available before the pin); pkg/tasks/archive.go,
-// Available.
+// A rollback to a revision with an archive that is no longer installed fetches the archive from its
+// source. If the archive is absent there or differs, the rollback says so before it changes
+// anything. The lines that keep it: rollback.go, Rollback (available before the pin);
+// pkg/tasks/archive.go, Available.
 func TestRollbackAsksForArchivesFirst(t *testing.T) {
 	root := t.TempDir()
 	shelf := &oneShelf{body: tarOf(t, "tool", "one")}

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// opening tells when an archive is asked for first.
+// opening reports the first request for an archive.
 type opening struct {
 	*oneShelf
 	once   sync.Once
@@ -23,8 +23,8 @@ func (o *opening) Open(ctx context.Context, url string) (io.ReadCloser, int64, e
 	return o.oneShelf.Open(ctx, url)
 }
 
-// An archive is asked for before the run makes its first change, and not by the archive's task. The
-// lines that keep it: carry_out.go, carryOut (Prefetch).
+// The run requests an archive before its first change, and not in the archive's task. The lines
+// that keep it: carry_out.go, carryOut (Prefetch).
 func TestAnArchiveIsPrefetched(t *testing.T) {
 	needs.Root(t)
 	from := &opening{oneShelf: &oneShelf{body: tarOf(t, "tool", "one")}, opened: make(chan struct{})}
@@ -34,7 +34,7 @@ func TestAnArchiveIsPrefetched(t *testing.T) {
 	pass.Hooks.OnStart = func(key graph.Key) {
 		select {
 		case <-from.opened:
-		case <-time.After(10 * time.Second): // far above what it takes to begin
+		case <-time.After(10 * time.Second): // far more than the start needs
 			t.Errorf("%s begins, and nobody has asked for the archive", key)
 		}
 	}

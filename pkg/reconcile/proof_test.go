@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// classOf is the class of the one step that a dry run plans.
+// classOf returns the class of the one step that a dry run plans.
 func classOf(t *testing.T, root string, want tasks.Task) string {
 	t.Helper()
 	p, err := onRoot(root).DryRun(t.Context(), wanting(want))
@@ -34,8 +34,9 @@ func classOf(t *testing.T, root string, want tasks.Task) string {
 	return ""
 }
 
-// What a node had and went on with is brought back without a checkpoint; what is new to it is not.
-// The line that keeps it: pkg/reconcile/drift/proof.go, recordedRight.
+// A change that restores what the node had, and with which it still worked, needs no checkpoint. A
+// change to a new state needs one. The line that keeps it: pkg/reconcile/drift/proof.go,
+// recordedRight.
 func TestWhatWasProvedBefore(t *testing.T) {
 	root := t.TempDir()
 	if got := classOf(t, root, file("/etc/hosts", "1")); got != "reload" {
@@ -62,8 +63,8 @@ func TestWhatWasProvedBefore(t *testing.T) {
 	}
 }
 
-// A change that was made and was gone when it was looked at was never right: to make it again is a
-// repair, and needs its checkpoint. The lines that keep it:
+// A change was made, and was gone when the agent looked again: so it was never right. To make it
+// again is a repair, and needs its checkpoint. The lines that keep it:
 // pkg/reconcile/ownership/failed_changes.go, Undid; pkg/reconcile/drift/drift.go, Mark.
 func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 	root, hosts := t.TempDir(), file("/etc/hosts", "1")
@@ -71,7 +72,7 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 	for _, c := range []struct {
 		repair bool
 		class  string
-	}{{true, "live"}, {false, "reload"}, {true, "reload"}} { // the last repairs what was never right
+	}{{true, "live"}, {false, "reload"}, {true, "reload"}} { // the last one repairs what was never right
 		h, err := host.Open(t.Context(), host.Options{Root: root})
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +93,7 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 		if err := led.Commit(t.Context(), h.Files, b); err != nil {
 			t.Fatal(err)
 		}
-		h.Close() // all was committed
+		h.Close() // all is committed
 		hostroot.Put(t, root, "/etc/hosts", "theirs")
 		if got := classOf(t, root, hosts); got != c.class {
 			t.Errorf("repair %v: %s, want %s", c.repair, got, c.class)

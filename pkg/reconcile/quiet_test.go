@@ -27,15 +27,15 @@ import (
 
 const confDir = "/etc/app/conf.d"
 
-// quiet is a root and a store with so many small files, and what each process that converges one
-// with the other is given.
+// quiet is a root and a store with many small files. Each process that converges the root with the
+// store gets both.
 type quiet struct{ root, store string }
 
 func newQuiet(t testing.TB, files int) quiet {
 	t.Helper()
 	needs.Root(t) // files belong to root
 	q := quiet{root: t.TempDir(), store: t.TempDir()}
-	hostroot.Put(t, q.root, "/proc/sys/kernel/random/boot_id", "boot\n") // stamps are of a boot
+	hostroot.Put(t, q.root, "/proc/sys/kernel/random/boot_id", "boot\n") // stamps are valid in one boot
 	hostroot.Put(t, q.store, "c/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.33.0\n"+
 		"  networking: {cni: {}}\n  assets: []\n  fileAssets:\n  - path: "+confDir+"\n    source: files/conf.d/\n    mode: \"0644\"\n")
 	for i := range files {
@@ -48,8 +48,8 @@ func content(i int) string {
 	return fmt.Sprintf("# %05d\n", i) + strings.Repeat("option = value\n", 20+i%200)
 }
 
-// begin is how the run of a process begins: it has the documents, and what they want in the way of
-// files. What else they want needs more than a tree.
+// begin starts as the run of a process does: it returns the pass and the files that the documents
+// want. The other tasks of documents need more than a tree of files.
 func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	t.Helper()
 	store, err := stores.Open(q.store, "c", stores.Options{})
@@ -77,7 +77,7 @@ func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	return p, d
 }
 
-// pass is one run of a process.
+// pass makes the run of one process.
 func (q quiet) pass(t testing.TB) *report.Plan {
 	t.Helper()
 	p, d := q.begin(t)
@@ -88,7 +88,7 @@ func (q quiet) pass(t testing.TB) *report.Plan {
 	return plan
 }
 
-// look is all that stat says of all that is on the root, but when it was read.
+// look returns all that stat says of all files on the root, without the time of the last read.
 func (q quiet) look(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -107,9 +107,9 @@ func (q quiet) look(t *testing.T) map[string]string {
 	return all
 }
 
-// A pass on a host and a store in which nothing happened writes nothing, believes what it
-// remembers, and still sees every change there is to see of a small file: by its ctime, where size
-// and mtime are put back.
+// On a host and a store without changes a pass writes nothing, and trusts the stamps of the ledger.
+// It still notices every change of a small file that can be noticed: by its ctime, where size and
+// mtime were put back.
 func TestQuietPassSeesEveryChange(t *testing.T) {
 	q := newQuiet(t, 40)
 	if p := q.pass(t); p.Summary.Changes() == 0 {
@@ -189,8 +189,8 @@ func TestQuietPassSeesEveryChange(t *testing.T) {
 	}
 }
 
-// A drifted file is repaired from what the node keeps itself when the store is gone since it was
-// listed.
+// The store is lost after its list was read. The agent repairs a changed file from the node's own
+// copy.
 func TestRepairWithoutTheStore(t *testing.T) {
 	q := newQuiet(t, 3)
 	q.pass(t)
@@ -209,8 +209,8 @@ func TestRepairWithoutTheStore(t *testing.T) {
 	}
 }
 
-// BenchmarkQuietPass10000 is a pass over ten thousand small files that are right, as a process
-// makes it that has just begun. One operation is one pass.
+// BenchmarkQuietPass10000 measures a pass over ten thousand small files that are right, made by a
+// process that has just started. One operation is one pass.
 func BenchmarkQuietPass10000(b *testing.B) {
 	q := newQuiet(b, 10_000)
 	q.pass(b)
@@ -223,10 +223,10 @@ func BenchmarkQuietPass10000(b *testing.B) {
 	}
 }
 
-// A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not
-// decoded, no content is read. The lines that keep it: report.go, unfinished and
-// directories; pkg/graph/result.go, Key;
-// pkg/graph/deadline.go, now; pkg/statestore/directory/rootowned.go, untrustedOwner.
+// A pass that finds nothing to do allocates at most this much for a file. It does not decode the
+// ledger, and reads no content. The lines that keep it: report.go, unfinished and directories;
+// pkg/graph/result.go, Key; pkg/graph/deadline.go, now; pkg/statestore/directory/rootowned.go,
+// untrustedOwner.
 func TestQuietPassAllocates(t *testing.T) {
 	const files, mostObjects, mostBytes, passes = 1000, 25, 4100, 3
 	q := newQuiet(t, files)

@@ -24,12 +24,11 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// By what the last change was proved that needed it is known from then on, and kept in its
-// revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
-// an undo. The lines that keep it: pkg/reconcile/history/recall.go;
-// pkg/reconcile/ownership/write_after_change.go, Commit (Proof);
-// pkg/reconcile/ownership/number_revisions.go; await_confirmation.go, await; confirm.go, Confirm;
-// pkg/checkpoint/probe/comparison.go, Before (MissingProofs).
+// The last change that needed a proof says by what it was proved. Its revision keeps that, also for
+// a change that somebody confirmed. A harmless change and an undo leave it as it is. The lines that
+// keep it: pkg/reconcile/history/recall.go; pkg/reconcile/ownership/write_after_change.go, Commit
+// (Proof); pkg/reconcile/ownership/number_revisions.go; await_confirmation.go, await; confirm.go,
+// Confirm; pkg/checkpoint/probe/comparison.go, Before (MissingProofs).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -101,8 +100,9 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	}
 }
 
-// What was taken back is known by cause, whoever did it; a boot that was well, and the first one of
-// an image, took nothing back. The lines that keep it: pkg/reconcile/history/recall.go, LastUndone.
+// The history knows the cause of the last undo, whoever made it. A boot that succeeded and the
+// first boot of an image undid nothing. The lines that keep it: pkg/reconcile/history/recall.go,
+// LastUndone.
 func TestWhatWasTakenBackIsKnown(t *testing.T) {
 	root := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

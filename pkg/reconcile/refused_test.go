@@ -18,10 +18,10 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// What no document may ask for fails alone: all else is made, what an earlier release made of it
-// stays, and kubelet is not held back by it, for it ran before without it. The lines that keep it:
-// pkg/reconcile/changes/plan_task.go, PlanTask; pkg/reconcile/changes/prepared.go, Prepared;
-// pkg/reconcile/changes/errors.go, Allowed.
+// A file that no document may have fails alone. Everything else is made. What an earlier release
+// made of that file stays. kubelet does not wait for it, since kubelet ran before without it. The
+// lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
+// pkg/reconcile/changes/prepared.go, Prepared; pkg/reconcile/changes/errors.go, Allowed.
 func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/netwright/x", "1"), file("/etc/former", "1"))
@@ -48,10 +48,10 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	}
 }
 
-// A file that documents ask for, and that the host holds, fails alone: it is told, all else is
-// made, what nobody wants any more goes, and kubelet is not held back. What the network itself
-// needs holds kubelet back. The lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
-// pkg/host/hostpath/error.go, IsBlocked; pkg/reconcile/changes/prepared.go, Prepared;
+// The documents have a file that the host blocks. It fails alone: the agent reports it, makes
+// everything else, and removes what no document wants. kubelet does not wait for it. kubelet waits
+// if the network itself needs the file. The lines that keep it: pkg/reconcile/changes/plan_task.go,
+// PlanTask; pkg/host/hostpath/error.go, IsBlocked; pkg/reconcile/changes/prepared.go, Prepared;
 // pkg/reconcile/changes/errors.go, isolated.
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, dir string){
@@ -103,10 +103,10 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	}
 }
 
-// A revision of an earlier release may have what no document may ask for any more. In a rollback it
-// fails alone, as in documents; what netwright itself has there is made, and so is the rest, and
-// what the revision did not have goes. The lines that keep it: pkg/reconcile/desired/pinned.go,
-// refuse; pkg/reconcile/changes/errors.go, Allowed.
+// A revision of an earlier release may have a file that no document may have any more. In a
+// rollback it fails alone, as in documents. netwright's own file at that place is made, and so is
+// the rest. What the revision does not have is removed. The lines that keep it:
+// pkg/reconcile/desired/pinned.go, refuse; pkg/reconcile/changes/errors.go, Allowed.
 func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	root := t.TempDir()
 	asset := func(path, content string) tasks.Task {

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// Of a store behind a network a node reads the private key that its network shows, and no other:
-// not again either, when it has it.
+// From a store behind a network a node reads only the private key that its network needs. It does
+// not read that key again when it has it.
 func TestPrivateKeysFromAfar(t *testing.T) {
 	needs.Root(t) // files belong to root
 	authority := pki.New(t, "ca")
@@ -30,7 +30,7 @@ func TestPrivateKeysFromAfar(t *testing.T) {
 		source.Set(name, data)
 	}
 	hostroot.Put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
-	for i, want := range []int{3, 1} { // manifest, bundle, key; a node that begins again knows what it took
+	for i, want := range []int{3, 1} { // manifest, bundle, key; a new process knows the key already
 		pass := onRoot(root)
 		store := remote.New(source, storetest.Cluster, nil)
 		if err := pass.Remember(store); err != nil {

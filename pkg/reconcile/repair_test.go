@@ -22,7 +22,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// stands makes a pass on a root, and returns what it left.
+// stands makes a pass on a root, and returns what the pass left.
 func stands(t testing.TB, root string, d *desired.State, before *Converged) *Converged {
 	t.Helper()
 	needs.Root(t) // files belong to root
@@ -35,7 +35,7 @@ func stands(t testing.TB, root string, d *desired.State, before *Converged) *Con
 	return s
 }
 
-// repair repairs what tasks own that an event may name.
+// repair repairs the keys that an event may name.
 func repair(t testing.TB, root string, s *Converged, keys ...graph.Key) ([]report.Step, error) {
 	t.Helper()
 	nothing := func() ([]tasks.Task, error) { return nil, nil }
@@ -54,8 +54,9 @@ func ownersOf(t testing.TB, s *Converged, keys ...graph.Key) (owners []tasks.Tas
 	return owners
 }
 
-// What changes while the rest of a change is waited for is repaired with it; and nothing is, where
-// more has happened than repairs are for. The lines that keep it: repair.go, Repair (rest).
+// The agent waits for the rest of a change. What changes meanwhile is repaired with the first key.
+// If the change is more than repairs are for, nothing is repaired. The lines that keep it:
+// repair.go, Repair (rest).
 func TestARepairHearsTheRestOfAChange(t *testing.T) {
 	root := t.TempDir()
 	s := stands(t, root, wanting(file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/c", "1")), nil)
@@ -87,8 +88,8 @@ func TestARepairHearsTheRestOfAChange(t *testing.T) {
 	}
 }
 
-// One key is repaired, with one record of the journal, and nothing else is looked at. What is in a
-// directory comes back with it.
+// A repair is of one key, and adds one record to the journal. It does not look at other keys. The
+// files of a directory are restored with it.
 func TestARepairIsOfOneKey(t *testing.T) {
 	root := t.TempDir()
 	dir := tasks.Directory{Meta: tasks.Meta{From: "test"}, Path: "/srv/d", Mode: 0o755}
@@ -128,7 +129,7 @@ func TestARepairIsOfOneKey(t *testing.T) {
 	}
 }
 
-// What takes a pass is left to one, as it is.
+// A repair leaves what needs a pass as it is.
 func TestWhatARepairLeavesToAPass(t *testing.T) {
 	list := []tasks.Task{file("/etc/a", "1"), file("/etc/found", "1")}
 	for _, c := range []struct {
@@ -152,7 +153,8 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = f.Close() })
-			// of the open file, and not of the process: it keeps this process out, too
+			// The lock belongs to the open file and not to the process, so it also keeps this
+			// process out.
 			if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
 				t.Fatal(err)
 			}
@@ -192,8 +194,8 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 	}
 }
 
-// A repair counts as one of a pass does, and its pauses are the same: after each of a long quarrel
-// the ledger has the same of both, and the key is as it would be.
+// A repair without a pass counts like a repair in a pass, and has the same pauses. After a long
+// conflict the ledger has the same of both, and the files are the same.
 func TestARepairCountsAsOneOfAPass(t *testing.T) {
 	by, without := t.TempDir(), t.TempDir()
 	d := wanting(file("/etc/a", "1"), file("/etc/b", "1"))
@@ -205,7 +207,7 @@ func TestARepairCountsAsOneOfAPass(t *testing.T) {
 		time.Second, 5 * time.Hour, 48 * time.Hour, 0,
 	} {
 		if pause > 0 {
-			hostroot.Put(t, by, "/etc/a", "1") // the other does it, so that no pass between repairs
+			hostroot.Put(t, by, "/etc/a", "1") // the other way makes it, so no pass comes between repairs
 			hostroot.Put(t, without, "/etc/a", "1")
 			ago(t, by, "file:/etc/a", pause)
 			ago(t, without, "file:/etc/a", pause)
@@ -232,8 +234,8 @@ func TestARepairCountsAsOneOfAPass(t *testing.T) {
 	}
 }
 
-// A kill between a repair and its record costs the count and nothing else: the key is right and
-// stays ours, and the next pass finds nothing to do.
+// A kill between a repair and its record loses only the count. The file is right and stays ours,
+// and the next pass finds nothing to do.
 func TestAKillBetweenRepairAndRecord(t *testing.T) {
 	root := t.TempDir()
 	s := stands(t, root, wanting(file("/etc/a", "1")), nil)
@@ -250,13 +252,13 @@ func TestAKillBetweenRepairAndRecord(t *testing.T) {
 	}
 }
 
-// repairKilled is a repair that is killed before it writes down what it did.
+// repairKilled makes a repair that is killed before it writes its record.
 func repairKilled(t testing.TB, root string, s *Converged, key graph.Key) (made bool) {
 	t.Helper()
 	journal := filepath.Join(root, ledger.JournalFile)
 	before, err := os.ReadFile(journal)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false // then it is lost, and nothing is repaired without a pass
+		return false // then nothing is repaired without a pass
 	}
 	if err != nil {
 		t.Fatal(err)

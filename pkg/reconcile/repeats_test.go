@@ -13,17 +13,17 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A pass that brings back what the ledger has as right writes nothing before the change, since the
-// ledger says all of it; a kill then costs the count and nothing else. What is not in the ledger is
-// there first. The lines that keep it: pkg/reconcile/ownership/write_before_change.go, Intend and
-// noted.
+// A pass that restores what the ledger has as right writes nothing before the change, since the
+// ledger already has all of it. A kill then loses only the count. What the ledger does not have is
+// written before the change. The lines that keep it:
+// pkg/reconcile/ownership/write_before_change.go, Intend and noted.
 func TestARepairIsWrittenDownOnce(t *testing.T) {
 	needs.Root(t) // files belong to root
 	found, ours := file("/etc/found", "1"), file("/etc/ours", "1")
 	for what, c := range map[string]struct {
 		spoil string
 		want  []tasks.Task
-		first bool // something is written before the change
+		first bool // the pass writes before the change
 	}{
 		"ours":                      {"/etc/ours", []tasks.Task{found, ours}, false},
 		"its baseline is not known": {"/etc/found", []tasks.Task{found, ours}, true},
@@ -57,9 +57,9 @@ func TestARepairIsWrittenDownOnce(t *testing.T) {
 	}
 }
 
-// A repair that the ledger's disk has no room for is made, and the error is that of a pass that
-// could write nothing down: the daemon looks with the next whether it can again. The lines that
-// keep it: carry_out.go, end (Repeats).
+// A repair is made although the ledger's disk has no room for its record. The error is the one of a
+// pass that could write nothing, so the daemon tries to write again with the next one. The lines
+// that keep it: carry_out.go, end (Repeats).
 func TestARepairWithoutRoomForItsRecord(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/var/lib/theirs", "")
@@ -74,7 +74,7 @@ func TestARepairWithoutRoomForItsRecord(t *testing.T) {
 	}
 }
 
-// A repair that failed counts as one, and is one that nothing says the end of, although no other
+// A repair that failed counts as a repair. Its entry stays pending in the ledger, although no other
 // record came after it. The lines that keep it: pkg/reconcile/session/session.go, Holding (Flush).
 func TestARepairThatFailedIsWrittenDown(t *testing.T) {
 	root := t.TempDir()

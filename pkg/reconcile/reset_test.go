@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A reset that waits for pods has not come to its end: the ledger stays, so that the next one knows
-// what is left. The line that keeps it: pkg/reset/reset.go, Run (Waiting).
+// A reset that waits for pods has not ended. The ledger stays, so that the next reset knows what is
+// left. The line that keeps it: pkg/reset/reset.go, Run (Waiting).
 func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
@@ -28,8 +28,8 @@ func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 	}
 }
 
-// The conf that was there before may be of a network that the pods do not have any more: a reset
-// does not bring it back, and says so. The line that keeps it: pkg/reset/reset.go, decide (isConf).
+// The conf from before the agent may be of a network that the pods no longer have. A reset does not
+// restore it, and says so. The line that keeps it: pkg/reset/reset.go, decide (isConf).
 func TestAResetBringsNoConfBack(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// The history tells what each revision changed, by key and in a bounded way, from what the ledger
-// has of revisions that any release wrote.
+// The history says which keys each revision changed, up to a limit. It reads that from the ledger,
+// whichever release wrote it.
 func TestHistoryTellsWhatARevisionChanged(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A rollback that ends with an error holds nothing: what was not done is not done later.
-// The lines that keep it: rollback.go, Rollback (aborted); pkg/ledger/pin.go.
+// A rollback that ends with an error holds no revision: what it did not do is not done later. The
+// lines that keep it: rollback.go, Rollback (aborted); pkg/ledger/pin.go.
 func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -46,14 +46,14 @@ func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 	}
 }
 
-// Where the ledger cannot be written, neither is the pin: it comes last.
-// The line that keeps it: pkg/ledger/pin.go, durable.
+// Where the ledger cannot be written, the pin is not written either, since it comes last. The line
+// that keeps it: pkg/ledger/pin.go, durable.
 func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
 	mustConverge(t, root, file("/etc/a", "2"))
-	hostroot.Put(t, root, "/etc/a", "a person's") // its content is to be kept before it changes: a blob
+	hostroot.Put(t, root, "/etc/a", "a person's") // the agent must keep its content before the change: a blob
 	blobs := root + "/var/lib/netwright/blobs"
 	if err := os.Rename(blobs, blobs+"-away"); err != nil {
 		t.Fatal(err)
@@ -78,8 +78,8 @@ func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 	}
 }
 
-// A pass is aborted by what is more than a task's own failure. The line that keeps it: rollback.go,
-// aborted.
+// Only an error that is more than the failure of a task aborts a pass. The line that keeps it:
+// rollback.go, aborted.
 func TestAborted(t *testing.T) {
 	task := func(err error) error { return &changes.RunError{Err: fmt.Errorf("file:/etc/a: %w", err)} }
 	for err, want := range map[error]bool{

@@ -14,12 +14,11 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A rollback gives back what its revision did not have and a later one took: a file that was there
-// before, whether the documents still want ours or have let go of it. What no later revision took
-// stays, and so does what somebody changed since.
-// The lines that keep it: pkg/reconcile/ownership/give_back.go;
-// pkg/reconcile/ownership/removals.go, Prune and sort; pkg/reconcile/ownership/number_revisions.go,
-// commitRemoved.
+// A rollback restores what its revision did not have and a later revision changed, such as a file
+// that was there before. It does so whether the documents still want our file or no longer do. What
+// no later revision changed stays, and so does what somebody changed since. The lines that keep it:
+// pkg/reconcile/ownership/give_back.go; pkg/reconcile/ownership/removals.go, Prune and sort;
+// pkg/reconcile/ownership/number_revisions.go, commitRemoved.
 func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -36,7 +35,7 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	}
 	a, kept := file("/etc/a", "1"), file("/etc/kept", "ours")
 	mustConverge(t, root, a, kept, file("/etc/early", "ours")) // 1
-	mustConverge(t, root, a, kept)                             // 2, whose host has their /etc/early again
+	mustConverge(t, root, a, kept)                             // 2, which gives the host its /etc/early back
 	later := []tasks.Task{a, kept, file("/etc/hosts", "ours"), file("/etc/changed", "ours"),
 		file("/etc/new", "ours"), file(conf, ourConf)}
 	mustConverge(t, root, append(later, file("/etc/let-go", "ours"))...) // 3
@@ -88,9 +87,10 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	}
 }
 
-// What is renewed stays in a rollback, each file of a set, and so does what lies deeper in the
-// directory of CNI confs. The lines that keep it: pkg/reconcile/ownership/ledger_entries.go,
-// taskOf; pkg/reconcile/ownership/give_back.go, staysInRollback.
+// What is renewed stays in a rollback, each file of a set. What is in subdirectories of the
+// directory of CNI confs also stays. The lines that keep it:
+// pkg/reconcile/ownership/ledger_entries.go, taskOf; pkg/reconcile/ownership/give_back.go,
+// staysInRollback.
 func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -129,10 +129,10 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 	}
 }
 
-// Nor does a rollback bring back an older certificate that its revision had: the node keeps what it
-// has. Files of the documents come back, secret or not, and so does a unit's.
-// The lines that keep it: pkg/reconcile/desired/pinned.go, renew;
-// pkg/reconcile/ownership/give_back.go, token; rollback.go, rollbackTo.
+// A rollback does not restore an older certificate of its revision: the node keeps the current one.
+// Files of the documents are restored, secret or not, and so is a unit's file. The lines that keep
+// it: pkg/reconcile/desired/pinned.go, renew; pkg/reconcile/ownership/give_back.go, token;
+// rollback.go, rollbackTo.
 func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -162,7 +162,7 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	mustConverge(t, root, file("/etc/a", "2"), set(second, b.PEM), secret(token, "2"), secret(netplan, "ours"), taken, tasks.EffectOf(tasks.DaemonReload))
 	want := map[string]string{"/etc/app/ca.crt": b.PEM, "/etc/app/app.crt": second.Cert, "/etc/app/app.key": second.Key, token: "1"}
 	maps.Copy(want, was)
-	for n, content := range []string{"1", "0"} { // twice: a held node goes on backwards
+	for n, content := range []string{"1", "0"} { // twice: a held node goes further back
 		want["/etc/a"] = content
 		if _, err := onRoot(root).Rollback(t.Context(), 0); err != nil {
 			t.Fatal(err)
@@ -178,8 +178,8 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	}
 }
 
-// A sysctl comes back too, but for those that others rely on once they are set.
-// The lines that keep it: pkg/reconcile/ownership/give_back.go; pkg/tasks/sysctl_shared.go.
+// A sysctl is restored too, except one on which others rely once it is set. The lines that keep it:
+// pkg/reconcile/ownership/give_back.go; pkg/tasks/sysctl_shared.go.
 func TestARollbackBringsSysctlsBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

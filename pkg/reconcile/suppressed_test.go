@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A generation that cut the node off is not applied again, and the plan says so beforehand; where
-// it would change nothing it is no error, and another one is applied. The lines that keep it:
+// A generation that cut the node off is not applied again, and the plan says so before. Where it
+// would change nothing it is no error. Another generation is applied. The lines that keep it:
 // take_checkpoint.go, suppressed; carry_out.go, carryOut (suppressed); retain_last_revision.go,
 // annotate.
 func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
@@ -58,9 +58,9 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	}
 }
 
-// A directory of ours that others use is let go of: it stays, and no later pass has anything to do
-// or to say about it. The line that keeps it: pkg/reconcile/ownership/number_revisions.go,
-// commitRemoved (Released).
+// Other programs use a directory of ours. The agent releases it: the directory stays, and later
+// passes neither change nor report it. The line that keeps it:
+// pkg/reconcile/ownership/number_revisions.go, commitRemoved (Released).
 func TestADirectoryThatOthersUseIsLetGo(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/ours/a", "1"))

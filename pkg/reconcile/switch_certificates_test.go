@@ -14,12 +14,12 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Who leaves calico with its etcd for a network that is brought keeps the certificates that
-// calico's pods may still run on, and is told why: at the switch, and never again. So does who
-// leaves it for another one, although what calico left is taken away. The lines that keep it:
-// pkg/reconcile/ownership/ledger_entries.go, enter (RetainOnRelease);
-// pkg/reconcile/ownership/removals.go, sort (Retained); pkg/reconcile/migrate/find_residue.go,
-// reach (Keep).
+// A node leaves calico with its etcd for a network that its owner sets up. It keeps the
+// certificates, since calico's pods may still use them, and the switch reports why. Later passes do
+// not report it again. The same holds for a switch to another network, although calico's other
+// leftovers are removed. The lines that keep it: pkg/reconcile/ownership/ledger_entries.go, enter
+// (RetainOnRelease); pkg/reconcile/ownership/removals.go, sort (Retained);
+// pkg/reconcile/migrate/find_residue.go, reach (Keep).
 func TestCertificatesOutliveCalico(t *testing.T) {
 	needs.Root(t) // files belong to root
 	for name, next := range map[string]string{"cni": "cni: {}", "cilium": "cilium: {}\n    switch: {allow: true}"} {
@@ -57,7 +57,7 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 			before := hostroot.Read(t, root, key)
 
 			document(next)
-			out, _ := pass() // the plugins cannot be had from this store, which is another matter
+			out, _ := pass() // this store has no plugins, which is another matter
 			if !strings.Contains(out, key+" is no longer wanted and stays: pods of a former network may still need it, and its removal would cut them off") {
 				t.Errorf("it does not say why the certificates stay:\n%s", out)
 			}

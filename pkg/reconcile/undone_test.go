@@ -23,8 +23,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// takeBack makes a pass on a root and takes it back, as a checkpoint does: back is what the host is
-// left with.
+// takeBack makes a pass on a root and undoes it, as a checkpoint does. back makes what the undo
+// leaves on the host.
 func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
@@ -61,7 +61,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	}
 	back()
 	v := checkpoint.Verdict{Generation: 7, Digest: "d7", Bad: true, Why: "tcp:x (no answer)", Tries: 1, At: time.Now()}
-	for range 2 { // it may be killed and done again, by another process
+	for range 2 { // it may be killed and repeated by another process
 		if err := revert.Recorder(nil)(ctx, h, raw, v); err != nil {
 			t.Fatal(err)
 		}
@@ -81,8 +81,8 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 	return out, led.Head(), led.Effects.List()
 }
 
-// What was undone is nobody's: the ledger says what it said before, and whoever makes the same
-// later keeps it. The lines that keep it: pkg/reconcile/revert/revert.go, restore (Put, Drop,
+// What was undone is not ours. The ledger is as before the change, and if somebody makes the same
+// file later, it stays. The lines that keep it: pkg/reconcile/revert/revert.go, restore (Put, Drop,
 // Clean) and cancelEffects.
 func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -114,7 +114,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	if len(owedNow) != len(owed) {
 		t.Errorf("owed after the undo: %v, before %v", owedNow, owed)
 	}
-	hostroot.Put(t, root, "/etc/new/deep", "2") // a person's, and just what the undone generation had
+	hostroot.Put(t, root, "/etc/new/deep", "2") // a person's file, with the content of the undone generation
 	if p := mustConverge(t, root, kept...); len(removed(p)) > 0 {
 		t.Errorf("removed: %v", removed(p))
 	}
@@ -136,8 +136,9 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	}
 }
 
-// What an undo could not take away stays ours, or nobody would ever remove it: a directory that
-// others use by now. The line that keeps it: pkg/reconcile/revert/revert.go, stillOurs.
+// What an undo could not remove stays ours, as otherwise nothing would ever remove it. Here that is
+// a directory that others use by now. The line that keeps it: pkg/reconcile/revert/revert.go,
+// stillOurs.
 func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -157,8 +158,8 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 	}
 }
 
-// A link that networkd makes by a file of the change is the change's, however the builders hand the
-// file over; one that is there already is not. The lines that keep it:
+// A link that networkd makes by a file of the change belongs to the change, whichever builder makes
+// the file. A link that is there already does not. The lines that keep it:
 // pkg/reconcile/guard/undoable_changes.go, Netdevs; pkg/tasks/network_files.go, Netdev.
 func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")

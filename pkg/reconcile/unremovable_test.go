@@ -9,11 +9,11 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// What cannot be removed waits for a person and is told with what to do. All else goes, and so do
-// what is changed and READY; it stays ours with the directory that it is in, and goes as soon as it
-// can. A reset ends with an error, and keeps what it needs to be called again. The lines that keep
-// it: pkg/tasks/removal.go, Plan and UnremovableError; pkg/host/hostfs/writable.go, Removable;
-// pkg/reset/phases.go, unremovable.
+// What cannot be removed waits for a person, and the agent says what to do. Everything else is
+// removed and changed, and READY is said. That file stays ours, with its directory, and is removed
+// when that is possible. A reset ends with an error, and keeps what a second reset needs. The lines
+// that keep it: pkg/tasks/removal.go, Plan and UnremovableError; pkg/host/hostfs/writable.go,
+// Removable; pkg/reset/phases.go, unremovable.
 func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 	root := t.TempDir()
 	stuck := filepath.Join(root, "etc/lab/stuck")

@@ -15,21 +15,21 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The bounds on how far a reader has to walk from a pass to the change that it makes.
+// These constants bound how many files a reader opens from a pass to its change.
 const (
 	maxWalkFrames = 25
 	maxWalkFiles  = 12
 )
 
-// walker is where an archive is fetched from, which notes the calls that led there.
+// walker is a source of archives that notes the calls which led to it.
 type walker struct {
 	from  *oneShelf
-	calls []string // the innermost first
+	calls []string // the innermost call first
 }
 
 func (w *walker) Open(ctx context.Context, url string) (io.ReadCloser, int64, error) {
 	w.calls = callsTo()
-	if !slices.ContainsFunc(w.calls, applies) { // it is prefetched
+	if !slices.ContainsFunc(w.calls, applies) { // this call only prefetches
 		return nil, 0, graph.Transient(errors.New("not yet"))
 	}
 	return w.from.Open(ctx, url)
@@ -42,8 +42,8 @@ var (
 	call  = regexp.MustCompile(`(?m)^(github.com/netwright/netwright/pkg/\S+)\(.*\)\n\t\S*/(pkg/\S+\.go):\d+`)
 )
 
-// callsTo are the functions of ours that are under way in this goroutine and in those that began
-// it, as "pkg/file.go function".
+// callsTo returns our functions that run in this goroutine and in the goroutines that started it,
+// as "pkg/file.go function".
 func callsTo() (calls []string) {
 	buf := make([]byte, 1<<20)
 	all := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
@@ -62,7 +62,8 @@ func callsTo() (calls []string) {
 	return calls
 }
 
-// Who reads how a pass makes one change opens few files, and docs/architecture.md lists them.
+// To read how a pass makes one change, a reader opens few files, and docs/architecture.md lists
+// them.
 func TestFewFilesFromAPassToItsChange(t *testing.T) {
 	shelf := &oneShelf{body: tarOf(t, "tool", "one")}
 	w := &walker{from: shelf}
