@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// trueGenerations says in what a status' generations are not what they are to be, by the content of
-// a file in the documents.
+// trueGenerations checks the generations of a status. digest has the digest of each generation, by
+// the content of a file in its documents.
 func (b *box) trueGenerations(t *testing.T, s *report.Status, digest map[string]string, published, wanted, applied string) {
 	t.Helper()
 	c := s.Configuration
@@ -33,7 +33,7 @@ func (b *box) trueGenerations(t *testing.T, s *report.Status, digest map[string]
 	}
 }
 
-// digestNow is that of what the store has.
+// digestNow returns the digest of the store's documents.
 func (b *box) digestNow(t *testing.T) string {
 	t.Helper()
 	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
@@ -43,9 +43,10 @@ func (b *box) digestNow(t *testing.T) string {
 	return d.Snapshot.Digest
 }
 
-// What is published, wanted and applied are three values: while a configuration waits, fails, is
-// paused or the node is held at a revision. A restart of the daemon knows what is applied before
-// its first pass has ended. The lines that keep it: pkg/reconcile/applied_generation.go.
+// The published, the wanted and the applied generation are three values. They differ while a
+// configuration waits, fails or is paused, and while the node is held at a revision. After a
+// restart the daemon knows the applied generation before its first pass has ended. The lines that
+// keep it: pkg/reconcile/applied_generation.go.
 func TestWhichGenerationIsApplied(t *testing.T) {
 	b, publish := fleetNode(t)
 	told, digest := &listener{}, map[string]string{}
@@ -60,7 +61,7 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		put(t, free, "one")
 		b.trueGenerations(t, told.last(), digest, "one", "one", "one")
-		put(t, auto, "two") // waits
+		put(t, auto, "two") // this one waits
 		b.trueGenerations(t, told.last(), digest, "two", "one", "one")
 		put(t, free, "three")
 		b.trueGenerations(t, told.last(), digest, "three", "three", "three")
@@ -92,7 +93,7 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 		if first := again.all()[0]; first.Configuration.Applied == nil || first.Configuration.Applied.Digest != digest["one"] {
 			t.Errorf("a daemon that begins says that applied is %+v", first.Configuration.Applied)
 		}
-		b.trueGenerations(t, again.last(), digest, "four", "one", "one") // held
+		b.trueGenerations(t, again.last(), digest, "four", "one", "one") // the node is held
 		if _, err := pass.Session().Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +124,8 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 	}
 }
 
-// A generation that wants what an earlier one wanted makes no revision, and the history has when
-// and by which it came.
+// A generation that wants what an earlier one wanted makes no revision. The history says when it
+// came, and from which generation.
 func TestARollForwardIsInTheHistory(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.live(t, func(t *testing.T) {

@@ -11,13 +11,14 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// What an image was baked with holds nothing back: its first boot takes what is published by then,
-// whatever spec.update says. At the next the machine is one like all, and a change waits.
+// Changes that were baked into an image keep nothing back. The image's first boot takes what is
+// published by then, whatever spec.update says. After that the machine is like any other, and a
+// change waits.
 func TestWhatWasBakedWaitsForNobody(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")
 	bootID := filepath.Join(b.root, "proc/sys/kernel/random/boot_id")
-	if err := os.Remove(bootID); err != nil { // nothing is booted below an image's root
+	if err := os.Remove(bootID); err != nil { // no boot happens below an image's root
 		t.Fatal(err)
 	}
 	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})

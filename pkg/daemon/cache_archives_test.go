@@ -16,9 +16,9 @@ import (
 
 const members = "/var/lib/netwright/assets/members"
 
-// A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back
-// what was removed and what was emptied. The lines that keep it: pkg/reconcile/carry_out.go,
-// cacheArchives; pkg/tasks/archive.go, Apply (restore).
+// A node keeps copies of its plugins. When the store and the archive are gone, the daemon of the
+// next boot restores plugins that were removed or emptied. The lines that keep it:
+// pkg/reconcile/carry_out.go, cacheArchives; pkg/tasks/archive.go, Apply (restore).
 func TestPluginsOutliveTheStore(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")
@@ -49,8 +49,8 @@ func TestPluginsOutliveTheStore(t *testing.T) {
 	}
 }
 
-// A disk that has no room for a second copy is a note, once; the node is right.
-// The line that keeps it: pkg/reconcile/carry_out.go, cacheArchives.
+// If the disk has no room for the copies, the agent notes that once. The node is right. The line
+// that keeps it: pkg/reconcile/carry_out.go, cacheArchives.
 func TestNoRoomToKeepPlugins(t *testing.T) {
 	b := newBox(t)
 	at := b.root + members
@@ -69,15 +69,15 @@ func TestNoRoomToKeepPlugins(t *testing.T) {
 	}
 }
 
-// A rollback needs no mirror for what it goes back to; what no revision has any more is forgotten.
-// The lines that keep it: pkg/tasks/archive.go, Available;
+// A rollback needs no mirror for the plugins of its revision. Copies that no revision has any more
+// are removed. The lines that keep it: pkg/tasks/archive.go, Available;
 // pkg/reconcile/ownership/forget_archives.go, forgetArchives.
 func TestRollbackToKeptPlugins(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Pass.Ready = true
 	kept := func() int {
 		t.Helper()
-		b.pass(t, false) // a pass that finds it right keeps it
+		b.pass(t, false) // a pass that finds the archive right keeps a copy
 		names, err := os.ReadDir(b.root + members)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// pass makes a pass with the box's documents as they are.
+// pass makes a pass with the documents that the box has now.
 func (b *box) pass(t *testing.T, dry bool) *report.Plan {
 	t.Helper()
 	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
@@ -30,9 +30,9 @@ func (b *box) pass(t *testing.T, dry bool) *report.Plan {
 	return p
 }
 
-// What a person changed goes only where the documents say so, by a node's own last word too; the
-// plan says by which line. The lines that keep it: pkg/reconcile/ownership/policy.go, PolicyOf;
-// pkg/reconcile/ownership/removals.go, sort.
+// What a person changed is removed only if the documents say so, which may be a node's own field.
+// The plan names the line that says so. The lines that keep it: pkg/reconcile/ownership/policy.go,
+// PolicyOf; pkg/reconcile/ownership/removals.go, sort.
 func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	const files = "  fileAssets:\n  - {path: /srv/changed, content: ours, mode: \"0644\"}\n  - {path: /srv/dir/inside, content: ours, mode: \"0644\"}\n  - {path: /srv/plain, content: ours, mode: \"0644\"}\n"
 	const network = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec:\n  address: 10.0.0.1\n  podCIDRs: [100.96.1.0/24]\n"

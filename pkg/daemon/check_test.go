@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A check names what a fleet takes otherwise than it did. The line that keeps it:
-// pkg/check/check.go, notLive.
+// A check names what is a live change no longer. The line that keeps it: pkg/check/check.go,
+// notLive.
 func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	b := newBox(t)
 	b.write(t, "cluster.yaml", hostroot.Read(t, b.store, "/demo/cluster.yaml")+`

@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// What nobody confirmed waits beside what is in force, which is kept right; the person's word that
-// let it go does not count any more. The line that keeps it: pkg/reconcile/rollout/update.go, Take
-// (Unconfirmed).
+// A change that nobody confirmed waits, and the agent repairs what is in force. A person's earlier
+// permission for that change is no longer valid. The line that keeps it:
+// pkg/reconcile/rollout/update.go, Take (Unconfirmed).
 func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")

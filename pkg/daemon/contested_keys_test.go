@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A daemon tells a conflict about what pods stand on for as long as it lasts: also while the key is
-// right, and no longer than a minute after its last change.
+// A daemon reports a conflict about what pods need as long as it lasts. It does so also while the
+// key is right, until a minute after the key's last change.
 func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	q := contestedKeys{}
 	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
@@ -36,7 +36,7 @@ func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	}
 	pass(120*time.Second, fought)
 	fought.State = report.Done
-	pass(121*time.Second, fought) // a person had it repaired
+	pass(121*time.Second, fought) // a person's command repaired it
 	if p = pass(122 * time.Second); len(p.Steps) != 0 {
 		t.Errorf("after somebody asked: %+v", p)
 	}

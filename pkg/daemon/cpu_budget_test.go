@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Whoever has not used anything for long begins at once, as often as the burst allows; then the
-// pauses come, as long as the work deserves. A storm is bounded by them, and who rests gets the
-// burst back.
+// A daemon that has used little CPU for long starts passes at once, as often as the burst allows.
+// Then pauses come that depend on the work. They bound the CPU in a storm. After a rest the whole
+// burst is available again.
 func TestPace(t *testing.T) {
 	now, used := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 40*time.Minute
 	p := cpuBudget{burst: 3 * time.Second, share: 5, now: func() time.Time { return now }, used: func() time.Duration { return used }}
@@ -24,13 +24,13 @@ func TestPace(t *testing.T) {
 	for _, want := range []time.Duration{0, 0, 0, 0, 5 * time.Second, 5 * time.Second} {
 		work(time.Second, 0, want)
 	}
-	used += time.Minute // what others of the process use is not its
+	used += time.Minute // time that other parts of the process use does not count
 	work(100*time.Millisecond, time.Second, 5*time.Second)
-	work(100*time.Millisecond, 0, 0) // it has waited longer than it worked
+	work(100*time.Millisecond, 0, 0) // its wait was longer than its work
 	now = now.Add(time.Hour)
 	for _, want := range []time.Duration{0, 0, 0, 0, 5 * time.Second} {
 		work(time.Second, 0, want)
 	}
 	work(time.Minute, 0, 5*time.Second)
-	work(0, 0, longestPause) // however much it was
+	work(0, 0, longestPause) // the pause has a limit
 }

@@ -24,11 +24,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// counter is a service manager that stops the daemon after some passes, and hears what it says.
+// counter is a service manager that stops the daemon after some passes. It keeps what the daemon
+// reports.
 type counter struct {
 	mu     sync.Mutex
 	passes int
-	at     map[int]func() // what to do at which pass
+	at     map[int]func() // what to do at each pass
 	ready  int
 	said   []string
 }
@@ -60,7 +61,7 @@ func (c *counter) Watchdog(ctx context.Context, _ func() bool) error {
 	return nil
 }
 
-// plainStore is a directory store with one cluster, whose Cluster has the body of spec.
+// plainStore returns a directory store of one cluster, whose Cluster has this spec.
 func plainStore(t *testing.T, spec string) statestore.Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +79,7 @@ func plainStore(t *testing.T, spec string) statestore.Store {
 
 const calicoOnImage = "  kubernetesVersion: 1.36.0\n  networking: {calico: {}}\n"
 
-// held is what a process must give back: open files, goroutines, and live memory in bytes.
+// held counts what a process must release: open files, goroutines, and live memory in bytes.
 type held struct {
 	files, goroutines int
 	heap              uint64
@@ -96,7 +97,7 @@ func holds(t *testing.T) held {
 	return held{len(open), runtime.NumGoroutine(), m.HeapAlloc}
 }
 
-// grew says what of it is more than before. Memory may differ by what maps and pools keep.
+// grew says what of this is more than before. Maps and pools may keep some memory.
 func (h held) grew(before held) string {
 	if h.files > before.files || h.goroutines > before.goroutines || h.heap > before.heap+1<<20 {
 		return fmt.Sprintf("%+v became %+v", before, h)
@@ -104,8 +105,8 @@ func (h held) grew(before held) string {
 	return ""
 }
 
-// settled is what the process holds when what ends by itself (readers of closed sockets, goroutines
-// that are through) has ended; what stays longer than that is a leak.
+// settled returns what the process holds when everything that ends without help has ended, such as
+// readers of closed sockets. What lasts longer is a leak.
 func settled(t *testing.T, before held) held {
 	t.Helper()
 	now := holds(t)
@@ -119,8 +120,8 @@ func settled(t *testing.T, before held) held {
 	return now
 }
 
-// A daemon lives for years: what one pass keeps, a thousand keep a thousand times. Now and then
-// somebody takes a file away.
+// A daemon runs for years, so a thousand passes must leave nothing behind. Now and then somebody
+// removes a file.
 func TestAThousandPassesLeakNothing(t *testing.T) {
 	root := t.TempDir()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -142,7 +143,8 @@ func TestAThousandPassesLeakNothing(t *testing.T) {
 	}
 }
 
-// The running machine is looked at over netlink, D-Bus, CRI and procfs; a dry run writes nothing.
+// The daemon looks at the running machine over netlink, D-Bus, CRI and procfs. A dry run writes
+// nothing.
 func TestLooksAtAMachineLeakNothing(t *testing.T) {
 	d, err := desired.Load(t.Context(), plainStore(t, calicoOnImage), config.Select{Node: "node-1"}, statestore.Revision{})
 	if err != nil {
@@ -162,8 +164,8 @@ func TestLooksAtAMachineLeakNothing(t *testing.T) {
 	}
 }
 
-// What fails, waits or is to be noted stands in the log although nothing changes; the last two once
-// and not at every pass.
+// The log has what fails, what waits and what is noted, although nothing changes. It has the last
+// two once, and not for every pass.
 func TestADaemonThatCanDoNothingSaysSo(t *testing.T) {
 	root := t.TempDir()
 	put := func(name, conf string) {

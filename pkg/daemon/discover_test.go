@@ -26,11 +26,12 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// nodesAPI is the API's Nodes as a test wants them. The real server is in test/kubernetes.
+// nodesAPI serves the API's Nodes that a test wants. The tests of test/kubernetes use the real
+// server.
 type nodesAPI struct {
 	mu      sync.Mutex
 	nodes   map[string]string // spec by name
-	refuses bool              // to list
+	refuses bool              // to list Nodes
 	gone    bool
 }
 
@@ -92,9 +93,9 @@ func (a *nodesAPI) kubeconfig(t *testing.T) string {
 	return path
 }
 
-// While what the API said cannot be read, no pass is made: without it peers would count as gone. It
-// is not forgotten. The lines that keep it: pkg/reconcile/discover/discover.go, Discover (Unread);
-// pkg/reconcile/plan.go, target.
+// While the agent cannot read the API's recorded answer, it makes no pass, since without the answer
+// peers would count as gone. It keeps that answer. The lines that keep it:
+// pkg/reconcile/discover/discover.go, Discover (Unread); pkg/reconcile/plan.go, target.
 func TestWhatTheAPISaidIsNotForgottenUnread(t *testing.T) {
 	if !netns.Alone(t) {
 		return
@@ -132,14 +133,15 @@ func TestWhatTheAPISaidIsNotForgottenUnread(t *testing.T) {
 	}
 }
 
-// What the API said holds while it is gone, and after the agent has forgotten all but its ledger.
+// The API's answer stays valid while the API is gone, and after the agent has lost everything
+// except its ledger.
 func TestDiscoveredIsRemembered(t *testing.T) {
 	const n1, n2, n3 = `{"podCIDRs": ["100.96.1.0/24"]}`, `{"podCIDRs": ["100.96.2.0/24"]}`, `{"podCIDRs": ["100.96.3.0/24"]}`
 	const one, both = "n2 100.96.2.0/24 10.0.0.2", "n2 100.96.2.0/24 10.0.0.2 n3 100.96.3.0/24 10.0.0.3"
 	b := newBox(t)
 	api := &nodesAPI{}
 	pass := reconcile.Pass{API: &access.API{Kubeconfig: api.kubeconfig(t)}}
-	b.document(t, b.plugins(t, "plugins.tar", "")+"  podCIDR: 100.96.0.0/12\n") // what no document states covers no peer
+	b.document(t, b.plugins(t, "plugins.tar", "")+"  podCIDR: 100.96.0.0/12\n") // no document covers a peer here
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {}\n")
 	d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
 	if err != nil {
@@ -155,7 +157,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		change  func()
 		own     string
 		peers   string
-		missing string // why there are none
+		missing string // why there are no peers
 		note    string
 	}{
 		{"no Node yet", func() {}, "[]", "", "there is no Node n1 yet", ""},
@@ -192,7 +194,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 	if fmt.Sprint(known.PodCIDRs) != "[100.96.1.0/24]" || len(known.Peers) != 1 {
 		t.Errorf("known without the API: %+v", known)
 	}
-	d.Node.Name = "n9" // the host has another name: what was learnt is of another node
+	d.Node.Name = "n9" // the host has another name, and the answer is about another node
 	if known := d.Cached(files.Live.Files); len(known.PodCIDRs) > 0 {
 		t.Errorf("taken over from another node: %+v", known)
 	}

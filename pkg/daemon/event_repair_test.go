@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// watchedLoop is a loop that has made its first pass, and hears of files.
+// watchedLoop returns a loop that has made its first pass and watches files.
 func watchedLoop(t *testing.T) (*box, *loop) {
 	t.Helper()
 	b := newBox(t)
@@ -32,14 +32,14 @@ func watchedLoop(t *testing.T) (*box, *loop) {
 		t.Fatal(err)
 	}
 	l.round(t.Context(), trigger{cause: "start"})
-	l.round(t.Context(), l.drift.take()) // what the first one did is taken
+	l.round(t.Context(), l.drift.take()) // take what the first pass caused
 	if l.drift.converged == nil {
 		t.Fatal("a pass that made everything right leaves nothing to stand on")
 	}
 	return b, l
 }
 
-// listened is false if nothing is reported within a time.
+// listened waits for an event, and returns false after a time without one.
 func listened(l *loop, within time.Duration) bool {
 	select {
 	case <-l.drift.events():
@@ -49,10 +49,10 @@ func listened(l *loop, within time.Duration) bool {
 	}
 }
 
-// A file that somebody writes is repaired when it is reported, and not by a pass. What the repair
-// itself wakes is looked at, and asks for nothing. The pass that follows tells what was repaired.
-// An event about what is nobody's takes a pass. The lines that keep it: loop.go, repair;
-// watch_host.go, takeEvents, repairedSome and withRepairs.
+// Somebody writes a file. The daemon repairs it at the event, without a pass. The event of the
+// repair itself causes no pass. The next pass reports the repair. An event for a path that belongs
+// to no key causes a pass. The lines that keep it: loop.go, repair; watch_host.go, takeEvents,
+// repairedSome and withRepairs.
 func TestAnEventIsRepairedByItself(t *testing.T) {
 	b, l := watchedLoop(t)
 	passes, path := l.status.now.Totals.Passes, filepath.Join(b.root, conflist)
@@ -63,7 +63,7 @@ func TestAnEventIsRepairedByItself(t *testing.T) {
 	if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for within := time.Minute; listened(l, within); within = time.Second { // of the write, and of the repair
+	for within := time.Minute; listened(l, within); within = time.Second { // of the write and of the repair
 		l.repair(t.Context())
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != string(want) {

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A pass for what only the host can have changed takes the facts for known, and every other one
-// gathers them. What is heard of what facts are made of has them gathered, too. The lines that keep
-// it: loop.go, round; watch_host.go, subscribe and inFacts.
+// A pass that only an event of the host caused uses the facts that are known. Every other pass
+// gathers them again. An event about a source of facts has them gathered again, too. The lines that
+// keep it: loop.go, round; watch_host.go, subscribe and inFacts.
 func TestFactsAreGatheredWhereTheyMayBeOthers(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Watcher = watch.New(watch.Options{Root: b.root})

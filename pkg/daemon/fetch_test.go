@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// mirror is a server of one asset, which gives half of it and the rest when the test lets it.
+// mirror serves one asset. It sends half of it, and the rest when the test allows that.
 type mirror struct {
 	mu      sync.Mutex
 	content []byte
-	hold    chan struct{} // nil: it is not held
+	hold    chan struct{} // nil: nothing is held
 	fails   error
 	asked   int
 }
@@ -33,7 +33,7 @@ func (m *mirror) Open(ctx context.Context, _ string) (io.ReadCloser, int64, erro
 	return io.NopCloser(io.MultiReader(bytes.NewReader(m.content[:half]), &rest{ctx, m.hold, bytes.NewReader(m.content[half:])})), -1, nil
 }
 
-// rest is the rest of what a mirror gives.
+// rest is the second half of the asset.
 type rest struct {
 	ctx  context.Context
 	hold chan struct{}
@@ -63,7 +63,7 @@ func (m *mirror) times() int {
 	return m.asked
 }
 
-// mirrored is a box whose plugins come from a mirror.
+// mirrored returns a box whose plugins come from a mirror.
 func mirrored(t *testing.T) (*box, *mirror) {
 	t.Helper()
 	b := newBox(t)
@@ -78,7 +78,7 @@ func mirrored(t *testing.T) (*box, *mirror) {
 	return b, m
 }
 
-// loses takes plugins and what is kept of them away, and a file that has nothing to do with them.
+// loses removes plugins with their kept copies, and one other file.
 func (b *box) loses(t *testing.T) {
 	t.Helper()
 	kept, err := filepath.Glob(filepath.Join(b.root, "var/lib/netwright/assets/members/*"))
@@ -92,12 +92,12 @@ func (b *box) loses(t *testing.T) {
 	}
 }
 
-// While a mirror is slow everything else is repaired; the key waits, and is right as soon as all of
-// it is there.
+// While a mirror is slow, everything else is repaired. The key of the archive waits, and is right
+// as soon as the whole archive is there.
 func TestADownloadHoldsNoPass(t *testing.T) {
 	b, m := mirrored(t)
 	b.live(t, func(t *testing.T) {
-		later(21 * time.Minute) // what is installed is kept by a pass after READY
+		later(21 * time.Minute) // a pass after READY keeps copies of installed plugins
 		hold := make(chan struct{})
 		m.set(hold, nil)
 		b.loses(t)
@@ -122,7 +122,7 @@ func TestADownloadHoldsNoPass(t *testing.T) {
 	})
 }
 
-// A mirror that fails fails its key alone, and is not asked at each pass.
+// If a mirror fails, only its key fails, and not every pass asks the mirror.
 func TestAMirrorThatFails(t *testing.T) {
 	b, m := mirrored(t)
 	b.live(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestAMirrorThatFails(t *testing.T) {
 	})
 }
 
-// Kubelet does not start without the plugins that are on their way.
+// kubelet does not start before the plugins are there.
 func TestNotReadyBeforeThePlugins(t *testing.T) {
 	b, m := mirrored(t)
 	b.live(t, func(t *testing.T) {

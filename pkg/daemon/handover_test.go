@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A network that is handed over keeps what the node was prepared with for it, at each pass and
-// after the documents have changed otherwise, until switch.from names it. Another network takes it
-// away at once.
+// After a network is handed over, the node keeps what was prepared for it. That holds at each pass,
+// and after further changes of the documents, until switch.from names the network. Another network
+// removes it at once.
 func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	b := newBox(t)
 	hostroot.Put(t, b.root, "/usr/lib/systemd/systemd-networkd", "")
@@ -39,7 +39,7 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	}{
 		{"{calico: {}}", true},
 		{"{cni: {}}", true},
-		{"{cni: {}}", true}, // the documents of calico are two passes ago
+		{"{cni: {}}", true}, // two passes after the documents of calico
 		{"{cni: {}, switch: {from: calico}}", false},
 		{"{cni: {}}", false},
 		{"{calico: {}}", true},

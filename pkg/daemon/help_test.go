@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// wanting is a set of tasks as if a store had asked for it.
+// wanting returns a set of tasks, as if a store had asked for it.
 func wanting(list ...tasks.Task) *desired.State {
 	return &desired.State{
 		Node:     &config.Node{Cluster: "c", Name: "n"},
@@ -29,7 +29,7 @@ func onRoot(root string) reconcile.Pass {
 	return reconcile.Pass{Host: host.Options{Root: root}, Log: zap.NewNop()}
 }
 
-// converge makes a whole pass on a root, ledger and all.
+// converge makes a whole pass on a root, with its ledger.
 func converge(t testing.TB, root string, list ...tasks.Task) (*report.Plan, error) {
 	t.Helper()
 	needs.Root(t) // files belong to root
@@ -51,7 +51,7 @@ func said(p *report.Plan) string {
 	return b.String()
 }
 
-// reasons are those of the keys that a plan removes.
+// reasons returns for each removed key of a plan why it is removed.
 func reasons(p *report.Plan) map[string]string {
 	out := map[string]string{}
 	for _, s := range p.Steps {

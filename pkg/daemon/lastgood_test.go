@@ -28,7 +28,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// signer publishes what a box has as plain documents, in a store beside them.
+// signer publishes the plain documents of a box to a store beside them.
 type signer struct {
 	*box
 	key        minisign.PrivateKey
@@ -36,18 +36,18 @@ type signer struct {
 	generation int64
 	expires    time.Time
 
-	turn   sync.Mutex // the policy is the test's or a pass's
+	turn   sync.Mutex // the test or a pass uses the policy
 	phases int
 }
 
-// decide changes the policy while the daemon lives, between two of its phases.
+// decide changes the policy between two phases of the running daemon.
 func (s *signer) decide(change func(*trust.Policy)) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	change(s.policy)
 }
 
-// turnStore is read while nobody changes the policy: a look is beside the loop.
+// turnStore is read only while nobody changes the policy, since a look runs beside the loop.
 type turnStore struct {
 	statestore.Store
 	turn *sync.Mutex
@@ -70,7 +70,7 @@ func newSigner(t *testing.T) *signer {
 
 func (s *signer) cluster(name string) string { return filepath.Join(s.store, "demo", name) }
 
-// publish makes the next generation, with more lines in the cluster's document.
+// publish publishes the next generation, with more lines in the cluster's document.
 func (s *signer) publish(t *testing.T, more string) {
 	t.Helper()
 	s.generation++
@@ -91,7 +91,7 @@ func (s *signer) publish(t *testing.T, more string) {
 	s.write(t, "manifest", string(trust.Join(m.Encode(), trust.Sign(s.key, m.Encode(), ""))))
 }
 
-// restart is the daemon of the next boot.
+// restart makes the daemon of the next boot.
 func (s *signer) restart(t *testing.T) {
 	t.Helper()
 	store, err := stores.Open(s.store, "demo", stores.Options{Trust: s.policy})
@@ -109,7 +109,7 @@ func (s *signer) restart(t *testing.T) {
 	s.policy.Seen = s.daemon.Pass.Rollout().Seen
 }
 
-// drifts takes a file of ours away, for the daemon to bring back.
+// drifts removes a file of ours, and the daemon must restore it.
 func (s *signer) drifts(t *testing.T) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(s.root, conflist)); err != nil {
@@ -117,7 +117,7 @@ func (s *signer) drifts(t *testing.T) {
 	}
 }
 
-// errors are what was logged as such.
+// errors returns the errors of the log.
 func (s *signer) errors() string {
 	var said []string
 	for _, entry := range s.log.FilterLevelExact(zap.ErrorLevel).All() {
@@ -135,9 +135,9 @@ func (s *signer) manifest(t *testing.T) string {
 	return string(data)
 }
 
-// Whoever can write to the store cannot rule the node, and not stop it either: each is refused with
-// what to do, by the daemon that runs and by the one of the next boot, and both go on repairing
-// with what was taken last.
+// A person who can write to the store can neither rule the node nor stop it. The running daemon
+// refuses each such change and says what to do. The daemon of the next boot does so, too. Both go
+// on repairing with the last accepted configuration.
 func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		attack func(t *testing.T, s *signer)
@@ -210,7 +210,7 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			s.drifts(t)
 			s.restart(t)
 			s.live(t, func(t *testing.T) {
-				later(time.Second / 10) // a directory that is gone is looked for twice
+				later(time.Second / 10) // the daemon looks twice for a directory that is gone
 				first := s.manager.last(t)
 				if first.what != "ready" || !strings.Contains(first.text, "the last good configuration, generation 2, taken at 2000-01-01T00:00:00Z") || !s.has(conflist) {
 					t.Errorf("after a boot: %+v, repaired: %v", first, s.has(conflist))
@@ -223,8 +223,8 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 	}
 }
 
-// A store that comes back is followed again, a key is changed by listing both, and an older
-// generation is taken when a person says so, once.
+// A store that comes back is followed again. A key is replaced by way of listing both. An older
+// generation is accepted once, when a person allows it.
 func TestStoreComesBack(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")
@@ -271,9 +271,9 @@ func TestStoreComesBack(t *testing.T) {
 	})
 }
 
-// A freeze that was signed holds whoever can write to the store, too: the generation before it is
-// older than what the node knows, although that waits, also after a restart of the agent, and for
-// as long as all keys of then are trusted. The line that keeps it:
+// A signed freeze also holds against a person who can write to the store. The generation before the
+// freeze is older than what the node knows, although the freeze itself waits. That stays so after a
+// restart of the agent, as long as all the keys of that time are trusted. The line that keeps it:
 // pkg/reconcile/rollout/lastgood.go, Seen (Update).
 func TestAFreezeIsNotTakenBackByWhoCanWrite(t *testing.T) {
 	s := newSigner(t)
@@ -316,8 +316,8 @@ func TestAFreezeIsNotTakenBackByWhoCanWrite(t *testing.T) {
 	}
 }
 
-// What is kept is verified before it is used, and says so where it is damaged. Nobody but root may
-// read it.
+// The kept configuration is verified before it is used. If it is damaged, the agent says so. Only
+// root may read it.
 func TestLastGoodIsVerified(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")
@@ -366,7 +366,8 @@ func TestLastGoodIsVerified(t *testing.T) {
 		if path == file {
 			continue
 		}
-		// With the store there again it is put right by who believes nothing.
+		// The store is there again, and a pass that trusts no record restores the kept
+		// configuration.
 		if err := os.Rename(s.store+".away", s.store); err != nil {
 			t.Fatal(err)
 		}

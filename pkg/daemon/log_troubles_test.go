@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// What goes on is told once, although each message of it has another port, address or time; what is
-// another complaint is told.
+// A problem that goes on is logged once, although each of its messages has another port, address or
+// time. Another problem is logged.
 func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 	core, log := observer.New(zap.InfoLevel)
 	h := health{log: zap.New(core), said: map[string]string{}}
@@ -37,8 +37,8 @@ func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 	}
 }
 
-// A store that is away fails in several ways, in turn: each of them is told once, until it answers.
-// The line that keeps it: pkg/daemon/log_troubles.go, store (away).
+// A store that does not answer fails in several ways by turns. Each way is logged once, until the
+// store answers. The line that keeps it: pkg/daemon/log_troubles.go, store (away).
 func TestAnOutageIsToldOnce(t *testing.T) {
 	core, log := observer.New(zap.InfoLevel)
 	h := health{log: zap.New(core), said: map[string]string{}}

@@ -32,13 +32,13 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// manager is a service manager that remembers what it was told, and when.
+// manager is a service manager that records what it was told, and when.
 type manager struct {
 	mu    sync.Mutex
 	said  []word
-	alive []bool // what the watchdog heard, a minute apart
+	alive []bool // the signs of life of the watchdog, a minute apart
 
-	extended int // how often more time was asked for
+	extended int // how often the daemon asked for more time
 }
 
 type word struct {
@@ -76,14 +76,14 @@ func (m *manager) Watchdog(ctx context.Context, alive func() bool) error {
 	return nil
 }
 
-// asked is how often more time was asked for.
+// asked returns how often the daemon asked for more time.
 func (m *manager) asked() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.extended
 }
 
-// words are what was said so far.
+// words returns what the daemon has reported so far.
 func (m *manager) words() []word {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *manager) last(t *testing.T) word {
 	return all[len(all)-1]
 }
 
-// count is how often something was said.
+// count returns how often the daemon reported one kind of word.
 func (m *manager) count(what string) (n int) {
 	for _, w := range m.words() {
 		if w.what == what {
@@ -109,7 +109,7 @@ func (m *manager) count(what string) (n int) {
 	return n
 }
 
-// box is a daemon on a root and a store of its own.
+// box is a daemon with a root and a store of its own.
 type box struct {
 	root, store string
 	manager     *manager
@@ -138,8 +138,8 @@ func newBox(t *testing.T) *box {
 	return b
 }
 
-// plugins puts an archive into the store, whose plugins hold their name and something more, and
-// returns the lines of the document that name it.
+// plugins puts an archive into the store and returns the lines of the document that name it. Each
+// plugin contains its name and the text more.
 func (b *box) plugins(t *testing.T, name, more string) string {
 	t.Helper()
 	var archive bytes.Buffer
@@ -175,10 +175,10 @@ func (b *box) has(path string) bool {
 	return err == nil
 }
 
-// logged is how often a message was logged.
+// logged returns how often a message was logged.
 func (b *box) logged(message string) int { return b.log.FilterMessage(message).Len() }
 
-// live runs the daemon in time that passes at once, lets body look at it, and stops it.
+// live runs the daemon in a time that passes at once. It calls body and then stops the daemon.
 func (b *box) live(t *testing.T, body func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestReadyIsSaidOnceWhenPrepared(t *testing.T) {
 	})
 }
 
-// between checks a pause and its jitter of so many percent.
+// between checks that a pause differs from the wanted one by at most so many percent.
 func between(t *testing.T, got, want, percent time.Duration) {
 	t.Helper()
 	if got < want*(100-percent)/100 || got > want*(100+percent)/100 {
@@ -237,7 +237,7 @@ func TestNotReadyBeforeTheCauseIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.live(t, func(t *testing.T) {
-		later(readyWithin - 2*time.Minute) // the longest pause is 90 s: the next pass comes before kubelet is let go all the same
+		later(readyWithin - 2*time.Minute) // the longest pause is 90 s, so a pass comes before kubelet may start anyway
 		all := b.manager.words()
 		if n := b.manager.count("ready"); n != 0 {
 			t.Fatalf("READY although the sysctls' file is not there: %+v", all)
@@ -252,7 +252,7 @@ func TestNotReadyBeforeTheCauseIsGone(t *testing.T) {
 		for i := 1; i < len(all); i++ {
 			want := min(time.Second<<(i-1), time.Minute)
 			got := all[i].at.Sub(all[i-1].at)
-			between(t, got, want, 50) // a fleet must not come back to a store at one
+			between(t, got, want, 50) // a fleet must not come back to a store all at once
 			jitter[got*1000/want] = true
 		}
 		if len(all) < 7 || len(jitter) < 2 {
@@ -334,7 +334,8 @@ func TestDocumentsAreAppliedAsTheyChange(t *testing.T) {
 		if got := hostroot.Read(t, b.root, "/etc/hello"); got != "one" {
 			t.Fatalf("a new document was not applied: %q", got)
 		}
-		// A bad one changes nothing, is told, and what was last good is repaired.
+		// A bad document changes nothing. The daemon reports it and goes on repairing by the last
+		// good one.
 		b.write(t, "cluster.yaml", string(cluster)+"  fileAssets:\n  - {name: hello, path: /etc/hello, contnet: two}\n")
 		if err := os.Remove(filepath.Join(b.root, "etc/hello")); err != nil {
 			t.Fatal(err)
@@ -357,7 +358,7 @@ func TestDocumentsAreAppliedAsTheyChange(t *testing.T) {
 	})
 }
 
-// slowStore hangs when it is fetched from.
+// slowStore takes long for each fetch.
 type slowStore struct {
 	statestore.Store
 	takes time.Duration
@@ -370,8 +371,8 @@ func (s slowStore) Fetch(ctx context.Context, last statestore.Revision) (*states
 	return s.Store.Fetch(ctx, last)
 }
 
-// An edit of a store of this machine is taken long before the interval is over, when it has been
-// left alone for a while and is good as a whole.
+// The daemon takes an edit of a store on this machine long before the interval is over: as soon as
+// nobody has changed it for a while, and if the whole store is good.
 func TestAnEditIsTakenSoon(t *testing.T) {
 	b := newBox(t)
 	assets := b.plugins(t, "plugins.tar", "")
@@ -384,7 +385,7 @@ func TestAnEditIsTakenSoon(t *testing.T) {
 		return string(text)
 	}
 	b.live(t, func(t *testing.T) {
-		for value := 5000; value < 5005; value++ { // somebody is at it
+		for value := 5000; value < 5005; value++ { // somebody goes on editing
 			sysctl(strconv.Itoa(value))
 			later(editLook * 4 / 5)
 		}
@@ -430,7 +431,7 @@ func TestAPassThatHangsIsNotAlive(t *testing.T) {
 	})
 }
 
-// heldStore answers when the test lets it.
+// heldStore answers when the test allows it.
 type heldStore struct {
 	statestore.Store
 	mu    sync.Mutex
@@ -462,8 +463,8 @@ func (s *heldStore) Fetch(ctx context.Context, last statestore.Revision) (*state
 	return s.Store.Fetch(ctx, last)
 }
 
-// While a look is held by the store, what drifts is repaired; the look ends at its limit, once, and
-// the watchdog is not kept waiting.
+// While the store holds a look, the daemon repairs drift. The look ends at its limit, once, and the
+// watchdog gets its signs of life.
 func TestALookThatIsHeldHoldsNoPass(t *testing.T) {
 	b := newBox(t)
 	s := &heldStore{Store: b.daemon.Store}
@@ -503,7 +504,7 @@ func TestALookThatIsHeldHoldsNoPass(t *testing.T) {
 	})
 }
 
-// deafStore does not notice that its time is over, as a file system of the network that hangs.
+// deafStore ignores the end of its context, as a network file system that hangs.
 type deafStore struct {
 	statestore.Store
 	takes, asked, atOnce, most *int64
@@ -530,8 +531,8 @@ func (s deafStore) Fetch(_ context.Context, last statestore.Revision) (*statesto
 	return s.Store.Fetch(context.Background(), last)
 }
 
-// A look that does not end is given up; nobody asks the store beside it, the node goes on, and when
-// it has ended the store is asked at once.
+// A look that does not end is given up. No second look asks the store beside it, and the node goes
+// on. When the look has ended, the store is asked at once.
 func TestALookThatIsLost(t *testing.T) {
 	b := newBox(t)
 	s := deafStore{b.daemon.Store, new(int64), new(int64), new(int64), new(int64), new(sync.Mutex)}
@@ -554,8 +555,8 @@ func TestALookThatIsLost(t *testing.T) {
 	})
 }
 
-// At a start with a store that does not answer, the last good configuration is in force at once;
-// what is newest follows.
+// At a start with a slow store, the last good configuration is in force at once. The store's
+// configuration follows.
 func TestAStartBesideASlowStore(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(*testing.T) {})
@@ -590,13 +591,13 @@ func TestAStopEndsAPass(t *testing.T) {
 	})
 }
 
-// What a pass waits for may be a moment of the wall's clock. The next look is by the other one,
-// which nobody sets. The line that keeps it: pkg/daemon/loop.go, nextLook.
+// A pass may wait for a moment of the wall clock. The next look is at a moment of the monotonic
+// clock, which nobody can set. The line that keeps it: pkg/daemon/loop.go, nextLook.
 func TestTheNextLookIsByAClockThatNobodySets(t *testing.T) {
 	const soon = 20 * time.Second
 	for name, awaited := range map[string]time.Time{"of the wall": time.Now().Add(soon).Round(0), "of this process": time.Now().Add(soon)} {
 		next := nextLook(time.Now().Add(time.Hour), awaited)
-		if left := time.Until(next); left < soon/2 || left > soon || next == next.Round(0) { // which has the wall's alone
+		if left := time.Until(next); left < soon/2 || left > soon || next == next.Round(0) { // of the wall clock alone
 			t.Errorf("a moment %s: in %s, as %s", name, left, next)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A node on which no pass has ended right is one of the fleet: a changed configuration that is for
-// none of a hundred is not for it, nor is a frozen one. But neither a class nor a moment holds back
-// there what may make it right. The lines that keep it: pkg/reconcile/rollout/update.go, Changes
-// and weigh (neverRight).
+// No pass on this node has ended right, but it is a node of the fleet. It does not take a changed
+// configuration for zero percent of the nodes, nor a frozen one. But neither a class nor a moment
+// keeps back there what may make the node right. The lines that keep it:
+// pkg/reconcile/rollout/update.go, Changes and weigh (neverRight).
 func TestANodeThatWasNeverRightIsOneOfAHundred(t *testing.T) {
 	b, publish := fleetNode(t)
 	archive := filepath.Join(b.store, "demo", "plugins.tar")
@@ -29,7 +29,7 @@ func TestANodeThatWasNeverRightIsOneOfAHundred(t *testing.T) {
 		}
 	}
 	publish(t, "{percent: 0}", "one")
-	b.live(t, func(t *testing.T) { // it has none, and takes what there is
+	b.live(t, func(t *testing.T) { // it has no configuration, and takes the published one
 		has(t, "{percent: 0}", "two", "one", true)
 		has(t, "{freeze: true}", "three", "one", true)
 		has(t, "{auto: live, splay: 1h}", "four", "four", false)

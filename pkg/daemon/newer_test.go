@@ -20,9 +20,9 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A downgrade meets the memory of a later version: nothing is repaired, pruned, taken or forgotten,
-// each command says by name what to do, and with the right version it goes on as if nothing had
-// been. The lines that keep it: pkg/reconcile/session/session.go, LoadLedger;
+// After a downgrade the agent meets the ledger of a later version. It repairs, prunes, takes and
+// forgets nothing, and each command names the version and says what to do. With the right version
+// all goes on as before. The lines that keep it: pkg/reconcile/session/session.go, LoadLedger;
 // pkg/reconcile/session/recover.go, Recover.
 func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	b := newBox(t)
@@ -88,18 +88,18 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	if got := hostroot.Read(t, b.root, "/etc/hello"); got != "two" || b.has("/etc/gone") || plan.Summary.Failed != 0 {
 		t.Errorf("the right version goes on: %q, %+v", got, plan.Summary)
 	}
-	hostroot.Put(t, b.root, ledger.FormatFile, "1 v0.1.0\n") // its own
+	hostroot.Put(t, b.root, ledger.FormatFile, "1 v0.1.0\n") // the format of this version
 	if plan := b.pass(t, false); plan.Summary.Changes() != 0 || len(plan.Notes) > 0 && strings.Contains(said(plan), "format") {
 		t.Errorf("its own format: %v", plan)
 	}
 }
 
-// Who writes a later format than 1 says so first, or an agent of before believes what it does not
-// understand. The line that keeps it is due when [ledger.Format] is raised.
+// An agent that writes a later format than 1 must write the format to the disk first. Otherwise an
+// earlier agent misreads the ledger. This becomes due when [ledger.Format] is raised.
 func TestTheFormatIsOnTheDisk(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)
-	format := "1" // where there is no file
+	format := "1" // the format without a file
 	if b.has(ledger.FormatFile) {
 		format, _, _ = strings.Cut(hostroot.Read(t, b.root, ledger.FormatFile), " ")
 	}
@@ -108,7 +108,7 @@ func TestTheFormatIsOnTheDisk(t *testing.T) {
 	}
 }
 
-// The daemon goes on to live, says what is wrong, and lets kubelet start as it does for any reason.
+// The daemon stays alive, says what is wrong, and lets kubelet start, as it does after any failure.
 func TestADaemonOverALaterMemory(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)

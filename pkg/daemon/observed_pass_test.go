@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// listener keeps all that it is told.
+// listener keeps every status that it gets.
 type listener struct {
 	mu     sync.Mutex
 	told   []*report.Status
@@ -91,8 +91,8 @@ func TestObserversAreTold(t *testing.T) {
 	})
 }
 
-// Where the ledger cannot be written, what was right comes back all the same. That it cannot be is
-// told for as long as it is so, also when all is right.
+// Where the ledger cannot be written, the agent restores what was right all the same. The status
+// says that the ledger cannot be written as long as that is so, also when all is right.
 func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Observers = []Observer{heard}

@@ -18,9 +18,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
-// configuration taken, also not by another daemon. It ends by itself. The lines that keep it:
-// pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/paused_pass.go, lookOnly.
+// The daemon looks at a paused node and reports, and changes nothing: it repairs no drift and takes
+// no configuration. Another daemon does not, either. The pause ends by itself. The lines that keep
+// it: pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/pause.go, lookOnly.
 func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")
@@ -67,7 +67,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	})
 	b.manager = &manager{}
 	b.daemon.Manager = b.manager
-	b.live(t, func(t *testing.T) { // time begins anew for it: the pause has its whole hour
+	b.live(t, func(t *testing.T) { // its time begins anew, so the whole hour of the pause is left
 		if b.manager.count("ready") != 1 || b.has("/etc/motd") {
 			t.Error("a daemon that starts holds kubelet back, or changes a paused node")
 		}
@@ -85,8 +85,8 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	}
 }
 
-// A pause says nothing of another machine that boots from the disk: it takes what is published for
-// it. The line that keeps it: pkg/ledger/pause.go, ReadPause (IsOtherMachine).
+// A pause does not hold for another machine that boots from the disk: that machine takes what is
+// published for it. The line that keeps it: pkg/ledger/pause.go, ReadPause (IsOtherMachine).
 func TestAPauseIsOfItsMachine(t *testing.T) {
 	b, publish := fleetNode(t)
 	hostroot.Put(t, b.root, "/etc/machine-id", "11\n")
@@ -111,8 +111,8 @@ func TestAPauseIsOfItsMachine(t *testing.T) {
 	}
 }
 
-// Who resumes ends it at once, and is told what it was. One that is too long, or has no reason, is
-// none.
+// A resume ends the pause at once, and says what the pause was. A pause that is too long or has no
+// reason is refused.
 func TestResumeEndsAPause(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestResumeEndsAPause(t *testing.T) {
 		if was, err := pass.Session().Resume(t.Context()); err != nil || was != "" {
 			t.Errorf("of nothing: %q %v", was, err)
 		}
-		for range 2 { // the second takes the place of the first
+		for range 2 { // the second replaces the first
 			if _, err := pass.Session().Pause(t.Context(), session.MaxPause, "a reason"); err != nil {
 				t.Fatal(err)
 			}
@@ -148,8 +148,8 @@ func TestResumeEndsAPause(t *testing.T) {
 	})
 }
 
-// On a paused node a rollback is made where it is said that it ends the pause, and the daemon then
-// holds the node there: it does not take first what the store has. The lines that keep it:
+// On a paused node a rollback is made only with the option that ends the pause. The daemon then
+// holds the node there, and does not first take the store's configuration. The lines that keep it:
 // pkg/reconcile/rollback.go, Rollback.
 func TestARollbackMayEndAPause(t *testing.T) {
 	b, publish := fleetNode(t)
@@ -177,7 +177,7 @@ func TestARollbackMayEndAPause(t *testing.T) {
 	})
 }
 
-// Whether a node is paused that cannot be read now, nothing is changed. The line that keeps it:
+// If the agent cannot read whether a node is paused, it changes nothing. The line that keeps it:
 // pkg/reconcile/session/pause.go, PausedBy (Unread).
 func TestAPauseThatCannotBeReadHolds(t *testing.T) {
 	if !netns.Alone(t) {
@@ -202,8 +202,8 @@ func TestAPauseThatCannotBeReadHolds(t *testing.T) {
 	}
 }
 
-// A key that cannot be made is told of a paused node as of any other, again at each pass. The line
-// that keeps it: pkg/reconcile/paused_pass.go, lookOnly (Failure).
+// On a paused node the agent reports a key that cannot be made at each pass, as on any other node.
+// The line that keeps it: pkg/reconcile/pause.go, lookOnly (Failure).
 func TestAPauseOfANodeThatFails(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")
@@ -227,7 +227,7 @@ func TestAPauseOfANodeThatFails(t *testing.T) {
 	})
 }
 
-// A renewal that comes due while nothing is changed on the node is no reason for a pass each
+// A certificate comes due for renewal while the node is paused. That does not cause a pass each
 // second. The line that keeps it: pkg/daemon/loop.go, nextMoment.
 func TestARenewalWaitsForTheEndOfAPause(t *testing.T) {
 	d, end := &desired.State{LookAgain: time.Now().Add(-time.Minute)}, time.Now().Add(time.Hour)

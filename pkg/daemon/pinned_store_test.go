@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// A pin keeps a node where it is: the next publication makes it neither failing nor untrusted, also
-// for the daemon of the next boot. The lines that keep it: pinned_store.go.
+// A pin keeps a node where it is. After the next publication the node is neither failing nor
+// untrusted, also for the daemon of the next boot. The lines that keep it: pinned_store.go.
 func TestAPinKeepsANodeWhereItIs(t *testing.T) {
 	s, told := newSigner(t), &listener{}
 	s.daemon.Observers = []Observer{told}
@@ -36,7 +36,7 @@ func TestAPinKeepsANodeWhereItIs(t *testing.T) {
 	})
 }
 
-// A manifest that nobody vouches for is told apart from a store that is away.
+// The status distinguishes an untrusted manifest from a store that does not answer.
 func TestAStoreThatIsNotTrustedIsTold(t *testing.T) {
 	s, told := newSigner(t), &listener{}
 	s.daemon.Observers = []Observer{told}
@@ -52,8 +52,8 @@ func TestAStoreThatIsNotTrustedIsTold(t *testing.T) {
 	})
 }
 
-// How far a key has brought the store counts as long as the key is listed: one that was stolen, and
-// taken out, locks nobody out.
+// The highest generation of a key counts as long as the key is listed. A stolen key that is removed
+// from the list shuts nobody out.
 func TestARemovedKeysFastForwardLocksNobodyOut(t *testing.T) {
 	s, told := newSigner(t), &listener{}
 	s.daemon.Observers = []Observer{told}

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A look that finds nothing new makes a pass only where one is due. The lines that keep it:
-// store_look.go, lookEnded and needsNoPass; pkg/reconcile/discover/look_answers.go, Same.
+// After a look that finds nothing new, the daemon makes a pass only if one is due. The lines that
+// keep it: store_look.go, lookEnded and needsNoPass; pkg/reconcile/discover/look_answers.go, Same.
 func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
 	_, l := watchedLoop(t)
 	l.Interval, l.looks.answers = time.Minute, &discover.Answers{}
@@ -47,8 +47,8 @@ func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
 	}
 }
 
-// Where an interval is longer than an hour, nothing happens until it is over, whether or not the
-// host is watched. The line that keeps it: timers.go, never.
+// If an interval is longer than an hour, nothing happens until it is over, whether the host is
+// watched or not. The line that keeps it: timers.go, never.
 func TestNothingHappensBeforeALongInterval(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Interval, b.daemon.Observers = 4*time.Hour, []Observer{heard}

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// trickle is a mirror that gives something every six seconds.
+// trickle is a mirror that sends a part every six seconds.
 type trickle struct{ *mirror }
 
 func (m trickle) Open(ctx context.Context, url string) (io.ReadCloser, int64, error) {
@@ -26,9 +26,9 @@ func (d drops) Read(p []byte) (int, error) {
 	return d.ReadCloser.Read(p)
 }
 
-// Of a start that takes long the journal and systemd hear what the daemon is at, from the first
-// seconds on: what it fetches, from where, and how far that is. Once kubelet may start they do not.
-// The lines that keep it: progress.go, begin and fetching; loop.go, at and Run (Observed).
+// During a long start the journal and systemd report from the first seconds what the daemon does:
+// what it fetches, from where, and how much it has. When kubelet may start these reports end. The
+// lines that keep it: progress.go, begin and fetching; loop.go, at and Run (Observed).
 func TestASlowStartIsTold(t *testing.T) {
 	b, m := mirrored(t)
 	b.daemon.Pass.Assets = trickle{m}
@@ -56,9 +56,8 @@ func TestASlowStartIsTold(t *testing.T) {
 	})
 }
 
-// A pass that does not end, as where a file system gives no answer, is told of while it hangs,
-// once, with what it is at. Who watches the node has it until the pass ends. One that ends in time
-// is not told of.
+// A pass may hang, for example if a file system does not answer. The daemon reports once what that
+// pass is doing. The status has it until the pass ends. A pass that ends in time is not reported.
 // The lines that keep it: loop.go, at (hangs); node_status.go, hangs and notify.
 func TestAPassThatHangsIsTold(t *testing.T) {
 	b := newBox(t)

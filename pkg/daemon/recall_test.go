@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// An undo that another process made is counted and told once, and one from before the daemon is
+// An undo by another process is counted and reported once. An undo before the daemon's start is
 // not. The lines that keep it: status.go, ended (undone); pkg/report/event.go, node.
 func TestAnUndoOfOthersIsCounted(t *testing.T) {
 	b, heard := newBox(t), &listener{}

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// What no document may write is refused, and kubelet does not wait for it: the node was up without
-// it. The lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
+// The agent refuses a path that no document may write. kubelet does not wait for it, since the node
+// worked without it before. The lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
 // pkg/reconcile/changes/errors.go, refusal; pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 	root := t.TempDir()

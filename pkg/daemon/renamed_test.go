@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A machine that is called otherwise keeps what it has, at each pass, and says why: nothing of the
-// other name's is made. Somebody may let it go; and the ledger of an image is no name of those who
-// boot from it.
+// A machine whose name has changed keeps what it has, at each pass, and says why. Nothing for the
+// other name is made. A person may allow it. The name in the ledger of an image does not count for
+// a machine that boots from the image.
 func TestAnotherNameTakesNothingAway(t *testing.T) {
 	b := newBox(t)
 	pass := b.daemon.Pass
@@ -43,7 +43,7 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	if _, err := run(own); err != nil || !ours() {
 		t.Fatalf("the first pass: %v", err)
 	}
-	if err := os.Remove(filepath.Join(b.root, "etc/ours")); err != nil { // it is repaired by another name all the same
+	if err := os.Remove(filepath.Join(b.root, "etc/ours")); err != nil { // the agent repairs it also under another name
 		t.Fatal(err)
 	}
 	for name, sel := range map[string]config.Select{"another name": {Node: "m", Group: "other"}, "a group alone": {Node: "n-1", Group: "g"}, "another group": {Node: "n", Group: "other"}} {
@@ -70,10 +70,11 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	}
 }
 
-// Machines whose documents want the same of each have it under their own names: one that boots from
-// the disk of another or from an image, and one that somebody let go by another name. No later pass
-// takes them for the former. The lines that keep it: pkg/reconcile/ownership/number_revisions.go,
-// revise (Baked, Renamed, Node); pkg/reconcile/ownership/write_after_change.go, Commit (Renamed).
+// The documents want the same of each machine. Each has it under its own name: a machine that boots
+// from the disk of another or from an image, and a machine whose new name a person allowed. No
+// later pass takes it for the former machine. The lines that keep it:
+// pkg/reconcile/ownership/number_revisions.go, revise (Baked, Renamed, Node);
+// pkg/reconcile/ownership/write_after_change.go, Commit (Renamed).
 func TestTheSameSetUnderAnotherName(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is string // machine-ids

@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A certificate that is renewed in the store does not wait with the documents that changed,
-// whatever holds them back; one of another CA, or for another name, does. A node that lost its
-// store keeps what it has: the configuration that it kept has an older one. The lines that keep it:
-// pkg/reconcile/desired/renewed_certificates.go; pkg/reconcile/rollout/update.go, Take.
+// A certificate that is renewed in the store does not wait with the changed documents, whatever
+// keeps these back. A certificate of another CA or for another name waits. A node that lost its
+// store keeps its certificate, since the kept configuration has an older one. The lines that keep
+// it: pkg/reconcile/desired/renewed_certificates.go; pkg/reconcile/rollout/update.go, Take.
 func TestARenewedCertificateDoesNotWait(t *testing.T) {
 	b, publish := fleetNode(t)
 	hostroot.Put(t, b.root, "/etc/own/.keep", "")

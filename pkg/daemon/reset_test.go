@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/reset"
 )
 
-// Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
-// what is removed under it, beside whoever takes the lock next. The line that keeps it:
-// pkg/reset/reset.go, Run (the lock until forget has returned).
+// A pass that waits for the end of a reset begins only when nothing of the ledger is left.
+// Otherwise it would work with files that are being removed, beside the next process with the lock.
+// The line that keeps it: pkg/reset/reset.go, Run (the lock until forget has returned).
 func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)
@@ -30,7 +30,7 @@ func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 		}
 		go func() {
 			close(waiting)
-			whole := unix.Flock_t{Type: unix.F_WRLCK} // of the open file, which keeps out this process, too: fcntl(2), open file description locks
+			whole := unix.Flock_t{Type: unix.F_WRLCK} // an open file description lock (fcntl(2)), which also keeps this process out
 			looked <- unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLKW, &whole)
 			if b.has("/var/lib/netwright") {
 				t.Error("the lock was free while the ledger was there")

@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// elsewhere are documents that no machine of this cloud can be made to match.
+// elsewhere has documents that do not fit any machine of this cloud.
 const elsewhere = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  cloudProvider: gce\n  networking: {amazonVPC: {}}\n"
 
-// TestDocumentsForAnotherHostChangeNothing: what cannot be built for this host leaves a node that
-// converged before as it is, looked after.
+// TestDocumentsForAnotherHostChangeNothing: documents that cannot be built for this host leave a
+// node that converged before as it is, and the agent goes on repairing it.
 func TestDocumentsForAnotherHostChangeNothing(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestDocumentsForAnotherHostAreSaid(t *testing.T) {
 	}
 }
 
-// saidIn tells that a plan has a note with these words.
+// saidIn says whether a plan has a note with these words.
 func saidIn(plan *report.Plan, level, words string) bool {
 	for _, n := range plan.Notes {
 		if n.Level == level && strings.Contains(n.Text, words) {

@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A person's word that a configuration may go is taken back when his pass ends with an error: it
-// waits as it did. The lines that keep it: pkg/reconcile/converge.go, convergeLocked;
-// pkg/reconcile/rollout/update.go, WaitAgain.
+// A person allows a waiting configuration, and the pass for it ends with an error. Then the
+// permission ends, and the configuration waits as before. The lines that keep it:
+// pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/rollout/update.go, WaitAgain.
 func TestAWordThatFailedIsTakenBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")

@@ -12,10 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Two looks that find something wrong say that a service does not work, one does not; a unit that
-// nobody starts, that ran to its end or that is being started is none to judge; a loop of restarts
-// is one also where every look meets it running. The lines that keep it: runtime_and_kubelet.go,
-// take and wrong.
+// A service does not work if two looks find a fault; one look is not enough. The daemon does not
+// judge a unit that nobody starts, that ran to its end, or that is being started. It finds a loop
+// of restarts also if every look meets the service running. The lines that keep it:
+// runtime_and_kubelet.go, take and wrong.
 func TestWhetherServicesWork(t *testing.T) {
 	running := systemd.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
 	looping := systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
@@ -33,7 +33,7 @@ func TestWhetherServicesWork(t *testing.T) {
 	unknown := sighting{name: "kubelet", unit: "kubelet.service", err: errors.New("systemd is silent")}
 	for name, c := range map[string]struct {
 		looks []sighting
-		want  string // of the last: "" none is judged, "works", or in its text
+		want  string // of the last look: "" if none is judged, "works", or a part of its text
 	}{
 		"it runs":                         {[]sighting{at(running, 0)}, "works"},
 		"one bad look":                    {[]sighting{at(running, 0), at(stopped, 0)}, "works"},
@@ -71,8 +71,9 @@ func TestWhetherServicesWork(t *testing.T) {
 	}
 }
 
-// A runtime that was down at the last pass is asked again where it was: a pass may be long after it
-// runs again. The line that keeps it: runtime_and_kubelet.go, of.
+// The daemon asks a runtime that was down at the last pass at its former socket again, since the
+// next pass may come long after the runtime runs again. The line that keeps it:
+// runtime_and_kubelet.go, of.
 func TestSocketOfARuntimeThatWasDown(t *testing.T) {
 	var s services
 	for _, c := range []struct {
@@ -93,8 +94,8 @@ func TestSocketOfARuntimeThatWasDown(t *testing.T) {
 	}
 }
 
-// What runs pods and does not work makes a node critical, whatever its keys say, but that something
-// worse is known; and a node that has not looked yet is none.
+// If a service that pods need does not work, the node is critical, whatever the state of its keys,
+// unless something worse is known. A daemon that has not looked yet says nothing of services.
 func TestServicesMakeANodeCritical(t *testing.T) {
 	down := []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet", Text: "kubelet.service is stopped"}}
 	for state, want := range map[report.NodeState]string{

@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// asked runs the box's daemon with a socket, and returns how to ask it and how to wait for its end.
+// asked runs the box's daemon with a socket. It returns a function that sends a request, and a
+// channel with the daemon's end.
 func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, error), ended <-chan error) {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -45,9 +46,9 @@ func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, err
 	}, ran
 }
 
-// A daemon's turns for others are like its own: they repair, hold, let go, and are told to the
-// service manager; the last one ends it. The lines that keep it: serve_commands.go, each case;
-// loop.go, publish.
+// Passes for commands are like the daemon's own. They repair, hold and release the node, and the
+// service manager hears of them. The last command ends the daemon. The lines that keep it:
+// serve_commands.go, each case; loop.go, publish.
 func TestTurnsForOthers(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Target = control.Target{Store: "/srv/a", Node: "node-1"}
@@ -92,7 +93,7 @@ func TestTurnsForOthers(t *testing.T) {
 	}
 }
 
-// remembering is a store that notes, at each fetch, whether what it remembers is to be believed.
+// remembering is a store that notes at each fetch whether its records may be trusted.
 type remembering struct {
 	statestore.Store
 	memory   rollout.StoreCache
@@ -106,8 +107,8 @@ func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*sta
 	return r.Store.Fetch(ctx, last)
 }
 
-// --verify beside the daemon believes nothing of store and host, for that one pass. The line that
-// keeps it: serve_commands.go, serveOnce (remember).
+// --verify beside the daemon trusts no record of the store and the host in this one pass. The line
+// that keeps it: serve_commands.go, serveOnce (remember).
 func TestVerifyBesideTheDaemon(t *testing.T) {
 	b := newBox(t)
 	store := &remembering{Store: b.daemon.Store}
@@ -127,7 +128,7 @@ func TestVerifyBesideTheDaemon(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	// The daemon's own first pass may come before or between them.
+	// The daemon's own first pass may come before or between these.
 	if got := fmt.Sprint(store.believes); !slices.Contains([]string{"[true true false true]", "[true false true]", "[true false true true]"}, got) {
 		t.Errorf("believed at each fetch: %s", got)
 	}

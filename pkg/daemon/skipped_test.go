@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A conf that was right and is gone makes the node critical, also where nobody tries to write it,
-// since the directory that it needs cannot be made. The lines that keep it:
+// A conf that was right and is gone makes the node critical, also if the agent does not try to
+// write it, since its directory cannot be made. The lines that keep it:
 // pkg/reconcile/drift/drift.go, lost and FindMissing.
 func TestAConfThatIsSkippedIsMissed(t *testing.T) {
 	b := newBox(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // A store that does not answer is an outage of the store, and after several intervals a state of
-// its own; no failure of the network.
+// its own. It is no failure of the network.
 func TestASilentStore(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	s := &heldStore{Store: b.daemon.Store}
@@ -33,8 +33,9 @@ func TestASilentStore(t *testing.T) {
 	})
 }
 
-// Beside a look that the store holds there is one pass by what is known, and one when it has ended,
-// however often the looks before it failed. The line that keeps it: loop.go, publish (looks.idle).
+// The store holds a look. Beside it the daemon makes one pass by what is known, and one pass when
+// the look has ended, however often earlier looks failed. The line that keeps it: loop.go, publish
+// (looks.idle).
 func TestALookThatIsHeldBringsOnePass(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	s := &heldStore{Store: b.daemon.Store}

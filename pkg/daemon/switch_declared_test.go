@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// declare writes documents that want a network of this name, whose conf we write.
+// declare writes documents for a network of this name, whose conf we write.
 func (b *box) declare(t *testing.T, name, more string) {
 	t.Helper()
 	b.write(t, "cluster.yaml", fmt.Sprintf(`apiVersion: netwright.dev/v1alpha1
@@ -29,14 +29,14 @@ spec:
 `, name, more))
 }
 
-// From one declared network to another the marks of the first are found, though no document names
-// them any more; and back with a rollback.
+// A node switches from one declared network to another. The agent finds the marks of the first,
+// though no document names them any more. A rollback switches back.
 func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 	b := newBox(t)
 	b.declare(t, "weft", "")
 	b.pass(t, false)
 	b.declare(t, "weft", ", /var/lib/weft/")
-	if plan := b.pass(t, false); plan.Switch != nil { // another mark is no other network
+	if plan := b.pass(t, false); plan.Switch != nil { // another mark makes no other network
 		t.Errorf("a switch from %s to %s", plan.Switch.From, plan.Switch.To)
 	}
 	for _, file := range []string{"/etc/weft/key", "/var/lib/weft/db", "/etc/weft.d/foreign", "/etc/woof/key"} {
@@ -82,9 +82,9 @@ func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 	}
 }
 
-// A switch that is held back leaves in force what was applied last. That may be a later
-// configuration than the one which made the revision: it wanted the same. The line that keeps it:
-// pkg/reconcile/retain_last_revision.go, retain (Revision).
+// A switch that is kept back leaves in force what was applied last. That may be a later
+// configuration than the one which made the revision, if it wanted the same. The line that keeps
+// it: pkg/reconcile/retain_last_revision.go, retain (Revision).
 func TestAHeldSwitchKeepsWhatIsApplied(t *testing.T) {
 	b := newBox(t)
 	with := func(name, line string) {

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// A node that is not prepared lets kubelet start after the bound, once, and says why; when it is
-// prepared later it says so too.
+// If a node is not prepared in time, the daemon lets kubelet start once, and says why. When the
+// node is prepared later, the daemon says that, too.
 func TestReadyComesAfterABound(t *testing.T) {
 	b := newBox(t)
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  nonsense: true\n")
@@ -52,7 +52,8 @@ func TestReadyComesAfterABound(t *testing.T) {
 	})
 }
 
-// A changed configuration is taken between RELOADING and READY; the start and a repair are neither.
+// A changed configuration is applied between RELOADING and READY. The start and a repair send
+// neither.
 func TestReloadingFramesAChange(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(t *testing.T) {
@@ -73,8 +74,8 @@ func TestReloadingFramesAChange(t *testing.T) {
 	})
 }
 
-// A daemon that is told to stop after a long time without work asks for the time that it needs. The
-// line that keeps it: systemd_notify.go, extendTimeout.
+// A daemon that is told to stop after a long time without work asks systemd for the time that it
+// needs. The line that keeps it: systemd_notify.go, extendTimeout.
 func TestTimeIsAskedForToStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &manager{}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Memory is given back once, five seconds after the last of passes in a row. The lines that keep
-// it: trim_heap.go; loop.go, await.
+// The daemon gives memory back once, five seconds after the last of several passes. The lines that
+// keep it: trim_heap.go; loop.go, await.
 func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -37,8 +37,8 @@ func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 	})
 }
 
-// What is given back: the program's pages, and what pools keep. The process goes on by those pages
-// that come back. The lines that keep it: trim_heap.go, trim.
+// The daemon gives back the pages of its program and what pools keep. It goes on afterwards, with
+// the pages that it needs again. The lines that keep it: trim_heap.go, trim.
 func TestWhatIsGivenBack(t *testing.T) {
 	pool := sync.Pool{}
 	pool.Put(new([1 << 20]byte))
@@ -53,7 +53,7 @@ func TestWhatIsGivenBack(t *testing.T) {
 	}
 }
 
-// useProgram reads all that is mapped of the program, so that it is in this process' memory.
+// useProgram reads all mapped pages of the program, so that they are in the memory of this process.
 func useProgram(t *testing.T) {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -76,7 +76,7 @@ func useProgram(t *testing.T) {
 	}
 }
 
-// mappedFiles is how much of this process' memory are pages of files, in kB.
+// mappedFiles returns how much of this process' memory is pages of files, in kB.
 func mappedFiles(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

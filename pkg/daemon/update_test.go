@@ -21,8 +21,8 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// fleetNode is a box whose documents say of updates what update says, and what a file of the boot
-// loader and one of the network hold.
+// fleetNode returns a box whose documents have this spec.update and this content of two files, one
+// of them a file of the network.
 func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content string)) {
 	b = newBox(t)
 	hostroot.Put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
@@ -37,7 +37,7 @@ func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content
 	return b, publish
 }
 
-// waits is the state on the disk.
+// waits returns the waiting configuration that the disk records.
 func (b *box) waits(t *testing.T) *ledger.Update {
 	t.Helper()
 	files, err := host.OpenFiles(host.Options{Root: b.root})
@@ -52,15 +52,16 @@ func (b *box) waits(t *testing.T) *ledger.Update {
 	return u
 }
 
-// What is above spec.update.auto waits, and says so once; meanwhile the configuration that was
-// taken is kept right, whole. A restart of the agent is no way to take it. A person's word is. The
-// lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
+// A configuration whose class is above spec.update.auto waits, and the daemon says so once.
+// Meanwhile it repairs the whole accepted configuration. A restart of the agent does not apply what
+// waits. A person's command does. The lines that keep it: pkg/reconcile/rollout/update.go, Take and
+// Effective.
 func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")
 	told := &listener{}
 	b.daemon.Observers = []Observer{told}
-	b.live(t, func(t *testing.T) { // a node without a configuration takes what there is
+	b.live(t, func(t *testing.T) { // a node without a configuration takes the published one
 		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# one" {
 			t.Fatalf("the first configuration was not taken: %q", got)
 		}
@@ -112,8 +113,8 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	})
 }
 
-// A configuration of which cannot be written down that it is taken holds nothing up: what is in
-// force is kept right, READY is said, and a person's word for it is an error without a later
+// If the agent cannot record that it takes a configuration, it does not take it. It repairs what is
+// in force and says READY. A person's command for that configuration fails, and has no later
 // effect. The lines that keep it: pkg/reconcile/rollout/update.go, Take and unnoted.
 func TestWhatCannotBeNotedWaits(t *testing.T) {
 	b, publish := fleetNode(t)
@@ -156,7 +157,7 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 	})
 }
 
-// A dry run shows what waits, and how the daemon sees it. It writes nothing.
+// A dry run shows what waits, and what the daemon says of it. It writes nothing.
 func TestADryRunForetellsTheWait(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live}", "one")
@@ -172,7 +173,7 @@ func TestADryRunForetellsTheWait(t *testing.T) {
 	}
 }
 
-// A fleet takes a change node by node, each at its own moment within the splay.
+// The nodes of a fleet take a change one after another, each at its own moment within the splay.
 func TestSplay(t *testing.T) {
 	moments := map[time.Duration]string{}
 	for _, name := range []string{"n", "another"} {
@@ -215,8 +216,8 @@ func TestSplay(t *testing.T) {
 	}
 }
 
-// What was let go is brought to its end, whatever would hold it back by now: a run that was killed
-// in the middle leaves nothing half, and does not go back. Of another generation that says nothing.
+// A change that was released is completed, whatever would keep it back by now. A run that was
+// killed in the middle is completed, and not undone. This does not hold for another generation.
 func TestWhatWasLetGoGoesOn(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live}", "one")
@@ -228,7 +229,7 @@ func TestWhatWasLetGoGoesOn(t *testing.T) {
 			t.Fatal("it did not wait")
 		}
 		hostroot.Put(t, b.root, ledger.Dir+"/update.json", strings.Replace(hostroot.Read(t, b.root, ledger.Dir+"/update.json"), u.Digest+"\",", u.Digest+"\", \"letGo\": \"alice\",", 1))
-		hostroot.Put(t, b.root, "/etc/motd", "two") // as far as it came
+		hostroot.Put(t, b.root, "/etc/motd", "two") // the state when the run was killed
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
 			t.Errorf("it was not brought to its end: %q", got)
@@ -241,12 +242,12 @@ func TestWhatWasLetGoGoesOn(t *testing.T) {
 	})
 }
 
-// What waits for a window is taken in it; a live change waits for none.
+// A change that waits for a window is applied in it. A live change waits for no window.
 func TestAWindow(t *testing.T) {
 	b, publish := fleetNode(t)
 	const window = `{splay: 30m, window: [{days: [Sun], from: "02:00", until: "02:20"}]}`
 	publish(t, window, "one")
-	b.live(t, func(t *testing.T) { // it begins on 2000-01-01, a Saturday
+	b.live(t, func(t *testing.T) { // time begins on 2000-01-01, a Saturday
 		publish(t, window, "two")
 		later(11 * time.Minute)
 		if s := b.log.FilterMessageSnippet("it is outside of spec.update.window: the next one begins at 2000-01-02T02:00:00Z").Len(); s != 1 {
@@ -279,7 +280,7 @@ func TestPercent(t *testing.T) {
 			t.Fatalf("no node takes it, and this one did: %+v", u)
 		}
 		at := rollout.Bucket("n", u.Fingerprint)
-		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: the store looks at times too, and these stand still
+		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // spaces for another length: the store compares it, since times stand still here
 		later(11 * time.Minute)
 		if again := b.waits(t); again == nil || again.Fingerprint != u.Fingerprint || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
 			t.Errorf("a generation that wants the same is another change: %+v, was %+v", again, u)
@@ -297,9 +298,9 @@ func TestPercent(t *testing.T) {
 	})
 }
 
-// A change that waits is the same one when the API says something else meanwhile, as of a node that
-// joins: it has waited as long, and the node keeps its place, also in the generation that raises
-// the percent. The lines that keep it: pkg/reconcile/rollout/update.go, weigh.
+// A change that waits stays the same change if the API's answer changes meanwhile, for example when
+// a node joins. The change keeps its time, and the node keeps its place, also in the generation
+// that raises the percent. The lines that keep it: pkg/reconcile/rollout/update.go, weigh.
 func TestWhatTheAPIBringsIsNoOtherChange(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1}\n")
@@ -334,7 +335,7 @@ func TestWhatTheAPIBringsIsNoOtherChange(t *testing.T) {
 			}
 		}
 		at := rollout.Bucket("n", u.Fingerprint)
-		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: see TestPercent
+		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // the spaces: see TestPercent
 		later(11 * time.Minute)
 		if again := b.waits(t); again == nil || again.Fingerprint != u.Fingerprint || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
 			t.Errorf("a generation that wants the same is another change: %+v, was %+v", again, u)
@@ -347,7 +348,7 @@ func TestWhatTheAPIBringsIsNoOtherChange(t *testing.T) {
 	})
 }
 
-// A freeze holds live changes back too, and no repair. The line that keeps it:
+// A freeze also keeps live changes back, and no repair. The line that keeps it:
 // pkg/reconcile/rollout/update.go, blockedReason.
 func TestFreeze(t *testing.T) {
 	b, publish := fleetNode(t)
@@ -371,9 +372,9 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
-// What was taken last cannot be read: a changed configuration waits as ever, and the revision
-// stands in for what is in force. The one that is made is no change. The line that keeps it:
-// pkg/reconcile/rollout/update.go, Changes.
+// The configuration that was taken last cannot be read. A changed configuration waits as always,
+// and the revision replaces what is in force. A configuration that equals the revision is no
+// change. The line that keeps it: pkg/reconcile/rollout/update.go, Changes.
 func TestAFreezeHoldsWithoutTheLastGood(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s, freeze: true}", "one")
@@ -403,8 +404,8 @@ func TestAFreezeHoldsWithoutTheLastGood(t *testing.T) {
 	})
 }
 
-// What only the API brings is not held back with the documents that wait: it goes by those in
-// force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
+// A change that only the API brings does not wait with the documents. It is applied with the
+// documents in force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
 func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")
@@ -442,9 +443,9 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	}
 }
 
-// A generation that was undone holds itself back, and not the one in force: what drifts is
-// repaired, and what a boot took away comes back. Each pass is an error all the same. The lines
-// that keep it: pkg/reconcile/rollout/update.go, Take; pkg/reconcile/converge.go, convergeLocked.
+// A generation that was undone is kept back, and the one in force is not. Drift is repaired, and
+// what a boot removed is restored. Each pass still ends with an error. The lines that keep it:
+// pkg/reconcile/rollout/update.go, Take; pkg/reconcile/converge.go, convergeLocked.
 func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")
@@ -473,8 +474,8 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	})
 }
 
-// So it is where the generation in force was undone later, with a hook that ran anew: what is not
-// proved is refused, and nothing else. The line that keeps it: pkg/reconcile/take_checkpoint.go,
+// The same holds if the generation in force was undone later, with a hook that ran anew. Only what
+// is not proved is refused. The line that keeps it: pkg/reconcile/take_checkpoint.go,
 // withoutUnsafe.
 func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
@@ -503,7 +504,7 @@ func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	})
 }
 
-// A clock that was set back holds nothing for longer than the splay.
+// A clock that is set back keeps nothing back for longer than the splay.
 func TestAClockThatWasSetBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 10m}", "one")
@@ -523,8 +524,8 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	})
 }
 
-// A clock that is set ahead makes no splay shorter: it is as long as the machine is up. The line
-// that keeps it: pkg/reconcile/rollout/update.go, free.
+// A clock that is set forward makes no splay shorter, since the agent measures it by the machine's
+// uptime. The line that keeps it: pkg/reconcile/rollout/update.go, free.
 func TestAClockThatWasSetAhead(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 10h}", "one")
@@ -534,7 +535,7 @@ func TestAClockThatWasSetAhead(t *testing.T) {
 	up(time.Hour)
 	b.live(t, func(t *testing.T) {
 		publish(t, "{splay: 10h}", "two")
-		later(12 * time.Hour) // by the clock on the wall
+		later(12 * time.Hour) // by the wall clock
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" || b.waits(t) == nil {
 			t.Errorf("it was taken when the clock was set ahead: %q", got)
 		}
@@ -546,14 +547,14 @@ func TestAClockThatWasSetAhead(t *testing.T) {
 	})
 }
 
-// waitsUnnumbered says of the daemon's line to systemd that a configuration waits that has no
-// number.
+// waitsUnnumbered says whether the daemon's line to systemd reports a waiting configuration without
+// a number.
 func waitsUnnumbered(line string) bool {
 	return regexp.MustCompile(", sha256 [0-9a-f]{12} waits$").MatchString(line)
 }
 
-// A change that waits has waited as long when the agent started again meanwhile while the store was
-// away. The line that keeps it: pkg/reconcile/converge.go, d.Taken.
+// The agent restarts while the store does not answer. A change that waits keeps the time that it
+// has waited. The line that keeps it: pkg/reconcile/converge.go, d.Taken.
 func TestAnOutageOfTheStoreIsNoNewBeginning(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 24h}", "one")

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/watch"
 )
 
-// While something drifts, or others write, the next look comes soon. The line that keeps it:
-// watch_host.go, pollPause.
+// While something drifts, or other programs write, the next look comes soon. The line that keeps
+// it: watch_host.go, pollPause.
 func TestLooksComeSoonWhereSomethingMayBeWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin func(*hostWatch)

@@ -11,17 +11,17 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// tellingStore says when it has something new.
+// tellingStore reports when it has something new.
 type tellingStore struct {
 	statestore.Store
-	says    chan error // what Changed returns, one after the other
+	says    chan error // the results of Changed, one after the other
 	asked   atomic.Int32
 	refuses atomic.Bool
 }
 
 func (s *tellingStore) Changed(ctx context.Context) error {
 	if s.asked.Add(1) == 1 {
-		s.says = make(chan error) // of the time that the daemon lives in
+		s.says = make(chan error) // made within the daemon's time
 	}
 	select {
 	case <-ctx.Done():
@@ -38,8 +38,8 @@ func (s *tellingStore) Fetch(ctx context.Context, last statestore.Revision) (*st
 	return s.Store.Fetch(ctx, last)
 }
 
-// A change wakes the daemon, a watch that breaks is taken up again, one that is forbidden is not,
-// and none is held while the store cannot be read.
+// A change of the store wakes the daemon. A watch that breaks is started again, and one that is
+// forbidden is not. No watch runs while the store cannot be read.
 func TestTheStoreIsWatched(t *testing.T) {
 	b := newBox(t)
 	s := &tellingStore{Store: b.daemon.Store}
