@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// keptFiles are the names of what is kept.
+// keptFiles returns the names of the kept copies.
 func keptFiles(t *testing.T, root string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(root + memberCacheDir)
@@ -33,8 +33,8 @@ func keptFile(root, content string) string {
 	return root + memberCachePath(hostfs.Member{SHA256: blob.Of([]byte(content)).Sum})
 }
 
-// What was kept brings back what was removed, emptied or overwritten, and nobody is asked.
-// The lines that keep it: archive_cache.go, fromCache; pkg/host/hostfs/batch_copy.go, Copy.
+// The kept copies restore what was removed, emptied or overwritten, without a request. The lines
+// that keep it: archive_cache.go, fromCache; pkg/host/hostfs/batch_copy.go, Copy.
 func TestArchiveFromWhatIsKept(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -48,7 +48,7 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	a.URLs = nil
-	ok(t, os.Truncate(bridge, 0), os.Remove(loopback)) // in place, the one
+	ok(t, os.Truncate(bridge, 0), os.Remove(loopback)) // emptied in place, and removed
 	converge(t, h, a)
 	wantFile(t, loopback, "loopback", 0o755, 0)
 	wantFile(t, bridge, strings.Repeat("bridge", 5000), 0o755, 0)
@@ -61,8 +61,8 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 	}
 }
 
-// What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot
-// be, the error says both. The lines that keep it: pkg/host/hostfs/batch_copy.go, Copy (the
+// A kept copy that was altered is thrown away, and the archive is fetched. If it cannot be fetched,
+// the error says both. The lines that keep it: pkg/host/hostfs/batch_copy.go, Copy (the
 // comparisons); archive_cache.go, fromCache (Remove).
 func TestArchiveFromDamagedCopies(t *testing.T) {
 	h, root := onDisk(t)
@@ -98,8 +98,9 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 	}
 }
 
-// What is installed is kept only if it is what the archive has; a disk that is full, or nearly, is
-// an error that says so, and nothing of it stays. The lines that keep it: archive_cache.go, Cache.
+// Installed files are kept only if they are what the archive has. If the disk is full or nearly
+// full, the error says so, and no part of a copy stays. The lines that keep it: archive_cache.go,
+// Cache.
 func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	needs.Root(t)
 	h, root := onDisk(t)
@@ -120,8 +121,8 @@ func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	}
 }
 
-// What no archive that may be wanted again has is forgotten, and the rest is not.
-// The lines that keep it: archive_cache.go, ForgetArchives.
+// Copies are removed unless they belong to an archive that may be wanted again. The lines that keep
+// it: archive_cache.go, ForgetArchives.
 func TestForgetArchives(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, ForgetArchives(h, nil))

@@ -25,8 +25,8 @@ func prefetch(t *testing.T, h *host.Host, a Archive) *ArchivePrefetch {
 	return f
 }
 
-// What is prefetched is put in place by Apply alone, and is not fetched a second time. Of what
-// is recorded, nothing is: it may be kept.
+// Only Apply puts a prefetched archive in place, and it does not fetch the archive again. An
+// archive with a receipt is not prefetched, since a copy may be kept.
 func TestArchivePrefetched(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -39,7 +39,7 @@ func TestArchivePrefetched(t *testing.T) {
 	if c := plan(t, a, h.Live.View()); c != nil || len(s.asked) != 1 {
 		t.Errorf("applied: %v; asked %q", lines(c), s.asked)
 	}
-	ok(t, os.Remove(root+"/opt/cni/bin/loopback"), f.Apply(t.Context(), h)) // once more, as after an error
+	ok(t, os.Remove(root+"/opt/cni/bin/loopback"), f.Apply(t.Context(), h)) // again, as after an error
 	wantFile(t, root+"/opt/cni/bin/loopback", "loopback", 0o755, 0)
 	ok(t, os.Remove(root+"/opt/cni/bin/loopback"))
 	if a.Prefetch(t.Context(), h) != nil {
@@ -47,7 +47,7 @@ func TestArchivePrefetched(t *testing.T) {
 	}
 }
 
-// What is discarded leaves nothing, also while it comes.
+// A prefetch that is discarded leaves nothing, also in the middle of the download.
 func TestArchivePrefetchedIsDiscarded(t *testing.T) {
 	h, root := onDisk(t)
 	a, _ := plugins(t)
@@ -57,7 +57,7 @@ func TestArchivePrefetchedIsDiscarded(t *testing.T) {
 	}
 }
 
-// An URL that failed is not asked again by the same Apply: the next one is.
+// An URL that failed is not asked again by the same Apply, but by the next one.
 func TestArchivePrefetchedFails(t *testing.T) {
 	for name, spoil := range map[string]func(*shelf){
 		"not there": func(s *shelf) { delete(s.bodies, "https://mirror/first") },
@@ -81,7 +81,7 @@ func TestArchivePrefetchedFails(t *testing.T) {
 	}
 }
 
-// An archive that is right and has not what it is to have is not fetched a second time to say so.
+// An archive is right and lacks a wanted member. It is not fetched a second time to say so.
 func TestArchivePrefetchedIsWrong(t *testing.T) {
 	h, _ := onDisk(t)
 	a, s := plugins(t)
@@ -94,8 +94,8 @@ func TestArchivePrefetchedIsWrong(t *testing.T) {
 	}
 }
 
-// Where what was prefetched has no room, or is on another file system than its place by now, it
-// is fetched again, as without it.
+// If the prefetched archive has no room, or if its place is on another file system by then, it is
+// fetched again, as without a prefetch.
 func TestArchivePrefetchedCannotBeUsed(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir string){
 		"room":  nil,

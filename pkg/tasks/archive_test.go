@@ -24,12 +24,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// shelf is a Fetcher over memory. It counts what was asked for.
+// shelf is a Fetcher over memory. It records the requests.
 type shelf struct {
 	t      *testing.T
 	bodies map[string][]byte
 	asked  []string
-	breaks map[string]error // after half of the body
+	breaks map[string]error // fails after half of the body
 }
 
 func (s *shelf) Open(_ context.Context, url string) (io.ReadCloser, int64, error) {
@@ -58,7 +58,7 @@ func tgz(t *testing.T, members map[string]string) []byte {
 	return buf.Bytes()
 }
 
-// plugins is an archive of three members, of which a task wants two.
+// plugins returns an archive of three members. A task wants two of them.
 func plugins(t *testing.T) (Archive, *shelf) {
 	t.Helper()
 	body := tgz(t, map[string]string{"./bridge": strings.Repeat("bridge", 5000), "./loopback": "loopback", "./LICENSE": "free"})
@@ -119,7 +119,7 @@ func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
 		t.Errorf("what was right was touched: %+v, %+v", before, after)
 	}
 
-	// Another set of members of the same archive keeps what is known of the first.
+	// Another set of members of the same archive keeps what is known of the first set.
 	more := a
 	more.Members = []string{"LICENSE"}
 	converge(t, h, more)
@@ -134,7 +134,7 @@ func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
 	converge(t, h, a)
 }
 
-// Who looks reads the largest member first, by what the receipt says of it: each is asked for once.
+// A plan reads the largest member first, by the sizes of the receipt. It reads each member once.
 func TestArchiveLooksAtTheLargestFirst(t *testing.T) {
 	a := Archive{Members: []string{"small", "unknown", "large", "middle"}}
 	known := map[string]hostfs.Member{"small": {Size: 1}, "large": {Size: 3}, "middle": {Size: 2}}
@@ -143,8 +143,8 @@ func TestArchiveLooksAtTheLargestFirst(t *testing.T) {
 	}
 }
 
-// A download that takes too long is waited for. The error does not say how much of it was read:
-// each pass would log another number. The line that keeps it: archive_fetch.go, fromURLs
+// The task waits for a download that takes too long. The error does not say how much was read,
+// since each pass would log another number. The line that keeps it: archive_fetch.go, fromURLs
 // (SourceError).
 func TestArchiveWaitsForItsDownload(t *testing.T) {
 	h, _ := onDisk(t)
@@ -169,8 +169,8 @@ func TestArchiveTriesTheNextURL(t *testing.T) {
 	}
 }
 
-// An archive that is known by its sha512 has a receipt, is restored from what was kept, and comes
-// back from the ledger.
+// An archive with a sha512 has a receipt, is restored from kept copies, and comes back from the
+// ledger.
 func TestArchiveBySHA512(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)

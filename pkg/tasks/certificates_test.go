@@ -36,7 +36,7 @@ func newAuthority(t *testing.T, name string) authority {
 	return a
 }
 
-// sign fills what the template leaves open and signs it with the authority, or with itself.
+// sign completes the template and signs it with the authority, or with the certificate's own key.
 func (a authority) sign(template *x509.Certificate, public crypto.PublicKey, parent *x509.Certificate) *x509.Certificate {
 	a.t.Helper()
 	template.SerialNumber = big.NewInt(0xabc)
@@ -85,7 +85,7 @@ func ecKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// calicoSet is a set that is right, of an authority.
+// calicoSet returns a right set of certificates of an authority.
 func calicoSet(t *testing.T, ca authority, key crypto.Signer, change func(*x509.Certificate)) CertificateSet {
 	t.Helper()
 	return CertificateSet{
@@ -96,7 +96,8 @@ func calicoSet(t *testing.T, ca authority, key crypto.Signer, change func(*x509.
 	}
 }
 
-// lastDay is the day on which a certificate ends: it was made before or after midnight.
+// lastDay returns the day on which a certificate ends, since the certificate may be made before or
+// after midnight.
 func lastDay(t *testing.T, file CertFile) string {
 	t.Helper()
 	block, _ := pem.Decode(file.PEM)
@@ -150,7 +151,7 @@ func TestCertificateSetOfOtherKinds(t *testing.T) {
 	set.Key.PEM = append([]byte("-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})...)
 	plan(t, set, h.Live.View())
 
-	// An authority in between, and a bundle of two CAs.
+	// Here are an intermediate authority, and a bundle of two CAs.
 	between := authority{t: t, key: ecKey(t)}
 	between.cert = ca.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "between"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, between.key.Public(), ca.cert)
 	set = calicoSet(t, between, ec, nil)
@@ -159,8 +160,8 @@ func TestCertificateSetOfOtherKinds(t *testing.T) {
 	plan(t, set, h.Live.View())
 }
 
-// That the CA did not sign is said only where it did not: here it did, and allows no CA below it.
-// The line that keeps it: certificates_check.go, checkChain.
+// The check says that the CA did not sign only if that is so. Here the CA signed, and allows no CA
+// below it. The line that keeps it: certificates_check.go, checkChain.
 func TestCertificateSetThatItsCADoesNotAllow(t *testing.T) {
 	h, _ := onDisk(t)
 	strict := authority{t: t, key: ecKey(t)}
@@ -226,7 +227,7 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 	}
 	late := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	wantError(t, late, h.Live.View(), "expired on")
-	for _, f := range late.files() { // on the node it is when it expires, and stays there
+	for _, f := range late.files() { // on the node this is known when the set expires
 		ok(t, os.WriteFile(root+f.Path, f.Content, f.Mode))
 		ok(t, os.Chmod(root+f.Path, f.Mode))
 	}

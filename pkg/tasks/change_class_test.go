@@ -6,7 +6,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Each kind of change has the class that on-call people expect of it, and the highest counts.
+// Each kind of change has the class that people on call expect, and the highest class counts.
 func TestClasses(t *testing.T) {
 	one := func(op Op, key graph.Key) *Change {
 		return &Change{Items: []Item{{Key: key, Op: op}}, Proof: ProofHarmless}

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// What is larger than a runtime reads is not read here either, by a link no more than by its name.
+// A conf that is larger than a runtime reads is not read here either, directly or through a link.
 func TestLargeConfIsNotRead(t *testing.T) {
 	root := t.TempDir()
 	for _, err := range []error{

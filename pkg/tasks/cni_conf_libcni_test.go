@@ -30,15 +30,15 @@ case $conf in
 esac
 `
 
-// What libcni, the real host-local and containerd's way to read the directory make of a conf, and
-// what is said of it here, is the same: a pod is added, or why not, and what to do.
+// For each conf, what this package says is what libcni, the real host-local and containerd's way to
+// read the directory do: whether a pod is added, and if not, why and what to do.
 func TestConfAsLibcni(t *testing.T) {
 	single := func(more string) string { return `{"cniVersion":"1.0.0","name":"x","type":"bridge"` + more + `}` }
 	list := func(more string) string {
 		return `{"cniVersion":"1.0.0","name":"x","plugins":[{"type":"bridge"` + more + `}]}`
 	}
 	ipam := func(more string) string { return `,"ipam":{"type":"host-local","dataDir":"DATA"` + more + `}` }
-	for _, c := range []struct{ name, file, conf, says string }{ // says: "" is a conf by which a pod is added
+	for _, c := range []struct{ name, file, conf, says string }{ // says: "" if a pod is added by the conf
 		{"a list", "a.conflist", list(""), ""},
 		{"a plugin", "a.conf", single(""), ""},
 		{"a plugin in .json", "a.json", single(""), ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// What each conf calls, as the networks' own confs have it.
+// The programs that each conf calls, for confs as the networks themselves have them.
 func TestPrograms(t *testing.T) {
 	for _, c := range []struct{ name, conf, want string }{
 		{"kubenet's", `{"cniVersion":"1.0.0","name":"k8s-pod-network","plugins":[{"type":"ptp","ipam":{"type":"host-local"}},{"type":"portmap"}]}`,

@@ -24,8 +24,8 @@ const (
 	multusConf  = `{"name":"multus","type":"multus"}`
 )
 
-// TestWaitConf is the table of providers-a 1.1: libcni's order, what each runtime does with a
-// broken file, and what we say.
+// TestWaitConf tests in one table libcni's order, what each runtime does with a broken file, and
+// the text of the agent.
 func TestWaitConf(t *testing.T) {
 	flannel := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist",
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
@@ -35,11 +35,11 @@ func TestWaitConf(t *testing.T) {
 	multus.File, multus.Or, multus.Network = "00-multus.conf", "00-multus.conflist", "multus"
 	crio := flannel
 	crio.FirstOnly = false
-	validating := crio // what ocicni 0.4.3 makes of these directories, with plugins of spec 1.0.0
+	validating := crio // as ocicni 0.4.3 reads these directories, with plugins of spec 1.0.0
 	validating.Consumer = tasks.Consumer{Name: "cri-o 1.34.0", LoadsPluginDir: true, Validates: true}
 	anyValidated := validating
 	anyValidated.File = ""
-	two, all := flannel, flannel // what go-cni 1.1.12 makes of max_conf_num
+	two, all := flannel, flannel // as go-cni 1.1.12 reads max_conf_num
 	two.Consumer.Loads, all.Consumer.Loads = 2, math.MaxInt
 	only, onlyOther := validating, validating
 	only.Consumer.Network, onlyOther.Consumer.Network = "cbr0", "crio"
@@ -157,8 +157,8 @@ func TestWaitConf(t *testing.T) {
 	}
 }
 
-// TestWaitConfOfPlan sees a conf and plugins that the same plan is going to write, and still the
-// foreign one before it.
+// TestWaitConfOfPlan: a plan takes into account a conf and plugins that the same plan will write,
+// and still sees another program's conf before it.
 func TestWaitConfOfPlan(t *testing.T) {
 	task := tasks.WaitConf{Network: "bridge", Writer: "we write it", Dir: "/etc/cni/net.d", File: "05-netwright-bridge.conflist",
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
@@ -173,7 +173,7 @@ func TestWaitConfOfPlan(t *testing.T) {
 	}
 }
 
-// What is half written is looked at again when its minute is over.
+// A half-written conf is looked at again after a minute.
 func TestHalfAConfIsJudgedAnew(t *testing.T) {
 	written := time.Now().Add(-10 * time.Second).Truncate(time.Second)
 	view := hostWritten(t, written, map[string]string{"50-mine.conf": "{"}, nil)
@@ -184,15 +184,15 @@ func TestHalfAConfIsJudgedAnew(t *testing.T) {
 	}
 }
 
-// What can be opened by nobody, or is no file, is broken, and a runtime of spec 1.0.0 knows neither
-// later versions nor plugins beside a list.
+// A conf that cannot be opened, or that is no file, is broken. A runtime of spec 1.0.0 knows
+// neither later versions nor plugins beside a list.
 func TestConfThatIsNoFile(t *testing.T) {
 	old := tasks.Consumer{Name: "containerd 1.6.20", Spec: "1.0.0"}
 	for _, c := range []struct {
 		name     string
 		make     func(dir string) error
 		consumer tasks.Consumer
-		says     string // "" is right
+		says     string // "" if the conf is right
 	}{
 		{"a link to nothing", func(dir string) error { return os.Symlink("none", dir+"/10-x.conf") }, old, "10-x.conf"},
 		{"a link to itself", func(dir string) error { return os.Symlink("10-x.conf", dir+"/10-x.conf") }, old, "10-x.conf"},
@@ -231,7 +231,7 @@ func TestConfThatIsNoFile(t *testing.T) {
 	}
 }
 
-// On a file system that is mounted noexec no plugin can be started: the conf is not in force.
+// On a file system that is mounted noexec no plugin can be started, so the conf is not in force.
 func TestConfWithPluginsThatCannotRun(t *testing.T) {
 	needs.Root(t)
 	dir := t.TempDir()
@@ -264,13 +264,13 @@ func TestConfWithPluginsThatCannotRun(t *testing.T) {
 	}
 }
 
-// hostWith opens a view of a root with these confs and plugins.
+// hostWith returns a view of a root with these confs and plugins.
 func hostWith(t *testing.T, confs map[string]string, bins []string) host.View {
 	t.Helper()
 	return hostWritten(t, time.Now(), confs, bins)
 }
 
-// hostWritten is hostWith, where everything was written at a time.
+// hostWritten is hostWith with one time for all files.
 func hostWritten(t *testing.T, at time.Time, confs map[string]string, bins []string) host.View {
 	t.Helper()
 	root := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// interfaces is an EC2: whether the check of each interface is on.
+// interfaces stands for EC2. It says for each interface whether the check is on.
 type interfaces map[string]bool
 
 var errDenied = errors.New("allow ec2:DescribeNetworkInterfaces to the instance's role")

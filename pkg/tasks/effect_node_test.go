@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// testMarks: what systemd shows of an effect changes when it is done, and only then; a job that is
-// queued counts. Somebody else's restart counts too.
+// testMarks: systemd's mark of an effect changes when the effect is done, and only then. A queued
+// job counts as done, and so does a restart by somebody else.
 func testMarks(t *testing.T) {
 	h, ctx := onNode(t), t.Context()
 	ok(t, os.WriteFile("/etc/systemd/system/marked.service", []byte("[Service]\nExecStart=sleep 1000\nExecReload=/bin/true\n"), 0o644))
 	systemctl(t, "daemon-reload")
 	systemctl(t, "start", "marked.service")
-	// Restarts of this one wait for the other: they are queued for as long as that takes.
+	// A restart of held.service waits for slow.service: it is queued as long as slow.service
+	// starts.
 	ok(t, os.WriteFile("/etc/systemd/system/held.service", []byte("[Unit]\nAfter=slow.service\n[Service]\nExecStart=sleep 1000\n"), 0o644))
 	ok(t, os.WriteFile("/etc/systemd/system/slow.service", []byte("[Service]\nType=oneshot\nExecStart=sleep 1000\n"), 0o644))
 	systemctl(t, "daemon-reload")
@@ -23,7 +24,7 @@ func testMarks(t *testing.T) {
 	units, held := Effect{Action: ActionDaemonReload}, Effect{Action: ActionRestart, Unit: "held.service"}
 	for _, test := range []struct {
 		name  string
-		do    []string // of systemctl; none: nothing
+		do    []string // a command of systemctl; none: nothing
 		since Effect
 		done  bool
 	}{
@@ -45,7 +46,7 @@ func testMarks(t *testing.T) {
 		}
 	}
 
-	// A reload that the unit refused is owed still.
+	// A reload that the unit refused is still due.
 	ok(t, os.WriteFile("/etc/systemd/system/marked.service", []byte("[Service]\nExecStart=sleep 1000\nExecReload=/bin/false\n"), 0o644))
 	systemctl(t, "daemon-reload")
 	refused, err := reload.Mark(ctx, h.Live.View())
@@ -66,7 +67,7 @@ func testMarks(t *testing.T) {
 	}
 	ok(t, held.Apply(ctx, h, nil))
 	now, err := h.Live.Units.Unit(ctx, "held.service")
-	if err != nil || !now.Job { // a restart that has stopped the unit is a start
+	if err != nil || !now.Job { // a restart that stopped the unit is now a start
 		t.Errorf("a restart that waits: %+v, %v", now, err)
 	}
 	if done, err := held.DoneSince(ctx, h.Live.View(), mark); !done || err != nil {

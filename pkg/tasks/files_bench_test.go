@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkNoop plans 10,000 small files that are right, below "/" and below an image's root, on
-// one goroutine. One operation is all of them.
+// one goroutine. One operation plans all of them.
 func BenchmarkNoop(b *testing.B) {
 	const files = 10_000
 	root := b.TempDir()

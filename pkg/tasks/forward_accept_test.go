@@ -15,7 +15,7 @@ func TestForwardAccept(t *testing.T) {
 	in(t, ns, func(h *host.Host) {
 		v4 := ForwardAccept{Link: "cbr0", Families: []int{4}}
 		both := ForwardAccept{Link: "cbr0", Families: []int{4, 6}}
-		wantLines(t, plan(t, both, h.Live.View())) // nothing drops
+		wantLines(t, plan(t, both, h.Live.View())) // no chain drops
 
 		ns.Run("iptables-nft", "-P", "FORWARD", "DROP")
 		ns.Run("ip6tables-nft", "-P", "FORWARD", "DROP")
@@ -36,8 +36,8 @@ func TestForwardAccept(t *testing.T) {
 	})
 }
 
-// Of chains of nf_tables each change comes as an event. Nothing tells of those of ip_tables. The
-// line that keeps it: kind_columns.go, forwardNotifies.
+// Each change of an nf_tables chain causes an event. A change of a chain of ip_tables causes none.
+// The line that keeps it: kind_columns.go, forwardNotifies.
 func TestForwardAcceptIsPolledForTheTablesOfIPTablesAlone(t *testing.T) {
 	needs.Tool(t, "iptables-legacy", "ip6tables-legacy")
 	for _, program := range []string{"iptables-legacy", "ip6tables-legacy"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// oneFile is the same file, whatever is asked for.
+// oneFile returns the same file for every path.
 type oneFile struct {
 	hostfs.Files
 	content []byte
@@ -26,8 +26,8 @@ func (v oneFile) ReadEnds(string, int) (begin, end []byte, err error) {
 
 func (v oneFile) ReadDir(string) ([]string, error) { return nil, host.ErrNotExist }
 
-// FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf
-// has plugins with types.
+// FuzzConf reads any bytes that somebody may put into the CNI directory. A file that counts as a
+// conf has plugins with types.
 func FuzzConf(f *testing.F) {
 	for _, s := range []string{
 		`{"cniVersion":"1.0.0","name":"n","plugins":[{"type":"bridge","ipam":{"type":"host-local"}},{"type":"portmap"}]}`, `{"name":"n","type":"multus","delegates":[]}`,

@@ -17,7 +17,8 @@ func proved(t *testing.T, v host.View, task Task, c *Change) bool {
 	return Harmless(t.Context(), task, c, Ground{View: v, Pods: []netip.Prefix{netip.MustParsePrefix("100.96.0.0/11"), netip.MustParsePrefix("fd00:96::/48")}})
 }
 
-// Each sysctl on both sides of its range. The line that keeps it: harmless_sysctl.go, contains.
+// The test has values for each sysctl inside and outside of its range. The line that keeps it:
+// harmless_sysctl.go, contains.
 func TestSysctlsProvedHarmless(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
@@ -51,7 +52,7 @@ func TestSysctlsProvedHarmless(t *testing.T) {
 			{"net.ipv4.tcp_rmem", "4096 87380 80000", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_rmem", "4096 87380 268435457", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_rmem", "87380", "4096 131072 6291456", false},
-			{"net.ipv4.tcp_rmem", "4096 0250000 16777216", "4096 131072 6291456", false}, // 86016
+			{"net.ipv4.tcp_rmem", "4096 0250000 16777216", "4096 131072 6291456", false}, // octal: 86016
 			{"net.ipv4.tcp_wmem", "4096 16384 4194304", "4096 16384 4194304", true},
 			{"net.ipv4.tcp_rmem", "1 1 1", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_retries2", "0", "15", false},
@@ -82,8 +83,8 @@ func TestSysctlsProvedHarmless(t *testing.T) {
 	})
 }
 
-// A node that is behind a bridge is reached by what bridges pass on. The line that keeps it:
-// harmless.go, behindBridge.
+// On a node behind a bridge, the settings of bridges decide whether others reach the node. The line
+// that keeps it: harmless.go, behindBridge.
 func TestBehindABridge(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "br0", "type", "bridge")
@@ -102,8 +103,8 @@ func TestBehindABridge(t *testing.T) {
 	})
 }
 
-// A module that the documents name may be a driver, or take packets as soon as it is there. The
-// line that keeps it: harmless.go, harmlessModules.
+// A module of the documents may be a driver, or may take packets as soon as it is loaded. The line
+// that keeps it: harmless.go, harmlessModules.
 func TestModulesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	for name, want := range map[string]bool{
@@ -116,8 +117,8 @@ func TestModulesProvedHarmless(t *testing.T) {
 	}
 }
 
-// What a unit of the documents reads is not harmless wherever it is. The line that keeps it:
-// harmless.go, Harmless.
+// A file that a unit of the documents reads is not harmless, wherever it is. The line that keeps
+// it: harmless.go, Harmless.
 func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	rules, other := File{Path: "/srv/kubernetes/rules", Content: []byte("x"), Mode: 0o644}, File{Path: "/srv/kubernetes/other", Content: []byte("x"), Mode: 0o644}
@@ -130,7 +131,7 @@ func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 	}
 }
 
-// What is not named by a place takes a checkpoint. The line that keeps it: harmless.go,
+// A file takes a checkpoint, unless its place is in the list. The line that keeps it: harmless.go,
 // HarmlessPath.
 func TestPlacesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
@@ -154,8 +155,8 @@ func TestPlacesProvedHarmless(t *testing.T) {
 	}
 }
 
-// Our own files of the boot are as harmless as the lines that are new in them. The line that keeps
-// it: harmless.go, linesHarmless.
+// Our own files that the boot reads are harmless if their new lines are harmless. The line that
+// keeps it: harmless.go, linesHarmless.
 func TestLinesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	for _, c := range []struct {
@@ -181,8 +182,8 @@ func TestLinesProvedHarmless(t *testing.T) {
 	}
 }
 
-// A route is harmless where only a default one led before. The line that keeps it: harmless_net.go,
-// onlyDefault.
+// A route is harmless only if a default route led there before. The line that keeps it:
+// harmless_net.go, onlyDefault.
 func TestRoutesProvedHarmless(t *testing.T) {
 	ns := netns.New(t)
 	for _, words := range [][]string{
@@ -197,11 +198,11 @@ func TestRoutesProvedHarmless(t *testing.T) {
 	in(t, ns, func(h *host.Host) {
 		for dst, want := range map[string]bool{
 			"100.96.2.0/24": true,
-			"100.97.2.0/24": false, // a longer prefix of what another route leads
-			"100.98.0.0/16": false, // a shorter one
+			"100.97.2.0/24": false, // longer than the prefix of another route
+			"100.98.0.0/16": false, // shorter than the prefix of another route
 			"100.98.3.0/24": false, // another next hop for a known peer
 			"100.99.2.0/24": false, // another table may lead there after the main one
-			"10.9.0.0/16":   false, // outside of the stated ranges
+			"10.9.0.0/16":   false, // outside of the stated pod CIDRs
 			"100.0.0.0/8":   false,
 			"192.0.2.0/25":  false,
 			"0.0.0.0/0":     false,
@@ -235,7 +236,7 @@ func TestRoutesProvedHarmless(t *testing.T) {
 	})
 }
 
-// Our table is harmless while it only gives pods the node's address.
+// Our table is harmless as long as it only gives packets of pods the node's address.
 func TestTablesProvedHarmless(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
@@ -262,7 +263,7 @@ func TestTablesProvedHarmless(t *testing.T) {
 	})
 }
 
-// Kinds whose proof does not ask the host.
+// These kinds are proved without a look at the host.
 func TestKindsProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	yes := true

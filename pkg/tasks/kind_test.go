@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Each row stands where its constant says, under a name of its own, with all of its columns.
+// Each row is at the index of its constant, has a name of its own, and has all columns.
 func TestTheTableIsWhole(t *testing.T) {
 	names := map[string]bool{"": true}
 	for i, k := range kinds {
@@ -35,7 +35,7 @@ func TestTheTableIsWhole(t *testing.T) {
 	}
 }
 
-// What a row's name is in a ledger comes back as the row's kind, with the row's keys.
+// The name that a row has in the ledger leads to the row's kind and to the row's keys.
 func TestTheTableRebuildsEachKind(t *testing.T) {
 	empty := blob.Digest(sha256.Sum256(nil))
 	for _, k := range kinds {
@@ -61,14 +61,14 @@ func TestTheTableRebuildsEachKind(t *testing.T) {
 			t.Errorf("%s is recorded as %q: %v", k.name, r.Kind, err)
 		}
 		for _, key := range task.Owns() {
-			if rowOf(key) != k.keys && k.row != rowMount { // it owns its unit's file, too
+			if rowOf(key) != k.keys && k.row != rowMount { // a mount also owns its unit's file
 				t.Errorf("%s owns %s, its row says %s", k.name, key, k.keys.name)
 			}
 		}
 	}
 }
 
-// A key of no kind that the table knows is looked at, and may cut the node off.
+// A key of an unknown kind is polled, and counts as one that may cut the node off.
 func TestAnUnknownKeyCountsAsDangerous(t *testing.T) {
 	key := graph.Key("weather:rain")
 	if RevertCosts(key, "", nil) != MayCutOff || rowOf(key).watch.notifies("rain", nil) {

@@ -94,8 +94,8 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 	}
 }
 
-// What released agents wrote of each kind is written the same. The file was made by the agent
-// before the table of kinds.
+// The records of each kind have the same bytes as those of released agents. The agent before the
+// table of kinds made this file.
 func TestRecordsKeepTheirBytes(t *testing.T) {
 	var have strings.Builder
 	for _, task := range everyKind() {

@@ -18,7 +18,8 @@ func TestModule(t *testing.T) {
 		ok(t, err)
 		return s
 	}
-	// ipv6 or nf_conntrack: something is there on every machine that runs this.
+	// At least one of these is on every machine that runs this test: ipv6 or nf_conntrack, for
+	// example.
 	there := slices.IndexFunc([]string{"ipv6", "nf_conntrack", "overlay"}, func(n string) bool {
 		return state(n) == kernel.ModuleBuiltin || state(n) == kernel.ModuleLoaded
 	})
@@ -28,7 +29,7 @@ func TestModule(t *testing.T) {
 	if c := plan(t, Module{Name: []string{"ipv6", "nf_conntrack", "overlay"}[there]}, h.Live.View()); c != nil {
 		t.Errorf("planned %+v", c)
 	}
-	// In a sandbox nothing is loaded, but it is said what would be.
+	// In a sandbox the task loads nothing, and says what it would load.
 	c := plan(t, Module{Name: "no-such-module"}, h.Live.View())
 	if c == nil || c.NotApplicable == "" || len(c.Pending) > 0 {
 		t.Errorf("planned %+v", c)

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// in runs body with a host whose network is the namespace's.
+// in runs body with a host whose network is this namespace.
 func in(t *testing.T, ns *netns.NS, body func(h *host.Host)) {
 	t.Helper()
 	ns.Do(func() {
@@ -38,7 +38,8 @@ func plan(t *testing.T, task Task, v host.View) *Change {
 	return c
 }
 
-// converge plans, applies and plans again, which must find nothing. It returns the first plan.
+// converge plans, applies and plans again. The second plan must find nothing. It returns the first
+// plan.
 func converge(t *testing.T, h *host.Host, task Task) *Change {
 	t.Helper()
 	c := plan(t, task, h.Live.View())
@@ -57,7 +58,7 @@ func converge(t *testing.T, h *host.Host, task Task) *Change {
 	return c
 }
 
-// lines is what a change would print: key, mark and fields.
+// lines returns the lines that a change prints: key, mark and fields.
 func lines(c *Change) []string {
 	if c == nil {
 		return nil
@@ -106,12 +107,12 @@ func TestLink(t *testing.T) {
 			}
 		}
 
-		// Drift is seen and mended, setting by setting.
+		// The task notices and repairs drift of each setting.
 		ns.Run("ip", "link", "set", "cbr0", "mtu", "1500")
 		ns.Run("ip", "link", "set", "cbr0", "down")
 		wantLines(t, converge(t, h, bridge), "~ link:cbr0, mtu 1500→1450, state down→up")
 
-		// What is not asked for is left alone.
+		// The task leaves alone a setting that it does not want.
 		ns.Run("ip", "link", "set", "cbr0", "mtu", "1500")
 		wantLines(t, plan(t, Link{Name: "cbr0", Kind: "bridge"}, h.Live.View()))
 
@@ -130,7 +131,7 @@ func TestAddress(t *testing.T) {
 			t.Errorf("an absent link is waited for, not: %v", err)
 		}
 
-		// In a dry run the link is there because it is planned.
+		// In a dry run the planned link counts as there.
 		pending := host.NewPending(nil)
 		link := Link{Name: "cbr0", Kind: "bridge", Up: true}
 		pending.Add(plan(t, link, h.Live.View()).Pending...)
@@ -159,8 +160,8 @@ func TestAddress(t *testing.T) {
 		if strings.Count(shown, "inet") != 2 || !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "fd00:1::1/64") {
 			t.Error(shown)
 		}
-		// A second address of the network goes with the first, and comes back (address.go:
-		// keepOthers).
+		// The kernel removes a second address of a network with the first one, and the task
+		// restores it (address.go: keepOthers).
 		ns.Run("ip", "addr", "del", "10.96.1.1/24", "dev", "cbr0")
 		ns.Run("ip", "addr", "add", "10.96.1.1/28", "dev", "cbr0")
 		ns.Run("ip", "addr", "add", "10.96.1.2/28", "dev", "cbr0")
@@ -192,8 +193,8 @@ func TestRoute(t *testing.T) {
 		hole := Route{Route: rtnl.Route{Type: "blackhole", Dst: netip.MustParsePrefix("10.96.0.0/11"), Metric: 9000, Table: 100}}
 		wantLines(t, converge(t, h, hole), "+ route:100/10.96.0.0/11 metric 9000, type →blackhole")
 
-		// Others' routes: right if they lead the same way, else an error that says whose and what
-		// to do.
+		// A route of another program is right if it leads the same way. Otherwise the error says
+		// whose it is and what to do.
 		ns.Run("ip", "route", "add", "10.96.3.0/24", "via", "192.0.2.14", "proto", "static")
 		theirs := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.3.0/24"), Gateway: netip.MustParseAddr("192.0.2.14")}}
 		wantLines(t, plan(t, theirs, h.Live.View()))
@@ -204,7 +205,7 @@ func TestRoute(t *testing.T) {
 		}
 		fails(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h.Live.View(), "protocol 2")
 
-		// No way to the next hop: the plan says it, and so does the kernel.
+		// There is no route to the next hop: the plan says so, and so does the kernel.
 		lost := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.9.0/24"), Gateway: netip.MustParseAddr("198.51.100.7")}}
 		fails(t, lost, h.Live.View(), "198.51.100.7 is in no network of a link of this host")
 		to := host.NewPending(nil)
@@ -217,12 +218,12 @@ func TestRoute(t *testing.T) {
 			t.Errorf("a next hop out of reach: %v", err)
 		}
 
-		// The default route is the node's life.
+		// The node needs its default route.
 		if c := plan(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")}}, h.Live.View()); c.Disruption != MayCutOff {
 			t.Errorf("a default route: disruption %d", c.Disruption)
 		}
 
-		// A route by a planned link is planned; by a link that nobody makes it waits.
+		// A route by a planned link is planned. A route by a link that nothing makes waits.
 		by := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.4.0/24"), Link: "cbr0"}}
 		if err := fails(t, by, h.Live.View(), "link cbr0"); !graph.IsWait(err) {
 			t.Errorf("an absent link is waited for, not: %v", err)

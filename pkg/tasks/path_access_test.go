@@ -35,7 +35,7 @@ func ok(t *testing.T, errs ...error) {
 	}
 }
 
-// wantFile reads a path with plain calls.
+// wantFile reads a path with system calls alone.
 func wantFile(t *testing.T, path, content string, mode os.FileMode, uid uint32) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -47,7 +47,7 @@ func wantFile(t *testing.T, path, content string, mode os.FileMode, uid uint32) 
 	}
 }
 
-// wantError plans and wants an error that says all of the words.
+// wantError plans, and expects an error with all of these words.
 func wantError(t *testing.T, task Task, v host.View, words ...string) error {
 	t.Helper()
 	c, err := task.Plan(t.Context(), v)
@@ -146,8 +146,8 @@ func TestFileShowsNoSecretAndNoBinary(t *testing.T) {
 	converge(t, h, key)
 	converge(t, h, tool)
 
-	// What others may not read is shown no more where the file is to be for all, unless who wants
-	// it so says that such a file is no secret.
+	// If others may not read a file and the wanted file is for all, the plan no longer shows its
+	// content, unless the task says that the file is no secret.
 	ok(t, os.WriteFile(root+"/conf", []byte("token"), 0o640))
 	conf := File{Path: "/conf", Content: []byte("none"), Mode: 0o644}
 	c = plan(t, conf, h.Live.View())
@@ -171,8 +171,8 @@ func TestFileInTheWay(t *testing.T) {
 	wantError(t, File{Path: "/pipe"}, h.Live.View(), "a device, pipe or socket is in the way")
 	c := converge(t, h, File{Path: "/link", Content: []byte("x"), Mode: 0o644})
 	wantLines(t, c, "~ file:/link, type symlink→file, mode →0644, owner →root:root")
-	// A parent that cannot be one is known before anything is written
-	// (path_access.go: missingParents).
+	// A parent that cannot be a directory is an error before anything is written (path_access.go:
+	// missingParents).
 	ok(t, os.Symlink("nowhere", root+"/lost"))
 	wantError(t, File{Path: "/lost/file"}, h.Live.View(), "/lost: it is a symlink whose target does not exist")
 	wantError(t, Directory{Path: "/lost/a/b"}, h.Live.View(), "/lost: it is a symlink whose target does not exist")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A file whose time of change was the epoch comes back with it, as with any other: 0 is a time. The
+// A file with the epoch as its time is restored with that time, as with any other: 0 is a time. The
 // lines that keep it: path_baseline.go, Restore; pkg/host/hostfs/batch_staged.go, Close (setTime).
 func TestTheEpochComesBack(t *testing.T) {
 	h, root := onDisk(t)
@@ -25,7 +25,7 @@ func TestTheEpochComesBack(t *testing.T) {
 	}
 }
 
-// A symlink whose target is no UTF-8 comes back as it was, also from the JSON of a ledger. The
+// A symlink whose target is no UTF-8 is restored as it was, also from the JSON of a ledger. The
 // lines that keep it: path_baseline.go, Live, Baseline and Restore (RawTarget).
 func TestATargetOfBytesComesBack(t *testing.T) {
 	h, root := onDisk(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Around programs of which nobody knows what they do an undo keeps more. The line that keeps it:
-// kind_lookup.go, RunsPrograms.
+// If a change runs programs with unknown effects, an undo keeps more of the state before it. The
+// line that keeps it: kind_lookup.go, RunsPrograms.
 func TestRunsPrograms(t *testing.T) {
 	hook := UnitState{Name: "hook.service"}
 	for _, c := range []struct {

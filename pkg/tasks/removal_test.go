@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// What is brought back is told with what it is and what it becomes.
+// The plan of a restoration shows the present value and the restored one.
 func TestARestorationShowsValues(t *testing.T) {
 	sum := strings.Repeat("0123456789abcdef", 4)
 	for _, c := range []struct{ key, live, was, want string }{

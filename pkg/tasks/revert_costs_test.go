@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// What a reset takes away or brings back is under a checkpoint where the node may be reached by it.
-// The line that keeps it: revert_costs.go, RevertCosts.
+// A reset takes a checkpoint for what it removes or restores, if the node may be reached by it. The
+// line that keeps it: revert_costs.go, RevertCosts.
 func TestTakingBack(t *testing.T) {
 	for _, c := range []struct {
 		key  graph.Key
@@ -19,7 +19,7 @@ func TestTakingBack(t *testing.T) {
 		{key: "rule:ipv4 712", want: MayCutOff},
 		{key: "address:eth0/10.0.0.1/24", want: MayCutOff},
 		{key: "nft:ip/netwright", want: MayCutOff},
-		{key: "link:cbr0"}, // its addresses went before it
+		{key: "link:cbr0"}, // its addresses were removed before it
 		{key: "link:eth0", to: "device mtu 1400", want: MayCutOff},
 		{key: "sysctl:net.ipv4.ip_forward", to: "=0", want: MayCutOff},
 		{key: "sysctl:net.ipv4.ip_forward", to: "=1"},

@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// between is a host with a unit and pods, as a switch of networks looks at it.
+// between is a host with a unit and pods, as a switch of networks sees it.
 type between struct {
 	hostfs.Files
 	host.Units

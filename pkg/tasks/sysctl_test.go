@@ -31,8 +31,8 @@ func TestSysctl(t *testing.T) {
 	}
 }
 
-// A value is right once it is written, in whatever words the kernel says it. The lines that keep
-// it: sysctl.go, Plan; pkg/host/kernel/sysctl_kinds.go, SameSysctl.
+// A written value is right, in whatever form the kernel prints it. The lines that keep it:
+// sysctl.go, Plan; pkg/host/kernel/sysctl_kinds.go, SameSysctl.
 func TestSysctlInOtherWords(t *testing.T) {
 	in(t, netns.New(t), func(h *host.Host) {
 		for _, task := range []Sysctl{
@@ -47,8 +47,8 @@ func TestSysctlInOtherWords(t *testing.T) {
 	})
 }
 
-// A key that has no value yet gets one, and keeps it: no reset and no undo takes it away. One that
-// had a value has it again. The lines that keep it: sysctl.go, Plan, Live and Restored
+// A key without a value gets one and keeps it: neither a reset nor an undo removes it. A key that
+// had a value gets that value back. The lines that keep it: sysctl.go, Plan, Live and Restored
 // (ErrNoValue).
 func TestSysctlWithoutAValue(t *testing.T) {
 	const key, net = "net.ipv6.conf.lo.stable_secret", "fe80:0000:0000:0000:0000:0000:0000:000"
@@ -158,12 +158,12 @@ func TestSysctlOfTheHostIsListedAndNeverSet(t *testing.T) {
 		if after, err := h.Live.Kernel.Sysctl("kernel.panic"); err != nil || after != before {
 			t.Errorf("kernel.panic was %s and is %s (%v)", before, after, err)
 		}
-		// Absent in a network namespace, and none of its business.
+		// The key does not exist in a network namespace, and does not concern it.
 		c = plan(t, Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0"}, h.Live.View())
 		if c == nil || c.NotApplicable == "" {
 			t.Errorf("planned %+v", c)
 		}
-		// What is right is right, whoever set it.
+		// A right value is right, whoever set it.
 		if c := plan(t, Sysctl{Key: "kernel.panic", Value: before}, h.Live.View()); c != nil {
 			t.Errorf("planned %+v", c)
 		}

@@ -50,14 +50,14 @@ func onNode(t *testing.T) *host.Host {
 	return h
 }
 
-// systemctl asks the node's own program.
+// systemctl runs the node's own systemctl.
 func systemctl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, _ := exec.Command("systemctl", args...).CombinedOutput() // its exit code is an answer
 	return strings.TrimSpace(string(out))
 }
 
-// asked is the host as a plan sees it when a task asked for an effect.
+// asked returns the host as a plan sees it when a task has asked for an effect.
 func asked(h *host.Host, effect graph.Key, by ...string) host.View {
 	return host.NewPending(map[string][]string{string(effect): by}).Over(h.Live.View())
 }
@@ -106,11 +106,11 @@ func testUnitState(t *testing.T) {
 	ok(t, os.WriteFile(unitDir+"/s.service", []byte(sleeper), 0o644))
 	ok(t, h.Units.DaemonReload(t.Context()))
 	converge(t, h, UnitState{Name: "s.service", Enabled: new(true), Active: new(true)})
-	// Another's drift is seen and repaired.
+	// The task notices and repairs what another program changed.
 	systemctl(t, "disable", "--now", "s")
 	c := converge(t, h, UnitState{Name: "s.service", Enabled: new(true), Active: new(true)})
 	wantLines(t, c, "~ unit:s.service, enabled disabled→enabled, active inactive→active")
-	// A file that changed after systemd read it, and nobody asked for a reload.
+	// A file changed after systemd read it, and nothing asked for a reload.
 	ok(t, os.WriteFile(unitDir+"/s.service", []byte("# changed\n"+sleeper), 0o644))
 	c = converge(t, h, UnitState{Name: "s.service", Active: new(true)})
 	wantLines(t, c, "~ unit:s.service, loaded as the file was→as the file is")
@@ -126,7 +126,7 @@ func testUnitState(t *testing.T) {
 	}
 }
 
-// testNoBlock starts a unit that waits for us: who waited for it would wait for ever.
+// testNoBlock starts a unit that is ordered after us. To wait for that unit would never end.
 func testNoBlock(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/gate.service", []byte("[Service]\nType=oneshot\nExecStart=sh -c 'until [ -e /run/open ]; do sleep 0.05; done'\n"), 0o644))
@@ -137,7 +137,7 @@ func testNoBlock(t *testing.T) {
 		t.Errorf("it is %s before its gate opens", got)
 	}
 	ok(t, os.WriteFile("/run/open", nil, 0o644))
-	waits := UnitState{Name: "late.service", Active: new(true)} // this one waits
+	waits := UnitState{Name: "late.service", Active: new(true)} // this one waits for us
 	if c := plan(t, waits, h.Live.View()); c != nil {
 		ok(t, waits.Apply(t.Context(), h, c))
 	}
@@ -146,9 +146,9 @@ func testNoBlock(t *testing.T) {
 	}
 }
 
-// testIndirectAndAlias turns units on and off whose state is that of others: what a change did, the
-// next plan finds right.
-// The lines that keep it: unit_state.go, look, isEnabled; pkg/host/systemd/units.go, ID
+// testIndirectAndAlias enables and disables units whose state is the state of other units. The plan
+// after each change finds nothing to do. The lines that keep it: unit_state.go, look, isEnabled;
+// pkg/host/systemd/units.go, ID
 func testIndirectAndAlias(t *testing.T) {
 	h := onNode(t)
 	const vendor = "/usr/lib/systemd/system"
@@ -162,7 +162,7 @@ func testIndirectAndAlias(t *testing.T) {
 			t.Errorf("%s is enabled, and %s is %s", c.unit, c.of, got)
 		}
 	}
-	// Somebody enabled what it names, and no link leads to the unit itself.
+	// Somebody enabled the units that this unit names, and no link leads to the unit itself.
 	if c := plan(t, UnitState{Name: "ind.service", Enabled: new(false)}, h.Live.View()); c != nil {
 		t.Errorf("an indirect unit is not disabled: %+v", c)
 	}
@@ -174,9 +174,9 @@ func testIndirectAndAlias(t *testing.T) {
 	}
 }
 
-// testLinksComeBack resets a unit to links that no verb of systemd makes: a person's own, and none
-// of what its Also= names.
-// The lines that keep it: unit_links.go, LinksOfUnit, relink, Restore
+// testLinksComeBack resets a unit to links that no command of systemd makes: a person's own, and
+// none for the units of its Also=. The lines that keep it: unit_links.go, LinksOfUnit, relink,
+// Restore
 func testLinksComeBack(t *testing.T) {
 	h := onNode(t)
 	const vendor = "/usr/lib/systemd/system"
@@ -206,8 +206,8 @@ func testLinksComeBack(t *testing.T) {
 	}
 }
 
-// testOneshot asks for units that run to their end, or may not run: each is started once and not at
-// every pass.
+// testOneshot wants units that run to their end, or that may not run. Each is started once, and not
+// at every pass.
 func testOneshot(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/o.service", []byte("[Service]\nType=oneshot\nExecStart=sh -c 'echo ran >>/run/ran'\n[Install]\nWantedBy=multi-user.target\n"), 0o644))
@@ -259,7 +259,7 @@ func testDropIn(t *testing.T) {
 	ok(t, os.WriteFile(unitDir+"/d.service", []byte(sleeper), 0o644))
 	ok(t, h.Units.DaemonReload(t.Context()))
 	restart := Effect{Action: ActionRestart, Unit: "d.service", Wait: true}
-	// Only what runs is restarted.
+	// Only a running unit is restarted.
 	ok(t, restart.Apply(t.Context(), h, nil))
 	if got := systemctl(t, "is-active", "d"); got != "inactive" {
 		t.Errorf("it is %s", got)
@@ -305,7 +305,7 @@ func testMount(t *testing.T) {
 	if got := systemctl(t, "show", "--value", "-p", "Description", unit); got != "100 % of it" {
 		t.Errorf("it is described as %q", got)
 	}
-	// Unmounted by somebody, and its file changed.
+	// Somebody unmounted it, and its file changed.
 	if out, err := exec.Command("umount", "/mnt/a b-c").CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}

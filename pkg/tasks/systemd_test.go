@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// A unit of an image is enabled and masked by links, one of ours before its file is there. The
+// A unit of an image is enabled and masked by links, also one of ours before its file is there. The
 // lines that keep it: unit_state_image.go, linksOf and planLinks.
 func TestUnitStateInAnImage(t *testing.T) {
 	h, root := onDisk(t)
@@ -41,7 +41,7 @@ func TestUnitStateInAnImage(t *testing.T) {
 		t.Errorf("nothing can be started in an image: %+v", c)
 	}
 
-	// A unit of ours is known before its file is there, in place of a mask.
+	// A unit of ours is known before its file is there, where a mask is in its place.
 	ok(t, os.Symlink("/dev/null", filepath.Join(root, unitDir, "u.service")))
 	file := Unit{Name: "u.service", Content: []byte("[Service]\nExecStart=true\n[Install]\nWantedBy=c.target\n")}
 	state := UnitState{Name: "u.service", Enabled: new(true), Active: new(true)}

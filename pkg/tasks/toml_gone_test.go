@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Who took a file away took the keys in it, too: nothing is to be brought back, and what was there
-// before the key, absence or a value, keeps no reset from its end. The lines that keep it: toml.go,
-// Restored and Restore (there).
+// Somebody removed a file, and with it the keys in the file. Then no key is restored. What was
+// there before the key, whether nothing or a value, does not prevent the end of a reset. The lines
+// that keep it: toml.go, Restored and Restore (there).
 func TestTOMLKeyOfAFileThatIsGone(t *testing.T) {
 	for before, text := range map[string]string{"absent": "version = 2\n", "set": "[t]\nk = \"old\"\n"} {
 		h, root := onDisk(t)

@@ -10,9 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// What enabled, disabled and masked a unit, or what its Also= reaches, goes back to the links that
-// there were: with those that people made, and with directories of their own. A masked unit's Also=
-// counts. The lines that keep it: unit_links.go, LinksOfUnit, alsoOf, relink
+// A unit was enabled, disabled or masked, and with it perhaps the units of its Also=. Its restore
+// leaves the links that were there before, also those that people made, and directories of their
+// own. The Also= of a masked unit counts. The lines that keep it: unit_links.go, LinksOfUnit,
+// alsoOf, relink
 func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	h, root := onDisk(t)
 	at := root + unitDir + "/"
@@ -53,8 +54,9 @@ func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	}
 }
 
-// What a program took of the links of units comes back, but no mask and nothing of a unit whose
-// file is gone; what came stays. The lines that keep it: unit_links.go, remake, LinksOfUnits
+// If a program removes links of units, these links are restored. A mask is not restored, and
+// neither are links of a unit whose file is gone. Added links stay. The lines that keep it:
+// unit_links.go, remake, LinksOfUnits
 func TestLinksThatAreGoneComeBack(t *testing.T) {
 	h, root := onDisk(t)
 	at := root + unitDir + "/"
@@ -84,8 +86,8 @@ func TestLinksThatAreGoneComeBack(t *testing.T) {
 	}
 }
 
-// A baseline of an earlier release has no names, and is brought back by systemd's verbs.
-// The line that keeps it: unit_baseline.go, unitBaseline
+// A baseline of an earlier release has no names of links. It is restored by the commands of
+// systemd. The line that keeps it: unit_baseline.go, unitBaseline
 func TestAnOlderBaselineOfAUnit(t *testing.T) {
 	var was unitBaseline
 	ok(t, json.Unmarshal([]byte(`{"Name":"a.service","File":"enabled","links":[{"path":"/p","target":"t","mtime":1}]}`), &was))

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// oneUnit are the units of a host that has one.
+// oneUnit has the units of a host with a single unit.
 type oneUnit struct {
 	host.Units
 	state systemd.UnitState
@@ -18,8 +18,8 @@ type oneUnit struct {
 
 func (v oneUnit) Unit(context.Context, string) (systemd.UnitState, error) { return v.state, nil }
 
-// A unit that somebody masked starts in no way, which the plan says, unless the plan itself brings
-// its file or unmasks it.
+// A unit that somebody masked cannot start, and the plan says so, unless the same plan makes its
+// file or unmasks it.
 func TestAMaskedUnitFailsInThePlan(t *testing.T) {
 	yes, no := true, false
 	state := systemd.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}

@@ -16,8 +16,8 @@ import (
 // inVM is set for this test program when it runs inside of a virtual machine.
 const inVM = "NETWRIGHT_TEST_IN_VM"
 
-// TestKernelInAVM boots a machine whose kernel is its own, with modules, and
-// runs itself there: only there may modules be loaded and host-wide keys be set.
+// TestKernelInAVM boots a machine with a kernel and modules of its own, and runs itself there,
+// since only there it may load modules and set keys of the whole host.
 func TestKernelInAVM(t *testing.T) {
 	if os.Getenv(inVM) == "" {
 		self, err := os.Executable()
@@ -45,8 +45,8 @@ func TestKernelInAVM(t *testing.T) {
 	t.Run("project quotas", func(t *testing.T) { testProjects(t, h) })
 }
 
-// A file that has another project than its directory is replaced on ext4, which does not swap it.
-// The line that keeps it: pkg/host/hostfs/batch_staged.go, rename (EXDEV).
+// A file has another project than its directory. It is replaced on ext4, which refuses to exchange
+// the two. The line that keeps it: pkg/host/hostfs/batch_staged.go, rename (EXDEV).
 func testProjects(t *testing.T, h *host.Host) {
 	script := `cd "$(mktemp -d)"; truncate -s 64M disk; mkfs.ext4 -q -O quota,project disk
 mkdir /mnt/projects; mount -o loop,prjquota disk /mnt/projects
@@ -103,7 +103,7 @@ func testHostSysctls(t *testing.T, h *host.Host) {
 	}
 }
 
-// testModprobe has no systemd, as a container runtime's rescue shell.
+// testModprobe runs without systemd, as in a container runtime's rescue shell.
 func testModprobe(t *testing.T) {
 	ok(t, os.Rename("/run/systemd/system", "/run/systemd/system.away"))
 	h := onNode(t)
@@ -132,7 +132,7 @@ func testNoModule(t *testing.T, h *host.Host) {
 
 func testBPFFS(t *testing.T, h *host.Host) {
 	task := Mount{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf"}
-	if c := plan(t, task, h.Live.View()); c != nil { // systemd mounts it by itself
+	if c := plan(t, task, h.Live.View()); c != nil { // systemd mounts it
 		t.Errorf("planned %v", lines(c))
 	}
 	if out, err := exec.Command("umount", "/sys/fs/bpf").CombinedOutput(); err != nil {
