@@ -19,15 +19,15 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// fullDisk is a disk that takes half of what is appended.
+// fullDisk is a disk that accepts half of an appended text.
 type fullDisk struct{ *hostfs.Writer }
 
 func (d fullDisk) AppendFile(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(d.Writer.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
 }
 
-// What was appended in part must not stand between two batches: that would be damage, and all that
-// the ledger knows lost. The line that keeps it: journal.go, Commit (rewrite).
+// A batch that was appended in part must not stay between two batches: that would be damage, and
+// the ledger would lose all that it knows. The line that keeps it: journal.go, Commit (rewrite).
 func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -44,8 +44,8 @@ func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	}
 }
 
-// A node that has revisions had a journal: without it nothing is known to be ours. The line that
-// keeps it: journal.go, loadJournal (revisionDir).
+// A node with revisions had a journal. Without the journal the agent does not know what is ours.
+// The line that keeps it: journal.go, loadJournal (revisionDir).
 func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -61,8 +61,7 @@ func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 	}
 }
 
-// A content that is kept is not written again. The line that keeps it: revisions.go, saveContents
-// (there).
+// A kept content is not written again. The line that keeps it: revisions.go, saveContents (there).
 func TestAContentIsWrittenOnce(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -81,9 +80,9 @@ func TestAContentIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// What the node is at is kept however old it is, and where a revision is damaged no content goes:
-// it may be the one that names it. The lines that keep it: revisions.go, Tidy (head.Current; return
-// nil).
+// The node's current revision is kept however old it is. If a revision is damaged, no content is
+// removed, since that revision may name it. The lines that keep it: revisions.go, Tidy
+// (head.Current; return nil).
 func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -113,8 +112,8 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	}
 }
 
-// A ledger of a later version is not written to, whoever tries. The line that keeps it: journal.go,
-// Commit (Newer).
+// No command writes to the ledger of a later version. The line that keeps it: journal.go, Commit
+// (Newer).
 func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	root := t.TempDir()
 	_, h := open(t, root)
@@ -131,7 +130,7 @@ func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// failingDisk cannot read one file, for now.
+// failingDisk fails to read one file, for some time.
 type failingDisk struct {
 	Reader
 	file string
@@ -145,9 +144,9 @@ func (d failingDisk) ReadFile(path string) ([]byte, error) {
 	return d.Reader.ReadFile(path)
 }
 
-// A journal that cannot be read now may be whole: nothing is known, nothing is lost, and nothing is
-// written over it. What is no file at all is a loss as before. The line that keeps it: journal.go,
-// loadJournal (withhold).
+// A journal that cannot be read now may be whole. So the agent knows nothing, loses nothing, and
+// does not write over the journal. If the journal is no file, it is lost as before. The line that
+// keeps it: journal.go, loadJournal (withhold).
 func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -167,9 +166,10 @@ func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
 	}
 }
 
-// To root a journal that may not be read, as where SELinux denies it, is there: it is not written
-// over, and not said to be for root. One on a file system whose server is gone says where to look.
-// The lines that keep it: file.go, isClosed; pkg/host/hostpath/error.go, advices.
+// A journal that root may not read, for example by SELinux, is there. The agent does not write over
+// it, and does not say that root is needed. If the server of the journal's file system is gone, the
+// error says where to look. The lines that keep it: file.go, isClosed; pkg/host/hostpath/error.go,
+// advices.
 func TestAMemoryThatIsClosedToRoot(t *testing.T) {
 	needs.Root(t)
 	root := t.TempDir()
@@ -184,7 +184,7 @@ func TestAMemoryThatIsClosedToRoot(t *testing.T) {
 		}
 		loaded := make(chan *Ledger)
 		go func() {
-			runtime.LockOSThread() // the thread ends with it
+			runtime.LockOSThread() // the thread ends with this goroutine
 			head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			var sets [2]unix.CapUserData
 			err := unix.Capget(&head, &sets[0])

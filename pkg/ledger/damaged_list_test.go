@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// badSector is a disk on which a file cannot be read.
+// badSector is a disk that fails to read one file.
 type badSector struct {
 	Host
 	failing failingDisk
@@ -23,9 +23,9 @@ type badSector struct {
 
 func (d badSector) ReadFile(path string) ([]byte, error) { return d.failing.ReadFile(path) }
 
-// A list that is torn, or lies on a bad sector, is not written over: the next one is begun beside
-// it, and that is told once. Nor is one that was kept before. The lines that keep it: file.go,
-// setAside; pkg/host/hostfs/remove.go, SetAside.
+// The agent does not write over a list that is cut short or cannot be read. It moves that list
+// aside, begins a new one, and reports that once. It does not write over a list that it moved aside
+// before. The lines that keep it: file.go, setAside; pkg/host/hostfs/remove.go, SetAside.
 func TestADamagedListIsKept(t *testing.T) {
 	for file, note := range map[string]func(Host) error{
 		undoneFile: func(w Host) error { return NoteUndone(t.Context(), w, Undone{Digest: "ab"}) },

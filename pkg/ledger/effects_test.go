@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A trial of an effect outlives the run that made it, and ends with the next change that asks for
-// the effect: that one it did not see.
+// A trial of an effect stays when the run that made it has ended. It ends with the next change that
+// asks for the effect, since the trial did not see that change.
 func TestWhatWasTriedIsRemembered(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)

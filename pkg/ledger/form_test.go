@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "add the fields that are new to the form of this format")
 
-// kept are the types that JSON of stands in a file below [Dir], by directory; what they hold is
-// followed. The kinds of tasks are those that its table records.
+// kept has for each directory the types that a file below [Dir] has as JSON. The test follows the
+// types of their fields. The kinds of tasks are those in the table of package tasks.
 var kept = map[string][]string{
 	"ledger":               {"Entry", "Head", "dirTime", "Revision", "Probation", "Undone", "Update", "Applied", "OperatorAction", "Pause", "APICache", "LastGood", "Boot", "pendingEffect"},
 	"tasks":                {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
@@ -34,10 +34,10 @@ var kept = map[string][]string{
 	"reconcile/revert":     {"LedgerBefore"},
 }
 
-// What an agent of this format has on its disk, field by field, is in testdata. Nodes that are
-// upgraded and downgraded read each other's, see docs/adr/0009: so a field that goes, or gets
-// another type, needs a new format, and whoever adds one has to say that an agent of before may
-// leave it out. A type that only gets another name gets it in testdata too, by hand.
+// testdata has each field that an agent of this format has on its disk. Nodes that are upgraded and
+// downgraded read each other's files, see docs/adr/0009. So a field that is removed, or gets
+// another type, needs a new format. For a new field the comment must say that an agent of before
+// may leave it out. If only the name of a type changes, a person changes it in testdata, too.
 func TestTheFormIsThatOfTheFormat(t *testing.T) {
 	form := newForm(t)
 	for dir, names := range kept {
@@ -72,7 +72,7 @@ func TestTheFormIsThatOfTheFormat(t *testing.T) {
 	}
 }
 
-// form finds out by the source what JSON of a type has.
+// form finds from the source what the JSON of a type has.
 type form struct {
 	types map[string]map[string]declaration // by package and name
 	lines map[string]bool                   // "package.Type.field type"
@@ -93,7 +93,7 @@ func newForm(t *testing.T) *form {
 	return f
 }
 
-// read reads the types of a directory below pkg once.
+// read reads the types of a directory below pkg, once.
 func (f *form) read(t *testing.T, dir string) {
 	t.Helper()
 	pkg := path.Base(dir)
@@ -122,7 +122,7 @@ func (f *form) read(t *testing.T, dir string) {
 	}
 }
 
-// kinds are the T of each recorded[T] in package tasks.
+// kinds returns the T of each recorded[T] in package tasks.
 func (f *form) kinds() (names []string) {
 	files := map[*ast.File]bool{}
 	for _, d := range f.types["tasks"] {
@@ -139,7 +139,7 @@ func (f *form) kinds() (names []string) {
 	return names
 }
 
-// follow notes what a type of ours has, and the types of ours that it is made of.
+// follow notes the fields of a type of ours, and the types of ours in these fields.
 func (f *form) follow(t *testing.T, pkg, name string) {
 	t.Helper()
 	full := pkg + "." + name
@@ -152,7 +152,7 @@ func (f *form) follow(t *testing.T, pkg, name string) {
 		t.Fatalf("there is no type %s: correct the list of what is kept", full)
 	}
 	fields, ok := d.as.(*ast.StructType)
-	if _, methods := d.as.(*ast.InterfaceType); methods { // it has nothing that JSON shows
+	if _, methods := d.as.(*ast.InterfaceType); methods { // its JSON shows no methods
 		return
 	}
 	if !ok {
@@ -189,7 +189,7 @@ func (f *form) follow(t *testing.T, pkg, name string) {
 	}
 }
 
-// within follows the named types of an expression.
+// within follows the named types in an expression.
 func (f *form) within(t *testing.T, pkg string, file *ast.File, expr ast.Expr) {
 	t.Helper()
 	ast.Inspect(expr, func(n ast.Node) bool {

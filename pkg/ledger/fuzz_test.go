@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// FuzzMemory loads a ledger whose small files hold anything: what is damaged is said and believed
-// in nothing.
+// FuzzMemory loads a ledger whose small files have any content. The ledger reports what is damaged,
+// and uses none of it.
 func FuzzMemory(f *testing.F) {
 	head := stampsHeader + "boot "
 	good := string(formatStamps(bytes.Repeat([]byte("ab"), stampSize), "boot"))

@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// open opens a ledger on a real directory, and what it is written through.
+// open returns a ledger on a real directory, and the host that writes it.
 func open(t testing.TB, root string) (*Ledger, *host.Host) {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Root: root})
@@ -43,7 +43,7 @@ func commit(t testing.TB, l *Ledger, h *host.Host, b Batch) {
 func TestCommittedBatchesComeBack(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	for i := range 200 { // many enough that the journal is replaced by what it says now and then
+	for i := range 200 { // enough that the journal is rewritten several times
 		b := Batch{Put: []Entry{entry("file:/a", Owned), entry(fmt.Sprintf("file:/b%d", i%7), Found)}, Dirs: map[string]int64{"/etc": int64(i)},
 			Head: Head{Fingerprint: fmt.Sprint(i), Clean: true, Current: i}}
 		if i%5 == 4 {
@@ -67,8 +67,8 @@ func TestCommittedBatchesComeBack(t *testing.T) {
 	}
 }
 
-// A crash may leave any part of the last batch. The line that keeps it: journal_lines.go, readLines
-// (lines[:committed]).
+// A crash may leave any part of the last batch, and the ledger then ignores that batch. The line
+// that keeps it: journal_lines.go, readLines (lines[:committed]).
 func TestATornBatchNeverHappened(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -88,13 +88,13 @@ func TestATornBatchNeverHappened(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, h := open(t, root)
-			if cut == len(both)-1 && tail == "" { // only the end of the line is missing: whole or not, both are right
+			if cut == len(both)-1 && tail == "" { // only the end of the line is missing: both states are right
 				continue
 			}
 			if got.Lost || got.Head().Current != 1 || len(got.Entries()) != 1 {
 				t.Fatalf("cut at %d of %d: lost %v, head %+v, %d entries; want the first batch", cut, len(both), got.Lost, got.Head(), len(got.Entries()))
 			}
-			if cut%40 == 0 { // what is written next stands on firm ground
+			if cut%40 == 0 { // the next batch can be written here
 				commit(t, got, h, Batch{Put: []Entry{entry("file:/d", Found)}, Head: Head{Current: 3}})
 				if next, _ := open(t, root); next.Lost || len(next.Entries()) != 2 {
 					t.Fatalf("cut at %d: after the next batch lost %v, %d entries", cut, next.Lost, len(next.Entries()))
@@ -167,9 +167,9 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	}
 }
 
-// A hold says nothing of another machine that has the disk. Where the machine-id is not known, as
-// while it cannot be read, the machine is the same, and what is held stays held. The lines that
-// keep it: ledger.go, LoadWith; pkg/host/machine_id.go, IsOtherMachine.
+// A hold is not valid on another machine that boots from the disk. If the machine-id is not known,
+// for example since it cannot be read, the machine counts as the same, and the hold stays. The
+// lines that keep it: ledger.go, LoadWith; pkg/host/machine_id.go, IsOtherMachine.
 func TestAHoldIsOfItsMachine(t *testing.T) {
 	for own, held := range map[string]bool{"this\n": true, "": true, "another\n": false} {
 		root := t.TempDir()
@@ -187,9 +187,9 @@ func TestAHoldIsOfItsMachine(t *testing.T) {
 	}
 }
 
-// What changes and boots have shown of a machine says nothing of another one that has its disk: not
-// that a generation is applied or was proved, nor that a change is held back. What the other shows
-// comes in its place. The lines that keep it: ledger.go, LoadWith; applied.go, ReadApplied;
+// What changes and boots showed of one machine does not count for another machine with the disk:
+// which generation is applied or proved, and whether a change is held back. What the other machine
+// shows replaces it. The lines that keep it: ledger.go, LoadWith; applied.go, ReadApplied;
 // undone.go, ReadUndone; boots.go, ReadBoots; probation.go, Trials; pending_update.go, ReadUpdate;
 // operator_actions.go, ReadOperatorActions.
 func TestWhatWasShownIsOfItsMachine(t *testing.T) {
@@ -258,10 +258,11 @@ func TestWhatWasShownIsOfItsMachine(t *testing.T) {
 	}
 }
 
-// A revision of another machine has that one's addresses: nobody lists it, keeps it or goes back to
-// it, and it goes with the next that is added. What others changed there was not changed here,
-// also once the ledger is this machine's. The lines that keep it: revisions.go, Revisions,
-// ReadRevision and Tidy (IsOtherMachine); ledger.go, LoadWith (inherited); journal.go, Entries.
+// A revision of another machine has the addresses of that machine. The agent does not list it, keep
+// it or roll back to it, and removes it with the next new revision. Changes of others on that
+// machine do not count on this one, also after the ledger belongs to this machine. The lines that
+// keep it: revisions.go, Revisions, ReadRevision and Tidy (IsOtherMachine); ledger.go, LoadWith
+// (inherited); journal.go, Entries.
 func TestARevisionIsOfItsMachine(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -303,9 +304,9 @@ func TestARevisionIsOfItsMachine(t *testing.T) {
 	}
 }
 
-// An eleventh revision takes with it the contents that nothing names any more, and none that a kept
-// revision, the one that the node is held at, or an entry's baseline or task names. The lines that
-// keep it: revisions.go, Tidy (name, of revisions and of entries).
+// The eleventh revision removes the contents that nothing names any more. It keeps each content
+// that is named by a kept revision, by the revision at which the node is held, or by an entry's
+// baseline or task. The lines that keep it: revisions.go, Tidy (name, of revisions and of entries).
 func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -342,8 +343,8 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	}
 }
 
-// FuzzJournal: no file makes the reader fail other than by saying that it is damaged, and what it
-// takes it writes back to the same.
+// FuzzJournal: for any file the reader returns, or says that the file is damaged. What it accepts,
+// it writes back unchanged.
 func FuzzJournal(f *testing.F) {
 	entries := map[graph.Key]Entry{"file:/a": entry("file:/a", Owned), "sysctl:net.x": entry("sysctl:net.x", Found)}
 	seed, err := wholeJournal(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Pin: &Pin{Revision: 2, By: "root"}})

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// full is a disk that takes contents, and no head.
+// full is a disk that accepts contents, and no head.
 type full struct{ *hostfs.Writer }
 
 func (f full) WriteFile(ctx context.Context, path string, content []byte, spec hostfs.FileSpec) error {
@@ -23,8 +23,8 @@ func (f full) WriteFile(ctx context.Context, path string, content []byte, spec h
 	return f.Writer.WriteFile(ctx, path, content, spec)
 }
 
-// Whatever happens between the contents and the head that names them: the one of before is there,
-// whole. What no head names goes with the next one.
+// Whatever happens between the contents and the head that names them, the former configuration
+// stays whole. Contents that no head names are removed with the next one.
 func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -62,7 +62,7 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		t.Errorf("contents %q, %v; want the two of the last", blobs, err)
 	}
 
-	// A content that was damaged is written again with its head.
+	// Here the agent writes a damaged content again, with its head.
 	g, _ := ReadLastGood(h.Live.Files)
 	damaged := filepath.Join(root, blobDir, g.Objects.String())
 	if err := os.WriteFile(damaged, []byte("objects thre"), 0o600); err != nil {
@@ -85,12 +85,12 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 	}
 }
 
-// denied is a host whose security policy lets nobody read what was taken last.
+// denied is a host whose security policy forbids everybody to read the last good configuration.
 type denied struct{ Reader }
 
 func (denied) ReadFile(string) ([]byte, error) { return nil, fs.ErrPermission }
 
-// What root may not read may be there. The line that keeps it: file.go, isMissing.
+// A file that root may not read may be there. The line that keeps it: file.go, isMissing.
 func TestALastGoodThatRootMayNotReadIsNotAbsent(t *testing.T) {
 	needs.Root(t)
 	if g, err := ReadLastGood(denied{}); g != nil || !errors.Is(err, fs.ErrPermission) {

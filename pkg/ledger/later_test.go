@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// What may be written later counts in memory, and comes to the disk with the next batch, in one
-// record; or at the end, where there is no other. The lines that keep it: journal.go, Commit
-// (later) and Flush.
+// A change that may be written later counts in memory at once. It comes to the disk in the record
+// of the next batch, or at the end if there is no next batch. The lines that keep it: journal.go,
+// Commit (later) and Flush.
 func TestALaterBatchComesWithTheNext(t *testing.T) {
 	ends := map[string]func(l *Ledger, w Host) error{
 		"a batch": func(l *Ledger, w Host) error {

@@ -18,7 +18,7 @@ import (
 
 const bootIDFile = "/proc/sys/kernel/random/boot_id"
 
-// disk is a directory in memory: what the ledger reads and writes through.
+// disk is a directory in memory that the ledger reads and writes.
 type disk map[string]string
 
 func (d disk) ReadFile(path string) ([]byte, error) {
@@ -108,8 +108,8 @@ func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 	}
 }
 
-// What nobody asks for any more is forgotten when there is something to write, and only then; and
-// the ledger's own files are nobody's concern.
+// Stamps that no pass asks for any more are removed only when there is something else to write. The
+// ledger has no stamps of its own files.
 func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
@@ -133,7 +133,7 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	}
 	l.Lookup("/kept", info)
 	l.Record("/new", info, blob.Digest{2})
-	l.Record("/new", info, blob.Digest{3}) // what was read last
+	l.Record("/new", info, blob.Digest{3}) // the last one that was read
 	save()
 	_, kept := l.Lookup("/kept", info)
 	_, gone := l.Lookup("/gone", info)
@@ -173,7 +173,7 @@ func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 		l := Load(d)
 		want := 2 // both files
 		if strings.Trim(stamps, "\x00") == "" {
-			want = 1 // a power cut leaves that of stamps, which are not synced
+			want = 1 // a power cut loses the one of the stamps, which are not synced
 		}
 		if len(l.Damage()) != want {
 			t.Errorf("%s: Damage = %q; want that of %d files", name, l.Damage(), want)
@@ -184,8 +184,8 @@ func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 	}
 }
 
-// Each record is found at its index, and what is between two records at the index of the next,
-// where fingerprints are spread evenly and where they are not.
+// Each record is found at its index. A fingerprint between two records leads to the index of the
+// next one. This holds if fingerprints are evenly distributed, and if not.
 func TestStampsAreFound(t *testing.T) {
 	for _, spread := range []func(i int) fingerprint{
 		func(i int) fingerprint { return fingerprintOf(strconv.Itoa(i), info) },

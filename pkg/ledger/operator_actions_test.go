@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A command that is run again, since it was killed, did one thing; what follows something else is a
-// action of its own.
+// A command that was killed and runs again is one action. What follows another action is an action
+// of its own.
 func TestDeedsAreRemembered(t *testing.T) {
 	_, d := open(t, t.TempDir())
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A pause ends by itself whatever the clocks do: never later than it was meant to last, as far as
-// anything knows how long that is.
+// A pause ends by itself, whatever the clocks do. It does not last longer than was asked, as far as
+// any clock can tell.
 func TestAPauseEnds(t *testing.T) {
 	const hour = time.Hour
 	begun := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -14,7 +14,7 @@ func TestAPauseEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		now  Clock
-		left time.Duration // negative: it is over
+		left time.Duration // negative: the pause is over
 	}{
 		{"at once", Clock{begun, "a", 10 * hour}, hour},
 		{"half of it", Clock{begun.Add(hour / 2), "a", 10*hour + hour/2}, hour / 2},
