@@ -35,7 +35,7 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// TestPluginTable: the releases are newest first, and every hash is one.
+// TestPluginTable: the releases are newest first, and every hash has the right form.
 func TestPluginTable(t *testing.T) {
 	all := pluginReleases()
 	for i, r := range all {

@@ -13,9 +13,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TestDisagreements takes the places where kOps' documents and its code differ, by number, and
-// shows what is held to: an error, a note, a file, or nothing said. What a case wants begins with
-// "error", "warning" or "info"; "silent" is neither error nor warning; "file" a part of a file.
+// TestDisagreements has the places where kOps' documents and its code differ, by number, with what
+// the agent does: an error, a note, a file, or nothing. The wanted result begins with "error",
+// "warning" or "info". "silent" means neither an error nor a warning, and "file" means a part of a
+// file.
 func TestDisagreements(t *testing.T) {
 	all := network.Disagreements()
 	if len(all) != 15 {
@@ -69,7 +70,7 @@ func TestDisagreements(t *testing.T) {
 	}
 }
 
-// saidOf is all that a node with this network is told: errors, notes and the texts of its files.
+// saidOf returns all texts for a node with this network: errors, notes and the texts of its files.
 func saidOf(t *testing.T, kubernetes, networking string) []string {
 	t.Helper()
 	text := fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: %s\n  containerRuntime: %s\n  networking:\n    %s\n",

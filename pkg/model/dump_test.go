@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// dump is the golden form of a plan: a block a task, with all that a mistake could be in.
+// dump returns the golden form of a plan. It has one block for each task, with all values that may
+// be wrong.
 func dump(ts []tasks.Task, notes []Note) string {
 	var b strings.Builder
 	for _, n := range notes {

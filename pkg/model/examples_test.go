@@ -38,7 +38,7 @@ func TestExamples(t *testing.T) {
 				}
 				pair := Keypair{CA: []byte("CA"), Cert: []byte("CERT"), Key: secret.New("KEY")}
 				facts := aHost()
-				facts.Links[1].Addresses = nil // an example does not say which subnet the reader is in
+				facts.Links[1].Addresses = nil // an example does not know the reader's subnet
 				in := Input{Node: n, Facts: facts}
 				if n.Networking.Name() == "calico" {
 					in.Keypairs = map[string]Keypair{"calico-client": pair}
@@ -49,7 +49,7 @@ func TestExamples(t *testing.T) {
 				}
 				ordered(t, ts)
 				for _, n := range notes {
-					if n.Level == network.Warning && !strings.Contains(n.Text, "the same for every node") { // kOps' way, and said so
+					if n.Level == network.Warning && !strings.Contains(n.Text, "the same for every node") { // as kOps does it
 						t.Errorf("an example should need no warning: %s", n.Text)
 					}
 				}

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden plans")
 
-// TestPlans pins what each network becomes, per Kubernetes release, runtime and family where it
-// matters.
+// TestPlans fixes the tasks of each network, for each Kubernetes release, runtime and family that
+// makes a difference.
 func TestPlans(t *testing.T) {
 	for _, s := range scenarios(t, "testdata/plans/*.txtar") {
 		t.Run(s.name(), func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestErrors pins every text that Build refuses with: it is what a user reads.
+// TestErrors fixes the text of every error of Build, since users read it.
 func TestErrors(t *testing.T) {
 	for _, s := range scenarios(t, "testdata/errors/*.txtar") {
 		t.Run(s.name(), func(t *testing.T) {
@@ -47,9 +47,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestPlansOnImage lets every task look at an empty image: none may find fault with its own
-// parameters. Certificates are left out, they are no real ones here, and a TOML key, whose file is
-// missing.
+// TestPlansOnImage plans every task on an empty image. No task may refuse its own parameters. The
+// test leaves out certificates, which are no real ones here, and a TOML key, whose file is missing.
 func TestPlansOnImage(t *testing.T) {
 	view, err := host.OpenView(t.Context(), host.Options{Root: t.TempDir()})
 	if err != nil {
@@ -70,7 +69,7 @@ func TestPlansOnImage(t *testing.T) {
 	}
 }
 
-// TestSame builds twice: a plan depends on nothing but its input.
+// TestSame builds twice: a plan depends only on its input.
 func TestSame(t *testing.T) {
 	for _, s := range scenarios(t, "testdata/plans/*.txtar") {
 		first, notes, _ := Build(s.in)
@@ -107,7 +106,8 @@ func (s *scenario) write(t *testing.T) {
 	}
 }
 
-// ordered checks what the graph would: one owner a key, no cycle, every effect asked for is there.
+// ordered checks what the graph would check: one owner for each key, no cycle, and each wanted
+// effect is there.
 func ordered(t *testing.T, ts []tasks.Task) {
 	t.Helper()
 	if _, err := graph.New(ts, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent}); err != nil {
@@ -124,8 +124,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// TestStable: a node that has become what the plan says gets the same plan again. What a task
-// changes must not feed back into whether the task is wanted, or prune and apply take turns.
+// TestStable: a node that is as the plan wants gets the same plan again. What a task changes must
+// not decide whether the task is wanted, or the agent would apply and remove it by turns.
 func TestStable(t *testing.T) {
 	for _, s := range scenarios(t, "testdata/plans/*.txtar") {
 		before, notes, _ := Build(s.in)
@@ -140,7 +140,7 @@ func TestStable(t *testing.T) {
 	}
 }
 
-// become changes facts as the tasks would.
+// become changes facts as the tasks would change them.
 func become(f *host.Facts, ts []tasks.Task) {
 	for _, t := range ts {
 		switch t := t.(type) {
@@ -167,7 +167,7 @@ func become(f *host.Facts, ts []tasks.Task) {
 	}
 }
 
-// toldByFile is what a drop-in of ours makes of a runtime's settings.
+// toldByFile applies a drop-in file of ours to a runtime's settings.
 func toldByFile(rt *host.RuntimeFacts, text string) {
 	if strings.Contains(text, "/srv/cni/net.d") {
 		rt.ConfDir = "/srv/cni/net.d"

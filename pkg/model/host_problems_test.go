@@ -9,15 +9,15 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// One wrong digit in a node's document turns the routes of all others to where nobody is: the node
-// itself says so. The line that keeps it: host_problems.go, address.
+// One wrong digit of an address in a node's document makes all other nodes route to an address that
+// nobody has. The node itself reports that. The line that keeps it: host_problems.go, address.
 func TestAnAddressThatTheNodeHasNot(t *testing.T) {
 	const lo, mine, six = "127.0.0.1/8", "10.77.0.71/24", "fd00:77::71/64"
 	for name, c := range map[string]struct {
 		kernel   string
 		has      []string
 		document []string
-		says     string // the address; "": nothing
+		says     string // the address; "": no report
 	}{
 		"its own":                {"6.1.0", []string{lo, mine, six}, []string{"10.77.0.71", "fd00:77::71"}, ""},
 		"a wrong digit":          {"6.1.0", []string{lo, mine, six}, []string{"10.77.0.77", "fd00:77::71"}, "10.77.0.77"},

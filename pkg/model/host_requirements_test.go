@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// of is a scenario's input with a network and facts of one's own.
+// of returns a scenario's input with another network and changed facts.
 func of(t *testing.T, networking string, change func(*host.Facts, *config.Node)) Input {
 	t.Helper()
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: 1.33.2\n" +
@@ -27,7 +27,8 @@ func of(t *testing.T, networking string, change func(*host.Facts, *config.Node))
 	return in
 }
 
-// TestRefused: what is known to be too little is refused; what is enough, or not known, is not.
+// TestRefused: a host is refused if it is known to lack something. It is accepted if it has enough,
+// or if that is not known.
 func TestRefused(t *testing.T) {
 	kernel := func(release string) func(*host.Facts, *config.Node) {
 		return func(f *host.Facts, _ *config.Node) { f.Kernel.Release = release }
@@ -63,7 +64,7 @@ func TestRefused(t *testing.T) {
 		{"{calico: {bpfEnabled: true, version: v3.32.1}}", kernel("4.18.0-305.el8.x86_64"), ""},
 		{"{cilium: {version: v1.15.1}}", kernel("4.19.0-27-amd64"), "4.19.0-27-amd64"},
 		{"{cilium: {version: v1.11.0}}", kernel("4.14.355-275.570.amzn2.x86_64"), ""},
-		{"{cilium: {}}", kernel("4.14.355-275.570.amzn2.x86_64"), ""}, // kOps chooses the version
+		{"{cilium: {}}", kernel("4.14.355-275.570.amzn2.x86_64"), ""}, // kOps chooses the version of Cilium
 		{"{cilium: {}}", kernel("3.10.0-1160.el7.x86_64"), "Linux 4.9.17"},
 		{"{cilium: {}}", kernel(""), ""},
 		{"{cilium: {version: v1.18.6}}", kernel("strange"), ""},
@@ -87,7 +88,7 @@ func TestRefused(t *testing.T) {
 
 		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleMissing, true), "needs kernel module vxlan"},
 		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleLoadable, true), ""},
-		{"{flannel: {backend: vxlan}}", module("tun", hostkernel.ModuleMissing, true), ""}, // of the other backend
+		{"{flannel: {backend: vxlan}}", module("tun", hostkernel.ModuleMissing, true), ""}, // the other backend's
 		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleMissing, false), ""},
 		{"{calico: {encapsulationMode: vxlan}}", module("ipip", hostkernel.ModuleMissing, true), ""},
 	} {
@@ -109,7 +110,7 @@ func TestHugepages(t *testing.T) {
 		set   string // vm.nr_hugepages by the user
 		says  string
 	}{
-		{"2M", nil, "", ""}, // nobody can tell
+		{"2M", nil, "", ""}, // not known
 		{"2M", map[string]int{}, "", "none of that size"},
 		{"1G", map[string]int{"2M": 512}, "", "none of that size"},
 		{"2M", map[string]int{"2M": 0}, "", "or set vm.nr_hugepages"},
@@ -133,9 +134,10 @@ func TestHugepages(t *testing.T) {
 	}
 }
 
-// TestModulesAreFacts: a needed module that the host is not asked for would never be found missing,
-// and an optional one would be named in modules-load.d on a kernel that has none: there
-// systemd-modules-load.service fails at every boot. The list is facts.moduleNames.
+// TestModulesAreFacts: the facts must include every module of every network. Otherwise a needed
+// module would never count as missing. An optional module would be named in modules-load.d on a
+// kernel without it, and systemd-modules-load.service would fail at every boot. The list is
+// facts.moduleNames.
 func TestModulesAreFacts(t *testing.T) {
 	live, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 	if err != nil {
@@ -152,9 +154,9 @@ func TestModulesAreFacts(t *testing.T) {
 }
 
 // TestMissingModulesAreNotNamed: a module that the kernel does not have stays out of the file for
-// the next boot, also one that is written with a dash. Of a declared network the kernel was not
-// asked for each: an optional one stays out, and one that is needed does not. The line that keeps
-// it: modules.go, atBoot.
+// the next boot, also if its name has a dash. The facts do not include all modules of a declared
+// network: an optional one stays out, and a needed one does not. The line that keeps it:
+// modules.go, atBoot.
 func TestMissingModulesAreNotNamed(t *testing.T) {
 	in := of(t, "{cni: {}}", func(f *host.Facts, _ *config.Node) {
 		f.Kernel.ModuleStates = map[string]hostkernel.ModuleState{"vfio_pci": hostkernel.ModuleMissing, "xt_socket": hostkernel.ModuleLoadable}

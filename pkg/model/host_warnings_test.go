@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/facts"
 )
 
-// TestUFWIsWarnedOf: a firewall that drops what pods send is named with the commands that let them
-// through, unless documents stop it. The line that keeps it: host_warnings.go, sharedWarnings
+// TestUFWIsWarnedOf: a warning names a firewall that drops packets of pods, with the commands that
+// allow these packets, unless the documents stop the firewall. The line that keeps it:
+// host_warnings.go, sharedWarnings
 func TestUFWIsWarnedOf(t *testing.T) {
 	for _, c := range []struct {
 		state facts.ServiceState

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TestKubeletFlagRanges has the first and last release of each flag, and the neighbours.
+// TestKubeletFlagRanges has the first and the last release of each flag, and the releases next to
+// them.
 func TestKubeletFlagRanges(t *testing.T) {
 	flags := map[string]kubeletFlag{}
 	for _, f := range kubeletFlags() {
@@ -53,9 +54,9 @@ func TestKubeletFlagRanges(t *testing.T) {
 	}
 }
 
-// A way to kubelet is taken only if what comes by it counts: a flag wins over the file, and over
-// the same flag in a variable before it. What kubelet is started with already, nobody is told to.
-// The lines that keep it: kubelet.go, overruled, chosenVariable, unsaid
+// The agent sets a kubelet setting only in a place that counts: a flag counts more than the file,
+// and more than the same flag in an earlier variable. If kubelet already has the setting, no person
+// is told to set it. The lines that keep it: kubelet.go, overruled, chosenVariable, unsaid
 func TestFlagsOfOthersOverrule(t *testing.T) {
 	maxPods := []setting{{flag: kubeletFlag{Name: "max-pods", Field: "maxPods"}, value: "60"}}
 	other := facts.FlagFact{Name: "max-pods", Value: "30", Overrides: []string{"KUBELET_NETWORK_ARGS"}}
@@ -94,9 +95,10 @@ func TestFlagsOfOthersOverrule(t *testing.T) {
 	}
 }
 
-// What kOps fills in by itself (up to 1.26), whatever calls the plugins, is no mistake of
-// anybody's. What else does nothing is. The lines that keep it: kubelet.go, kubeletSettings,
-// kubeletPlugin; kubelet_flags.go, OfKops
+// kOps (up to 1.26) fills in networkPluginName and nonMasqueradeCIDR itself, whichever program
+// calls the plugins. So there these fields are no mistake of the user. Another field without effect
+// is one. The lines that keep it: kubelet.go, kubeletSettings, kubeletPlugin; kubelet_flags.go,
+// OfKops
 func TestKopsFillsInWhatOnlyDockerReads(t *testing.T) {
 	for _, c := range []struct{ version, kubelet, warned string }{
 		{"kops.k8s.io/v1alpha2", "{networkPluginName: cni, nonMasqueradeCIDR: 100.64.0.0/10}", ""},
@@ -125,8 +127,8 @@ func TestKopsFillsInWhatOnlyDockerReads(t *testing.T) {
 	}
 }
 
-// nodeup tells kubelet its directories with a slash at the end.
-// The line that keeps it: kubelet.go, is
+// nodeup gives kubelet its directories with a slash at the end. The line that keeps it: kubelet.go,
+// is
 func TestAPathWithASlashIsTheSame(t *testing.T) {
 	dirs := []setting{{flag: kubeletFlag{Name: "cni-bin-dir"}, value: "/opt/cni/bin"}}
 	for value, same := range map[string]bool{"/opt/cni/bin": true, "/opt/cni/bin/": true, "/opt/cni": false, "/opt/cni/bin,/usr/lib/cni": false} {
@@ -144,14 +146,14 @@ func TestEnvironmentDropIn(t *testing.T) {
 	}
 }
 
-// To kubelet the last file of its --config-dir counts, and a flag more than any: what a file after
-// ours says otherwise is said by a flag, or a note names the file.
+// For kubelet the last file of its --config-dir counts, and a flag counts more than any file. If a
+// file after ours says something else, the agent uses a flag, or a note names that file.
 func TestDropInAfterOurs(t *testing.T) {
 	const later = "/etc/kubernetes/kubelet.conf.d/90-site.conf"
 	for name, c := range map[string]struct {
 		set       facts.VariableFact
 		variables []string
-		made      string // of our files the one with the flag
+		made      string // our file with the flag
 		noted     bool
 	}{
 		"nobody":           {made: "/etc/kubernetes/kubelet.conf.d/50-netwright.conf"},

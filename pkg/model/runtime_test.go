@@ -10,23 +10,23 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The key by which containerd takes a directory of plugins: what `containerd config dump` of 1.6,
-// 2.1 and 2.4 makes of such a file with the key in a file that it imports.
+// The key by which containerd takes a directory of plugins. The table has what `containerd config
+// dump` of 1.6, 2.1 and 2.4 prints for such a file, with the key in a file that it imports.
 func TestBinDirKey(t *testing.T) {
 	for _, c := range []struct {
 		release string
 		version int
-		has     string // the key of its files
+		has     string // the key in its files
 		want    string
 	}{
 		{"1.6.20~ds1", 2, "bin_dir", "bin_dir"},
 		{"1.6.20~ds1", 2, "", "bin_dir"},
 		{"2.0.5", 3, "", "bin_dir"},
 		{"2.1.4", 3, "", "bin_dirs"},
-		{"2.1.4", 3, "bin_dir", "bin_dir"}, // beside it the new key would take CRI away
+		{"2.1.4", 3, "bin_dir", "bin_dir"}, // with the new key beside it, CRI fails
 		{"2.4.2", 3, "bin_dir", "bin_dirs"},
 		{"2.4.2", 4, "bin_dir", "bin_dirs"},
-		{"2.4.2", 2, "bin_dir", "bin_dir"}, // migrated, and counts for more than the new key
+		{"2.4.2", 2, "bin_dir", "bin_dir"}, // migrated, and counts more than the new key
 		{"2.4.2", 2, "", "bin_dirs"},
 		{"", 4, "", "bin_dirs"}, // not running: such a file is 2.3's or newer
 		{"", 3, "", "bin_dir"},
@@ -39,17 +39,17 @@ func TestBinDirKey(t *testing.T) {
 	}
 }
 
-// A setting is made where it counts: in the file that has the last word on it, and where that is
-// not ours to write, a note names who has. `containerd config dump` of 1.7 and 2.4 says the same of
-// such files.
+// The agent makes a setting where it counts, in the file that containerd reads last. If the agent
+// may not write that file, a note names it. `containerd config dump` of 1.7 and 2.4 agrees for such
+// files.
 func TestRuntimeSettingCounts(t *testing.T) {
 	const nvidia = "/etc/containerd/conf.d/99-nvidia.toml"
 	const own = "/etc/containerd/conf.d/50-netwright.toml"
 	imports := []string{"/etc/containerd/conf.d/*.toml"}
 	for name, c := range map[string]struct {
 		rt    host.RuntimeFacts
-		path  string // of the file that is to have the directory of confs
-		noted string // who wins
+		path  string // the file that gets the directory of confs
+		noted string // the file that wins
 	}{
 		"1.x": {rt: host.RuntimeFacts{Version: "1.7.28", ConfigVersion: 2}, path: "/etc/containerd/config.toml"},
 		"1.x, another's section": {rt: host.RuntimeFacts{Version: "1.7.28", ConfigVersion: 2, Imports: imports, SetBy: map[string]string{"conf_dir": nvidia}},
@@ -108,8 +108,9 @@ func TestRuntimeSettingCounts(t *testing.T) {
 	}
 }
 
-// Where no document says the directories any more, the conf and the plugins go to those that the
-// runtime has without our drop-in; and what that named is not kept beside another.
+// If no document names the directories any more, the conf and the plugins go to the directories
+// that the runtime has without our drop-in file. The directory of that file is not kept beside
+// another one.
 func TestDirectoriesWithoutOurDropIn(t *testing.T) {
 	rt := host.RuntimeFacts{Name: "cri-o", ConfDir: "/old", BinDirs: []string{"/old", "/usr/lib/cni"},
 		ByOthers: &facts.CNIDirs{ConfDir: "/etc/cni/net.d", BinDirs: []string{"/usr/lib/cni"}}}
@@ -123,8 +124,8 @@ func TestDirectoriesWithoutOurDropIn(t *testing.T) {
 	}
 }
 
-// What cri-dockerd is told stands on its command line: a note says what is missing there, and
-// nothing of it is set.
+// cri-dockerd has its settings on its command line. A note says what is missing there, and the
+// agent sets nothing.
 func TestDirectoriesOfCRIDockerd(t *testing.T) {
 	s := scenarios(t, "testdata/plans/bridge-dirs-crio.txtar")[0] // it wants /srv/cni/net.d
 	for dir, want := range map[string]int{"/etc/cni/net.d": 1, "/srv/cni/net.d": 0} {

@@ -21,17 +21,17 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// scenario is one archive of testdata: documents of a store, the facts of a host where they differ
-// from [aHost], and what is wanted. Its comment has a line each: "node: node-1", "group: nodes",
-// "keypairs: calico-client", "discovered: 10.0.0.0/24", "issued: etcd" (or pending, or planned),
-// "authority: kubernetes-ca". "peer: node-2 10.0.0.2 10.0.2.0/24", which the API says.
+// scenario is one archive of testdata: the documents of a store, the facts of a host that differ
+// from [aHost], and the wanted result. Its comment has lines like these: "node: node-1", "group:
+// nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24", "issued: etcd" (or pending, or
+// planned), "authority: kubernetes-ca". "peer: node-2 10.0.0.2 10.0.2.0/24" is a peer of the API.
 type scenario struct {
 	path    string
 	archive *txtar.Archive
 	in      Input
 }
 
-// aHost is a plain machine with containerd 2 and kubeadm's kubelet unit.
+// aHost returns a plain machine with containerd 2 and kubeadm's kubelet unit.
 func aHost() *host.Facts {
 	return &host.Facts{
 		Hostname: "node-1", Arch: "amd64", Init: "systemd", Cgroup: 2,
@@ -106,7 +106,7 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 		switch {
 		case f.Name == "facts.json":
 			if strings.Contains(string(f.Data), `"links"`) {
-				in.Facts.Links = nil // Unmarshal would merge with what is there
+				in.Facts.Links = nil // Unmarshal would merge it with the former value
 			}
 			if err := json.Unmarshal(f.Data, in.Facts); err != nil {
 				t.Fatalf("%s: facts.json: %v", file, err)
@@ -123,7 +123,7 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 	return in
 }
 
-// authority is the certificate of a CA.
+// authority returns the certificate of a CA.
 func authority(t testing.TB) []byte {
 	t.Helper()
 	key, err := certs.NewKey(certs.ECDSA)

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// A proof with packets does not judge what goes by the API's Pods, and says why; of one network
-// that is by what the documents choose.
+// A proof with packets does not judge a network that uses the API's Pods, and says why. For one
+// network that depends on its documents.
 func TestUnjudged(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What a hook reads of the documents is there when it starts: what its text names, what is below a
-// directory that it names, and its drop-ins; of a unit whose text nobody knows here any file may
-// be. The lines that keep it: user_hooks.go, readBy.
+// The files that a hook reads are there when the hook starts: the files that its text names, those
+// below a directory that it names, and its drop-in files. If the agent does not know the unit's
+// text, any file may be among them. The lines that keep it: user_hooks.go, readBy.
 func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 	files := []string{"/etc/motd", "/srv/lab/run", "/srv/lab.d/10-a", "/srv/lab.d/more/b", "/etc/systemd/system/own.service.d/x.conf", "/etc/own.conf"}
 	in := of(t, "{bridge: {}}", func(_ *host.Facts, n *config.Node) {
@@ -59,8 +59,8 @@ func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 	}
 }
 
-// Every hook can be enabled, also the whole unit of kOps' documentation, which says nothing of what
-// wants it. The line that keeps it: user_hooks.go, hookUnit.
+// Every hook can be enabled, also a whole unit as kOps' documentation has it, whose text does not
+// say what wants it. The line that keeps it: user_hooks.go, hookUnit.
 func TestEveryHookIsWantedByABoot(t *testing.T) {
 	const raw = "[Unit]\nBefore=kubelet.service\n[Service]\nEnvironmentFile=/etc/environment"
 	for _, c := range []struct{ manifest, want string }{

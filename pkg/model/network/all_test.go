@@ -8,14 +8,14 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// oneSign are the networks with fewer than two signs of life, and why there is no other.
+// oneSign has the networks with fewer than two signs of life, and why each has no other.
 var oneSign = map[string]string{
 	"classic": "nobody can choose it", "jaguar": "nobody can choose it",
 	"cni": "whose network it is, nobody knows", "custom": "a document declares them",
 	"exec": "a program of somebody's is called for each pod, and nothing of it runs or is known besides",
 }
 
-// TestAll holds every network to the terms that `agent networks` prints.
+// TestAll checks every network against the terms that `agent networks` prints.
 func TestAll(t *testing.T) {
 	var names []string
 	for i, n := range All() {

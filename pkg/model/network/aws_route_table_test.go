@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// TestRouteTable: AWS' quotas on both sides of each limit, and what is not known.
+// TestRouteTable has AWS' quotas below and above each limit, and unknown ones.
 func TestRouteTable(t *testing.T) {
 	for _, c := range []struct {
 		cloud string
 		size  config.Size
-		want  string // the level, and words of it
+		want  string // the level, and some words of the text
 	}{
 		{"aws", config.Size{}, "info: how many nodes there are is not known"},
 		{"aws", config.Size{Least: 3}, ""},
@@ -40,7 +40,7 @@ func TestRouteTable(t *testing.T) {
 	}
 }
 
-// TestRoutes: what EC2 counted, on both sides of each limit.
+// TestRoutes has the routes that EC2 counted, below and above each limit.
 func TestRoutes(t *testing.T) {
 	for _, c := range []struct {
 		table RouteTable

@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// bridgeInput is a node of bridge with links, and with more in its spec.
+// bridgeInput returns a node of bridge with links, and with more in its spec.
 func bridgeInput(t *testing.T, spec string) Input {
 	t.Helper()
 	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: fmt.Appendf(nil, `
@@ -36,8 +36,8 @@ spec:
 	}}}
 }
 
-// A range of pods takes nothing from the subnets of this node's links, unless documents state that
-// it is one of pods.
+// A pod CIDR takes no part of a subnet of this node's links, unless documents state that the subnet
+// is for pods.
 func TestOnLink(t *testing.T) {
 	unsaid, stated := bridgeInput(t, ""), bridgeInput(t, "  podCIDR: \"10.77.0.128/25,fd00:77::/96\"\n  nonMasqueradeCIDR: \"0.0.0.0/0,::/0\"\n")
 	for cidr, refused := range map[string][2]bool{
@@ -53,7 +53,7 @@ func TestOnLink(t *testing.T) {
 	}
 }
 
-// So it is for the node's own pods and for a peer's: that task alone is refused.
+// The same holds for the node's own pods and for a peer's: only that task is refused.
 func TestPodsOnLinkAreRefused(t *testing.T) {
 	in := bridgeInput(t, "")
 	in.PodCIDRs = []netip.Prefix{netip.MustParsePrefix("10.77.0.16/28")}

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// etcdInput is a node of Calico with etcd whose documents say certificates.
+// etcdInput returns a node of Calico with etcd whose documents have these certificates.
 func etcdInput(t *testing.T, certificates string) Input {
 	t.Helper()
 	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: fmt.Appendf(nil, `

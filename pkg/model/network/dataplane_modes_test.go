@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Ledgers name modes: no two of a row are called alike, and none has what parts them. A mode of the
-// network that goes takes nothing that a switch of networks would leave.
+// Ledgers name modes. So no two modes of a row have the same name, and no name has the separator in
+// it. The removal of a mode takes nothing that a switch of networks would leave.
 func TestModesOfRows(t *testing.T) {
 	for _, n := range append(All(), KubeProxy()) {
 		var names []string
@@ -31,7 +31,7 @@ func TestModesOfRows(t *testing.T) {
 	}
 }
 
-// wants is a node whose documents have this network.
+// wants returns a node whose documents have this network.
 func wants(n networks.Networking) Input {
 	return Input{Node: &config.Node{Networking: n}, V4: true}
 }
@@ -59,7 +59,7 @@ func TestWhatAModeLeavesGoesWhenAnotherIsWanted(t *testing.T) {
 		{"calico", calico(networks.Calico{EncapsulationMode: "vxlan"}), calico(networks.Calico{EncapsulationMode: "ipip"}), "calico (vxlan)", []string{"vxlan.calico"}, []string{"tunl0"}},
 		{"calico", calico(networks.Calico{NFTablesMode: "Disabled"}), calico(networks.Calico{NFTablesMode: "Enabled"}), "calico (iptables)", []string{"*/cali-*", "ipset cali40*"}, []string{"nft table"}},
 		{"calico", calico(networks.Calico{NFTablesMode: "Enabled"}), calico(networks.Calico{NFTablesMode: "Disabled"}), "calico (nftables)", []string{"nft table ip calico"}, []string{"cali-*"}},
-		// it is left open, so that either may be in use
+		// The document does not choose, so either may be in use.
 		{"calico", calico(networks.Calico{NFTablesMode: "Disabled"}), calico(networks.Calico{}), "", nil, nil},
 		{"calico", calico(networks.Calico{NFTablesMode: "Disabled"}), calico(networks.Calico{NFTablesMode: "Auto"}), "", nil, nil},
 		{"calico", calico(networks.Calico{BPFEnabled: true, WireguardEnabled: &on}), calico(networks.Calico{}), "calico (eBPF),calico (WireGuard)", []string{"bpfin.cali", "ctlb", "wireguard.cali"}, []string{"cali-*"}},
@@ -93,8 +93,8 @@ func TestWhatAModeLeavesGoesWhenAnotherIsWanted(t *testing.T) {
 	}
 }
 
-// kube-proxy's modes: what is not said is not judged, what is off leaves all. What two modes have
-// in common stays, and kubelet's chains always.
+// The modes of kube-proxy: without a stated mode nothing is judged, and a disabled kube-proxy
+// leaves all modes. What two modes have in common stays, and so do kubelet's chains always.
 func TestKubeProxyModes(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {

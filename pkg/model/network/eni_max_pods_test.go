@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What AWS' own list says (amazon-vpc-cni-k8s v1.23.2, misc/eni-max-pods.txt), and by delegated
-// prefixes what its calculator says before its bound.
+// The numbers are those of AWS' own list (amazon-vpc-cni-k8s v1.23.2, misc/eni-max-pods.txt). For
+// delegated prefixes they are the result of its calculator before its bound.
 func TestLimitsOf(t *testing.T) {
 	for instance, want := range map[string]struct{ pods, prefixes, custom int }{
 		"t3.micro":       {4, 34, 3},
@@ -31,7 +31,7 @@ func TestLimitsOf(t *testing.T) {
 	}
 }
 
-// Every line of the table is two limits and names of types, and no type is in two lines.
+// Every line of the table has two limits and names of types, and no type is in two lines.
 func TestLimitsTable(t *testing.T) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(eniTypes) {

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// TestFilesAreFound makes every file that a network leaves below an empty root, and beside each one
-// of a name that only begins alike: the first are found, the others are not.
+// TestFilesAreFound makes every file that a network leaves below an empty root, and beside each a
+// file whose name only begins alike. The first files are found, and the others are not.
 func TestFilesAreFound(t *testing.T) {
 	for _, n := range All() {
 		t.Run(n.Name, func(t *testing.T) {
@@ -20,7 +20,7 @@ func TestFilesAreFound(t *testing.T) {
 			for _, pattern := range n.Residue.Files {
 				name := aName(pattern)
 				leave(t, root, name)
-				if !strings.HasSuffix(strings.TrimSuffix(pattern, "/"), "*") { // to which any further letter belongs
+				if !strings.HasSuffix(strings.TrimSuffix(pattern, "/"), "*") { // it means longer names, too
 					leave(t, root, strings.TrimSuffix(name, "/")+"~")
 				}
 				want["file:"+strings.TrimSuffix(name, "/")] = true
@@ -47,7 +47,7 @@ func TestFilesAreFound(t *testing.T) {
 	}
 }
 
-// aName is a path that a pattern means.
+// aName returns a path that matches a pattern.
 func aName(pattern string) string {
 	for {
 		from := strings.IndexByte(pattern, '[')

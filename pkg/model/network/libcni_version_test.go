@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What reads the confs knows the spec of its release; of what we do not know nothing is said.
+// The consumer of the confs knows the spec of its release. For an unknown consumer nothing is said.
 func TestConsumer(t *testing.T) {
 	for _, c := range []struct {
 		runtime, version string
@@ -24,7 +24,7 @@ func TestConsumer(t *testing.T) {
 		{"containerd", "2.9.0", tasks.Consumer{Name: "containerd 2.9.0", LoadsPluginDir: true}},
 		{"containerd", "", tasks.Consumer{Name: "containerd", LoadsPluginDir: true}},
 		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", LoadsPluginDir: true, Validates: true}},
-		{"docker", "", tasks.Consumer{Name: "docker", LoadsPluginDir: true, Validates: true}}, // by cri-dockerd
+		{"docker", "", tasks.Consumer{Name: "docker", LoadsPluginDir: true, Validates: true}}, // it uses cri-dockerd
 		{"", "", tasks.Consumer{LoadsPluginDir: true}},
 	} {
 		in := Input{Node: &config.Node{KubernetesVersion: values.Version{Major: 1, Minor: 30}}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: c.runtime, Version: c.version}}}

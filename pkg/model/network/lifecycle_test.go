@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// TestJudge holds each way that a network can stand to its words: refused, warned of, or nothing
-// said. That it is experimental is for its page alone.
+// TestJudge has the text for each state of a network's support: refused, warned of, or no text.
+// Only the network's page says that it is experimental.
 func TestJudge(t *testing.T) {
 	udp := func(in Input) bool { return in.Node.Networking.Flannel.Backend == "udp" }
 	leaving := Lifecycle{Instead: "cilium", Stages: []Stage{{Level: Experimental, Kops: "1.11"}, {Level: Deprecated, Kops: "1.22"}, {Level: Removed, Kops: "1.23"}}}
@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 		name string
 		life Lifecycle
 		v    values.Version
-		want string // "" nothing; else the note with its level, or the error
+		want string // "" for no text; otherwise the note with its level, or the error
 	}{
 		{"nothing to say", Lifecycle{}, version(1, 30), ""},
 		{"stable from the start", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}}}, version(1, 4), ""},
@@ -62,7 +62,7 @@ func judged(notes []Note, err error) string {
 	return strings.Join(out, "; ")
 }
 
-// TestStages holds each network's life to its terms.
+// TestStages checks each network's stages against its terms.
 func TestStages(t *testing.T) {
 	for _, n := range All() {
 		l := n.Lifecycle

@@ -41,8 +41,8 @@ func TestLinkMTU(t *testing.T) {
 	}
 }
 
-// TestFitMTU holds MTUs of documents against links: what no link takes is refused, what may not fit
-// is said.
+// TestFitMTU compares MTUs of documents with links. An MTU that no link allows is refused, and for
+// one that may not fit there is a note.
 func TestFitMTU(t *testing.T) {
 	eth := host.LinkFact{Name: "eth0", MTU: 1500, Up: true, Physical: true}
 	jumbo := host.LinkFact{Name: "eth1", MTU: 9000, Up: true, Physical: true}
@@ -85,8 +85,8 @@ func TestFitMTU(t *testing.T) {
 	}
 }
 
-// TestCalicoAdds: what is encapsulated between subnets only is certain of no packet, and pods of
-// both families have packets over IPv6.
+// TestCalicoAdds: if only packets between subnets are encapsulated, no packet is sure to be. Pods
+// of both families send packets over IPv6.
 func TestCalicoAdds(t *testing.T) {
 	on := true
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// A mark must say whose a thing is: by a name of the network's own, or by more than a name.
+// A mark must prove whose a thing is: by a name that only the network uses, or by more than a name.
 func TestMarksAreNobodyElses(t *testing.T) {
 	for _, n := range All() {
 		for _, d := range Dangers(n.Residue) {
@@ -25,8 +25,8 @@ func TestMarksAreNobodyElses(t *testing.T) {
 	}
 }
 
-// What upstream's clean-up takes or leaves and ours cannot tell from another's is said beside what
-// is removed.
+// A network says what its removal leaves: what upstream's own clean-up also leaves, or takes
+// although it cannot be told from things of others.
 func TestWhatHasNoMarkIsSaid(t *testing.T) {
 	for name, want := range map[string]string{
 		"calico": "eBPF programs by names of others that use Calico's maps", "kubeRouter": "ipsets TMP-*", "flannel": "rules of flannel below 0.16",
@@ -38,8 +38,8 @@ func TestWhatHasNoMarkIsSaid(t *testing.T) {
 	}
 }
 
-// The host's masquerade addresses of OVN-Kubernetes, with either of its default subnets, are none
-// of the machine's.
+// The masquerade addresses of OVN-Kubernetes, with either of its default subnets, do not count as
+// the machine's own.
 func TestAddedByOVNKubernetes(t *testing.T) {
 	for _, address := range []string{"169.254.169.2", "169.254.0.2", "fd69::2"} {
 		if !slices.ContainsFunc(Named("ovnKubernetes").Residue.Added,
@@ -49,8 +49,8 @@ func TestAddedByOVNKubernetes(t *testing.T) {
 	}
 }
 
-// A datapath that nobody runs any more goes where each of its ports is a network's: Antrea's has
-// those of L7NetworkPolicy.
+// A datapath that no network uses any more is removed if each of its ports belongs to a network.
+// Antrea's has the ports of L7NetworkPolicy, too.
 func TestPortsOfAntrea(t *testing.T) {
 	for _, port := range []string{"antrea-gw0", "antrea-l7-tap0", "antrea-l7-tap1"} {
 		if !anyMatches(Named("antrea").Residue.OVS[0].Ports, port) {
@@ -59,8 +59,8 @@ func TestPortsOfAntrea(t *testing.T) {
 	}
 }
 
-// What a daemon or an installer was writing when it was killed goes, under the name that upstream's
-// code gives it.
+// A file that a daemon or an installer was writing when it was killed is removed, under the name
+// that upstream's code gives it.
 func TestHalfWrittenFiles(t *testing.T) {
 	for name, files := range map[string][]string{
 		"amazonVPC": {"/opt/cni/bin/aws-cni.tmp", "/opt/cni/bin/egress-cni.tmp"},
@@ -84,8 +84,7 @@ func TestHalfWrittenFiles(t *testing.T) {
 	}
 }
 
-// TestDangers: each of these would take away what is another's, and turns green only by being
-// refused.
+// TestDangers: each of these rows would remove what belongs to others, and must be refused.
 func TestDangers(t *testing.T) {
 	for _, c := range []struct {
 		name string
