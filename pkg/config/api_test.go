@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// TestDiagnosticJSON pins the form that programs read.
+// TestDiagnosticJSON fixes the form that programs read.
 func TestDiagnosticJSON(t *testing.T) {
 	_, diags := loadText(strings.Replace(smallest, "bridge: {}", "bridge: {mtuu: 1500}", 1))
 	got, err := json.Marshal(diags)
@@ -40,7 +40,7 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// TestSameWords: the same documents give the same words, in the same order, each time.
+// TestSameWords: the same documents cause the same texts in the same order, each time.
 func TestSameWords(t *testing.T) {
 	text := strings.Replace(smallest, "{bridge: {}}", "{bridge: {}, calico: {}, flannel: {backend: udp}, kubenet: {}}", 1)
 	_, first := loadText(text)
@@ -51,7 +51,7 @@ func TestSameWords(t *testing.T) {
 	}
 }
 
-// TestFamilies: what a dual-stack caller asks for, and what it gets where a family is missing.
+// TestFamilies: what a caller for both families gets, also if a family is missing.
 func TestFamilies(t *testing.T) {
 	n, diags := Load(keyKinds, []document.Source{{Path: "cluster.yaml", Data: []byte(smallest)}, {Path: "nodes/node-1.yaml", Data: []byte(
 		"apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: \"fd00::1, 10.0.0.1\", podCIDRs: [100.96.1.0/24]}\n")}}, Select{Node: "node-1"})
@@ -66,7 +66,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestDocumentation: the documents in the user's manual load, as they stand there.
+// TestDocumentation: the documents in the user's manual load as the manual prints them.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/documents.md")
 	if err != nil {
@@ -88,7 +88,7 @@ func TestDocumentation(t *testing.T) {
 		t.Fatalf("found %d documents in the manual", len(sources))
 	}
 	named := blob.Named{Name: "files/app/settings", Content: blob.Of([]byte("a=b\n"))}                // by one of them
-	diags := slices.DeleteFunc(CheckAll(keyKinds, sources, named), func(d document.Diagnostic) bool { // the manual has what is new, too
+	diags := slices.DeleteFunc(CheckAll(keyKinds, sources, named), func(d document.Diagnostic) bool { // the manual has new ones, too
 		return d.Severity == document.SeverityWarning && strings.Contains(d.Summary, "is newer than agents of earlier releases")
 	})
 	if len(diags) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// hundredLines is a cluster document as long as real ones are.
+// hundredLines returns a cluster document as long as real ones are.
 func hundredLines(t testing.TB) []byte {
 	t.Helper()
 	data, err := os.ReadFile("testdata/ordinary/cluster.yaml")
@@ -18,7 +18,8 @@ func hundredLines(t testing.TB) []byte {
 	return data
 }
 
-// BenchmarkLoad is the share of a no-op run: a cluster of a hundred lines, a group, a node.
+// BenchmarkLoad measures the part of a run without changes that loads documents: a cluster of a
+// hundred lines, a group, a node.
 func BenchmarkLoad(b *testing.B) {
 	sources := []document.Source{
 		{Path: "cluster.yaml", Data: hundredLines(b)},
@@ -33,7 +34,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadPeers is a bridge among many nodes that each have a document.
+// BenchmarkLoadPeers measures bridge with many nodes, each with a document.
 func BenchmarkLoadPeers(b *testing.B) {
 	for _, nodes := range []int{100, 1000} {
 		sources := []document.Source{{Path: "cluster.yaml", Data: []byte(smallest)}}

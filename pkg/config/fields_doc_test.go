@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-// TestDocumentFields: each kind has its own fields and those of all, and no network's.
+// TestDocumentFields: each kind has its own fields and the common ones, and no field of a network.
 func TestDocumentFields(t *testing.T) {
 	for kind, want := range map[string]string{"Cluster": "podCIDR", "NodeGroup": "role", "Node": "address"} {
 		seen := map[string]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// FuzzLoad: whatever the documents hold, Load returns; it gives a node or says why not; every place
-// lies within its document; and what it gives can be printed.
+// FuzzLoad: Load returns for any documents. It returns a node or an error. Every place is within
+// its document, and its result can be printed.
 func FuzzLoad(f *testing.F) {
 	const node = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n"
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -64,7 +64,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzAgentFile holds the agent's own file to the same.
+// FuzzAgentFile tests the same for the agent's own file.
 func FuzzAgentFile(f *testing.F) {
 	f.Add([]byte("store: /srv/store\ncluster: demo.example.com\ninterval: 5m\n"))
 	f.Add([]byte("trustedKeys: [x]\npin: y\n"))

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
 
 // golden is one case: documents, an optional selection in the comment ("select: GROUP NODE", - for
-// none), and what must come of them.
+// none), and the wanted results.
 type golden struct {
 	file    string
 	archive *txtar.Archive
@@ -56,7 +56,7 @@ func (g golden) sources() []document.Source {
 	return s
 }
 
-// files are those that documents name by source.
+// files returns the files that documents name by source.
 func (g golden) files() []blob.Named {
 	var s []blob.Named
 	for _, f := range g.archive.Files {
@@ -77,7 +77,7 @@ func (g golden) selection() Select {
 	return Select{}
 }
 
-// check compares a golden part with what came out, or rewrites it.
+// check compares a golden part with the result, or rewrites it.
 func (g golden) check(t *testing.T, part string, got []byte) {
 	t.Helper()
 	for i, f := range g.archive.Files {
@@ -107,7 +107,7 @@ func (g golden) write(t *testing.T) {
 	}
 }
 
-// TestBad shows what a person is told about a document that is wrong.
+// TestBad shows what the agent says about a wrong document.
 func TestBad(t *testing.T) {
 	cases := readGolden(t, "testdata/bad/*.txtar")
 	if len(cases) < 30 {
@@ -134,7 +134,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestGood shows what becomes of documents that are right, and where each value came from.
+// TestGood shows the configuration of right documents, and the source of each value.
 func TestGood(t *testing.T) {
 	for _, g := range readGolden(t, "testdata/good/*.txtar") {
 		t.Run(g.name(), func(t *testing.T) {
@@ -161,7 +161,8 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// inside fails for a diagnostic whose place is not in its document, or that shows nothing of it.
+// inside fails for a diagnostic whose place is outside its document, or that shows no part of the
+// document.
 func inside(t *testing.T, sources []document.Source, diags document.Diagnostics) {
 	t.Helper()
 	for _, d := range diags {

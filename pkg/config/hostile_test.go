@@ -14,7 +14,8 @@ func loadText(text string) (*Node, document.Diagnostics) {
 	return Load(keyKinds, []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, Select{})
 }
 
-// TestEncodings: what editors and other systems do to a text is read, or refused in plain words.
+// TestEncodings: a text that an editor or another system changed is read, or refused with a clear
+// error.
 func TestEncodings(t *testing.T) {
 	utf16 := "\xff\xfe"
 	for _, c := range smallest {
@@ -46,8 +47,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestBounds: documents that would eat the node are refused before they are parsed. Each of these
-// takes the YAML library minutes, or all of the stack, without the bound.
+// TestBounds: documents that would use up the node are refused before they are parsed. Without the
+// bound the YAML library needs minutes, or its whole stack, for each of these.
 func TestBounds(t *testing.T) {
 	numbered := func(n int, format string) string {
 		var b strings.Builder
@@ -78,7 +79,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestManyComplaints: a document that is wrong all over still gives a list that a person can read.
+// TestManyComplaints: for a document with very many errors the list is short enough for a person.
 func TestManyComplaints(t *testing.T) {
 	_, diags := loadText(smallest + "  sysctlParameters:\n" + strings.Repeat("  - nonsense\n", 9_000))
 	if len(diags) != document.MaxDiagnostics {
@@ -86,7 +87,8 @@ func TestManyComplaints(t *testing.T) {
 	}
 }
 
-// TestSecretLayouts: a secret does not come out, however it is written and wherever the mistake is.
+// TestSecretLayouts: no error prints a secret, however the secret is written and wherever the
+// mistake is.
 func TestSecretLayouts(t *testing.T) {
 	const secret = "hunter2"
 	values := []string{
@@ -115,5 +117,5 @@ func TestSecretLayouts(t *testing.T) {
 	}
 }
 
-// keyKinds stand for those of package tasks.
+// keyKinds stands for the kinds of package tasks.
 var keyKinds = []string{"address", "file", "forward", "link", "module", "mount", "nft", "route", "rule", "sysctl", "toml", "unit"}

@@ -19,8 +19,8 @@ const (
 	calico      = "  networking: {calico: {}}\n"
 )
 
-// loadKops reads kOps' own documents of a node of the group nodes: the cluster's, the group's where
-// there is one, and its NodeupConfig where there is one.
+// loadKops reads kOps' own documents of a node of the group nodes: the cluster's, and the group's
+// and its NodeupConfig if they are given.
 func loadKops(t *testing.T, cluster, group, nodeup string) *Node {
 	t.Helper()
 	sources, sel := []document.Source{{Path: "cluster-completed.spec", Data: []byte(cluster)}}, Select{}
@@ -37,7 +37,7 @@ func loadKops(t *testing.T, cluster, group, nodeup string) *Node {
 	return n
 }
 
-// refusedAsOurs reports documents of our own that are taken.
+// refusedAsOurs reports documents of our own that are accepted.
 func refusedAsOurs(t *testing.T, spec, want string) {
 	t.Helper()
 	n, diags := Load(keyKinds, []document.Source{{Path: "cluster.yaml", Data: []byte(ourCluster + spec)}}, Select{})
@@ -47,8 +47,8 @@ func refusedAsOurs(t *testing.T, spec, want string) {
 }
 
 // TestKopsFirstOfAKeyCounts: kOps puts an instance group's files and hooks before the cluster's,
-// and nodeup passes over what it has seen.
-// The line that keeps it: pkg/config/decode/lists.go, First
+// and nodeup skips each one that it has already seen. The line that keeps it:
+// pkg/config/decode/lists.go, First
 func TestKopsFirstOfAKeyCounts(t *testing.T) {
 	const (
 		files = "  fileAssets:\n  - {name: motd, content: \"%\"}\n"
@@ -66,10 +66,9 @@ func TestKopsFirstOfAKeyCounts(t *testing.T) {
 	refusedAsOurs(t, calico+"  "+strings.ReplaceAll(strings.Replace(twice, "F", "f", 1), "\n-", "\n  -"), `"/srv/kubernetes/assets/motd" is in this list twice`)
 }
 
-// TestKopsSysctlsOfSeveralLines: nodeup joins the entries with line ends and writes them as they
-// are, so each line is one. What is wrong with it, and where it came from, is said at its line.
-// The lines that keep it: pkg/config/kops/fields.go, EachLine; pkg/config/document/document.go,
-// LinePos
+// TestKopsSysctlsOfSeveralLines: nodeup joins the entries with line ends and writes them unchanged,
+// so each line is a sysctl. An error about a line, and its source, have the place of that line. The
+// lines that keep it: pkg/config/kops/fields.go, EachLine; pkg/config/document/document.go, LinePos
 func TestKopsSysctlsOfSeveralLines(t *testing.T) {
 	const key = "net.core.somaxconn"
 	for _, c := range []struct{ entries, want string }{
@@ -97,9 +96,9 @@ func TestKopsSysctlsOfSeveralLines(t *testing.T) {
 	}
 }
 
-// TestKopsSysctlsOfTheClusterCount: of one key in the group's list and the cluster's nodeup has the
-// cluster's later in its file. Up to 1.27 a NodeupConfig has the group's alone, from then on both.
-// The line that keeps it: pkg/config/kops_nodeup.go, sysctlsLast
+// TestKopsSysctlsOfTheClusterCount: a key is in the group's list and in the cluster's. nodeup
+// writes the cluster's later in its file, so that one counts. Up to 1.27 a NodeupConfig has only
+// the group's list, and later both. The line that keeps it: pkg/config/kops_nodeup.go, sysctlsLast
 func TestKopsSysctlsOfTheClusterCount(t *testing.T) {
 	const cluster = kopsCluster + calico + "  sysctlParameters: [net.core.somaxconn=1, net.core.rmem_max=1]\n"
 	const group = "  sysctlParameters: [net.core.somaxconn=2, net.core.wmem_max=2]\n"
@@ -130,10 +129,10 @@ func sysctlsOf(n *Node) string {
 	return strings.Join(out, " ")
 }
 
-// TestKopsNamesOfHooks: nodeup names a hook by its number among those for the node's role, in the
-// cluster's and the group's document each. Those count that have a name, run a container, are off
-// or do nothing.
-// The lines that keep it: pkg/config/extras/hooks.go, hookOf; pkg/config/kops/fields.go, HookName
+// TestKopsNamesOfHooks: nodeup names a hook by its number among the hooks for the node's role, in
+// the cluster's and in the group's document separately. Hooks with a name, with a container, that
+// are disabled or that do nothing count, too. The lines that keep it: pkg/config/extras/hooks.go,
+// hookOf; pkg/config/kops/fields.go, HookName
 func TestKopsNamesOfHooks(t *testing.T) {
 	const hooks = "  hooks:\n  - {roles: [Master], manifest: ExecStart=/bin/a}\n  - {manifest: ExecStart=/bin/b}\n  - {name: c, manifest: ExecStart=/bin/c}\n" +
 		"  - {execContainer: {image: d}}\n  - {roles: [Node, Master], manifest: ExecStart=/bin/e}\n  - {enabled: false}\n  - {roles: [Bastion], name: f}\n  - {before: [g.service]}\n  - {manifest: ExecStart=/bin/h}\n"
@@ -155,9 +154,8 @@ func TestKopsNamesOfHooks(t *testing.T) {
 	}
 }
 
-// TestKopsNamelessHookThatStopsTheAgent: kOps allows a hook without a name. What is refused of it
-// is said at its manifest.
-// The line that keeps it: pkg/config/extras/hooks.go, hookOf
+// TestKopsNamelessHookThatStopsTheAgent: kOps allows a hook without a name. An error about such a
+// hook has the place of its manifest. The line that keeps it: pkg/config/extras/hooks.go, hookOf
 func TestKopsNamelessHookThatStopsTheAgent(t *testing.T) {
 	n := loadKops(t, kopsCluster+calico+"  hooks:\n  - {manifest: \"Conflicts=netwright-agent.service\"}\n", "", "")
 	if len(n.Hooks) != 1 || !strings.Contains(n.Hooks[0].Refused, "Conflicts=netwright-agent.service") {
@@ -165,10 +163,9 @@ func TestKopsNamelessHookThatStopsTheAgent(t *testing.T) {
 	}
 }
 
-// TestKopsUnset: what kOps reads as not set is not set, and refuses no node. Neither does it take
-// the place of what the cluster's document says.
-// The lines that keep it: pkg/config/kops/unset.go, DropUnset; pkg/config/decode/scalars.go,
-// Number; pkg/config/decode/decoder.go, field, unset
+// TestKopsUnset: a value that kOps reads as not set is not set, and causes no error. It does not
+// replace a value of the cluster's document. The lines that keep it: pkg/config/kops/unset.go,
+// DropUnset; pkg/config/decode/scalars.go, Number; pkg/config/decode/decoder.go, field, unset
 func TestKopsUnset(t *testing.T) {
 	const set = "  containerRuntime: containerd\n  kubelet: {hairpinMode: none, maxPods: 50, podCIDR: 10.0.0.0/24, cniBinDir: /opt/bin}\n"
 	plain := loadKops(t, kopsCluster+calico+set, kopsGroup, "")
@@ -210,10 +207,10 @@ func asJSON(t *testing.T, n *Node) string {
 	return string(text)
 }
 
-// TestKopsControlPlaneKubelet: kOps gives the control plane what the cluster's document says of
-// kubelet, over it what that says of kubelet on the control plane, and over both what the group's
-// says. What is wrong is said where it stands.
-// The lines that keep it: pkg/config/kops/roles.go, ControlPlaneKubelet; pkg/config/load.go, read
+// TestKopsControlPlaneKubelet: kOps merges three settings of kubelet for the control plane: the
+// cluster's, over it the cluster's for kubelet on the control plane, and over both the group's. An
+// error has the place of the wrong value. The lines that keep it: pkg/config/kops/roles.go,
+// ControlPlaneKubelet; pkg/config/load.go, read
 func TestKopsControlPlaneKubelet(t *testing.T) {
 	const all = "  kubelet: {maxPods: 200, hairpinMode: promiscuous-bridge, podCIDR: 10.0.0.0/24}\n"
 	const own = "  %sKubelet: {maxPods: 50, hairpinMode: none, unknown: 1}\n"
@@ -244,9 +241,9 @@ func TestKopsControlPlaneKubelet(t *testing.T) {
 	}
 }
 
-// TestKopsMirrorOfAnotherKind: from kOps 1.37 on nodeup fetches from gs:// and azureblob:// too.
-// The agent does not: a document that says so is taken, and the plugins are left to nodeup.
-// The line that keeps it: pkg/config/kops/fields.go, Mirror
+// TestKopsMirrorOfAnotherKind: nodeup of kOps 1.37 and later also fetches from gs:// and
+// azureblob://, and the agent does not. Such a document is accepted, and the agent leaves the
+// plugins to nodeup. The line that keeps it: pkg/config/kops/fields.go, Mirror
 func TestKopsMirrorOfAnotherKind(t *testing.T) {
 	for url, own := range map[string]bool{"gs://files/kops": true, "azureblob://account/assets/files": true, "https://user:password@files.example.com": true,
 		"https://files.example.com/kops": false, "s3://files/kops": false} {
@@ -259,8 +256,8 @@ func TestKopsMirrorOfAnotherKind(t *testing.T) {
 	refusedAsOurs(t, calico+"  assetsMirror: gs://files/kops\n", "spec.assetsMirror is the string")
 }
 
-// TestKopsNodePorts: kOps takes the forms of Kubernetes' own flags.
-// The line that keeps it: pkg/config/decode/addresses.go, portEnds
+// TestKopsNodePorts: kOps accepts the forms of Kubernetes' own flags. The line that keeps it:
+// pkg/config/decode/addresses.go, portEnds
 func TestKopsNodePorts(t *testing.T) {
 	for _, text := range []string{"30000-32767", "30000+2767", "30000", " 30000+0 ", "0-1", "2-1", "1+-1", "1+", "+1", "-1", "1-2+3", "x", "65535+1", "1-65536", "1-2-3", "1+2+3", "99999999999999999999+1", "1 - 2"} {
 		_, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + calico + "  kubeAPIServer: {serviceNodePortRange: \"" + text + "\"}\n")}}, Select{})
@@ -277,8 +274,8 @@ func TestKopsNodePorts(t *testing.T) {
 	refusedAsOurs(t, calico+"  serviceNodePortRange: 30000+2767\n", "a range of ports such as 30000-32767")
 }
 
-// TestKopsKubeletLeftToNodeup: what nodeup gives kubelet is named wherever kOps lets people say it.
-// The line that keeps it: pkg/config/kops/left_to_nodeup.go, leftToNodeup
+// TestKopsKubeletLeftToNodeup: a note names what nodeup gives kubelet, for each place where kOps
+// allows people to set it. The line that keeps it: pkg/config/kops/left_to_nodeup.go, leftToNodeup
 func TestKopsKubeletLeftToNodeup(t *testing.T) {
 	for _, c := range []struct{ version, kubelet string }{
 		{"v1alpha2", "kubelet"}, {"v1alpha2", "masterKubelet"}, {"v1alpha3", "controlPlaneKubelet"},
@@ -293,10 +290,9 @@ func TestKopsKubeletLeftToNodeup(t *testing.T) {
 	}
 }
 
-// TestKopsSpellings: each version of kOps' documents has its own names of two fields of Cilium, and
-// of one that is left to nodeup.
-// The lines that keep it: pkg/config/kops/dialects.go, V1Alpha3, Spelling;
-// pkg/config/kops/left_to_nodeup.go, leftToNodeup
+// TestKopsSpellings: each version of kOps' documents has its own names for two fields of Cilium,
+// and for one field that is left to nodeup. The lines that keep it: pkg/config/kops/dialects.go,
+// V1Alpha3, Spelling; pkg/config/kops/left_to_nodeup.go, leftToNodeup
 func TestKopsSpellings(t *testing.T) {
 	const newer = "  networking: {cilium: {toFQDNsDNSRejectResponseCode: refused, toFQDNsEnablePoller: true}}\n  kubeProxy: {ipvsExcludeCIDRs: [10.0.0.0/8]}\n"
 	v1alpha2 := kopsCluster + strings.NewReplacer("toFQDNsDNS", "toFqdnsDns", "toFQDNs", "toFqdns", "CIDRs", "Cidrs").Replace(newer)

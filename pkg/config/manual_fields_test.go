@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults
-// are those that are filled in, in the form that a document has.
+// TestNetworkFields: the names are the decoder's, the accepted values are those that its errors
+// expect, and the defaults are those that it fills in, in the form of a document.
 func TestNetworkFields(t *testing.T) {
 	for network, want := range map[string][]decode.Description{
 		"flannel": {{Path: "backend", Takes: "one of host-gw, udp, vxlan, wireguard"}, {Path: "iptablesResyncSeconds", Takes: "a whole number from 1 to 86400", Default: "5"}},

@@ -11,11 +11,12 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
-// released are the fields that the agents of nodes know which are not upgraded yet: those of commit
-// c5d410c, by the manual of that time.
+// released has the fields that agents of earlier releases know. The manual of commit c5d410c lists
+// them.
 const released = "testdata/fields-c5d410c.txt"
 
-// A field that such agents do not know says so: they refuse the whole document for it.
+// Each field that such agents do not know must say so, since they refuse the whole document because
+// of it.
 func TestNewerFieldsAreMarked(t *testing.T) {
 	data, err := os.ReadFile(released)
 	if err != nil {
@@ -39,7 +40,7 @@ func TestNewerFieldsAreMarked(t *testing.T) {
 	}
 }
 
-// Who checks documents hears what agents of earlier releases refuse them for, and a node does not.
+// A check of documents says what agents of earlier releases refuse. A node does not say that.
 func TestNewerIsSaidToWhoChecks(t *testing.T) {
 	const header = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\n" +
 		"spec:\n  kubernetesVersion: 1.31.2\n  networking: {bridge: {}}\n"

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Whoever prints a whole configuration prints no secret of it.
+// A printed configuration has no secret in it.
 func TestAConfigurationIsPrintedWithoutItsSecrets(t *testing.T) {
 	const hidden = "hunter2"
 	n := config.Node{

@@ -2,8 +2,8 @@ package decode
 
 import "testing"
 
-// TestSysctlKey: both spellings of sysctl(8) end in one, so that a key cannot be set twice by
-// another name.
+// TestSysctlKey: both spellings of sysctl(8) become one, so that no document sets a key twice under
+// two names.
 func TestSysctlKey(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"net.ipv4.ip_forward", "net.ipv4.ip_forward"},

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// same compares two trees: kinds, texts, places, sizes. It returns where they part.
+// same compares the kinds, texts, places and sizes of two trees. It returns where they differ.
 func same(a, b *Value, at string) string {
 	if a.Kind != b.Kind || a.Quoted != b.Quoted || a.Text != b.Text || a.Pos != b.Pos || a.size != b.size ||
 		len(a.Entries) != len(b.Entries) || len(a.Items) != len(b.Items) {
@@ -34,8 +34,8 @@ func same(a, b *Value, at string) string {
 	return ""
 }
 
-// holdsQuick reports a text that the quick reader reads otherwise than the library, and tells
-// whether it read it at all.
+// holdsQuick reports a text that the quick reader and the library read differently. It returns
+// whether the quick reader read the text at all.
 func holdsQuick(t *testing.T, text string) bool {
 	t.Helper()
 	d := New(Source{Path: "cluster.yaml", Data: []byte(text)})
@@ -59,7 +59,7 @@ func holdsQuick(t *testing.T, text string) bool {
 
 const testdata = "../testdata"
 
-// ordinary is a cluster document of a hundred lines, as long as real ones are.
+// ordinary returns a cluster document of a hundred lines, as long as real ones are.
 func ordinary(t testing.TB) string {
 	t.Helper()
 	data, err := os.ReadFile(testdata + "/ordinary/cluster.yaml")
@@ -69,7 +69,7 @@ func ordinary(t testing.TB) string {
 	return string(data)
 }
 
-// written are the documents of this repository: examples, manuals, tests.
+// written returns the documents of this repository: of examples, manuals and tests.
 func written(t testing.TB) []string {
 	t.Helper()
 	var texts []string
@@ -108,7 +108,7 @@ func TestQuickReadsAsTheLibraryDoes(t *testing.T) {
 			quickly++
 		}
 	}
-	if quickly < len(texts)/3 { // most of the others are wrong on purpose
+	if quickly < len(texts)/3 { // most others have intended errors
 		t.Errorf("of %d documents only %d were read quickly: it is not worth its lines", len(texts), quickly)
 	}
 	if !holdsQuick(t, ordinary(t)) {
@@ -116,7 +116,8 @@ func TestQuickReadsAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
-// What the quick reader must know, and what it must leave alone, each beside its neighbour.
+// The table has what the quick reader must read, beside similar texts that it must leave to the
+// library.
 func TestQuickKnowsItsLimits(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a: 1\nb: x y\n": true, "a:\n  b: c\nd: e": true, "a:\n- x\n- y\n": true, "a:\n  - x\n  - k: v\n    l: w\n": true,
@@ -137,7 +138,7 @@ func TestQuickKnowsItsLimits(t *testing.T) {
 	}
 }
 
-// FuzzQuick: whatever the quick reader reads, the library reads as the same.
+// FuzzQuick: the library reads everything that the quick reader reads, with the same result.
 func FuzzQuick(f *testing.F) {
 	for _, text := range written(f) {
 		f.Add(text)

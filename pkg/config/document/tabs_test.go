@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// TestTabs: a tab within a plain text stays, in values and keys, on one line and on several. What
-// stands around it is read as kOps reads it.
-// The lines that keep it: yaml_tokens.go, restoreTabs, scalarText
+// TestTabs: a tab within a plain text stays, in values and keys, on one line and on several. Tabs
+// around the text are read as kOps reads them. The lines that keep it: yaml_tokens.go, restoreTabs,
+// scalarText
 func TestTabs(t *testing.T) {
 	for _, within := range []string{"\t", "4\t5", "\t\t \tc", " \tc", "\n  c\td", "\t\n  c", "\tc\n\n\n  d\t", "\t'c'\td", "\t\"", "#\tc",
 		"\t:c", ":c\t", "\u00a0\tc"} {
@@ -26,8 +26,8 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// holdsAsKops reports a text of strings, lists and mappings that is read otherwise than kOps reads
-// it. What one of the two refuses it passes over.
+// holdsAsKops reports a text of strings, lists and mappings that is read differently than kOps
+// reads it. It skips a text that one of the two refuses.
 func holdsAsKops(t *testing.T, text string) {
 	t.Helper()
 	d := New(Source{Path: "cluster.yaml", Data: []byte(text)})
@@ -61,9 +61,9 @@ func generic(v *Value) any {
 	return fmt.Sprintf("%s: %s", v.Kind, v.Text)
 }
 
-// A name of an anchor ends at a tab; the library goes on to the next blank. It is refused, for the
-// text behind the tab would be lost.
-// The line that keeps it: yaml_tokens.go, restoreTabs
+// The name of an anchor ends at a tab, but the library reads to the next blank. Such an anchor is
+// refused, since the text behind the tab would be lost. The line that keeps it: yaml_tokens.go,
+// restoreTabs
 func TestTabBehindAnAnchor(t *testing.T) {
 	for _, text := range []string{"k: &a\tb c\n", "k: &a b\nl: [*a\tc]\n"} {
 		d := New(Source{Path: "cluster.yaml", Data: []byte(text)})

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A window is open from its first moment to before its last, on its own clock, over midnight and
-// over changes of the clocks.
+// A window is open from its first moment until before its last, in its own time zone, over midnight
+// and over a change of the clocks.
 func TestWindow(t *testing.T) {
 	const layout = "2006-01-02 15:04:05"
 	nights := Window{Days: []Weekday{1, 2, 3, 4, 5}, From: 2 * 60, Until: 5 * 60, TimeZone: "Europe/Berlin"}
@@ -17,7 +17,7 @@ func TestWindow(t *testing.T) {
 		name    string
 		windows []Window
 		now     string // UTC
-		next    string // "": it is open
+		next    string // "": the window is open
 	}{
 		{"none", nil, "2026-11-22 05:00:00", ""},
 		{"a Sunday", []Window{nights}, "2026-11-22 02:00:00", "2026-11-23 01:00:00"},
@@ -52,8 +52,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// However the week is cut, the next window is as long as it says, the same to its end, and then
-// another.
+// Wherever the week begins, the next window is as long as its document says. It stays the same
+// until its end, and then another one is next.
 func TestTheNextWindowIsOne(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Kiritimati", "Australia/Lord_Howe"} {
 		for from := Clock(0); from < 24*60; from += 97 {
