@@ -13,8 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// BenchmarkFetch reads a plain directory of 5000 nodes: all of it, and again when nothing has
-// changed.
+// BenchmarkFetch reads a plain directory of 5000 nodes: all of it, and then without changes.
 func BenchmarkFetch(b *testing.B) {
 	const nodes = 5000
 	dir := b.TempDir()
@@ -30,7 +29,7 @@ func BenchmarkFetch(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	time.Sleep(2100 * time.Millisecond) // until stat may be trusted
+	time.Sleep(2100 * time.Millisecond) // until the times of files may be trusted
 	s, err := stores.Open(dir, "c", stores.Options{})
 	if err != nil {
 		b.Fatal(err)

@@ -45,7 +45,7 @@ func putFilled(t *testing.T, path string, size int64, fill byte) {
 	}
 }
 
-// endless reads as one byte for ever.
+// endless reads as the same byte without an end.
 type endless byte
 
 func (e endless) Read(p []byte) (int, error) {
@@ -64,8 +64,8 @@ func openIn(dir string) func(*testing.T, string) statestore.Store {
 	}
 }
 
-// A plain directory is published at once by what git-sync does: a new tree, and a symbolic link
-// that is renamed over the old one.
+// git-sync publishes a plain directory at once: it makes a new tree, and renames a symbolic link
+// over the old one.
 func TestPlainConforms(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		dir, n := t.TempDir(), 0

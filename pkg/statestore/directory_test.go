@@ -35,7 +35,7 @@ func fetch(t *testing.T, location string) (*statestore.Snapshot, error) {
 	return openIn(location)(t, "c").Fetch(context.Background(), statestore.Revision{})
 }
 
-// Each case breaks a good store; the error must be of one line, name the place and say what to do.
+// Each case breaks a good store. The error must have one line, name the place and say what to do.
 func TestFetchSaysWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		break_ func(t *testing.T, dir, cluster string)
@@ -102,7 +102,7 @@ func TestFetchUnreadable(t *testing.T) {
 	if err := os.Chmod(filepath.Join(cluster, "nodes/n.yaml"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() == 0 { // whom no mode stops, but on a thread of its own that is not root
+	if os.Geteuid() == 0 { // no mode stops root, except on a thread of its own without root's rights
 		t.Cleanup(asNobody(t, dir))
 	}
 	_, err := fetch(t, dir)
@@ -111,7 +111,8 @@ func TestFetchUnreadable(t *testing.T) {
 	}
 }
 
-// A store on a file system whose server is gone is away, as one behind a URL is: it may come back.
+// If the server of a store's file system is gone, the store does not answer, as a store behind a
+// URL: it may come back.
 func TestFetchFromADeadFileServer(t *testing.T) {
 	needs.Root(t)
 	dir, _ := plain(t)
@@ -135,7 +136,7 @@ func TestFetchFollowsLinksWithin(t *testing.T) {
 	dir, cluster := plain(t)
 	put(t, filepath.Join(dir, "shared/group.yaml"), []byte("shared"))
 	link(t, "../../shared/group.yaml", filepath.Join(cluster, "nodegroups/nodes.yaml"))
-	// As Kubernetes mounts a ConfigMap: each name a link through ..data.
+	// Kubernetes mounts a ConfigMap so: each name is a link through ..data.
 	rename(t, filepath.Join(cluster, "cluster.yaml"), filepath.Join(cluster, "cluster.old"))
 	put(t, filepath.Join(cluster, "..2026_01/cluster.yaml"), []byte("mounted"))
 	link(t, "..2026_01", filepath.Join(cluster, "..data"))
@@ -166,8 +167,8 @@ func TestOpenDoesNotLeaveTheStore(t *testing.T) {
 	}
 }
 
-// A change that keeps size, inode and mtime is seen while the files are young, and by its ctime
-// when they are old.
+// A change may keep size, inode and mtime. It is noticed while the files are young, and by its
+// ctime when they are old.
 func TestFetchSeesChangeUnderOneMtime(t *testing.T) {
 	dir, cluster := plain(t)
 	s, path := openIn(dir)(t, "c"), filepath.Join(cluster, "cluster.yaml")
@@ -254,8 +255,8 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// Whatever lies below files/ is part of the snapshot, whatever it is called; a link may lead to a
-// file or a directory within the store.
+// Each file below files/ is part of the snapshot, whatever its name is. A link may lead to a file
+// or a directory within the store.
 func TestFilesBelongToTheSnapshot(t *testing.T) {
 	dir, cluster := plain(t)
 	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))

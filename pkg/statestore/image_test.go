@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/test/disk"
 )
 
-// A store on an image is read again, because a later image in its place can have the same metadata
-// and other documents. The lines that keep it: pkg/statestore/directory/scan.go, date;
+// A store on an image is read again each time, because a later image in its place can have the same
+// metadata and other documents. The lines that keep it: pkg/statestore/directory/scan.go, date;
 // pkg/statestore/directory/read.go (OfImage).
 func TestStoreOnAnImageIsReadAgain(t *testing.T) {
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// kopsCluster is a store as kOps 1.24 leaves it, for one group.
+// kopsCluster returns a store as kOps 1.24 leaves it, for one group.
 func kopsCluster() *storetest.MapStore {
 	m := new(storetest.MapStore)
 	m.Set("cluster-completed.spec", []byte("completed"))
@@ -94,8 +94,8 @@ func TestNeitherPublishedNorKops(t *testing.T) {
 	}
 }
 
-// TestPublishedIsNotTakenForKops: a store that was published once and lost its manifest is not read
-// another way.
+// TestPublishedIsNotTakenForKops: a published store that lost its manifest is not read as a store
+// of kOps.
 func TestPublishedIsNotTakenForKops(t *testing.T) {
 	m := new(storetest.MapStore)
 	store := remote.NewAutodetect(m, storetest.Cluster, "nodes", nil)

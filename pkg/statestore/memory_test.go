@@ -16,11 +16,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// notes is a memory that says whatever it is told.
+// notes is a memory that returns what the test put into it.
 type notes struct {
-	sums  map[string]blob.Digest // by path and all that stat said
+	sums  map[string]blob.Digest // by path and the result of stat
 	blobs map[blob.Digest][]byte
-	kept  [][]byte // of whatever store
+	kept  [][]byte // of any store
 }
 
 func note(path string, info hostfs.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
@@ -43,7 +43,7 @@ func (n notes) Blob(sum blob.Digest) ([]byte, error) {
 
 func (n notes) Retained(string) [][]byte { return n.kept }
 
-// remembering is a plain store with one file, and a memory of it.
+// remembering returns a plain store with one file, and a memory of it.
 func remembering(t *testing.T) (dir, cluster string, m notes) {
 	t.Helper()
 	dir, cluster = plain(t)
@@ -55,7 +55,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 	return dir, cluster, m
 }
 
-// motd is the store's one file, as a process that has just begun sees it.
+// motd returns the store's one file, as a new process sees it.
 func motd(t *testing.T, dir string, m notes) blob.Named {
 	t.Helper()
 	d, err := directory.New(dir, "c", nil)
@@ -70,7 +70,8 @@ func motd(t *testing.T, dir string, m notes) blob.Named {
 	return s.Files[0]
 }
 
-// A file that is as it was is not read; what is parsed always is. The lie shows it.
+// A file without a change is not read, and a parsed file always is. A wrong digest in the memory
+// shows it.
 func TestWhatIsRememberedIsNotRead(t *testing.T) {
 	dir, cluster, m := remembering(t)
 	for key := range m.sums {
@@ -83,14 +84,14 @@ func TestWhatIsRememberedIsNotRead(t *testing.T) {
 	if b, err := f.Bytes(); err == nil {
 		t.Errorf("bytes that are not what was promised: %q", b)
 	}
-	put(t, filepath.Join(cluster, "files/motd"), []byte("HELLO")) // another file in its place, or the same written to: both have a new ctime
+	put(t, filepath.Join(cluster, "files/motd"), []byte("HELLO")) // another file in its place, or written in place: both have a new ctime
 	if f := motd(t, dir, m); f.Sum != sha256.Sum256([]byte("HELLO")) {
 		t.Errorf("a change was not seen: %s", f.Sum)
 	}
 }
 
-// A content that the store has no more is had from the node's own memory, and never another one in
-// its place.
+// If the store no longer has a content, the node's own memory has it. Another content never
+// replaces it.
 func TestContentOfAStoreThatWentAway(t *testing.T) {
 	dir, cluster, m := remembering(t)
 	f := motd(t, dir, m)
@@ -117,7 +118,7 @@ func TestContentOfAStoreThatWentAway(t *testing.T) {
 	}
 }
 
-// The digest of a plain directory is that of the manifest that would publish it.
+// The digest of a plain directory is the digest of the manifest that would publish it.
 func TestDigestIsThatOfTheManifest(t *testing.T) {
 	dir, cluster := plain(t)
 	objects := map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n"), "files/a-b": []byte("1"), "files/a/b": []byte("22"), "files/a.b": nil, "nodes/n.yaml": []byte("kind: Node\n")}

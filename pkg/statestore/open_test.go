@@ -59,8 +59,8 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
-// asNobody takes root's privilege over files from this thread, and gives the directories down to
-// dir to everybody. The returned function gives it back.
+// asNobody takes root's rights to files from this thread, and lets everybody search the directories
+// down to dir. The returned function restores the rights.
 func asNobody(t *testing.T, dir string) func() {
 	t.Helper()
 	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {

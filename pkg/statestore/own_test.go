@@ -24,7 +24,7 @@ func trusting(t *testing.T, dir string, policy trust.Policy) error {
 	return err
 }
 
-// A directory vouches for what is in it only while nobody but root and the caller can change that.
+// A directory is trusted only while nobody except root and the caller can change what is in it.
 func TestDirectoryOfTheHost(t *testing.T) {
 	const stranger = 4242
 	chmod := func(mode os.FileMode) func(string) error {
@@ -36,7 +36,7 @@ func TestDirectoryOfTheHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		path string
 		do   []func(string) error
-		want string // "" where it is the host's own
+		want string // "" if it is the host's own
 	}{
 		"as it is":                   {"c", nil, ""},
 		"all may write a document":   {"c/cluster.yaml", []func(string) error{chmod(0o666)}, "cluster.yaml can be written by everybody (0666)"},
@@ -73,7 +73,7 @@ func TestDirectoryOfTheHost(t *testing.T) {
 			m := manifest.New("c", 1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")})
 			put(t, filepath.Join(cluster, "objects/sha256", m.Objects["cluster.yaml"].SHA256), []byte("kind: Cluster\n"))
 			put(t, filepath.Join(cluster, "manifest"), m.Encode())
-			if strings.HasPrefix(c.path, "c/") { // of which a published cluster reads nothing
+			if strings.HasPrefix(c.path, "c/") { // a published cluster reads no file there
 				c.want = ""
 			}
 			if err := trusting(t, dir, trust.Policy{}); (err == nil) != (c.want == "") {
@@ -83,7 +83,7 @@ func TestDirectoryOfTheHost(t *testing.T) {
 	}
 }
 
-// A link counts with where it lies and with where it leads, and who calls through sudo is the
+// A link counts by the place of the link and by its target. With sudo the person behind it is the
 // caller.
 func TestDirectoryBehindALink(t *testing.T) {
 	needs.Root(t)
@@ -108,8 +108,8 @@ func TestDirectoryBehindALink(t *testing.T) {
 	}
 }
 
-// Each element of a chain of links counts, those in its middle too: whoever can turn one of them
-// turns the store.
+// Each link of a chain counts, also those in the middle: a person who can change one of them can
+// redirect the store.
 func TestDirectoryBehindAChainOfLinks(t *testing.T) {
 	needs.Root(t)
 	dir, _ := plain(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// Who published is read with the generation, and told of each that is past. The same documents make
-// no new generation, whoever publishes them again; a generation that is published anew since its
-// time is half over has who did that.
+// The record of a generation says who published it, and past generations keep that. The same
+// documents make no new generation, whoever publishes them again. If a generation is published anew
+// after half of its time, the record has who did that.
 func TestWhoPublished(t *testing.T) {
 	for name, c := range sinksUnderTest(t) {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,8 @@ func TestWhoPublished(t *testing.T) {
 	}
 }
 
-// A store of an agent that wrote no notes is published to as ever, and has a history.
+// An earlier agent published a store without notes. The store can be published to as before, and
+// has a history.
 func TestAStoreWithoutNotes(t *testing.T) {
 	dir := t.TempDir()
 	sink := func() objectstore.Destination {

@@ -18,9 +18,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// What a proxy says to CONNECT is none of the store's answers: the error names the proxy, shows no
-// password of it, says what to do, and is final where another attempt meets the same. net/http
-// reads the environment once in a process, so a process of its own asks.
+// A proxy's answer to CONNECT is not an answer of the store. The error names the proxy, shows no
+// password of it and says what to do. It is final if another try would fail in the same way.
+// net/http reads the environment once in a process, so a process of its own makes the request.
 //
 // The lines that keep it: pkg/statestore/transfer/server_errors.go throughProxy, Unwrap;
 // pkg/statestore/transfer/client.go Bound.

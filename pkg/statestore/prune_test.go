@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// prunable is a published directory, with the times of its files in a test's hands.
+// prunable is a published directory. The test sets the times of its files.
 type prunable struct {
 	t   *testing.T
 	dir string
@@ -42,7 +42,7 @@ func (p prunable) publish(content string) {
 	}
 }
 
-// files are those that match, by a pattern below the cluster.
+// files returns the files that match a pattern below the cluster.
 func (p prunable) files(pattern string) []string {
 	p.t.Helper()
 	names, err := filepath.Glob(filepath.Join(p.dir, storetest.Cluster, pattern))
@@ -52,7 +52,7 @@ func (p prunable) files(pattern string) []string {
 	return names
 }
 
-// age makes everything that is there older, but for what is newer already.
+// age makes all files older, but leaves one that is already newer.
 func (p prunable) age(by time.Duration) {
 	p.t.Helper()
 	for _, name := range slices.Concat(p.files("objects/sha256/*"), p.files("generations/*")) {
@@ -76,8 +76,8 @@ func (p prunable) prune(change func(*publisher.Pruning)) (*publisher.Pruned, err
 	return publisher.Prune(p.t.Context(), p.sink(), of)
 }
 
-// A generation goes when the next one has been there for long enough; what it shares with later
-// ones stays, and a dry run only says what would go.
+// A generation is removed when the next one has been there for long enough. Objects that later
+// generations share stay. A dry run only says what would be removed.
 func TestPrune(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	for _, content := range []string{"one", "two", "three"} { // 5, 4 and 3 days ago
@@ -85,7 +85,7 @@ func TestPrune(t *testing.T) {
 		p.age(day)
 	}
 	p.age(2 * day)
-	if got := len(p.files("objects/sha256/*")); got != 13 { // of each a document, a key, a file, a bundle; and the cluster
+	if got := len(p.files("objects/sha256/*")); got != 13 { // of each a document, key, file and bundle; and the cluster
 		t.Fatalf("%d objects", got)
 	}
 	before := p.files("*/*/*")
@@ -96,7 +96,7 @@ func TestPrune(t *testing.T) {
 	if now := p.files("*/*/*"); !slices.Equal(before, now) || len(p.files("prune")) > 0 {
 		t.Errorf("a dry run left %q of %q", now, before)
 	}
-	p.publish("four") // the third has just been replaced
+	p.publish("four") // the third was replaced just now
 	done, err := p.prune(nil)
 	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Oldest != 3 || done.Generation != 4 || done.Bytes != dry.Bytes {
 		t.Errorf("%+v, %v", done, err)
@@ -109,13 +109,14 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
-	p.publish("one") // whose objects are gone
+	p.publish("one") // its objects are gone
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
 
-// A store that was restored has no records of the generations that nodes have taken since. Until
-// the one that was published above them has been there for long enough, nothing is removed; then
-// all before it goes. The line that keeps it: pkg/statestore/publisher/generations.go, oldest.
+// A restored store has no records of the generations that nodes have accepted since. Nothing is
+// removed until the generation that was published above them has been there for long enough. Then
+// everything before it is removed. The line that keeps it: pkg/statestore/publisher/generations.go,
+// oldest.
 func TestPruneOfARestoredStore(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	for _, content := range []string{"one", "two"} {
@@ -142,8 +143,8 @@ func TestPruneOfARestoredStore(t *testing.T) {
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
 
-// What a publisher has put there that was interrupted, or lost, stays until it is old; what is
-// foreign stays for ever.
+// What a publisher left there that was interrupted or lost stays until it is old. Files of others
+// stay for ever.
 func TestPruneLeaves(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	p.publish("one")
@@ -172,10 +173,10 @@ func TestPruneLeaves(t *testing.T) {
 	}
 }
 
-// Where nobody knows what nodes may read, nothing is removed.
+// If it is not known what nodes may read, nothing is removed.
 func TestPruneRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil string // which record
+		spoil string // the record
 		how   func(name string) error
 		want  string
 	}{
@@ -213,14 +214,14 @@ func TestPruneRefuses(t *testing.T) {
 			if now := p.files("objects/sha256/*"); !slices.Equal(before, now) {
 				t.Errorf("%q is left of %q", now, before)
 			}
-			p.publish("three") // nothing new: it puts the record of what is published there, if it is missing, and may
+			p.publish("three") // nothing new: it restores the record of what is published there
 			p.publish("four")
 		})
 	}
 }
 
-// A store that lacks what it has published is damaged: nothing more is removed from it until that
-// is published again.
+// A store that lacks a published object is damaged. Nothing more is removed from it until that
+// generation is published again.
 func TestPruneOfADamagedStore(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	p.publish("one")
@@ -244,7 +245,8 @@ func TestPruneOfADamagedStore(t *testing.T) {
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
 
-// Who prunes keeps others out until it has ended, or a person takes over; then it stops.
+// A prune keeps publishers and other prunes out until it has ended, or until a person takes over.
+// Then it stops.
 func TestPruneIsAlone(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	p.publish("one")
@@ -271,7 +273,7 @@ func TestPruneIsAlone(t *testing.T) {
 	}
 	p.publish("three")
 
-	// a prune between the two looks of a publisher
+	// A prune runs between two looks of a publisher.
 	late := &pruneBefore{Destination: p.sink(), run: func() {
 		if _, err := p.prune(nil); err != nil {
 			t.Error(err)
@@ -283,13 +285,13 @@ func TestPruneIsAlone(t *testing.T) {
 	p.publish("four")
 }
 
-// beside is a sink on which something happens while the objects are listed.
+// beside is a sink on which something happens while the objects are being listed.
 type beside struct {
 	objectstore.Destination
 	once func()
 }
 
-// pruneBefore is one on which something happens while a publisher puts its objects.
+// pruneBefore is a sink on which something happens while a publisher writes its objects.
 type pruneBefore struct {
 	objectstore.Destination
 	once sync.Once
@@ -317,9 +319,9 @@ func (b *pruneBefore) Put(ctx context.Context, name string, data []byte) error {
 	return b.Destination.Put(ctx, name, data)
 }
 
-// A key that only control plane nodes read is not among the objects that every node reads. One that
-// an earlier generation put there is named by each publication, until it is pruned; and whoever may
-// not have the key reads the rest.
+// A key that only control plane nodes read is not among the objects that every node reads. If an
+// earlier generation put it there, each publication names it until a prune removes it. A reader
+// without the right to the key reads the rest.
 func TestControlPlaneKeys(t *testing.T) {
 	const name = "pki/private/a/1.key"
 	p := prunable{t, t.TempDir()}
@@ -379,8 +381,8 @@ func TestControlPlaneKeys(t *testing.T) {
 	}
 }
 
-// A key that every node reads by another name cannot be kept from them: it stays where they look
-// for it, and each publication tells.
+// If every node reads a key by another name, it cannot be kept from them. It stays where they look
+// for it, and each publication says so.
 func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 	for _, other := range []string{"files/copy", "pki/private/b/1.key"} {
 		p := prunable{t, t.TempDir()}
@@ -404,7 +406,7 @@ func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 	}
 }
 
-// A private key that is not published any more is told as long as every node can read it.
+// A private key that is no longer published is reported as long as every node can read it.
 func TestWithheldKeys(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	of := publication("one")

@@ -27,7 +27,7 @@ func publication(content string) publisher.Publication {
 	}}
 }
 
-// sinks are what can be published to, and a reader of each.
+// sinksUnderTest returns the kinds of store to which an agent can publish, with a reader of each.
 func sinksUnderTest(t *testing.T) map[string]struct {
 	sink func() objectstore.Destination
 	read func() statestore.Store
@@ -73,8 +73,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// meanwhile is a sink on which somebody else publishes between the reading of the manifest and its
-// replacement.
+// meanwhile is a sink on which somebody else publishes after the manifest was read and before it is
+// replaced.
 type meanwhile struct {
 	objectstore.Destination
 	other func()
@@ -106,7 +106,7 @@ func TestTwoPublishers(t *testing.T) {
 	}
 }
 
-// Of many at once each that was told of success is a generation of its own.
+// Many publishers run at once. Each one that reports success has published a generation of its own.
 func TestManyPublishers(t *testing.T) {
 	for name, c := range sinksUnderTest(t) {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func (f *failing) Put(ctx context.Context, name string, data []byte) error {
 	return f.Destination.Put(ctx, name, data)
 }
 
-// Whatever fails on the way: readers have what they had.
+// Whichever write fails, readers have what they had before.
 func TestPublishFails(t *testing.T) {
 	for name, c := range sinksUnderTest(t) {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestPublishFails(t *testing.T) {
 	}
 }
 
-// Keys are for the owner; what is damaged is put right by publishing again, and what is no manifest
-// is not overwritten.
+// Only the owner may read keys. A damaged file is restored by publishing again. A manifest that is
+// no manifest is not overwritten.
 func TestPublishIntoADirectory(t *testing.T) {
 	dir := t.TempDir()
 	sink, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})
@@ -209,7 +209,7 @@ func TestPublishIntoADirectory(t *testing.T) {
 	}
 }
 
-// No number follows the highest: a publication over it is refused, and changes nothing.
+// No number follows the highest one: a publication over it is refused, and changes nothing.
 func TestNoGenerationFollowsTheHighest(t *testing.T) {
 	dir := t.TempDir()
 	sink, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})

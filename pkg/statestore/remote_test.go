@@ -49,7 +49,7 @@ func mustFetch(t *testing.T, s statestore.Store, last statestore.Revision) *stat
 	return got
 }
 
-// asked holds the requests since the last call to a number of them by kind.
+// asked checks the numbers of requests since the last call, by their kind.
 func asked(t *testing.T, source *storetest.MapStore, want ...string) {
 	t.Helper()
 	got := source.Gets()
@@ -82,10 +82,10 @@ func TestRemoteRequests(t *testing.T) {
 		}
 	}
 	asked(t, source, "=manifest", "=manifest", "=manifest")
-	mustFetch(t, s, statestore.Revision{}) // who asks for all again gets it from memory
+	mustFetch(t, s, statestore.Revision{}) // the answer to a request for everything comes from memory
 	asked(t, source, "=manifest")
 
-	objects["nodes/n1.yaml"] = []byte("two") // one document: not the whole bundle
+	objects["nodes/n1.yaml"] = []byte("two") // one document, and not the whole bundle
 	source.Publish(storetest.Publication(2, objects, true))
 	if got := mustFetch(t, s, boot.Revision); string(got.Objects["nodes/n1.yaml"]) != "two" || got.Generation != 2 {
 		t.Errorf("%v", got)
@@ -93,7 +93,7 @@ func TestRemoteRequests(t *testing.T) {
 	asked(t, source, "manifest", "objects")
 }
 
-// What the node has kept it does not ask for.
+// The node does not request what it has kept.
 func TestRemoteRemembers(t *testing.T) {
 	source := new(storetest.MapStore)
 	source.Publish(storetest.Publication(1, remoteObjects(), true))
@@ -108,8 +108,8 @@ func TestRemoteRemembers(t *testing.T) {
 	asked(t, source)
 }
 
-// A boot after the first asks for the manifest alone; where one document changed since, for that
-// too. What was kept and is no longer as the manifest has it is asked for anew.
+// A later boot requests only the manifest, and a document that changed since. A kept object that
+// differs from the manifest is requested again.
 func TestRemoteRecalls(t *testing.T) {
 	source, objects := new(storetest.MapStore), remoteObjects()
 	objects[manifest.NoteName] = manifest.Note{Publisher: "alice"}.Encode()
@@ -135,8 +135,9 @@ func TestRemoteRecalls(t *testing.T) {
 	boot(was, "manifest", "objects")
 }
 
-// A manifest that is refused is fetched again a few times, in case it was damaged on its way, and
-// then seldom until it changes; at each look it is judged again, for it may have been the clock.
+// A manifest that is refused is fetched again a few times, since it may have been damaged on its
+// way. After that it is fetched seldom until it changes. Each look judges it again, since the clock
+// may have been wrong.
 func TestRemoteRefuses(t *testing.T) {
 	source := new(storetest.MapStore)
 	m := manifest.New(storetest.Cluster, 1, remoteObjects())
@@ -156,7 +157,7 @@ func TestRemoteRefuses(t *testing.T) {
 	mustFetch(t, s, statestore.Revision{})
 }
 
-// A bundle that was swapped is asked for again, the manifest is not.
+// If a bundle was exchanged, only the bundle is requested again, and not the manifest.
 func TestRemoteDamagedBundle(t *testing.T) {
 	for _, damage := range []func([]byte) []byte{
 		func(b []byte) []byte { return append(bytes.Clone(b), 'x')[1:] },

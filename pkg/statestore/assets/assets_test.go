@@ -18,7 +18,7 @@ import (
 
 var _ tasks.Fetcher = (*Fetcher)(nil)
 
-// fetcher is one on a store with assets/a in it.
+// fetcher returns a Fetcher on a store with assets/a in it.
 func fetcher(t *testing.T) *Fetcher {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func fetcher(t *testing.T) *Fetcher {
 	return f
 }
 
-// read opens and reads all of an asset.
+// read opens an asset and reads all of it.
 func read(f *Fetcher, location string) (text string, size int64, err error) {
 	body, size, err := f.Open(context.Background(), location)
 	if err != nil {

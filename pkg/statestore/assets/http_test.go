@@ -98,8 +98,8 @@ func TestGetUsesOneConnection(t *testing.T) {
 	}
 }
 
-// Each answer is transient or not; none shows the password or the query of its URL, and each says
-// what to do.
+// Each answer is transient or final. No error shows the password or the query of its URL, and each
+// says what to do.
 func TestGetRefused(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var code int
@@ -144,7 +144,8 @@ func TestGetRedirects(t *testing.T) {
 	}
 }
 
-// refusing is the URL of a port on which nobody listens, and that nobody else can take meanwhile.
+// refusing returns the URL of a port at which no server listens, and which no other program can
+// take meanwhile.
 func refusing(t *testing.T) string {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -188,7 +189,7 @@ func TestGetBrokenNetwork(t *testing.T) {
 
 func TestGetCertificates(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail as they should
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of intended handshake failures
 	server.StartTLS()
 	defer server.Close()
 	f := fetcher(t)
@@ -221,7 +222,7 @@ func TestGetOldTLS(t *testing.T) {
 	}
 }
 
-// A server that sends a little and then nothing is given up; a reader that takes its time is not.
+// A server that sends a little and then nothing is given up. A slow reader is not.
 func TestGetStalls(t *testing.T) {
 	stop := make(chan struct{})
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -282,8 +283,8 @@ func TestGetCancelled(t *testing.T) {
 	}
 }
 
-// The environment's proxy is used. net/http reads it once in a process, so a process of its own
-// asks.
+// Requests use the proxy of the environment. net/http reads it once in a process, so a process of
+// its own makes the request.
 func TestGetThroughProxy(t *testing.T) {
 	const asked, url = "NETWRIGHT_TEST_PROXY", "http://assets.invalid/cni.tgz"
 	if os.Getenv(asked) != "" {

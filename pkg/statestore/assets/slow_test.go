@@ -24,7 +24,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// pipes is a listener in memory: what waits for it waits by the clock of package synctest.
+// pipes is a listener in memory, so a wait for it passes by the clock of package synctest.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -38,14 +38,15 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// line sends a part of the rest at a time, and waits before each.
+// line sends one part after another, and waits before each.
 type line struct {
 	part  int
 	wait  time.Duration
 	first int // bytes of each answer that come at once
 }
 
-// over is a Fetcher for whom each path of any host is on a line, and what it asked for.
+// over returns a Fetcher that reaches each path of any host by a line, and a function that returns
+// the requests.
 func over(t *testing.T, content []byte, lines map[string]line) (f *Fetcher, asked func() string) {
 	t.Helper()
 	listener := make(pipes)
@@ -86,7 +87,7 @@ func over(t *testing.T, content []byte, lines map[string]line) (f *Fetcher, aske
 
 type slow struct {
 	http.ResponseWriter
-	gone <-chan struct{} // the client
+	gone <-chan struct{} // closed when the client is gone
 	line line
 }
 
@@ -113,13 +114,13 @@ func (s *slow) send(p []byte) (int, error) {
 	return n, err
 }
 
-// A server that trickles is given up, with what came and what to do; a line that is slow and honest
-// is not, nor one that pauses.
+// A server that sends a very little at a time is given up. The error says how much came and what to
+// do. A slow line that is fast enough is not given up, nor a line with a pause.
 func TestSlow(t *testing.T) {
 	const size = 1 << 20
 	for name, c := range map[string]struct {
 		line line
-		want string // in the error; "": all of it comes
+		want string // in the error; "": the whole asset comes
 	}{
 		"a byte a second":         {line{1, time.Second, 0}, " bytes in 30s, expected at least 30720: too slow: look at the server"},
 		"a kilobyte in 2 seconds": {line{1 << 10, 2 * time.Second, 0}, " bytes in 30s, "},
@@ -149,7 +150,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// One that becomes slow when much has come is asked for the rest, and not when little has.
+// If a line becomes slow after much has come, the rest is requested again. If little has come, the
+// download is given up.
 func TestSlowLater(t *testing.T) {
 	for first, requests := range map[int]string{2 << 20: "/a /a /a", 512 << 10: "/a"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -162,7 +164,7 @@ func TestSlowLater(t *testing.T) {
 	}
 }
 
-// An archive comes from the mirror after the one that trickles.
+// An archive comes from the second mirror if the first sends very slowly.
 func TestSlowMirror(t *testing.T) {
 	needs.Root(t)
 	var packed bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// Twenty thousand files take a test seconds to make; the listing is filled without them.
+// It takes seconds to make twenty thousand files, so the test fills the listing without them.
 func TestListingIsBounded(t *testing.T) {
 	info, err := os.Stat("scan_test.go")
 	if err != nil {
@@ -30,8 +30,8 @@ func TestListingIsBounded(t *testing.T) {
 	}
 }
 
-// A directory is listed once while nothing happens in it, and again when something does. The line
-// is `known.stamp == is.stamp` in names.
+// A directory is listed once while it does not change, and again when it changes. The line is
+// `known.stamp == is.stamp` in names.
 func TestScanListsAgainWhatChanged(t *testing.T) {
 	dir := t.TempDir()
 	make := func(names ...string) {
@@ -65,7 +65,7 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 	}
 	first, all := look(nil)
 	known := first["nodes"]
-	known.list = known.list[:1] // the lie shows whether it was believed
+	known.list = known.list[:1] // a wrong list shows whether it was used
 	first["nodes"] = known
 	again, same := look(first)
 	if !slices.Equal(all[:2], same) || len(all) != 3 {
@@ -87,8 +87,8 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 	}
 }
 
-// A listing knows since when nothing of it has changed: files, names that came and went, and
-// directories.
+// A listing knows since when nothing in it has changed: files, names that were added or removed,
+// and directories.
 func TestListingSaysSinceWhenItRests(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, "c", name) }
@@ -135,7 +135,7 @@ func TestListingSaysSinceWhenItRests(t *testing.T) {
 	}
 }
 
-// What is written while it is read is not what was listed.
+// A file that is written while it is read is not the file that was listed.
 func TestReadSeesAChangeMeanwhile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// The look of every ten seconds lists no directory that is as it was, also where a manifest comes
-// and goes. The lines that keep it: watch.go, Watch and glance; scan.go, scan.
+// The look of every ten seconds lists no directory without a change, also where a manifest is added
+// or removed. The lines that keep it: watch.go, Watch and glance; scan.go, scan.
 func TestALookListsNoDirectoryAgain(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string) {
@@ -54,8 +54,8 @@ func TestALookListsNoDirectoryAgain(t *testing.T) {
 	}
 }
 
-// A look that took long delays the next one, and never by more than a minute. The line that keeps
-// it: watch.go, rest.
+// A long look delays the next one, but never by more than a minute. The line that keeps it:
+// watch.go, rest.
 func TestASlowLookDelaysTheNextALittle(t *testing.T) {
 	const tick = 10 * time.Second
 	for took, want := range map[time.Duration]time.Duration{

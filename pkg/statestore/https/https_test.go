@@ -23,7 +23,7 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// What a boot, a look that finds nothing new and a new generation cost.
+// The requests of a boot, of a look that finds nothing new, and of a new generation.
 func TestRequests(t *testing.T) {
 	memory := new(storetest.MapStore)
 	settings, _, ca := serverTLS(t, "127.0.0.1")
@@ -47,7 +47,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// file writes a file of the test's own.
+// file writes a file of the test.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -57,8 +57,8 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// serverTLS is a server's side of TLS with a certificate of a new authority, which is in the file
-// ca.
+// serverTLS returns the TLS settings of a server with a certificate of a new authority. The file ca
+// has the authority's certificate.
 func serverTLS(t *testing.T, at ...string) (settings *tls.Config, authority *pki.Authority, ca string) {
 	t.Helper()
 	authority = pki.New(t, "store")
@@ -113,8 +113,8 @@ func TestRefusedURLs(t *testing.T) {
 	}
 }
 
-// A server that wants to know who asks is told by a token, or by a certificate, that may be renewed
-// at any time.
+// A server may ask for the client's identity. The client shows a token or a certificate, which may
+// be renewed at any time.
 func TestIdentity(t *testing.T) {
 	memory := new(storetest.MapStore)
 	memory.Publish(storetest.Publication(1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, true))
@@ -149,7 +149,7 @@ func TestIdentity(t *testing.T) {
 		}
 		wanted = "two"
 		server.Taken()
-		for range 2 { // it expires in the middle
+		for range 2 { // the identity expires in between
 			_, err := s.Fetch(t.Context(), statestore.Revision{})
 			if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "403 Forbidden: let this node read it: the agent sends the "+name) {
 				t.Errorf("%s: %v", name, err)
@@ -165,7 +165,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Whoever redirects to the store by another spelling of its host is followed, with the token.
+// A redirect to another spelling of the store's host is followed, with the token.
 //
 // The lines that keep it: https.go home, server.
 func TestRedirectToAnotherSpelling(t *testing.T) {
@@ -195,7 +195,7 @@ func rewrite(t *testing.T, path, text string) {
 	}
 }
 
-// Files that are not there, or not what they should be, are named, and what is in them is not.
+// The error names a file that is absent or wrong, and does not print its content.
 func TestFilesThatAreWrong(t *testing.T) {
 	secret, pair := file(t, "wrong", "secret but\nno PEM"), pki.New(t, "x").Client("y")
 	for want, files := range map[string]https.Settings{
@@ -219,7 +219,8 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 }
 
-// An asset whose download breaks off is taken up again where it did, if it is still the same.
+// A download of an asset that breaks off continues at the same place, if the asset is still the
+// same.
 func TestAssetResumes(t *testing.T) {
 	memory := new(storetest.MapStore)
 	settings, _, ca := serverTLS(t, "127.0.0.1")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A redirect may spell the store's host in another way, with or without the port of https, and is
-// told the token. Another host, another port and plain http are not the store.
+// A redirect may spell the store's host in another way, with or without the port of https, and gets
+// the token. Another host, another port and plain http are not the store.
 //
 // The lines that keep it: https.go home, server.
 func TestRedirectIsHome(t *testing.T) {

@@ -14,18 +14,18 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// outcome is what a store says while a fault lasts.
+// outcome is the result of a store during a fault.
 type outcome struct {
-	text      string // in the error; "": there is none
+	text      string // in the error; "": there is no error
 	transient bool
-	requests  int // of the first call, at most; later ones cost no more. Package net/http adds one where a connection that was kept breaks
+	requests  int // of the first call, at most, and later calls cost no more. Package net/http adds one where a kept connection breaks
 }
 
 var fine = outcome{requests: 2}
 
-// What a server may do to a node, at its boot and at a look for something new, when a new
-// generation is there. No snapshot is ever wrong, each ends in one message, and when the fault is
-// over the node has the new generation without being restarted.
+// The faults of a server for a node at its boot, and in a look when a new generation is there. No
+// snapshot is ever wrong, and each fault causes one message. When the fault is over, the node gets
+// the new generation without a restart.
 func TestToxic(t *testing.T) {
 	var table toxic.Table
 	t.Cleanup(func() { t.Log("\n" + table.String()) })
@@ -93,7 +93,7 @@ func TestToxic(t *testing.T) {
 			}
 			server.Fail(nil)
 			if c.name == "429, again in an hour" {
-				return // it is believed
+				return // this answer is accepted
 			}
 			expect(t, running, last, 2)
 		})
@@ -114,7 +114,7 @@ func (o outcome) hold(t *testing.T, got *statestore.Snapshot, err error, request
 	}
 }
 
-// generation is a publication whose document says its number.
+// generation returns a publication whose document has the number of its generation.
 func generation(n int64) map[string][]byte {
 	text := strings.Repeat(fmt.Sprintf("# generation %d\n", n), 100)
 	return storetest.Publication(n, map[string][]byte{"cluster.yaml": []byte(text), "nodes/n.yaml": []byte(text)}, true)
@@ -130,7 +130,7 @@ func expect(t *testing.T, s statestore.Store, last statestore.Revision, n int64)
 	return got.Revision
 }
 
-// What may be wrong with a server's certificate, or with the clock that it is held against.
+// These are wrong certificates of a server, and a wrong clock.
 func TestToxicTLS(t *testing.T) {
 	memory := new(storetest.MapStore)
 	memory.Publish(generation(1))

@@ -60,7 +60,7 @@ func issue(t *testing.T, name string, parent *identity) *identity {
 	}
 }
 
-// keysetYAML writes keys, given as triples of id, certificate and key, as kOps does.
+// keysetYAML writes keys as kOps does. Their arguments are triples of id, certificate and key.
 func keysetYAML(primary string, distrusted string, keys ...any) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "apiVersion: kops.k8s.io/v1alpha2\nkind: Keyset\nmetadata:\n  creationTimestamp: null\n  name: x\nspec:\n  keys:\n")
@@ -95,7 +95,7 @@ func expectPair(t *testing.T, got keypairs.Keypair, ca []byte, want *identity, o
 	}
 }
 
-// The layout of kOps before 1.20, with calico-client as its Calico with etcd had it.
+// This is the layout of kOps before 1.20, with calico-client as Calico with etcd had it.
 func TestKeypairsOfFiles(t *testing.T) {
 	ca := issue(t, "kubernetes", nil)
 	oldCA, old, young := issue(t, "kubernetes", nil), issue(t, "calico-client", ca), issue(t, "calico-client", ca)
@@ -108,7 +108,7 @@ func TestKeypairsOfFiles(t *testing.T) {
 		"pki/issued/calico-client/69828.crt":   young.cert,
 		"pki/private/calico-client/69828.key":  young.key,
 		"pki/private/only-a-key/1.key":         young.key,
-		"pki/private/calico-client/99999.key":  young.key, // not issued yet
+		"pki/private/calico-client/99999.key":  young.key, // issued later
 		"pki/issued/without-key/by-a-name.crt": old.cert,
 	})
 	expectPair(t, got["calico-client"], ca.cert, young, "pki/issued/calico-client/69828.crt")
@@ -138,19 +138,19 @@ func TestKeypairsOfKeysets(t *testing.T) {
 	got := pairsOf(t, map[string][]byte{
 		"pki/private/kubernetes-ca/keyset.yaml": cas,
 		"pki/private/calico-client/keyset.yaml": keysetYAML("5", "", "5", first.cert, first.key, "6", second.cert, second.key),
-		"pki/issued/calico-client/7.crt":        second.cert, // older layout, left behind
+		"pki/issued/calico-client/7.crt":        second.cert, // a rest of an older layout
 		"pki/issued/split/keyset.yaml":          keysetYAML("5", "", "5", first.cert, []byte(nil)),
 		"pki/private/split/5.key":               first.key,
 		"pki/private/no-primary/keyset.yaml":    keysetYAML("", "6", "5", first.cert, first.key, "6", second.cert, second.key),
 	})
-	bundle := append(bytes.Clone(ca.cert), nextCA.cert...) // the primary first, the distrusted one not at all
+	bundle := append(bytes.Clone(ca.cert), nextCA.cert...) // the primary first, and without the distrusted one
 	expectPair(t, got["calico-client"], bundle, first, "pki/private/calico-client/keyset.yaml")
 	expectPair(t, got["split"], bundle, first, "pki/issued/split/keyset.yaml")
 	expectPair(t, got["no-primary"], bundle, first, "pki/private/no-primary/keyset.yaml")
 	expectPair(t, got["kubernetes-ca"], bundle, ca, "pki/private/kubernetes-ca/keyset.yaml")
 }
 
-// A cluster that was renamed to kubernetes-ca may keep certificates of its former CA.
+// A cluster that was renamed to kubernetes-ca may have certificates of its former CA.
 func TestKeypairsFindTheSigner(t *testing.T) {
 	former, present, etcd := issue(t, "kubernetes", nil), issue(t, "kubernetes", nil), issue(t, "etcd-clients-ca", nil)
 	a, b, stranger, e := issue(t, "a", former), issue(t, "b", present), issue(t, "c", issue(t, "elsewhere", nil)), issue(t, "e", etcd)
@@ -172,8 +172,8 @@ func TestKeypairsFindTheSigner(t *testing.T) {
 	}
 }
 
-// A certificate's CA is the one that its own chain leads to, also where that signed none but the CA
-// between. Another certificate beside the same CA is no CA for it. The line that keeps it:
+// The CA of a certificate is the root of its own chain, also if that root signed only the CA
+// between. It is not the root of another certificate beside the same CA. The line that keeps it:
 // keypairs.go, authority.
 func TestKeypairsFindTheRootOfAChain(t *testing.T) {
 	root, cluster := pki.New(t, "etcd"), pki.New(t, "kubernetes")
@@ -192,8 +192,8 @@ func TestKeypairsFindTheRootOfAChain(t *testing.T) {
 	}
 }
 
-// A byte order mark is no part of what is installed: each reader takes all of it then, wherever it
-// stood. The lines that keep it: keypairs.go, keysets; keyset.go, declare.
+// A byte order mark does not belong to an installed file, since its readers would read the mark,
+// too. The lines that keep it: keypairs.go, keysets; keyset.go, declare.
 func TestKeypairsWithoutByteOrderMarks(t *testing.T) {
 	const mark = "\ufeff"
 	first, second := issue(t, "kubernetes", nil), issue(t, "kubernetes", nil)

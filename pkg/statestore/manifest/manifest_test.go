@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// The form of a manifest is the one that package json gives it, however it is made.
+// A manifest has the form that package json gives it, whichever code makes it.
 func TestManifestIsPlainJSON(t *testing.T) {
 	for name, objects := range map[string]map[string][]byte{
 		"empty":  {},
@@ -29,8 +29,8 @@ func TestManifestIsPlainJSON(t *testing.T) {
 	}
 }
 
-// What was added to the format stands in it only where it is set: an older manifest keeps its
-// digest.
+// A field that was added to the format is in a manifest only if it is set, so an older manifest
+// keeps its digest.
 func TestManifestWithAllFields(t *testing.T) {
 	m := New("c", 1, map[string][]byte{"cluster.yaml": []byte("x")})
 	m.Published = time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))

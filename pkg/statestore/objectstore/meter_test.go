@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// scripted answers by the name that it is asked for.
+// scripted answers a request by its name.
 type scripted map[string]error
 
 func (s scripted) Get(_ context.Context, name, _ string, _ int64) (objectstore.Object, error) {
@@ -30,7 +30,7 @@ func (s scripted) Open(_ context.Context, name string) (io.ReadCloser, int64, er
 
 func (scripted) String() string { return "a test" }
 
-// watched is one that says when it changes.
+// watched is a source that reports its changes.
 type watched struct{ scripted }
 
 func (watched) Changed(context.Context, string, string) error { return nil }

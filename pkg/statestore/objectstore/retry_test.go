@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// moody is a source that answers what it is told, one after the other.
+// moody is a source with a list of answers, one for each request.
 type moody struct {
 	Source
 	answers []error
@@ -23,7 +23,7 @@ func (m *moody) Get(context.Context, string, string, int64) (Object, error) {
 	return Object{}, err
 }
 
-// retrying is m, tried again, with a clock of its own, and the pauses that it made.
+// retrying returns m with retries, its clock, and the pauses that it made.
 func retrying(m *moody) (p *Retrying, clock *time.Time, pauses *[]time.Duration) {
 	clock, pauses = new(time.Time), new([]time.Duration)
 	*clock = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -69,7 +69,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A source that goes on failing gets one request a call, and its first success gives patience back.
+// A source that goes on failing gets one request in each call. After its first success it gets
+// retries again.
 func TestPatienceEnds(t *testing.T) {
 	m := &moody{answers: []error{errReset, errReset, errReset, errReset, nil, errReset, nil}}
 	p, _, _ := retrying(m)
@@ -81,7 +82,7 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// What a server asks for holds over calls, and not for ever.
+// A pause that a server asks for holds over several calls, but not for ever.
 func TestPatienceAsLongAsAsked(t *testing.T) {
 	m := &moody{answers: []error{graph.Transient(&Busy{1000 * time.Hour, errReset}), nil}}
 	p, clock, _ := retrying(m)

@@ -21,7 +21,7 @@ import (
 
 const match, none = "If-Match", "If-None-Match"
 
-// served is an empty bucket whose server has a fault where a PUT has the header of a condition.
+// served returns an empty bucket. Its server has a fault for a PUT with the header of a condition.
 func served(t *testing.T, faults map[string]toxic.Fault) (*storetest.MapStore, objectstore.Destination) {
 	t.Helper()
 	memory := new(storetest.MapStore)
@@ -46,7 +46,7 @@ func served(t *testing.T, faults map[string]toxic.Fault) (*storetest.MapStore, o
 	return memory, to
 }
 
-// write puts objects as S3 does.
+// write writes objects as S3 does.
 func write(memory *storetest.MapStore) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
@@ -62,22 +62,22 @@ func write(memory *storetest.MapStore) http.Handler {
 	})
 }
 
-// ignores writes whatever the condition says.
+// ignores writes whatever the condition is.
 func ignores(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 	r.Header.Del(match)
 	r.Header.Del(none)
 	honest.ServeHTTP(w, r)
 }
 
-// A server that would let two publishers win is refused before the manifest moves, in an empty
-// bucket too, by the condition that the move has.
+// The agent refuses a server that would let two publishers win, before it changes the manifest,
+// also with an empty bucket. It tests the condition that its write of the manifest uses.
 //
 // The lines that keep it: pkg/statestore/publisher/lock.go prove; errors.go explain.
 func TestConditionsIgnored(t *testing.T) {
 	lacks := toxic.S3(http.StatusNotImplemented, "NotImplemented", "A header you provided implies functionality that is not implemented.")
 	for name, c := range map[string]struct {
 		faults    map[string]toxic.Fault
-		published int // of two
+		published int // of the two
 		want      string
 	}{
 		"as AWS":               {nil, 2, ""},
@@ -112,7 +112,7 @@ func TestConditionsIgnored(t *testing.T) {
 	}
 }
 
-// Whatever a server says beside it, 409 and 412 to a write on a condition are a conflict.
+// The status 409 or 412 for a write with a condition is a conflict, whatever the answer's text is.
 //
 // The lines that keep it: s3.go isConflict; destination.go put.
 func TestConflictByStatus(t *testing.T) {
@@ -138,7 +138,7 @@ func TestConflictByStatus(t *testing.T) {
 	}
 }
 
-// A bucket that locks objects takes none without a checksum in the header of its request.
+// A bucket that locks objects refuses a request without a checksum in its header.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lock.html
 func TestObjectLock(t *testing.T) {
 	locks := func(w http.ResponseWriter, r *http.Request, honest http.Handler) {

@@ -17,13 +17,13 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// metadata is a machine's metadata service, version 2 alone: a role's credentials, which change
-// each time that they are asked for, and a region.
+// metadata is a machine's metadata service, only in version 2. It has a region, and a role's
+// credentials, which change with each request.
 type metadata struct {
 	mu    sync.Mutex
 	asked []string
 	keys  int
-	token bool // whether it gives tokens
+	token bool // whether it returns tokens
 }
 
 func (m *metadata) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func (m *metadata) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// role is a machine that has nothing but its metadata.
+// role sets the environment of a machine that has only its metadata.
 func role(t *testing.T, m *metadata) {
 	t.Helper()
 	server := httptest.NewServer(m)
@@ -59,7 +59,8 @@ func role(t *testing.T, m *metadata) {
 	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.URL)
 }
 
-// Credentials that end before their time are had anew from the role, once, and the look goes on.
+// If credentials end before their time, the agent takes new ones from the role, once, and the look
+// continues.
 func TestCredentialsThatExpire(t *testing.T) {
 	m := &metadata{token: true}
 	role(t, m)
@@ -95,8 +96,8 @@ func TestCredentialsThatExpire(t *testing.T) {
 	}
 }
 
-// A metadata service that gives no tokens is not asked as version 1 of it was: who can make a
-// machine ask anybody would get its credentials.
+// If a metadata service returns no token, the agent does not use version 1 of it. A person who can
+// make a machine send a request anywhere would get the machine's credentials by that version.
 func TestNoMetadataOfVersion1(t *testing.T) {
 	m := &metadata{}
 	role(t, m)
@@ -114,8 +115,8 @@ func TestNoMetadataOfVersion1(t *testing.T) {
 	}
 }
 
-// The region comes from the machine. A bucket that is in another one says where, and is asked there
-// from then on: nobody asks around.
+// The region comes from the machine. If the bucket is in another region, the answer names that
+// region, and later requests go there. The agent tries no other regions.
 func TestRegion(t *testing.T) {
 	for in, first := range map[string]int{"eu-west-3": 2, "eu-north-1": 3} {
 		m := &metadata{token: true}
@@ -146,9 +147,9 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// A bucket that was just made answers with a temporary redirect to its region. There the request is
-// signed anew, as only a signature for that region holds: who follows the redirect comes unsigned.
-// https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
+// A new bucket answers with a temporary redirect to its region. The request is signed again for
+// that region, since only such a signature is valid there. A client that only follows the redirect
+// has no valid signature. https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
 func TestTemporaryRedirect(t *testing.T) {
 	role(t, &metadata{token: true})
 	memory := new(storetest.MapStore)

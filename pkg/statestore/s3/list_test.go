@@ -23,8 +23,8 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// Before a real server: what was replaced goes when it is old enough, by the server's clock, and
-// nothing else of the bucket does.
+// The test uses a real server. Replaced objects are removed when they are old enough by the
+// server's clock, and nothing else of the bucket is.
 func TestPrune(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -37,7 +37,7 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	past := time.Unix(1, 0) // this machine's clock, which nobody asks
+	past := time.Unix(1, 0) // this machine's clock does not count
 	prune := func(older time.Duration, dry bool) *publisher.Pruned {
 		t.Helper()
 		done, err := publisher.Prune(t.Context(), sink(t, location), publisher.Pruning{Cluster: storetest.Cluster, Older: older, DryRun: dry, By: "somebody", Now: past})
@@ -49,8 +49,8 @@ func TestPrune(t *testing.T) {
 	if done := prune(time.Hour, false); len(done.Objects) > 0 || done.Oldest != 1 || done.Retained != 13 {
 		t.Errorf("what was just replaced: %+v", done)
 	}
-	// The server's times have seconds, so that what was put in the second of the prune is not older
-	// than it.
+	// The server's times have full seconds, so an object that was put in the second of the prune is
+	// not older than the prune.
 	if done := prune(-time.Minute, false); len(done.Objects) != 8 || len(done.Generations) != 2 || done.Retained != 5 {
 		t.Errorf("%+v", done)
 	}
@@ -66,7 +66,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// list counts the objects below a prefix, as the server itself says.
+// list counts the objects below a prefix, as the server itself lists them.
 func list(t *testing.T, server *s3server.Server, bucket, prefix string) int {
 	t.Helper()
 	out, err := server.Client().ListObjectsV2(t.Context(), &awss3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix})
@@ -76,7 +76,7 @@ func list(t *testing.T, server *s3server.Server, bucket, prefix string) int {
 	return len(out.Contents)
 }
 
-// A list has pages.
+// A list has several pages.
 func TestList(t *testing.T) {
 	const page = `<ListBucketResult><IsTruncated>%t</IsTruncated><NextContinuationToken>%s</NextContinuationToken>` +
 		`<Contents><Key>p/%s/objects/%s</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><Size>7</Size></Contents></ListBucketResult>`
@@ -99,12 +99,12 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A list that is cut off, and does not say where it goes on or goes in a circle, is an error: it
-// would never end, and what it leaves out would be taken for what is not there.
+// A list that is cut short, and names no next page or one that it already had, is an error.
+// Otherwise it would never end, or objects would count as absent.
 //
 // The line that keeps it: list.go List.
 func TestListThatDoesNotGoOn(t *testing.T) {
-	for name, next := range map[string]map[string]string{ // by the token that is shown
+	for name, next := range map[string]map[string]string{ // by the token of the request
 		"no token":         {},
 		"an empty one":     {"": "<NextContinuationToken></NextContinuationToken>"},
 		"the same again":   {"": "<NextContinuationToken>1</NextContinuationToken>", "1": "<NextContinuationToken>1</NextContinuationToken>"},
@@ -128,8 +128,8 @@ func TestListThatDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// Publications and a prune at once. Two prunes at once are tried where the compare and swap is one:
-// this server compares before it writes, AWS' does not.
+// Publications and a prune run at once. Two prunes at once are tested with a store whose compare
+// and swap is one step: this server compares before it writes, and AWS' server does both at once.
 func TestPruneBesidePublishers(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -138,7 +138,8 @@ func TestPruneBesidePublishers(t *testing.T) {
 		func() statestore.Store { return open(t, "s3://fleet", storetest.Cluster, stores.Options{}) })
 }
 
-// Without a permission nothing is removed, the error names it, and publishers do not wait for ever.
+// Without a permission nothing is removed. The error names the permission, and publishers do not
+// wait for ever.
 func TestPruneNamesThePermission(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")

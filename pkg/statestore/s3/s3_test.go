@@ -25,7 +25,7 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// account sets the environment to an account of a server, and to nothing that this machine has of
+// account sets the environment to an account of a server, and removes this machine's settings for
 // AWS.
 func account(t *testing.T, endpoint, access, secret string) {
 	t.Helper()
@@ -47,7 +47,7 @@ func open(t *testing.T, location, cluster string, o stores.Options) statestore.S
 	return s
 }
 
-// sink is where a test publishes.
+// sink returns the destination to which a test publishes.
 func sink(t *testing.T, location string) objectstore.Destination {
 	t.Helper()
 	u, err := url.Parse(location)
@@ -61,7 +61,7 @@ func sink(t *testing.T, location string) objectstore.Destination {
 	return s
 }
 
-// publish puts a generation through a sink: objects if they are not there, and the manifest last.
+// publish writes a generation to a sink: the objects that are not there, and the manifest last.
 func publish(t *testing.T, to objectstore.Destination, publication map[string][]byte) {
 	t.Helper()
 	for name, data := range publication {
@@ -118,7 +118,8 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// counted is a server between the agent and another one, which counts, and misbehaves on demand.
+// counted returns a server between the agent and another server. It counts requests, and misbehaves
+// if the test asks for that.
 func counted(t *testing.T, server *s3server.Server) *toxic.Server {
 	t.Helper()
 	to, err := url.Parse(server.URL)
@@ -127,11 +128,11 @@ func counted(t *testing.T, server *s3server.Server) *toxic.Server {
 	}
 	return toxic.New(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Host = r.In.Host // it is signed
+		r.Out.Host = r.In.Host // the signature includes it
 	}}, nil)
 }
 
-// trust is a file with the certificate of a test's server.
+// trust returns options with a file that has the certificate of a test's server.
 func trust(t *testing.T, server *toxic.Server) stores.Options {
 	t.Helper()
 	o := stores.Options{}
@@ -139,7 +140,7 @@ func trust(t *testing.T, server *toxic.Server) stores.Options {
 	return o
 }
 
-// What a boot, a poll and a new generation cost, counted before a real server.
+// The requests of a boot, a poll and a new generation, counted before a real server.
 func TestRequests(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -187,7 +188,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Of two that publish at once one wins, and the other one is told so.
+// Of two publishers at once one wins, and the other gets an error that says so.
 func TestTwoPublishers(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -216,8 +217,8 @@ func TestTwoPublishers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server here compares before it writes and not while it does, so that of several at the
-	// very same moment two may win: AWS' does not.
+	// This server compares before it writes, and not in one step. Of several writers at the same
+	// moment two may win. AWS' server does not allow that.
 	if err := one.Replace(t.Context(), "manifest", []byte("next"), first.ETag); err != nil {
 		t.Error(err)
 	}
@@ -240,7 +241,7 @@ func TestTwoPublishers(t *testing.T) {
 	}
 }
 
-// A store at one version of its manifest does not move.
+// A store at one version of its manifest does not change.
 func TestVersion(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -266,7 +267,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// What the server itself says to who is wrong.
+// The server's own answers to wrong requests.
 func TestRefused(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -308,7 +309,7 @@ func TestRefusedURLs(t *testing.T) {
 	}
 }
 
-// What is written is encrypted with the key that the URL names.
+// Written objects are encrypted with the key that the URL names.
 func TestKMS(t *testing.T) {
 	var got http.Header
 	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.Header.Clone() }), nil)

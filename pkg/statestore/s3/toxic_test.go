@@ -34,16 +34,16 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// bucket serves the objects of a cluster as S3 does by path, to everybody.
+// bucket serves the objects of a cluster to everybody, as S3 serves a bucket by path.
 func bucket(m *storetest.MapStore) http.Handler { return toxic.Bucket("b", m) }
 
 type outcome struct {
-	text      string // in the error; "": there is none
+	text      string // in the error; "": there is no error
 	transient bool
 	requests  int // of one call, at most
 }
 
-// What S3, and what stands before it, may do to a node that runs, when a new generation is there.
+// The faults of S3 and of servers before it, for a running node when a new generation is there.
 func TestToxic(t *testing.T) {
 	account(t, "", "a", "b")
 	var table toxic.Table
@@ -73,7 +73,7 @@ func TestToxic(t *testing.T) {
 		{"InvalidAccessKeyId", toxic.S3(403, "InvalidAccessKeyId", "The key does not exist."), outcome{"correct the credentials", false, 1}},
 		{"clock is wrong", toxic.S3(403, "RequestTimeTooSkewed", "The difference is too large.", "Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)), outcome{"look at this machine's clock", true, 3}},
 		{"another region", toxic.S3(301, "PermanentRedirect", "The bucket must be addressed elsewhere.", "x-amz-bucket-region", "eu-west-1"), outcome{"the bucket is in eu-west-1: write s3://b/…?region=eu-west-1", false, 1}},
-		{"reset", toxic.Reset, outcome{"get manifest", true, 4}}, // package net/http adds one where a connection that was kept breaks
+		{"reset", toxic.Reset, outcome{"get manifest", true, 4}}, // package net/http adds one where a kept connection breaks
 		{"half of the manifest, then reset", toxic.Half, outcome{"after ", true, 3}},
 		{"half of the manifest as if it were all", toxic.Short, outcome{"decode manifest", false, 1}},
 		{"half of each object as if it were all", toxic.Objects(toxic.Short), outcome{"is not what the manifest says", false, 2}},
@@ -116,7 +116,7 @@ func TestToxic(t *testing.T) {
 			}
 			server.Fail(nil)
 			if strings.HasSuffix(c.name, "again in an hour") {
-				return // it is believed
+				return // this answer is accepted
 			}
 			if got, err := s.Fetch(t.Context(), first.Revision); err != nil || got.Generation != 2 {
 				t.Errorf("when it was over: %v, %v", got, err)
@@ -125,7 +125,7 @@ func TestToxic(t *testing.T) {
 	}
 }
 
-// set puts a generation whose documents say its number, the manifest last.
+// set puts a generation whose documents have its number, the manifest last.
 func set(m *storetest.MapStore, n int64) {
 	text := []byte(strings.Repeat(fmt.Sprintf("# generation %d\n", n), 100))
 	all := storetest.Publication(n, map[string][]byte{"cluster.yaml": text, "nodes/n.yaml": text}, true)
@@ -137,8 +137,8 @@ func set(m *storetest.MapStore, n int64) {
 	m.Set("manifest", all["manifest"])
 }
 
-// The CA of agent.yaml is read again when its file changes, as that of an https:// store is: the
-// daemon need not be restarted when the server's CA becomes another.
+// The CA of agent.yaml is read again when its file changes, as for an https:// store. So the daemon
+// needs no restart when the server gets another CA.
 func TestCAIsReadAgain(t *testing.T) {
 	memory := new(storetest.MapStore)
 	set(memory, 1)

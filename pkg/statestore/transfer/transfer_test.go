@@ -23,8 +23,8 @@ func TestExplainNoSuchHost(t *testing.T) {
 	}
 }
 
-// A lookup without a descriptor is not the name's fault, nor the resolver's. The line that keeps
-// it: server_errors.go, dns (socket).
+// A lookup that gets no file descriptor is neither the fault of the name nor of the resolver. The
+// line that keeps it: server_errors.go, dns (socket).
 func TestExplainNoDescriptor(t *testing.T) {
 	names := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
@@ -49,7 +49,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A cloud's metadata is never asked through a proxy, whatever the environment says.
+// No request for a cloud's metadata goes through a proxy, whatever the environment says.
 func TestProxyExcludesMetadata(t *testing.T) {
 	for _, at := range []string{"http://169.254.169.254/latest/api/token", "http://[fd00:ec2::254]/"} {
 		r, err := http.NewRequest(http.MethodGet, at, nil)

@@ -43,7 +43,7 @@ func TestPolicy(t *testing.T) {
 	seven := statement(7, "")
 	signed := Join(seven, Sign(private, seven, "c 7"))
 	tampered := bytes.Replace(signed, []byte(`"generation": 7`), []byte(`"generation": 8`), 1)
-	// a signature of an algorithm that is not known here, "XX"
+	// A signature of an algorithm "XX" that the agent does not know.
 	another := "untrusted comment: x\n" + base64.StdEncoding.EncodeToString(append([]byte("XX"), make([]byte, 8+64)...)) +
 		"\ntrusted comment: x\n" + base64.StdEncoding.EncodeToString(make([]byte, 64)) + "\n"
 	pin := func(raw []byte) Pin { return Pin{Digest: Digest(raw), Origin: "agent.yaml:3:6"} }
@@ -61,7 +61,7 @@ func TestPolicy(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy Policy
 		raw    []byte
-		want   []string // words of the error; none: it is taken
+		want   []string // words of the error; none: it is accepted
 	}{
 		"nothing is trusted":            {Policy{}, signed, []string{"no pin and no trusted key is set", Digest(seven), "trustedKeys", "--insecure-unsigned"}},
 		"unsigned":                      {Policy{Unsigned: true}, seven, nil},
@@ -116,7 +116,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// forged is a signature with the number of a key that somebody else has.
+// forged returns a signature with the number of another person's key.
 func forged(by minisign.PrivateKey, as Key, statement []byte) string {
 	var s minisign.Signature
 	if err := s.UnmarshalText([]byte(Sign(by, statement, ""))); err != nil {
@@ -126,7 +126,7 @@ func forged(by minisign.PrivateKey, as Key, statement []byte) string {
 	return s.String()
 }
 
-// The signatures are those that minisign 0.11 made, hashed first and (-l) not.
+// minisign 0.11 made these signatures: with a hash of the text, and without one (-l).
 func TestSignaturesOfMinisign(t *testing.T) {
 	policy := Policy{Keys: []Key{publicKey(t, "key.pub")}}
 	raw := file(t, "manifest.json")
@@ -141,7 +141,8 @@ func TestSignaturesOfMinisign(t *testing.T) {
 	}
 }
 
-// What is signed here, cut apart with the tools of any host, minisign takes.
+// minisign accepts a signature of ours, in the files that a host's usual tools cut from the
+// manifest.
 func TestMinisignTakesOurs(t *testing.T) {
 	needs.Tool(t, "minisign", "sed")
 	key, private := pair(t)
@@ -234,8 +235,9 @@ func file(t *testing.T, name string) []byte {
 	return data
 }
 
-// By no key that is taken is a signature good which anybody can make: that of the neutral point and
-// zero. For a point of order 8 it is good for one text of eight.
+// The agent accepts no key with which anybody can make a valid signature. For the neutral point the
+// signature of that point and zero is valid. For a point of order 8 it is valid for one text of
+// eight.
 func TestKeysThatAnybodySignsByAreRefused(t *testing.T) {
 	zeros := make([]byte, ed25519.SignatureSize)
 	zeros[0] = 1
