@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// testFactsOfANode holds facts against what programs of the node say.
+// testFactsOfANode compares facts with what programs of the node report.
 func testFactsOfANode(t *testing.T) {
 	write(t, "/etc/cni/net.d/10-x.conflist", `{"cniVersion":"1.0.0","name":"x","plugins":[{"type":"loopback"}]}`)
 	f := openNode(t).Live.Facts

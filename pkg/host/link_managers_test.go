@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// What managers say of a link in their own words means one of four things.
-// The lines that keep it: link_managers.go, networkdSetup and setupNM.
+// Each state of a link in a manager's own words has one of four meanings. The lines that keep it:
+// managers.go, networkdSetup and setupNM.
 func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	root := t.TempDir()
 	f, err := hostfs.Open(hostfs.Options{Root: root})
@@ -35,7 +35,8 @@ func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	if got, err := l.networkdSetup(3); err != nil || got != SetupNone {
 		t.Errorf("a link that networkd has not seen is %q, %v", got, err)
 	}
-	// https://networkmanager.dev/docs/api/latest/nm-dbus-types.html#NMDeviceState
+	// The states are those of
+	// https://networkmanager.dev/docs/api/latest/nm-dbus-types.html#NMDeviceState.
 	for state, want := range map[uint32]Setup{
 		0: SetupNone, 10: SetupNone, 20: SetupFailed, 30: SetupFailed,
 		40: SetupGoesOn, 70: SetupGoesOn, 90: SetupGoesOn,

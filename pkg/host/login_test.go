@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// A login is known by its scope, wherever the hierarchy begins.
+// A login is known by its scope, wherever the hierarchy of control groups begins.
 func TestSessionScope(t *testing.T) {
 	for groups, want := range map[string]string{
 		"0::/user.slice/user-0.slice/session-3.scope\n":                                "session-3.scope",
@@ -27,10 +27,10 @@ func TestSessionScope(t *testing.T) {
 	}
 }
 
-// Without a scope a login is as old as what the service that let it in made of it: a connection of
-// sshd, the shell at a console. What systemd itself started is of no login.
+// Without a scope a login is as old as the process that its service started for it: a connection of
+// sshd, or the shell at a console. A process that systemd itself started belongs to no login.
 func TestLoginByParents(t *testing.T) {
-	type chain []string // from the command up: "name parent started", with numbers from 10 on
+	type chain []string // from the command upwards: "name parent started", with numbers from 10
 	for name, c := range map[string]struct {
 		chain
 		want string
@@ -74,7 +74,7 @@ func TestLoginByParents(t *testing.T) {
 
 func shortSeconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }
 
-// What the kernel says of this process is read as it is meant.
+// The kernel's data of this process are read correctly.
 func TestStatOf(t *testing.T) {
 	self, err := sys.StatOf(os.Getpid())
 	if err != nil {

@@ -33,7 +33,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// fakeKernel is a kernel whose files are these.
+// fakeKernel returns a kernel with these files.
 func fakeKernel(t *testing.T, files map[string]string) *kernel.Reader {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,14 +57,14 @@ func noError(t testing.TB, errs ...error) {
 	}
 }
 
-// testNetwork is a host of which only the network is there, for use in a test's own namespace.
+// testNetwork returns a host that has only its network, for a test's own namespace.
 func testNetwork(t testing.TB) *Host {
 	l := &Live{Net: rtnl.Open(true), Firewall: firewall.Open(true)}
 	t.Cleanup(func() { _ = l.Net.Close() })
 	return &Host{Live: l, Net: rtnl.NewWriter(l.Net, nil, nil), Firewall: firewall.NewWriter(l.Firewall, nil)}
 }
 
-// masquerading is a table that a network has.
+// masquerading returns a table of a network.
 func masquerading(family string) firewall.Table {
 	return firewall.Table{Family: family, Name: "netwright", Chains: []firewall.Chain{
 		{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []firewall.NFRule{

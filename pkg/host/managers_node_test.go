@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// testLinkManagers holds what is said of a link against what networkd was made to do with it.
+// testLinkManagers compares what the agent says of a link with what networkd was told to do with
+// it.
 func testLinkManagers(t *testing.T) {
 	h := openNode(t)
 	sh := func(script string) {
@@ -17,7 +18,7 @@ func testLinkManagers(t *testing.T) {
 	}
 	becomes := func(want Setup) {
 		t.Helper()
-		end := time.Now().Add(time.Minute) // it only ends what hangs
+		end := time.Now().Add(time.Minute) // only so that a test that hangs ends
 		for {
 			got, err := h.Live.LinkSetup(t.Context(), networkd, "host0")
 			noError(t, err)

@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A list is whole or an error, whatever changes while it is read: the raw calls lose entries here.
+// A list is complete, or it is an error, whatever changes while it is read. The raw calls lose
+// entries here.
 func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 	const addresses = 2000
 	ns := netns.New(t)
@@ -71,9 +72,9 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 	<-stopped
 }
 
-// What a pass without changes costs for the network of a node: a link, its addresses, the routes,
-// two tables, the forward chains. The thread is locked to the namespace, which makes each system
-// call that waits dearer than on a node.
+// The benchmark measures a pass without changes on the network of a node: a link, its addresses,
+// the routes, two tables, the forward chains. The thread is locked to the namespace, so each system
+// call that waits takes longer than on a node.
 func BenchmarkNetworkUnchanged(b *testing.B) {
 	ns := netns.New(b)
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")

@@ -89,7 +89,7 @@ func openNode(t *testing.T) *Host {
 	return h
 }
 
-// BenchmarkInANode measures what a pass pays for systemd and for facts, inside of a node.
+// BenchmarkInANode measures inside a node what systemd and the facts cost a pass.
 func BenchmarkInANode(b *testing.B) {
 	if os.Getenv(inNode) == "" {
 		out := bootForTest(b).Run(b.Context(), "env", inNode+"=1", "/host.test", "-test.run=^$", "-test.bench=InANode", "-test.benchtime=200x")
@@ -107,7 +107,8 @@ func BenchmarkInANode(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			// What is ours of it; on a machine with other work it says more than the time.
+			// This is our own part of the time. On a machine with other work it means more than the
+			// elapsed time.
 			b.ReportMetric(float64(processorTime(b)-start)/float64(b.N)/1e3, "cpu-us/op")
 		})
 	}
@@ -137,7 +138,7 @@ func BenchmarkInANode(b *testing.B) {
 	})
 }
 
-// processorTime is what this process used of the processors.
+// processorTime returns the processor time that this process has used.
 func processorTime(b *testing.B) int64 {
 	var r unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {

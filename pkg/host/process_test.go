@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Looks of several periods come together, also after a moment before the process began; each comes
-// after its moment, and within its period.
+// Ticks of several periods come together, also for a period that began before the process. Each
+// tick comes after its moment and within its period.
 func TestTicksOfPeriodsComeTogether(t *testing.T) {
 	now := time.Now()
 	for _, after := range []time.Time{now, now.Add(7*time.Second + time.Millisecond), now.Add(time.Hour), now.Add(-time.Hour)} {
@@ -28,8 +28,8 @@ func TestTicksOfPeriodsComeTogether(t *testing.T) {
 	}
 }
 
-// The pages of the program file that a process used are out of its memory after it gave them back,
-// and those that it wrote stay. The line that keeps it: process.go, UnmapProgram.
+// A process gives pages of its program file back: the pages that it only read leave the memory, and
+// those that it wrote stay. The line that keeps it: process.go, UnmapProgram.
 func TestTheProgramLeavesTheMemory(t *testing.T) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Where no runtime is to be asked, it is said so: an image, a sandbox, a node without one.
+// Where there is no runtime to ask, the answer says so: an image, a sandbox, a node without a
+// runtime.
 func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
 	for name, l := range map[string]*Live{
 		"image":    {opt: Options{Root: "/srv/image"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},

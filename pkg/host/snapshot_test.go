@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// countedNet counts who asks it. It has one link, which goes.
+// countedNet counts the requests. It has one link, which is removed later.
 type countedNet struct {
 	Net
 	routes, links, link int
@@ -34,8 +34,8 @@ func (n *countedNet) Link(_ context.Context, name string) (rtnl.Link, error) {
 	return rtnl.Link{Name: name}, nil
 }
 
-// A plan reads each list once, whoever asks, and anew when the network turns out to be another. Who
-// appends to a list changes nobody else's.
+// A plan reads each list once, whichever task asks, and again when the network has changed. A task
+// that appends to a list changes it for no other task.
 func TestASnapshotReadsEachListOnce(t *testing.T) {
 	n, ctx := &countedNet{}, t.Context()
 	v := View{Net: n}.Snapshot()

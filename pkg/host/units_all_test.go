@@ -7,8 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// What runs and what is enabled, as systemd tells; a mask of this boot alone goes too.
-// The lines that keep it: pkg/host/systemd/unit_list.go; pkg/host/systemd/jobs.go, Unmask.
+// The lists have the units that run and those that are enabled, as systemd reports them. A mask of
+// only this boot is removed, too. The lines that keep it: pkg/host/systemd/unit_list.go;
+// pkg/host/systemd/jobs.go, Unmask.
 func testAllUnits(t *testing.T) {
 	h, ctx := openNode(t), t.Context()
 	write(t, "/usr/lib/systemd/system/lab.service", "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// show asks systemctl, which is not our code, for a property.
+// show asks systemctl for a property, since that is not our code.
 func show(t *testing.T, unit, property string) string {
 	t.Helper()
 	out, err := exec.Command("systemctl", "show", "--value", "--property="+property, "--", unit).Output()
@@ -81,7 +81,7 @@ func testUnitJobs(t *testing.T) {
 		{func() error { return h.Units.RestartUnit(ctx, "sleeper.service", true) }, "inactive"}, // only what runs
 		{func() error { return h.Units.ReloadUnit(ctx, "sleeper.service", true) }, "inactive"},
 		{func() error { return h.Units.StartUnit(ctx, "sleeper.service", true) }, "active"},
-		{func() error { return h.Units.StartUnit(ctx, "sleeper.service", true) }, "active"}, // again
+		{func() error { return h.Units.StartUnit(ctx, "sleeper.service", true) }, "active"}, // once more
 		{func() error { return h.Units.ReloadUnit(ctx, "sleeper.service", true) }, "active"},
 		{func() error { return h.Units.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
 		{func() error { return h.Units.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
@@ -94,7 +94,7 @@ func testUnitJobs(t *testing.T) {
 			t.Errorf("sleeper is %s, want %s", got, step.want)
 		}
 	}
-	for range 3 { // systemd starts it once a minute by itself
+	for range 3 { // systemd also starts it once a minute
 		for _, do := range []func(context.Context, string, bool) error{h.Units.StartUnit, h.Units.RestartUnit, h.Units.ReloadUnit, h.Units.StopUnit} {
 			if err := do(ctx, "seldom.service", true); err != nil {
 				t.Error(err)
@@ -108,14 +108,14 @@ func testUnitJobs(t *testing.T) {
 	if got := show(t, "fails.service", "ActiveState"); got != "failed" {
 		t.Errorf("after a restart of what does not run, it is %s: that it failed is forgotten", got)
 	}
-	// A restart does not break off a reload.
+	// A restart does not interrupt a reload.
 	noError(t, h.Units.StartUnit(ctx, "reloads.service", true))
 	noError(t, h.Units.ReloadUnit(ctx, "reloads.service", false))
 	noError(t, h.Units.RestartUnit(ctx, "reloads.service", true))
 	if _, err := os.Stat("/run/reloaded"); err != nil {
 		t.Errorf("the reload was broken off: %v", err)
 	}
-	// Many at once, some waited for: no result is lost or mixed up.
+	// Many operations run at once, and some are waited for. No result is lost or mixed up.
 	var wg sync.WaitGroup
 	for range 20 {
 		for _, name := range []string{"once.service", "sleeper.service"} {
@@ -167,7 +167,8 @@ func testFailedJobs(t *testing.T) {
 	}
 }
 
-// The result and the exit code of a unit that systemd starts again and again are those of one run.
+// The result and the exit code of a unit that systemd starts again and again belong to the same
+// run.
 func testUnitEnds(t *testing.T) {
 	h := openNode(t)
 	if err := h.Units.StartUnit(t.Context(), "flaps.service", true); err != nil {
@@ -181,7 +182,7 @@ func testUnitEnds(t *testing.T) {
 	if err := h.Units.StopUnit(t.Context(), "flaps.service", true); err != nil {
 		t.Error(err)
 	}
-	delete(seen, "success") // it runs
+	delete(seen, "success") // the unit runs
 	if seen["exit-code, exit code 5"] == 0 || len(seen) != 1 {
 		t.Errorf("it ended by %v", seen)
 	}
@@ -225,7 +226,7 @@ func testUnitFiles(t *testing.T) {
 	if s := unit(t, h, "m.service"); s.File == "masked" || s.Load == "masked" {
 		t.Errorf("unmasked: %+v", s)
 	}
-	// Only what is loaded can be older than its files.
+	// Only a loaded unit can be older than its files.
 	if err := h.Units.StartUnit(ctx, "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
@@ -242,8 +243,8 @@ func testUnitFiles(t *testing.T) {
 	testUnitWhoseFileWent(t, h)
 }
 
-// What systemd remembers of a unit that it has loaded says nothing once its file went: a run that
-// was killed took it.
+// What systemd has in memory of a loaded unit does not count once the unit's file is gone: a killed
+// run removed it.
 func testUnitWhoseFileWent(t *testing.T, h *Host) {
 	t.Helper()
 	const file = "/etc/systemd/system/went.service"
@@ -299,14 +300,14 @@ func testReexec(t *testing.T) {
 
 func testModuleByUnit(t *testing.T) {
 	h := openNode(t)
-	// The node may load nothing: what is built in is known, the rest refused.
+	// The node may not load modules. A built-in module counts as loaded, and others are refused.
 	if err := h.Kernel.LoadModule(t.Context(), "br_netfilter"); err != nil {
 		t.Error(err)
 	}
 	if err := h.Kernel.LoadModule(t.Context(), "wireguard"); err == nil || !strings.Contains(err.Error(), "belong to the host") {
 		t.Errorf("load in a container: %v", err)
 	}
-	// modprobe@.service itself starts, and its silence is not believed.
+	// modprobe@.service itself starts, but its success alone does not count.
 	h.Kernel = kernel.NewWriter(fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"}),
 		kernel.Options{Modules: true, StartUnit: func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) }})
 	err := h.Kernel.LoadModule(t.Context(), "wireguard")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A process runs until its number is another's; one of a service runs for as long as any process
-// does in its control group.
+// A process runs until another process has its number. A process of a service runs as long as any
+// process is in the service's control group.
 func TestAWriterRunsUntilItIsGone(t *testing.T) {
 	self := WriterID{Process: Self()}
 	if !self.Runs() {

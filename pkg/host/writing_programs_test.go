@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// running has a program of the test's own run until the test is over.
+// running starts a program of the test, which runs until the test ends.
 func running(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -25,9 +25,9 @@ func running(t *testing.T, args ...string) {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // what it says when its input ends does not matter
+		_ = cmd.Wait() // its result at the end of its input does not matter
 	})
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it runs
+	if _, err := out.Read(make([]byte, 1)); err != nil { // now it runs
 		t.Fatal(err)
 	}
 }
@@ -75,7 +75,7 @@ func TestContainerOfAGroup(t *testing.T) {
 	}
 }
 
-// Who searches for a key, or reads it, is not who writes it.
+// A process that only searches for a key, or reads it, is no writer of that key.
 func TestReadersAreNoWriters(t *testing.T) {
 	for command, want := range map[string]bool{
 		"grep -r net.ipv4.ip_forward /etc": false, "sysctl net.ipv4.ip_forward": false, "/usr/sbin/sysctl -n net.ipv4.ip_forward": false, "tail -f net.ipv4.ip_forward": false,

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fakeRuntime answers with the real messages over the real gRPC.
+// fakeRuntime answers with real messages over real gRPC.
 type fakeRuntime struct {
 	cri.UnimplementedRuntimeServiceServer
 	response *cri.StatusResponse
@@ -42,7 +42,7 @@ func (f *fakeRuntime) serve(t *testing.T, services ...*grpc.ServiceDesc) (socket
 	return serveCRI(t, f, services...)
 }
 
-// serveCRI serves a runtime, in the versions of CRI that the services are.
+// serveCRI serves a runtime in the versions of CRI that the services have.
 func serveCRI(t *testing.T, f any, services ...*grpc.ServiceDesc) (socket string) {
 	t.Helper()
 	socket = socketDir(t) + "/cri.sock"
@@ -59,8 +59,8 @@ func serveCRI(t *testing.T, f any, services ...*grpc.ServiceDesc) (socket string
 	return socket
 }
 
-// socketDir is a directory for a socket, whose path may be no longer than 107 bytes (unix(7)): not
-// below a TMPDIR that may be long.
+// socketDir returns a directory for a socket, whose path may have at most 107 bytes (unix(7)). So
+// the directory is not below TMPDIR, whose path may be long.
 func socketDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "netwright-")

@@ -13,7 +13,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// podRuntime is a runtime with pods. It answers with the real messages over the real gRPC.
+// podRuntime is a runtime with pods. It answers with real messages over real gRPC.
 type podRuntime struct {
 	fakeRuntime
 	pods  []*cri.PodSandbox

@@ -9,11 +9,11 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// stoppedRuntime answers, or, while it is stopped, does not.
+// stoppedRuntime answers, except while it is stopped.
 type stoppedRuntime struct {
 	fakeRuntime
 	mu      sync.Mutex
-	stopped chan struct{} // nil: it runs
+	stopped chan struct{} // nil: the runtime runs
 	asked   chan struct{}
 	version string
 }
@@ -39,8 +39,8 @@ func (f *stoppedRuntime) Version(ctx context.Context, _ *cri.VersionRequest) (*c
 	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "containerd", RuntimeVersion: version, RuntimeApiVersion: "v1"}, nil
 }
 
-// A look does not wait for a runtime that has stopped answering: it has what it said last, and
-// hears when it says something else.
+// A look does not wait for a runtime that no longer answers. It uses the last answer, and learns
+// when the answer changes.
 func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	f := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, asked: make(chan struct{}, 100), version: "v1"}
 	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
@@ -50,7 +50,7 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	}
 	stopped := make(chan struct{})
 	f.set(stopped, "v2")
-	for range 3 { // the server answers when this test lets it, and not before
+	for range 3 { // the server answers only when this test allows it
 		if s, known, err := r.Status(t.Context(), socket); err == nil || !known || s.Version != "v1" {
 			t.Errorf("of a runtime that stopped: %+v, %t, %v", s, known, err)
 		}
@@ -76,8 +76,8 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	}
 }
 
-// Of a runtime at another socket, nothing is known from the former one; nor of one that nobody
-// runs.
+// A runtime at another socket has another status, and so has a socket without a runtime: the former
+// answer does not count.
 func TestAnotherRuntime(t *testing.T) {
 	first := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, version: "v1"}
 	r := NewStatusCache()

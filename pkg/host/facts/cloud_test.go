@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What clouds' firmware says, as their instances show it below /sys/class/dmi/id.
+// The table has the texts of clouds' firmware, as their instances show them below
+// /sys/class/dmi/id.
 func TestCloudOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		dmi  map[string]string

@@ -46,8 +46,8 @@ func TestFactsOfAnImage(t *testing.T) {
 	}
 }
 
-// os-release as distributions that run Kubernetes nodes write it: quoted and not, with ID_LIKE and
-// without, VERSION_ID missing or long.
+// The table has os-release of distributions that run Kubernetes nodes: with and without quotes,
+// with and without ID_LIKE, without VERSION_ID or with a long one.
 func TestOSRelease(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -141,7 +141,7 @@ func TestKubeletFacts(t *testing.T) {
 				EnvFiles: []string{"/etc/sysconfig/kubelet"}, CNI: KubeletCNI{"cni", "/etc/cni/net.d", []string{"/opt/cni/bin"}},
 			},
 		},
-		// What the kubelet of Kubernetes 1.36 logs as its KubeletConfiguration with these files.
+		// The kubelet of Kubernetes 1.36 logs this as its KubeletConfiguration with these files.
 		"EKS, JSON and drop-ins": {
 			files: map[string]string{
 				"/etc/systemd/system/kubelet.service":                     "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet/config.json --config-dir=/etc/kubernetes/kubelet/config.json.d\n",
@@ -182,10 +182,11 @@ func TestKubeletFacts(t *testing.T) {
 	}
 }
 
-// A flag that kubelet's command line has, by a variable or a file of one or not, wins over files
-// and over variables before it. A drop-in of ours gives none: by it the plan would judge itself.
-// Only a variable that is a word becomes several. kubelet 1.36 takes --max_pods for --max-pods.
-// The lines that keep it: unit_command.go, flags, commandOf; kubelet.go, byOthers
+// A flag on kubelet's command line counts more than files and more than earlier variables, whether
+// it comes from a variable, a file of variables, or neither. A drop-in of ours does not count,
+// since otherwise the plan would judge itself. Only a variable that is a whole word becomes several
+// words. kubelet 1.36 accepts --max_pods for --max-pods. The lines that keep it: unit_command.go,
+// flags, commandOf; kubelet.go, byOthers
 func TestTheFlagsThatOthersGiveKubelet(t *testing.T) {
 	k := factsOf(t, map[string]string{
 		"/lib/systemd/system/kubelet.service": "[Service]\nEnvironment=MORE=--hairpin-mode=none\nEnvironmentFile=/etc/default/kubelet\n" +
@@ -206,8 +207,7 @@ func TestTheFlagsThatOthersGiveKubelet(t *testing.T) {
 	}
 }
 
-// A variable that an empty Environment= of a later file takes back is nobody's: our drop-in does
-// not bring it back.
+// An empty Environment= of a later file removes a variable. Our drop-in does not bring it back.
 func TestVariablesThatAreTakenBack(t *testing.T) {
 	files := map[string]string{
 		"/lib/systemd/system/kubelet.service":                     "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=--v=4 OTHER=1\nExecStart=kubelet $KUBELET_EXTRA_ARGS $OTHER\n",
@@ -230,7 +230,7 @@ func TestUnitCommand(t *testing.T) {
 	}
 }
 
-// A stub of the host's is nobody's but the host's: pods ask the servers behind it.
+// Only the host itself can use its stub resolver: pods use the servers behind it.
 func TestResolvConfIsOneThatPodsCanUse(t *testing.T) {
 	const stub, behind = "nameserver 127.0.0.53\noptions edns0\n", "# by resolved\nnameserver 192.0.2.53\n"
 	for name, c := range map[string]struct {
@@ -287,8 +287,8 @@ func TestFactsSurviveJSON(t *testing.T) {
 	}
 }
 
-// TestRuntimeAndOtherFilesAreReadTogether holds back each open of one file of either kind. Both are
-// opened before one of them has been read.
+// TestRuntimeAndOtherFilesAreReadTogether blocks each open of one file of each kind. Both are
+// opened before either has been read.
 func TestRuntimeAndOtherFilesAreReadTogether(t *testing.T) {
 	needs.Root(t)
 	root := t.TempDir()
@@ -319,7 +319,7 @@ func TestRuntimeAndOtherFilesAreReadTogether(t *testing.T) {
 		noError(t, err, unix.Close(int(event.Fd)))
 		opened++
 	}
-	noError(t, unix.Close(held)) // lets all of them go on
+	noError(t, unix.Close(held)) // releases all of them
 	if facts := <-done; facts == nil || facts.Runtime.Name != "containerd" {
 		t.Errorf("the facts are %+v", facts)
 	}

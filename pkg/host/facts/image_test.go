@@ -7,7 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// An image has the architecture of its own programs, not of the machine that it is made on.
+// An image has the architecture of its own programs, and not of the machine on which it is made.
 func TestArchitectureOfAnImage(t *testing.T) {
 	elf := func(data, low, high byte) string {
 		return "\x7fELF\x02" + string(data) + "\x01" + "\x00\x00\x00\x00\x00\x00\x00\x00\x00" + "\x03\x00" + string([]byte{low, high}) + "rest"
@@ -29,7 +29,7 @@ func TestArchitectureOfAnImage(t *testing.T) {
 	}
 }
 
-// The modules of an image are those of its kernels, wherever /lib leads.
+// The modules of an image are those of its own kernels, wherever its link /lib leads.
 func TestModulesOfAnImage(t *testing.T) {
 	f := factsOf(t, map[string]string{
 		"/lib/modules/6.1.0-cloud/modules.dep":     "kernel/net/netfilter/nf_conntrack.ko.xz: kernel/net/ipv4/x.ko.xz\n",

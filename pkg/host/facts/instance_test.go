@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/test/imds"
 )
 
-// metadata is a client of a service that a test made.
+// metadata returns a client of a test's metadata service.
 func metadata(t *testing.T, s *imds.Server) *imdsClient {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -31,7 +31,7 @@ func metadata(t *testing.T, s *imds.Server) *imdsClient {
 }
 
 func TestInstance(t *testing.T) {
-	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // nobody: a request that goes there fails
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // a request that goes there fails
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	s := &imds.Server{Values: imds.Instance("#!/bin/sh\n")}
 	client := metadata(t, s)
@@ -64,7 +64,7 @@ func TestInstance(t *testing.T) {
 		t.Errorf("asked %q: want one token, first", asked)
 	}
 
-	// A pass asks for one thing, with the token that there is; one that ended is got anew.
+	// A pass makes one request, with its present token. A new token replaces one that has ended.
 	if _, err := learnInstance(t.Context(), client, false); err != nil || strings.Join(s.Asked(), " ") != "GET dynamic/instance-identity/document" {
 		t.Errorf("%v", err)
 	}
@@ -77,7 +77,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// What an instance does not have, or does not tell, is left out.
+// A fact that the metadata does not have is left out.
 func TestInstanceThatSaysLittle(t *testing.T) {
 	values := imds.Instance("")
 	for path := range values {
@@ -91,8 +91,8 @@ func TestInstanceThatSaysLittle(t *testing.T) {
 	}
 }
 
-// A service that is away, switched off or no service of AWS is an error that says what to look at,
-// within the bounds and without a hammering.
+// A service that does not answer, is switched off or is not AWS' causes an error that says what to
+// look at. The requests stay within the limits of time and number.
 func TestInstanceWithoutMetadata(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -102,7 +102,7 @@ func TestInstanceWithoutMetadata(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and answers nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestInstanceWithoutMetadata(t *testing.T) {
 	}
 }
 
-// Whoever gives up is not held.
+// A cancelled request ends at once.
 func TestInstanceCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("given up"))
@@ -155,7 +155,7 @@ func TestInstanceCancelled(t *testing.T) {
 	}
 }
 
-// Not on AWS nobody is asked, whatever would answer.
+// On a machine that is not of AWS nothing is requested, whatever server would answer.
 func TestNoInstanceElsewhere(t *testing.T) {
 	f := &Facts{Cloud: "gce"}
 	(&Sources{}).LearnInstance(t.Context(), f, true)
@@ -164,7 +164,7 @@ func TestNoInstanceElsewhere(t *testing.T) {
 	}
 }
 
-// What the firmware knows nobody has to be asked for.
+// A fact that the firmware has is not requested.
 func TestTypeByFirmware(t *testing.T) {
 	for _, c := range []struct{ vendor, product, want string }{
 		{"Amazon EC2\n", "m6i.large\n", "m6i.large"}, {"Amazon EC2\n", "c5.metal\n", "c5.metal"}, {"Xen\n", "HVM domU\n", ""}, {"Google\n", "x.large\n", ""}, {"Amazon EC2\n", "", ""},
@@ -182,7 +182,7 @@ func TestTypeByFirmware(t *testing.T) {
 	}
 }
 
-// How long it takes to know that a machine is not on a cloud.
+// The benchmark measures how long it takes to know that a machine is not of a cloud.
 func BenchmarkNotOnACloud(b *testing.B) {
 	l, f := sourcesOf(b, Options{Root: "/"}), &Facts{}
 	for b.Loop() {

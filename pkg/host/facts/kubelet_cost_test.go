@@ -10,8 +10,8 @@ var kubeadmConfig = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletCon
 	"authentication:\n  anonymous:\n    enabled: false\n  webhook:\n    cacheTTL: 0s\n    enabled: true\n" +
 	"logging:\n  options:\n    json:\n      infoBufferSize: \"0\"\n" + strings.Repeat("nodeStatusUpdateFrequency: 0s\n", 30)
 
-// Kubelet's configuration is read in every pass. The line that keeps it: pkg/host/facts/kubelet.go,
-// kubeletConfig.
+// Each pass reads kubelet's configuration, so that must be cheap. The line that keeps it:
+// pkg/host/facts/kubelet.go, kubeletConfig.
 func TestKubeletConfigurationCosts(t *testing.T) {
 	root := t.TempDir()
 	write(t, root+"/config.yaml", kubeadmConfig)

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// IPv6 comes in by another link than IPv4, whose default route has two next hops; a pod's link
-// takes advertisements too.
+// IPv6 comes in by another link than IPv4, whose default route has two next hops. A pod's link also
+// accepts advertisements.
 func TestUplinkFacts(t *testing.T) {
 	ns := netns.New(t)
 	for i, name := range []string{"eth0.1", "eth1", "ra2", "pod3"} {
@@ -23,7 +23,7 @@ func TestUplinkFacts(t *testing.T) {
 	ns.Run("ip", "route", "add", "default", "nexthop", "via", "192.0.1.1", "dev", "eth0.1", "nexthop", "via", "192.0.2.1", "dev", "eth1")
 	ns.Run("ip", "-6", "route", "add", "default", "via", "fe80::1", "dev", "ra2")
 	ns.Do(func() {
-		noError(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
+		noError(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // switched off on purpose
 		l := sourcesOf(t, Options{Root: "/", Sandbox: true})
 		g := gatherer{Sources: l, facts: &Facts{}}
 		noError(t, g.links(t.Context()))

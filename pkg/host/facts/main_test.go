@@ -23,7 +23,7 @@ func sourcesOf(t testing.TB, opt Options) *Sources {
 	return s
 }
 
-// gathered are the facts of a host.
+// gathered returns the facts of a host.
 func gathered(t testing.TB, opt Options) *Facts {
 	t.Helper()
 	f, err := Gather(t.Context(), sourcesOf(t, opt))
@@ -46,7 +46,7 @@ func write(t testing.TB, path, content string) {
 	noError(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
 }
 
-// fakeKernel is a kernel whose files are these.
+// fakeKernel returns a kernel with these files.
 func fakeKernel(t *testing.T, files map[string]string) *kernel.Reader {
 	t.Helper()
 	dir := t.TempDir()

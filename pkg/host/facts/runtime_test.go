@@ -98,7 +98,8 @@ func TestRuntimeFiles(t *testing.T) {
 			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/x",
 				From: "/etc/crio/crio.conf.d/10-x.conf", SetBy: map[string]string{"network_dir": "/etc/crio/crio.conf.d/10-x.conf"}},
 		},
-		// CRI-O says none of it over CRI; `crio config` of 1.37 prints what it reads so.
+		// CRI-O does not report this over CRI. `crio config` of 1.37 prints the values that it
+		// reads.
 		"cri-o, all files below its directory, and the key of old": {
 			files: map[string]string{
 				"/lib/systemd/system/crio.service":     "[Service]\nExecStart=/usr/bin/crio -d /etc/crio.d\n",
@@ -199,8 +200,8 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 }
 
-// What a key of containerd's own file says is its default again when the key is gone; of a file of
-// others nothing changes.
+// When a key of containerd's own file is gone, its setting is the default again. A file of another
+// program does not change.
 func TestRuntimeWithoutKeys(t *testing.T) {
 	rt := RuntimeFacts{ConfDir: "/ours", BinDirs: []string{"/ours"}}
 	if got, want := *rt.Without([]string{"conf_dir"}).ByOthers, (CNIDirs{[]string{"/ours"}, "/etc/cni/net.d"}); !cmp.Equal(got, want) {
@@ -215,7 +216,8 @@ func TestRuntimeWithoutKeys(t *testing.T) {
 	}
 }
 
-// containerd 2 serves no CRI without any one of three plugins, which it calls by their whole names.
+// containerd 2 serves no CRI if any one of three plugins is disabled. It names them by their whole
+// names.
 func TestCRISwitchedOff(t *testing.T) {
 	for plugin, want := range map[string]bool{
 		"cri": true, "io.containerd.grpc.v1.cri": true, "io.containerd.cri.v1.runtime": true, "io.containerd.cri.v1.images": true,
@@ -231,7 +233,7 @@ func TestCRISwitchedOff(t *testing.T) {
 	}
 }
 
-// The unit that some packages of cri-dockerd have asks for no network of CNI.
+// The unit of some packages of cri-dockerd asks for no network of CNI.
 func TestDockerWithoutCNI(t *testing.T) {
 	for flag, want := range map[string]int{"": 0, "--network-plugin=cni": 0, "--network-plugin=": 1} {
 		facts := factsOf(t, map[string]string{
@@ -244,7 +246,8 @@ func TestDockerWithoutCNI(t *testing.T) {
 	}
 }
 
-// Which socket kubelet's endpoint means: kubelet 1.36 dials it in each of these forms.
+// Each form of kubelet's endpoint means a socket. kubelet 1.36 connects to it in each of these
+// forms.
 func TestRuntimeSocket(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"":                                  "/run/containerd/containerd.sock",
@@ -265,8 +268,8 @@ func TestRuntimeSocket(t *testing.T) {
 	}
 }
 
-// Without a kubelet a runtime that starts at boot counts while it is stopped, too: else its plugins
-// would go when it is restarted. The line that keeps it: runtime.go, runtimeKind.
+// Without a kubelet, a runtime that starts at boot also counts while it is stopped. Otherwise its
+// plugins would be removed when it is restarted. The line that keeps it: runtime.go, runtimeKind.
 func TestRuntimeThatIsStopped(t *testing.T) {
 	for enabled, want := range map[string]string{"crio.service": "cri-o", "containerd.service": "containerd"} {
 		root := t.TempDir()
@@ -282,7 +285,7 @@ func TestRuntimeThatIsStopped(t *testing.T) {
 	}
 }
 
-// What systemd 252 gives a service by such an EnvironmentFile=, and which words $A becomes.
+// systemd 252 gives a service these variables for such an EnvironmentFile=, and these words for $A.
 func TestEnvironmentFile(t *testing.T) {
 	for _, c := range []struct {
 		text, value string

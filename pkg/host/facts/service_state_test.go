@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Who has a say in the network of an image: installed is not enabled, and what is masked is there
-// all the same, in whatever form. The lines that keep it: service_state.go, serviceState;
-// unit_files.go, readConfig.
+// The facts say which services act on the network of an image. An installed service may be
+// disabled, and a masked service is still installed, whatever the form of the mask. The lines that
+// keep it: service_state.go, serviceState; unitfile_read.go, readConfig.
 func TestServices(t *testing.T) {
 	const lib, wants, unit = "/usr/lib/systemd/system/", "/etc/systemd/system/", "[Unit]\n"
 	for name, c := range map[string]struct {
@@ -73,7 +73,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// Google's guest agent reads three files, and the owner's wins; ours is none of others.
+// Google's guest agent reads three files, and the owner's file counts most. Our file does not count
+// as another program's.
 func TestGuestAliases(t *testing.T) {
 	const unit, owner = "/usr/lib/systemd/system/google-guest-agent.service", "/etc/default/instance_configs.cfg"
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What systemd-sysctl reads after our file is listed, by its rules (sysctl.d(5)): by name over all
-// directories, of one name the strongest, of one key the last.
+// The list has the files that systemd-sysctl reads after ours, by its rules (sysctl.d(5)): by name
+// over all directories, of equal names the one with the highest priority, and of one key the last.
 func TestLateSysctls(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{

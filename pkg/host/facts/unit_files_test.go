@@ -12,10 +12,11 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A file without content masks those of its name, as a link to /dev/null does in each form, on a
-// host and in an image without /dev: a unit's own file, and one drop-in of several. What is left
-// of a unit counts, also where a drop-in cannot be read, which is a problem. The lines that keep
-// it: unit_files.go, readConfig; kubelet.go, unitFile; pkg/host/hostpath/walk.go, open.
+// An empty file masks the files of its name, and so does a link to /dev/null in each form, on a
+// host and in an image without /dev. This holds for a unit's own file, and for one of several
+// drop-ins. The other files of the unit count, also if a drop-in cannot be read, which is a
+// problem. The lines that keep it: unitfile_read.go, readConfig; kubelet.go, unitFile;
+// pkg/host/hostpath/walk.go, open.
 func TestMasksOfUnitsAndDropIns(t *testing.T) {
 	const lib, etc = "/usr/lib/systemd/system/", "/etc/systemd/system/"
 	for name, mask := range map[string]string{"a link": "/dev/null", "a relative link": "DEPTH/dev/null",
@@ -31,7 +32,7 @@ func TestMasksOfUnitsAndDropIns(t *testing.T) {
 			write(t, root+lib+"kubelet.service.d/20-cloud.conf", "[Service]\nEnvironment=A=b\n")
 			write(t, root+lib+"containerd.service", "[Service]\nExecStart=/usr/bin/containerd\n")
 			write(t, root+lib+"crio.service", "[Service]\nExecStart=/usr/bin/crio\n")
-			// The drop-ins are behind a link, so that ".." is of where it leads.
+			// The drop-ins are behind a link, so ".." is relative to the link's target.
 			noError(t, os.MkdirAll(root+"/opt/kubelet.d", 0o755), os.MkdirAll(root+etc, 0o755),
 				os.Symlink("/dev/null", root+"/etc/nothing"), os.Symlink("/opt/kubelet.d", root+etc+"kubelet.service.d"),
 				os.Symlink("/nowhere", root+"/opt/kubelet.d/99-gone.conf"), os.Mkdir(root+"/opt/kubelet.d/99-odd.conf", 0o755))

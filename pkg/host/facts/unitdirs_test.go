@@ -15,7 +15,7 @@ func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
 	if err != nil {
 		t.Skipf("systemd-analyze: %v", err)
 	}
-	const split = "/lib/systemd/system" // one with /usr/lib, and a distribution's choice where it is not
+	const split = "/lib/systemd/system" // the same directory as in /usr/lib, or a choice of the distribution
 	ours := slices.DeleteFunc(slices.Clone(UnitDirs), func(dir string) bool { return dir == split })
 	theirs := slices.DeleteFunc(strings.Fields(string(out)), func(dir string) bool { return dir == split })
 	if !slices.Equal(ours, theirs) {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// dropping are the ways in which a host drops what it forwards, each with the
-// commands that make it so, what our code calls the chain, and how its owner sees the rules.
+// dropping has the ways in which a host drops forwarded packets: the commands that cause it, our
+// code's name of the chain, and how the chain's owner lists the rules.
 var dropping = []struct {
 	name   string
 	make   []string
@@ -71,8 +71,8 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 
 			l.node1.Do(func() {
 				h, ctx := openTest(), t.Context()
-				// An accept in a table of our own does not help: this is why chains of others are
-				// touched.
+				// An accept rule in a table of our own does not help. So the agent adds rules to
+				// chains of others.
 				noError(t, h.ReplaceTable(ctx, Table{Family: "inet", Name: "netwright", Chains: []Chain{{
 					Name: "forward", Type: "filter", Hook: "forward", Priority: -10, Rules: []NFRule{{Verdict: "accept"}},
 				}}}))
@@ -98,7 +98,7 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 			passes(t, l.pod1, l.node2, farPodIP, pod1IP)
 			passes(t, l.node2, l.pod1, pod1IP, "192.0.2.12")
 			passes(t, l.pod1, l.node2, farPodIP6, pod1IP6)
-			passes(t, l.pod1, l.pod2, pod2IP, pod1IP) // the bridge asks too (br_netfilter)
+			passes(t, l.pod1, l.pod2, pod2IP, pod1IP) // a bridge also asks these chains (br_netfilter)
 
 			l.node1.Do(func() {
 				h, ctx := openTest(), t.Context()
@@ -130,7 +130,7 @@ func forwardDrops(t *testing.T, h readWriter) []ForwardChain {
 	return out
 }
 
-// withoutCounts leaves out comments with the time and what counts packets.
+// withoutCounts removes comments with a time, and the counters of packets.
 func withoutCounts(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -142,8 +142,7 @@ func withoutCounts(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// What iptables makes of our rules: it lists them, finds them, saves and restores them, and they
-// stay ours.
+// iptables lists our rules, finds them, saves and restores them, and they still count as ours.
 func TestIptablesUnderstandsOurRules(t *testing.T) {
 	for _, flavour := range []string{"nft", "legacy"} {
 		t.Run(flavour, func(t *testing.T) {
@@ -165,7 +164,7 @@ func TestIptablesUnderstandsOurRules(t *testing.T) {
 			if diff := cmp.Diff(want, iptables("-S FORWARD")); diff != "" {
 				t.Errorf("iptables lists (-want +got):\n%s", diff)
 			}
-			// Rules that look like ours but say more, or another thing, are not ours.
+			// Rules that look like ours but say more, or something else, are not ours.
 			iptables("-A FORWARD -i cbr1 -p tcp -m comment --comment netwright -j ACCEPT")
 			iptables("-A FORWARD -i cbr2 -m comment --comment netwright -j DROP")
 			iptables("-A FORWARD -i cbr3 -m comment --comment other -j ACCEPT")
@@ -184,7 +183,7 @@ func TestIptablesUnderstandsOurRules(t *testing.T) {
 					t.Errorf("ours after a restore: %v", c.ours)
 				}
 			})
-			// Its owner takes one away; it comes back, once.
+			// The owner of the chain removes a rule of ours. The agent adds it again, once.
 			iptables("-D FORWARD -i cbr0 -m comment --comment netwright -j ACCEPT")
 			accept()
 			if got := strings.Count(iptables("-S FORWARD"), "cbr0 "); got != 2 {

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// iptScript is what a network and its neighbours left, in iptables' words without the program.
+// iptScript has rules of a network and of its neighbours, in the language of iptables.
 var iptScript = []string{
 	"-t filter -N cali-FORWARD",
 	"-t filter -N cali-fw-1",
@@ -45,7 +45,7 @@ func iptLab(t *testing.T, programs []string, script []string) (run func(line str
 	return run, ns.Do
 }
 
-// words splits at spaces outside of quotes.
+// words splits a line at spaces outside of quotes.
 func words(line string) []string {
 	var out []string
 	for i, part := range strings.Split(line, `"`) {
@@ -165,8 +165,8 @@ func TestRemoveIPTTakesWhatIsNamedAndNothingElse(t *testing.T) {
 	}
 }
 
-// A namespace without a table of ip_tables stays without: to ask for it would make it, and load a
-// module.
+// In a namespace without a table of ip_tables no table is made. To ask for a table would make it,
+// and load a module.
 func TestIPTChainsMakeNoTable(t *testing.T) {
 	run, do := iptLab(t, nil, nil)
 	names := func() string { return fmt.Sprint(run("cat /proc/net/ip_tables_names /proc/net/ip6_tables_names")) }

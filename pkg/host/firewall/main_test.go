@@ -37,7 +37,7 @@ func TestNoPacketFilterInAnImage(t *testing.T) {
 	}
 }
 
-// saysAll fails unless the error holds every one of the words.
+// saysAll fails unless the error has every one of these words.
 func saysAll(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Rules of a table that many share are told by their comments, and go one by one.
+// Several owners share a table. Rules are found by their comments and removed one by one.
 func TestRulesOfATableGoByTheirComments(t *testing.T) {
 	needs.Tool(t, "nft")
 	ns := netns.New(t)
@@ -51,8 +51,8 @@ func TestRulesOfATableGoByTheirComments(t *testing.T) {
 	}
 }
 
-// kube-proxy has three chains a service. A list of them takes one buffer and what is made of them,
-// and no buffer for each part: the kernel sends small ones to who reads little at a time.
+// kube-proxy has three chains for each service. To list them takes one buffer and the results, and
+// no buffer for each part: the kernel sends small parts to a client that reads little at a time.
 func TestChainsAllocateLittle(t *testing.T) {
 	needs.Tool(t, "nft")
 	const chains, runs, most = 1000, 10, 400 // bytes for each; 550 with the library's buffers

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Whatever table we can write, the kernel gives back, and nft reads it as we do.
+// The kernel returns any table that we can write, and nft lists it as we read it.
 func TestAnyTableComesBackAsItWasWritten(t *testing.T) {
 	ns := netns.New(t)
 	ns.Do(func() {
@@ -38,7 +38,7 @@ func anyTable(r *rapid.T) Table {
 	t := Table{Family: family, Name: "t"}
 	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9_]{0,20}`), 1, 3, rapid.ID).Draw(r, "chains")
 	for i, name := range names {
-		// A prefix makes it no word of nft's language.
+		// With a prefix no name is a word of nft's language.
 		c := Chain{Name: "c_" + name, Type: "filter", Hook: rapid.SampledFrom([]string{"input", "forward", "output"}).Draw(r, "hook"),
 			Priority: rapid.IntRange(-400, 400).Draw(r, "priority"), Policy: rapid.SampledFrom([]string{"accept", "drop"}).Draw(r, "policy")}
 		verdicts := []string{"accept", "drop", "return"}

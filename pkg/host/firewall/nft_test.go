@@ -23,7 +23,7 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// masquerading is what the bridge network asks for, dual stack.
+// masquerading returns the table of the bridge network for two families.
 func masquerading(family string) Table {
 	no := false
 	return Table{Family: family, Name: "netwright", Chains: []Chain{
@@ -35,7 +35,7 @@ func masquerading(family string) Table {
 	}}
 }
 
-// everything uses each term once.
+// everything returns a table that uses each term once.
 func everything(family string) Table {
 	yes := true
 	return Table{Family: family, Name: "t", Chains: []Chain{
@@ -76,7 +76,7 @@ func TestTablesAsNftShowsThem(t *testing.T) {
 						t.Errorf("nft shows something else (-ours +nft):\n%s", diff)
 					}
 				})
-				// Our text is nft's language: it says yes to it, and makes the same of it.
+				// Our text is in nft's language: nft accepts it, and makes the same table of it.
 				file := filepath.Join(t.TempDir(), "t.nft")
 				noError(t, os.WriteFile(file, []byte(want.String()), 0o600))
 				ns.Run("nft", "-c", "-f", file)
@@ -99,8 +99,8 @@ func TestReplaceTableIsAllOrNothingAndTouchesNothingElse(t *testing.T) {
 		old := masquerading("inet")
 		noError(t, h.ReplaceTable(ctx, old))
 
-		// The kernel refuses a masquerade in a filter chain; that is known only when all before it
-		// was sent.
+		// The kernel refuses a masquerade in a filter chain. That is known only after all messages
+		// before it.
 		bad := masquerading("inet")
 		bad.Chains = append(bad.Chains, Chain{Name: "x", Type: "filter", Hook: "input", Rules: []NFRule{{Verdict: "accept"}, {Verdict: "masquerade"}}})
 		if err := h.ReplaceTable(ctx, bad); err == nil {

@@ -79,8 +79,8 @@ func newLab(t *testing.T) lab {
 	return l
 }
 
-// seenAs connects by TCP from one namespace to an address in another, and says
-// from which address the other end sees it come; "" when nothing gets there.
+// seenAs connects by TCP from one namespace to an address in another. It returns the address that
+// the other end sees; "" if no connection comes.
 func seenAs(t *testing.T, from, to *netns.NS, addr string, wait time.Duration) string {
 	t.Helper()
 	var listener net.Listener
@@ -100,8 +100,8 @@ func seenAs(t *testing.T, from, to *netns.NS, addr string, wait time.Duration) s
 	}()
 	var err error
 	from.Do(func() {
-		// IPv6 gives up on a neighbour within seconds, where a link has just come up and is not
-		// through with its own address.
+		// IPv6 gives up a neighbour within seconds, if a link has just come up and its own address
+		// is not yet usable.
 		for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
 			var c net.Conn
 			if c, err = net.DialTimeout("tcp", listener.Addr().String(), time.Until(end)); err == nil {
@@ -119,7 +119,7 @@ func seenAs(t *testing.T, from, to *netns.NS, addr string, wait time.Duration) s
 	return <-seen
 }
 
-// passes and blocked wait long for what must come and shortly for what must not.
+// passes and blocked wait long for a packet that must arrive, and briefly for one that must not.
 func passes(t *testing.T, from, to *netns.NS, addr, as string) {
 	t.Helper()
 	if got := seenAs(t, from, to, addr, time.Minute); got != as {
@@ -138,7 +138,7 @@ func TestOnlyWhatLeavesTheClusterIsMasqueraded(t *testing.T) {
 	for name, families := range map[string][]string{"one table": {"inet"}, "one per family": {"ip", "ip6"}} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
-			blocked(t, l.pod1, l.outside, outsideIP) // the answer finds no way back to a pod's address
+			blocked(t, l.pod1, l.outside, outsideIP) // the answer has no route to a pod's address
 			l.node1.Do(func() {
 				for _, family := range families {
 					noError(t, openTest().ReplaceTable(t.Context(), masquerading(family)))

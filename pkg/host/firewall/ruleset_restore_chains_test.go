@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Chains at hooks get back what they had; others only if they are gone or were emptied; what
-// kube-proxy added meanwhile stays. The lines that keep it: ruleset_restore_chains.go, all of it.
+// Chains at hooks get their former rules back. Other chains do so only if they are gone or were
+// emptied. What kube-proxy added meanwhile stays. The lines that keep it:
+// ruleset_restore_chains.go, all of it.
 func TestMendChains(t *testing.T) {
 	rules := func(texts ...string) (out []guardedRule) {
 		for _, text := range texts {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What a program does to ip_tables is taken back, and what kube-proxy does meanwhile stays.
-// The lines that keep it: ruleset_restore_legacy.go, guarded and legacyBatch.
+// An undo takes back what a program did to ip_tables. What kube-proxy did meanwhile stays. The
+// lines that keep it: ruleset_restore_legacy.go, guarded and legacyBatch.
 func TestRestoreLegacyTables(t *testing.T) {
 	needs.Tool(t, "iptables-legacy")
 	ns := netns.New(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// nodeRules is a node's own, with what the kernel tells otherwise than it wants to hear it:
-// intervals, sets without a name, maps to chains, matches of xtables.
+// nodeRules is a node's own rule set, with parts that the kernel lists in another form than it
+// accepts: intervals, sets without a name, maps to chains, matches of xtables.
 const nodeRules = `
 nft -f - <<'END'
 table inet own {
@@ -69,18 +69,18 @@ ip6tables-nft -A OUTPUT -p ipv6-icmp -m icmp6 --icmpv6-type 135 -j ACCEPT`
 
 var changing = regexp.MustCompile(`counter packets \d+ bytes \d+|# Warning.*\n|limit rate \S+ burst \S+ packets|\[\d+:\d+\]|(?m)^#.*\n`)
 
-// rulesNow is what the programs of others say of the rule set.
+// rulesNow returns the rule set as the programs of others list it.
 func rulesNow(ns *netns.NS) string {
 	list := `{ nft list tables | while read -r t; do nft -s list $t 2>/dev/null; done; iptables-nft-save; ip6tables-nft-save; }`
 	text := changing.ReplaceAllString(ns.Run("sh", "-c", list), "")
-	blocks := regexp.MustCompile(`(?m)^(?:\}|COMMIT)\n`).Split(text, -1) // tables, whose order says nothing
+	blocks := regexp.MustCompile(`(?m)^(?:\}|COMMIT)\n`).Split(text, -1) // tables, whose order does not matter
 	slices.Sort(blocks)
 	return strings.Join(blocks, "}\n")
 }
 
-// Whatever a program does to the rule set, what was there comes back, and what came goes; through a
-// journal, too. The lines that keep it: ruleset.go, ruleset_restore.go and nft_batch.go, all of
-// them.
+// Whatever a program does to the rule set, the former rules are restored and the new ones removed,
+// also through a journal. The lines that keep it: ruleset.go, ruleset_restore.go and nft_batch.go,
+// all of them.
 func TestRestoreRuleSet(t *testing.T) {
 	needs.Tool(t, "nft", "iptables-nft", "ip6tables-nft")
 	ns := netns.New(t)
@@ -122,7 +122,7 @@ func TestRestoreRuleSet(t *testing.T) {
 				t.Fatalf("%s: not as before, left %q (-before +after):\n%s", does, left, diff)
 			}
 		}
-		// What Kubernetes' own programs do meanwhile stays, and what CRI-O, Docker and fail2ban do.
+		// What Kubernetes' own programs, CRI-O, Docker and fail2ban do meanwhile stays.
 		ns.Run("sh", "-ec", `nft 'add table ip kube-proxy; add chain ip kube-proxy c { type filter hook input priority 0; }; add rule inet kube-x svc drop'
 nft 'add table ip crio-hostports; add chain ip crio-hostports prerouting { type nat hook prerouting priority dstnat; }; add rule ip crio-hostports prerouting tcp dport 9080 dnat to 10.244.1.3:80'
 iptables-nft -t nat -N CRIO-HOSTPORTS-MASQ; iptables-nft -t nat -A POSTROUTING -m comment --comment 'kube hostport masquerading' -m conntrack --ctstate DNAT -j CRIO-HOSTPORTS-MASQ
@@ -146,9 +146,9 @@ iptables-nft -t nat -A POSTROUTING -s 172.31.0.0/24 ! -o br-0123456789ab -j MASQ
 	})
 }
 
-// Tables of every kind that people make come back whole: also where the kernel lists what it does
-// not take. The lines that keep it: ruleset_message.go, ruleMessage and elementMessage; ruleset.go,
-// elements.
+// Tables of every kind that people make are restored whole, also if the kernel lists a part in a
+// form that it does not accept. The lines that keep it: ruleset_message.go, ruleMessage and
+// elementMessage; ruleset.go, elements.
 func TestRestoreRuleSetOfEveryForm(t *testing.T) {
 	needs.Tool(t, "nft", "iptables-nft", "ip6tables-nft")
 	const chain = "chain c { type filter hook input priority 0; "
@@ -187,7 +187,7 @@ func TestRestoreRuleSetOfEveryForm(t *testing.T) {
 	})
 }
 
-// What does not come back is told by the name that nft has for it, of every family.
+// What is not restored is reported by the name that nft has for it, for every family.
 func TestRestoreRuleSetNamesWhatItLeaves(t *testing.T) {
 	needs.Tool(t, "nft")
 	ns := netns.New(t)
@@ -196,7 +196,7 @@ func TestRestoreRuleSetNamesWhatItLeaves(t *testing.T) {
 		h, ctx := openTest(), t.Context()
 		was, err := h.RuleSet(ctx)
 		noError(t, err)
-		was.Tables[0].Chains[0].Message = nil // which no kernel takes
+		was.Tables[0].Chains[0].Message = nil // no kernel accepts this
 		ns.Run("nft", "flush", "ruleset")
 		left, err := h.RestoreRuleSet(ctx, was)
 		noError(t, err)

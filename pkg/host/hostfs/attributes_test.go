@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// Attributes are read and set on files and directories, in one step with the content, and
-// capabilities survive the change of owner. The lines that keep it: filespec.go, setMeta
-// (attributes after the owner); pkg/host/xattr/xattr.go, portable.
+// Attributes of files and directories are read and set, in one step with the content. Capabilities
+// stay after a change of the owner. The lines that keep it: filespec.go, setMeta (attributes after
+// the owner); pkg/host/xattr/xattr.go, portable.
 func TestAttributesComeWithTheFile(t *testing.T) {
 	needs.Root(t) // capabilities and owners
 	h, root := image(t)
@@ -56,10 +56,10 @@ func TestAttributesComeWithTheFile(t *testing.T) {
 var acl = []byte("\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\xd2\x04\x00\x00" +
 	"\x04\x00\x00\x00\xff\xff\xff\xff" + "\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff")
 
-// An edit keeps the ACL: the group bits of the mode are its mask, and without it the group would
-// gain what the ACL denies. Capabilities were given to the old content. A file that is mounted on a
-// file system without attributes keeps its own. The lines that keep it: edit.go, editOnce (Attrs);
-// filespec.go, setMeta (the mode last); batch_staged.go, Close (onto).
+// An edit keeps the ACL. The group bits of the mode are its mask, and without the ACL the group
+// would get rights that the ACL denies. Capabilities belonged to the old content and are not kept.
+// A file that is mounted on a file system without attributes keeps its own. The lines that keep it:
+// edit.go, editOnce (Attrs); filespec.go, setMeta (the mode last); batch_staged.go, Close (onto).
 func TestAnEditKeepsTheACL(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)
@@ -86,8 +86,8 @@ func TestAnEditKeepsTheACL(t *testing.T) {
 	}
 }
 
-// What was kept on a file system without attributes comes back with those that are asked for. The
-// lines that keep it: backup.go, Restore and retain (Attrs).
+// A file that was kept on a file system without attributes is restored with the wanted attributes.
+// The lines that keep it: backup.go, Restore and retain (Attrs).
 func TestACopyComesBackWithAttributes(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)
@@ -106,8 +106,8 @@ func TestACopyComesBackWithAttributes(t *testing.T) {
 	}
 }
 
-// What is made has the access that its mode says, also where a directory has a default ACL: else a
-// user whom it names could read a file of mode 0640, and its group could not. The lines that keep
+// A new file has the access of its mode, also if its directory has a default ACL. Otherwise a user
+// of that ACL could read a file of mode 0640, and the file's group could not. The lines that keep
 // it: batch_staged.go, Close (DropACL); pkg/host/hostpath/walk.go, makePublic (DropACL).
 func TestNewFilesInheritNoACL(t *testing.T) {
 	needs.Root(t)
@@ -132,9 +132,9 @@ func TestNewFilesInheritNoACL(t *testing.T) {
 	}
 }
 
-// The ACL of a file on XFS is read once: root with all capabilities sees it by the name that XFS
-// keeps it by, too, which no unit of ours may give. What an earlier release wrote down is no error.
-// The lines that keep it: pkg/host/xattr/xattr.go, portable (trusted) and Set.
+// The ACL of a file on XFS is read once. Root with all capabilities also sees it under the name of
+// XFS itself, which no unit of ours may set. A record of an earlier release with that name is no
+// error. The lines that keep it: pkg/host/xattr/xattr.go, portable (trusted) and Set.
 func TestAnACLOnXFSIsOne(t *testing.T) {
 	h, root := imageWithXFS(t)
 	must(t, os.WriteFile(root+"/xfs/f", nil, 0o640), os.WriteFile(root+"/xfs/g", nil, 0o640))

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A file that is kept outlives its replacement and its removal, as the file that it was where that
-// can be: the same inode, with all that is of it. The lines that keep it: backup.go, linkFile;
-// Retain (b.Create) on another file system.
+// A kept file stays after its replacement and its removal. If possible it is the same file: the
+// same inode, with all its attributes. The lines that keep it: backup.go, linkFile; Retain
+// (b.Create) on another file system.
 func TestKeep(t *testing.T) {
 	needs.Root(t)
 	ctx := t.Context()
@@ -22,7 +22,7 @@ func TestKeep(t *testing.T) {
 	was, err := h.Lstat("/bin/program")
 	must(t, err)
 	for _, at := range []string{"/var/kept", "/elsewhere/kept"} {
-		for range 2 { // twice is once
+		for range 2 { // the second time changes nothing
 			_, err := h.Retain(ctx, "/bin/program", at, "/var/kept")
 			must(t, err)
 		}
@@ -42,9 +42,9 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What is kept comes back where another file is mounted by then, as containers do with single
-// files, be what is under it the kept file or not. The lines that keep it: backup.go, retain
-// (EBUSY); linkFile (Unlinkat).
+// A kept file is restored also if another file is mounted at its place by then, as containers mount
+// single files. The file below the mount may be the kept one or another. The lines that keep it:
+// backup.go, retain (EBUSY); linkFile (Unlinkat).
 func TestRestoreOntoAMount(t *testing.T) {
 	needs.Root(t)
 	ctx := t.Context()

@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// copied makes one copy, and puts it in place.
+// copied makes one copy and puts it in place.
 func copied(ctx context.Context, h *readWriter, from, to string, want Member) error {
 	b := h.Batch()
 	if err := b.Copy(from, to, self(0o640), want); err != nil {
@@ -26,8 +26,8 @@ func copied(ctx context.Context, h *readWriter, from, to string, want Member) er
 	return b.Commit(ctx)
 }
 
-// A copy is what it must be, or is not there; and what is written into the one in place is not in
-// the other. The lines that keep it: batch_copy.go, Copy (both comparisons).
+// A copy has the wanted content, or it is not there. What is written into the one file in place
+// does not change the other. The lines that keep it: batch_copy.go, Copy (both comparisons).
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	h, root := image(t)
@@ -49,7 +49,7 @@ func TestCopy(t *testing.T) {
 	sameTree(t, root, map[string]string{"/from": "-rw------- CON", "/dir": "drwxr-xr-x", "/dir/to": "-rw-r----- content"})
 }
 
-// imageWithXFS is an image with a file system of its own at /xfs.
+// imageWithXFS returns an image with a file system of its own at /xfs.
 func imageWithXFS(t *testing.T) (h *readWriter, root string) {
 	t.Helper()
 	needs.Root(t)
@@ -61,8 +61,8 @@ func imageWithXFS(t *testing.T) (h *readWriter, root string) {
 	return h, root
 }
 
-// On XFS a copy costs no room, also from one mount of a file system to another, as each writable
-// path of a unit is. The line that keeps it: batch_copy.go, fill (IoctlFileClone).
+// On XFS a copy takes no room. This holds also between two mounts of one file system, since each
+// writable path of a unit is a mount. The line that keeps it: batch_copy.go, fill (IoctlFileClone).
 func TestCopySharesBlocks(t *testing.T) {
 	ctx := t.Context()
 	h, root := imageWithXFS(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// mount mounts something for the length of a test.
+// mount mounts something until the test ends.
 func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {
 	t.Helper()
 	must(t, unix.Mount(source, target, kind, flags, data))
@@ -47,7 +47,7 @@ func TestBindMountedFileIsWrittenInPlace(t *testing.T) {
 	sameTree(t, root, map[string]string{"/source": "-rw-r----- new", "/covered": "-rw-r----- new", "/plain": "-rw-r----- plain"})
 }
 
-// TestOverlay writes where a sandbox and a test node have their root.
+// TestOverlay writes on an overlay, since a sandbox and a test node have their root there.
 func TestOverlay(t *testing.T) {
 	needs.Root(t)
 	base := t.TempDir()
@@ -84,8 +84,8 @@ func TestDiskFull(t *testing.T) {
 	sameTree(t, root, before)
 }
 
-// A file that is mounted, on a file system without room for the new content, stays as it is, and so
-// do the others of its batch. The lines that keep it: batch_staged.go, reserve; batch.go, publish
+// A mounted file on a file system without room for the new content stays as it is, and so do the
+// other files of its batch. The lines that keep it: batch_staged.go, reserve; batch.go, publish
 // (takeBack after overwrite).
 func TestDiskFullInPlace(t *testing.T) {
 	needs.Root(t)
@@ -126,13 +126,14 @@ const killedEnv = "NETWRIGHT_TEST_KILLED_ROOT"
 
 const killedFiles = 12
 
-// generation is what file i holds after the n-th batch: a header and a body that repeats it.
+// generation returns the content of file i after the n-th batch: a header, and a body that repeats
+// it.
 func generation(n, i int) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "%08d %02d\n", n, i), 2000)
 }
 
-// TestKilledWriter is not a test: it is the process that is killed. It writes batch
-// after batch until then.
+// TestKilledWriter is not a test, but the process that is killed. Until then it writes one batch
+// after another.
 func TestKilledWriter(t *testing.T) {
 	root := os.Getenv(killedEnv)
 	if root == "" {
@@ -179,7 +180,8 @@ func TestKillLeavesOldOrNew(t *testing.T) {
 				t.Fatalf("file %d is torn: %d bytes, %v", i, len(got), err)
 			}
 		}
-		// A later process, which the child was before, clears up what the child had staged.
+		// A later process removes what the child had staged. So this process takes other marks than
+		// the child had.
 		start, token := processStart, processToken
 		processStart, processToken = time.Now().Add(time.Minute), "LATERLATER"
 		h := openImage(t, Options{Root: root})
@@ -191,7 +193,7 @@ func TestKillLeavesOldOrNew(t *testing.T) {
 	}
 }
 
-// Nothing is staged in a directory that only grows: it could never be removed again. The lines that
+// Nothing is staged in a directory that only grows, since it could never be removed. The lines that
 // keep it: batch.go, dir; write.go, Symlink; backup.go, linkFile (mayStage).
 func TestNothingIsStagedWhereItWouldStay(t *testing.T) {
 	needs.Root(t)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// asLater makes what this process does next that of a later one.
+// asLater makes this process act as a later one from now on.
 func asLater(t *testing.T) {
 	t.Helper()
 	start, token := processStart, processToken
@@ -18,7 +18,7 @@ func asLater(t *testing.T) {
 	t.Cleanup(func() { processStart, processToken = start, token })
 }
 
-// setOf is a set of which one file is new, one is replaced and one has only another mode.
+// setOf returns a set of three files: one is new, one is replaced, and one gets only another mode.
 func setOf(t *testing.T) (h *readWriter, root string, old, fresh map[string]string) {
 	t.Helper()
 	h, root = image(t)
@@ -40,7 +40,7 @@ func staged(t *testing.T, h *readWriter) *Batch {
 	return b
 }
 
-// sameFiles compares all files, staged ones too.
+// sameFiles compares all files, also staged ones.
 func sameFiles(t *testing.T, root string, want map[string]string) {
 	t.Helper()
 	got := readTree(t, root)
@@ -50,10 +50,10 @@ func sameFiles(t *testing.T, root string, want map[string]string) {
 	}
 }
 
-// A run that dies after any number of renames is completed by the next one, before that looks at
-// anything: wholly new once the intent is there, wholly old before. Red without publish in
-// batch_intents.go:complete (tried). That Commit writes the intent is test/torture's to
-// prove.
+// The next run completes a run that died after any number of renames, before it looks at anything.
+// With the intent on the disk all files become new, and before that all stay old. The line that
+// keeps it: batch_intents.go, complete (publish). test/torture proves that Commit writes the
+// intent.
 func TestTogetherOrNotAtAll(t *testing.T) {
 	for renames := -1; renames <= 3; renames++ {
 		t.Run(fmt.Sprint(renames, " renames"), func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestCommitLeavesNoIntent(t *testing.T) {
 	}
 }
 
-// What cannot be completed is taken back as a whole, and said.
+// A batch that cannot be completed is undone as a whole, and that is reported.
 func TestRecoverTakesBackWhatCannotBeCompleted(t *testing.T) {
 	h, root, old, _ := setOf(t)
 	b := staged(t, h)
@@ -110,8 +110,8 @@ func TestRecoverTakesBackWhatCannotBeCompleted(t *testing.T) {
 	}
 }
 
-// An intent that a power cut tore says nothing; one that it brought back changes nothing that
-// somebody wrote since.
+// An intent that a power cut damaged is ignored. An intent that a power cut brought back changes
+// nothing that somebody wrote since.
 func TestIntentsThatSayNothing(t *testing.T) {
 	h, root, _, want := setOf(t)
 	b := staged(t, h)
@@ -129,10 +129,10 @@ func TestIntentsThatSayNothing(t *testing.T) {
 	sameFiles(t, root, want)
 }
 
-// A set with a file of which nothing is there, neither staged nor in place, is left whole while
-// its mount may still come, and completed when it is there; once nobody waits for it, without it.
-// One that cannot be looked at is left as well. Red without s.temp = "" in
-// batch_intents.go:complete (tried).
+// A file of a set is neither staged nor in place, since its mount is missing. The set is left whole
+// while its mount may still come, and completed when it is there. When the agent no longer waits
+// for the mount, it completes the set without that file. A set that cannot be read is left, too.
+// The line that keeps it: batch_intents.go, complete (s.temp).
 func TestRecoverLeavesASetWithoutItsMount(t *testing.T) {
 	for name, away := range map[string]func(dir string) error{
 		"no directory":   func(string) error { return nil },

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// TestLabelsWithoutPolicy: where no SELinux runs, most kernels let only CAP_SYS_ADMIN set a label,
-// and the agent has to do without.
+// TestLabelsWithoutPolicy: without SELinux most kernels let only CAP_SYS_ADMIN set a label, and the
+// agent must work without it.
 func TestLabelsWithoutPolicy(t *testing.T) {
 	needs.Root(t)
 	dir := t.TempDir()

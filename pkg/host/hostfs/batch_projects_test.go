@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A batch that fails takes back a file that has another project than its directory. The line that
-// keeps it: batch_staged.go, undo.
+// A batch that fails restores a file with another project than its directory. The line that keeps
+// it: batch_staged.go, undo.
 func TestBatchGoesBackAcrossProjects(t *testing.T) {
 	needs.Tool(t, "chattr")
 	h, root := imageWithXFS(t)

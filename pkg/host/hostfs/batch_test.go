@@ -18,7 +18,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// readTree reads everything below a directory with plain os calls: path → mode and content.
+// readTree reads all files below a directory by plain os calls, and returns mode and content by
+// path.
 func readTree(t testing.TB, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -136,15 +137,15 @@ func TestFailedRenameTakesBackTheOthers(t *testing.T) {
 	for _, name := range []string{"/a", "/b", "/c"} {
 		must(t, b.Put(name, []byte("new"), self(0o644)))
 	}
-	must(t, os.Mkdir(root+"/c", 0o755)) // since it was staged
+	must(t, os.Mkdir(root+"/c", 0o755)) // made after the file was staged
 	if err := b.Commit(context.Background()); err == nil {
 		t.Fatal("no error")
 	}
 	sameTree(t, root, map[string]string{"/a": "-rw-r--r-- old a", "/c": "drwxr-xr-x"})
 }
 
-// TestDirectoryThatCameMeanwhile has one take the place of a file that a batch is about to swap
-// out.
+// TestDirectoryThatCameMeanwhile puts a directory in place of a file that a batch is about to
+// replace.
 func TestDirectoryThatCameMeanwhile(t *testing.T) {
 	h, root := image(t)
 	must(t, os.WriteFile(root+"/a", []byte("old"), 0o644), os.WriteFile(root+"/b", []byte("old"), 0o644))
@@ -188,7 +189,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	defer func() { processStart = start }()
 	var st unix.Stat_t
 	must(t, unix.Stat(root+dead, &st))
-	for { // until the clock of the file system has moved on
+	for { // until the file system's clock has moved
 		must(t, os.WriteFile(root+alive, nil, 0o600), os.Chmod(root+alive, 0o600))
 		var young unix.Stat_t
 		must(t, unix.Stat(root+alive, &young))
@@ -210,7 +211,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	}
 }
 
-// TestLeftoverOfTheFuture has the clock set back a year after a run was killed.
+// TestLeftoverOfTheFuture sets the clock back by a year after a run was killed.
 func TestLeftoverOfTheFuture(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.WriteFile(root+"/.netwright-AAAAAAAAAA-00000001", nil, 0o600))
@@ -228,7 +229,8 @@ func TestLeftoverOfTheFuture(t *testing.T) {
 	}
 }
 
-// TestStagedNameIsNobodysCandidate holds the name against what reads the directories.
+// TestStagedNameIsNobodysCandidate checks that no program which reads a directory accepts the
+// staged name.
 func TestStagedNameIsNobodysCandidate(t *testing.T) {
 	name := stagedName()
 	if filepath.Ext(name) != name || !strings.HasPrefix(name, ".") {
@@ -291,7 +293,7 @@ func TestEditFollowsALinkThatIsStatedAndKeepsMeta(t *testing.T) {
 	})
 }
 
-// setMeta is SetMeta of a file as it is now.
+// setMetaOf calls SetMeta for a file as it is now.
 func (h *readWriter) setMetaOf(name string, spec FileSpec) error {
 	info, err := h.Lstat(name)
 	if err != nil {
@@ -330,9 +332,9 @@ func TestOwnerIsSetBeforeTheRename(t *testing.T) {
 	}
 }
 
-// A file's time is that of its content, and there is no moment at which it has only one of them.
-// 0 is a time: reproducible images and OSTree have it everywhere. The line that keeps it:
-// batch_staged.go, Close (setTime).
+// A file's time belongs to its content, and both change at the same moment. 0 is a time:
+// reproducible images and OSTree use it for all files. The line that keeps it: batch_staged.go,
+// Close (setTime).
 func TestTimeComesWithTheContent(t *testing.T) {
 	h, root := image(t)
 	spec := self(0o640)

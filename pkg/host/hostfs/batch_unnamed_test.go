@@ -24,9 +24,9 @@ func unpackUnnamed(t *testing.T, h *readWriter, packed []byte, members ...string
 	return b
 }
 
-// Of an unnamed batch nothing is to be seen before its commit, no directory either, and all of it
-// afterwards. What it replaces is replaced; what is discarded leaves nothing. The lines that keep
-// it: batch_unnamed.go, openNearest and nameFile; batch.go, scratch (xz).
+// Before its commit nothing of an unnamed batch can be seen, not even a directory. After it all of
+// it can. It replaces existing files. A discarded batch leaves nothing. The lines that keep it:
+// batch_unnamed.go, openNearest and nameFile; batch.go, scratch (xz).
 func TestUnnamedBatchIsNotSeen(t *testing.T) {
 	plain := tarOf(t, entry{name: "bridge", content: "a binary"}, entry{name: "loopback", content: "lo"})
 	for how := range packings {
@@ -46,7 +46,7 @@ func TestUnnamedBatchIsNotSeen(t *testing.T) {
 	}
 }
 
-// What is in the way of an unnamed batch is found at its commit, and nothing is changed.
+// The commit of an unnamed batch finds what is in its way, and changes nothing.
 func TestUnnamedBatchInTheWay(t *testing.T) {
 	h, root := image(t)
 	packed := tarOf(t, entry{name: "bridge", content: "a binary"}, entry{name: "loopback", content: "lo"})
@@ -59,8 +59,8 @@ func TestUnnamedBatchInTheWay(t *testing.T) {
 	sameTree(t, root, map[string]string{"/opt": "drwxr-xr-x", "/opt/bin": "drwxr-xr-x", "/opt/bin/loopback": "drwxr-xr-x"})
 }
 
-// An unnamed batch takes half of the room: what is written beside it has the rest. The line that
-// keeps it: batch_staged.go, Write (room).
+// An unnamed batch takes at most half of the free room, so that other writers have the rest. The
+// line that keeps it: batch_staged.go, Write (room).
 func TestUnnamedBatchLeavesRoom(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)
@@ -76,8 +76,8 @@ func TestUnnamedBatchLeavesRoom(t *testing.T) {
 	must(t, os.WriteFile(root+"/opt/journal", bytes.Repeat([]byte("x"), 400<<10), 0o600))
 }
 
-// What was mounted at its directory meanwhile is another file system: the commit says so and
-// changes nothing.
+// A file system was mounted at the batch's directory meanwhile. The commit says so and changes
+// nothing.
 func TestUnnamedBatchBelowANewMount(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// entry is one entry of an archive of a test.
+// entry is one entry of a test's archive.
 type entry struct {
 	name, content string
 	kind          byte
@@ -55,7 +55,7 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 	return buf.Bytes()
 }
 
-// packings are the formats that an archive may have.
+// packings has the formats that an archive may have.
 var packings = map[string]func(io.Writer) (io.WriteCloser, error){
 	"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
 	"zstd": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
@@ -111,8 +111,8 @@ func TestUnpackNamedMembersOfEveryFormat(t *testing.T) {
 	}
 }
 
-// By a sha512 an archive is refused as by a sha256, and taken; half of one, which is as long as a
-// sha256, is another hash.
+// An archive is refused or accepted by its sha512 as by a sha256. Half of a sha512, which is as
+// long as a sha256, is another hash.
 func TestUnpackBySHA512(t *testing.T) {
 	for how := range packings {
 		packed := pack(t, how, tarOf(t, entry{name: "bridge", content: "good"}))
@@ -150,7 +150,7 @@ func TestUnpackRefuses(t *testing.T) {
 		packed []byte
 		u      func(*Unpacking)
 		want   string
-		mirror bool // another URL may have the right one
+		mirror bool // another URL may have the right archive
 	}{
 		"dot dot":           {packed: pack(t, "gzip", tarOf(t, good, entry{name: "x/../../bridge", content: "evil"})), want: "leads out"},
 		"dot dot unwanted":  {packed: pack(t, "gzip", tarOf(t, good, entry{name: "../cron", content: "evil"})), want: "leads out"},
@@ -198,7 +198,7 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// sparseTar is an archive of one file, which is a gigabyte of nothing and one byte.
+// sparseTar returns an archive of one file with a gigabyte of zeros and one byte.
 func sparseTar(t *testing.T, name string) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -214,7 +214,7 @@ func sparseTar(t *testing.T, name string) []byte {
 	return out
 }
 
-// pseudoRandom is a text that does not compress.
+// pseudoRandom returns a text that does not compress.
 func pseudoRandom(n int) string {
 	out := make([]byte, 0, n+32)
 	for sum := sha256.Sum256(nil); len(out) < n; sum = sha256.Sum256(sum[:]) {
@@ -258,8 +258,8 @@ func TestUnpackOntoAFullDisk(t *testing.T) {
 	}
 }
 
-// FuzzUnpack holds any bytes that claim to be an archive to two rules: nothing is
-// made but the named member in its directory, and after an error nothing at all.
+// FuzzUnpack unpacks any bytes by two rules: it makes only the named member in its directory, and
+// after an error it makes nothing.
 func FuzzUnpack(f *testing.F) {
 	good := tarOf(f, entry{name: "./bridge", content: "good"}, entry{name: "other", content: strings.Repeat("x", 700)})
 	for how := range packings {

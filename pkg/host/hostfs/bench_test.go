@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 )
 
-// binaries are some hundred megabytes of programs: of this Go installation.
+// binaries returns some hundred megabytes of programs of this Go installation.
 func binaries(b *testing.B) (all []entry, bytes int64) {
 	b.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -32,8 +32,8 @@ func binaries(b *testing.B) (all []entry, bytes int64) {
 	return all, bytes
 }
 
-// BenchmarkUnpack installs programs from an archive in memory, durably. Inflate is the same without
-// all else.
+// BenchmarkUnpack installs programs from an archive in memory, durably. Inflate is only the
+// decompression.
 func BenchmarkUnpack(b *testing.B) {
 	all, size := binaries(b)
 	plain := tarOf(b, all...)
@@ -72,7 +72,7 @@ func BenchmarkSum(b *testing.B) {
 	}
 }
 
-// BenchmarkCommit writes 256 small files, each durable on its own, from so many goroutines.
+// BenchmarkCommit writes 256 small files, each durable by itself, from this many goroutines.
 func BenchmarkCommit(b *testing.B) {
 	for _, workers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) {

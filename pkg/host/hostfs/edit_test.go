@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// racing has somebody write lines to a file, each a line more, while we set a line of our own in
-// it, and returns what is there when both are done.
+// racing has another writer add lines to a file, one after another, while we set a line of our own
+// in it. It returns the file's text when both have ended.
 func racing(t *testing.T, theirs func(path string, i int) error) (text string, lines int) {
 	t.Helper()
 	h, root := image(t)
@@ -55,7 +55,7 @@ func racing(t *testing.T, theirs func(path string, i int) error) (text string, l
 	return string(data), lines
 }
 
-// heldTo holds a file to what somebody wrote: each of their lines, once, whole and in order.
+// heldTo checks that a file has each of the other writer's lines once, complete and in order.
 func heldTo(t *testing.T, text string, lines int) {
 	t.Helper()
 	next := 0
@@ -85,7 +85,7 @@ func TestAnEditLosesNothingOfWhoAppends(t *testing.T) {
 	heldTo(t, text, lines)
 }
 
-// A person's editor replaces the whole file, with what it has in memory.
+// A person's editor replaces the whole file with the text that it has in memory.
 func TestAnEditLosesNothingOfWhoReplaces(t *testing.T) {
 	var all bytes.Buffer
 	text, lines := racing(t, func(path string, i int) error {
@@ -108,8 +108,7 @@ func errorsOf(errs ...error) error {
 	return nil
 }
 
-// Who writes between our reading and our writing is met for certain here: it is the edit itself
-// that does.
+// Here another write between our read and our write is certain: the edit itself makes it.
 func TestAnEditIsMadeAgainOnWhatOthersWrote(t *testing.T) {
 	for name, theirs := range map[string]func(path string) error{
 		"appended": func(path string) error {

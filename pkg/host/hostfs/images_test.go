@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A file of an image is read again, because a later image in its place can have the same metadata
-// and other content. The line that keeps it: read.go, Sum (OfImage).
+// A file of an image is read again each time, because a later image in its place can have the same
+// metadata and another content. The line that keeps it: read.go, Sum (OfImage).
 func TestFilesOfImagesAreReadAgain(t *testing.T) {
 	needs.Root(t)
 	base, book := t.TempDir(), stampBook{}

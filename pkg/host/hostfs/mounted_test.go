@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A program cannot be run below a mount with noexec, whether its directory is there or not, and can
-// be run beside it. How an image is mounted here says nothing of a host that boots from it.
+// A program below a noexec mount cannot run, whether its directory exists or not. A program beside
+// the mount can. The mount options of an image here say nothing about a host that boots from it.
 func TestRunnable(t *testing.T) {
 	needs.Root(t)
 	at, live := t.TempDir(), openImage(t, Options{Root: "/"})
@@ -30,7 +30,7 @@ func TestRunnable(t *testing.T) {
 	}
 }
 
-// A namespace has a file that nobody can read: how it is taken down says so, and is no error.
+// A namespace has a file that nobody can read. Its record says so, and that is no error.
 func TestCaptureOfANamespace(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

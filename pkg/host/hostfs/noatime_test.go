@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A look at a file or a directory is no write: the kernel notes no access, though the last one is
-// older than the last change.
+// A look at a file or a directory writes nothing: the kernel records no access, although the last
+// access is older than the last change.
 func TestLooksLeaveNoTrace(t *testing.T) {
 	h, root := image(t)
 	long := time.Now().Add(-48 * time.Hour)
@@ -30,7 +30,8 @@ func TestLooksLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// Whoever may read a file of somebody else's, and not leave its time of access, reads it.
+// A process that may read another user's file, but may not keep its access time, still reads the
+// file.
 func TestWhoMayNotLookQuietlyStillReads(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)
@@ -41,7 +42,7 @@ func TestWhoMayNotLookQuietlyStillReads(t *testing.T) {
 	}
 	done := make(chan result)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if _, err := unix.SetfsuidRetUid(65534); err != nil {
 			done <- result{err: err}
 			return

@@ -42,7 +42,7 @@ func openImage(t testing.TB, opt Options) *readWriter {
 	return &readWriter{f, NewWriter(f)}
 }
 
-// self owns what a test writes, whoever runs it.
+// self returns a spec for files of the user who runs the test.
 func self(mode os.FileMode) FileSpec {
 	return FileSpec{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
 }
@@ -56,9 +56,9 @@ func must(t testing.TB, errs ...error) {
 	}
 }
 
-// TestRootIsNeverLeft reads through symlinks and ".." that lead out of the
-// root, with openat2 and with the walk that stands in for it. The lines that keep it: package
-// hostpath, openIn, Resolve and walker.open.
+// TestRootIsNeverLeft reads through symlinks and ".." that lead out of the root, with openat2 and
+// with the walk that replaces it. The lines that keep it: package hostpath, openIn, Resolve and
+// walker.open.
 func TestRootIsNeverLeft(t *testing.T) {
 	base := t.TempDir()
 	root := filepath.Join(base, "root")
@@ -192,11 +192,11 @@ func TestSumBelievesStampsUnlessVerify(t *testing.T) {
 	h := openImage(t, Options{Root: root, Stamps: book})
 	content := []byte(strings.Repeat("network ", 5000))
 	must(t, h.WriteFile(context.Background(), "/bin/tool", content, self(0o755)))
-	h.RecheckRacy() // nothing is recorded within the tick in which it was written
+	h.RecheckRacy() // files are not recorded in the tick in which they were written
 	if len(book) != 1 {
 		t.Fatalf("recorded after the commit: %v", book)
 	}
-	// The lie shows whether the record was believed.
+	// A wrong record shows whether it was used.
 	lie := book["/bin/tool"]
 	lie.sum[0] ^= 0xff
 	book["/bin/tool"] = lie

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/blob"
 )
 
-// readable is a host with one file and a book of stamps.
+// readable returns a host with one file and a book of stamps.
 func readable(t *testing.T, content string) (h *readWriter, book stampBook, path string) {
 	t.Helper()
 	book = stampBook{}
@@ -29,9 +29,9 @@ func mustSum(t *testing.T, h *readWriter, content string) {
 	}
 }
 
-// What may change again under the same stamp is read, and not vouched for. Of this the kernel
-// before 6.13 gives an example whenever a file changes twice within a tick, and any kernel one
-// whose time is ahead of the clock. The line is `case !settled` in Sum.
+// A file that may change again under the same stamp is read each time, and its stamp is not
+// trusted. Kernels before 6.13 show this if a file changes twice within a tick, and any kernel does
+// if the file's time is ahead of the clock. The line is `case !settled` in Sum.
 func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 	h, book, path := readable(t, "one")
 	ahead := unix.NsecToTimespec(fileClock() + 3600e9)
@@ -55,9 +55,9 @@ func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 	}
 }
 
-// Whatever the clock of the file system is: a file whose stamp says "now" or later is not settled,
-// one of a tick ago is. Tried until a try began and ended within one second: what is now at its
-// beginning is long ago in the next.
+// Whatever the clock of the file system is, a file whose stamp is now or later is not settled. A
+// file with a stamp of one tick ago is settled. The test repeats until one try is within one
+// second.
 func TestSettled(t *testing.T) {
 	for range 1000 {
 		now := fileClock()
@@ -97,7 +97,7 @@ func settledWrongly(now int64) (wrong []string) {
 	return wrong
 }
 
-// A small file that was changed, its size kept and its mtime put back, is seen by its ctime.
+// A change of a small file that kept its size and put its mtime back is noticed by its ctime.
 func TestMtimePutBackIsSeen(t *testing.T) {
 	h, book, path := readable(t, "one")
 	before, err := h.Lstat("/f")
@@ -123,8 +123,8 @@ func TestMtimePutBackIsSeen(t *testing.T) {
 	}
 }
 
-// What a pass itself wrote or made right is vouched for at its end, so that the next pass has
-// nothing to write.
+// At the end of a pass the stamps of what it wrote itself are trusted, so that the next pass writes
+// nothing.
 func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 	h, book, _ := readable(t, "one")
 	must(t, h.WriteFile(t.Context(), "/written", []byte("content"), self(0o644)))
@@ -144,7 +144,7 @@ func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 	}
 }
 
-// SumOf opens nothing where a stamp is believed.
+// SumOf opens no file whose stamp is trusted.
 func TestSumOfBelievesWithoutOpening(t *testing.T) {
 	h, book, path := readable(t, "one")
 	info, err := h.Lstat("/f")

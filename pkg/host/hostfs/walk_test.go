@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// reaching is all that is written, taken down or read strictly at a path: a file, or a directory
-// that it is in.
+// reaching returns the results of each access to a path that writes, captures or reads strictly.
+// The path is a file, or a directory above it.
 func reaching(ctx context.Context, h *readWriter, file string) map[string]error {
 	dir := file[:strings.LastIndexByte(file, '/')]
 	info, _ := h.Lstat(file)
@@ -44,7 +44,8 @@ func reaching(ctx context.Context, h *readWriter, file string) map[string]error 
 	}
 }
 
-// linked is a root with a directory of somebody else's, and one that they can write to.
+// linked returns a root with a directory of another user, and a directory to which others can
+// write.
 func linked(t *testing.T) (*readWriter, string) {
 	t.Helper()
 	h, root := image(t)
@@ -53,7 +54,8 @@ func linked(t *testing.T) (*readWriter, string) {
 	return h, root
 }
 
-// ways are by the kernel's own walk, and by that which stands in for it where openat2 is denied.
+// ways runs do with the kernel's own walk, and with the walk that replaces it where openat2 is
+// denied.
 func ways(t *testing.T, do func(t *testing.T)) {
 	t.Run("openat2", do)
 	t.Run("walk", func(t *testing.T) {
@@ -62,8 +64,8 @@ func ways(t *testing.T, do func(t *testing.T)) {
 	})
 }
 
-// denyOpenat2 lets a test's own thread have EPERM for it, as an old seccomp profile does. The
-// thread ends with the test.
+// denyOpenat2 makes openat2 fail with EPERM in the test's own thread, as an old seccomp profile
+// does. The thread ends with the test.
 func denyOpenat2(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -82,8 +84,8 @@ func denyOpenat2(t *testing.T) {
 	}
 }
 
-// No link is followed on the way to what is written, removed or taken down, whoever owns it: not in
-// the middle of a path, not as the directory itself, not by way of another link.
+// On the way to a path that is written, removed or captured, no link is followed, whoever owns it:
+// not in the middle of the path, not as the directory itself, and not through another link.
 func TestNoLinkIsFollowed(t *testing.T) {
 	for name, c := range map[string]struct {
 		links map[string]string
@@ -115,7 +117,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 	}
 }
 
-// The links that an operating system ships at fixed places are followed, to where they lead there.
+// The links that an operating system ships at fixed places are followed to their shipped targets.
 func TestShippedLinksAreFollowed(t *testing.T) {
 	ways(t, func(t *testing.T) {
 		h, root := linked(t)
@@ -141,7 +143,7 @@ func TestShippedLinksAreFollowed(t *testing.T) {
 	})
 }
 
-// A link that is stated is followed, and no other that it leads to.
+// A link that the documents state is followed, and no further link behind it.
 func TestStatedLinksAreFollowed(t *testing.T) {
 	ways(t, func(t *testing.T) {
 		h, root := linked(t)
@@ -160,8 +162,8 @@ func TestStatedLinksAreFollowed(t *testing.T) {
 	})
 }
 
-// A file with several names may be another's: its owner, mode and attributes stay, and it is not
-// read. What is written replaces the name.
+// A file with several names may belong to others. Its owner, mode and attributes stay, and it is
+// not read. A write replaces the name.
 func TestFileWithSeveralNames(t *testing.T) {
 	h, root := linked(t)
 	must(t, os.Link(root+"/theirs/d/f", root+"/run/pod/f"))
@@ -187,7 +189,7 @@ func TestFileWithSeveralNames(t *testing.T) {
 	sameTree(t, root, before)
 }
 
-// What was replaced since somebody looked at it gets neither owner nor mode.
+// A file that was replaced since the look at it gets neither owner nor mode.
 func TestSetMetaOfWhatWasLookedAt(t *testing.T) {
 	h, root := linked(t)
 	must(t, h.WriteFile(t.Context(), "/run/pod/f", nil, self(0o644)))
@@ -198,8 +200,8 @@ func TestSetMetaOfWhatWasLookedAt(t *testing.T) {
 	}
 }
 
-// RemoveTree removes names alone: what a link or another name leads to is as it was, and what is
-// mounted on the way is not crossed, also of the same file system.
+// RemoveTree only removes names. The file behind a link or behind another name stays as it was.
+// RemoveTree does not enter a mount, not even one of the same file system.
 func TestRemoveTree(t *testing.T) {
 	needs.Root(t)
 	h, root := linked(t)

@@ -20,7 +20,7 @@ import (
 
 const lockRoot = "NETWRIGHT_TEST_LOCK_ROOT"
 
-// TestHoldsLock is the other process of the tests below: it holds the lock until it dies.
+// TestHoldsLock is the other process of the tests below. It holds the lock until it dies.
 func TestHoldsLock(t *testing.T) {
 	root := os.Getenv(lockRoot)
 	if root == "" {
@@ -30,9 +30,9 @@ func TestHoldsLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unlock() // else the file is garbage, and closed
+	defer unlock() // otherwise the file would be garbage, and closed
 	fmt.Println("held")
-	for { // a process without a timer would be called deadlocked
+	for { // a process without a timer counts as deadlocked
 		time.Sleep(time.Hour)
 	}
 }
@@ -69,7 +69,7 @@ func lockHolder(t *testing.T, root string) *exec.Cmd {
 func TestLockNamesItsHolder(t *testing.T) {
 	root := t.TempDir()
 	other := lockHolder(t, root)
-	synctest.Test(t, func(t *testing.T) { // half a minute of waiting takes no time here
+	synctest.Test(t, func(t *testing.T) { // half a minute of the wait takes no time here
 		_, err := lock(t.Context(), root)
 		// The line that keeps it: lock.go, lockOwner.
 		want := fmt.Sprintf("pid %d (%s), running since 2", other.Process.Pid, strings.Join(other.Args, " "))
@@ -77,7 +77,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 			t.Errorf("err = %v; want one that says %q", err, want)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // a person hears of it soon, and once
+	synctest.Test(t, func(t *testing.T) { // a person gets the reason soon, and once
 		var told []string
 		_, err := Lock(t.Context(), hostfs.Options{Root: root}, "/run/netwright/lock", func(who LockOwner) { told = append(told, who.String()) })
 		if err == nil || len(told) != 1 || !strings.Contains(told[0], "pid "+strconv.Itoa(other.Process.Pid)) {
@@ -113,8 +113,8 @@ func TestLockIsFreeWhenItsHolderIsKilled(t *testing.T) {
 	again()
 }
 
-// A lock whose file is taken away is none: who waited for it takes the one that others see. The
-// line that keeps it: lock.go, removed.
+// A lock whose file was removed counts no more. A process that waited for it takes the lock that
+// others see. The line that keeps it: lock.go, removed.
 func TestLockIsTheOneThatOthersSee(t *testing.T) {
 	root := t.TempDir()
 	other := lockHolder(t, root)
@@ -128,7 +128,7 @@ func TestLockIsTheOneThatOthersSee(t *testing.T) {
 		}
 		got <- err
 	}()
-	<-opened // it waits for the file that goes now
+	<-opened // it waits for the file that is removed now
 	if err := os.RemoveAll(filepath.Join(root, "run/netwright")); err != nil {
 		t.Fatal(err)
 	}

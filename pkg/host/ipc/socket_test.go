@@ -25,8 +25,8 @@ import (
 
 const sock = "/run/netwright/agent.sock"
 
-// A path of any length fits, since a socket is named by its directory's descriptor. The line that
-// keeps it: socket.go, socketAddr.
+// A path of any length is possible, since a socket is named through the descriptor of its
+// directory. The line that keeps it: socket.go, socketAddr.
 func deepRoot(t *testing.T) hostfs.Options {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
@@ -75,9 +75,9 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// While no client can be accepted, that is heard once, and again when it begins anew. A process of
-// its own has no descriptors for some seconds. The line that keeps it: socket_serve.go, Serve
-// (refused).
+// While no client can be accepted, the caller hears of it once, and again when it happens anew. A
+// process of its own has no descriptors for some seconds. The line that keeps it: socket_serve.go,
+// Serve (refused).
 func TestRefusedIsHeardOnce(t *testing.T) {
 	const alone = "NETWRIGHT_TEST_NO_DESCRIPTORS"
 	if os.Getenv(alone) == "" {
@@ -125,7 +125,7 @@ func TestRefusedIsHeardOnce(t *testing.T) {
 	}
 }
 
-// What a dead daemon leaves in the way, under both names, is no obstacle. The line that keeps it:
+// What a dead daemon left under both names does not prevent a new socket. The line that keeps it:
 // socket.go, Renameat.
 func TestSocketOfTheDead(t *testing.T) {
 	opt := deepRoot(t)
@@ -164,7 +164,7 @@ func TestSocketOfTheDead(t *testing.T) {
 	}
 }
 
-// A link in the place of the socket's directory does not lead out of an image.
+// A link in place of the socket's directory does not lead out of an image.
 func TestSocketStaysBelowTheRoot(t *testing.T) {
 	opt, outside := deepRoot(t), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(opt.Root, "run")); err != nil {
@@ -178,7 +178,8 @@ func TestSocketStaysBelowTheRoot(t *testing.T) {
 	}
 }
 
-// The kernel says who connects, and not the client: here a thread of ours that is another user.
+// The kernel, and not the client, says which user connects. Here a thread of this process is
+// another user.
 func TestPeerIsWhomTheKernelSays(t *testing.T) {
 	needs.Root(t)
 	s, err := Listen(hostfs.Options{Root: t.TempDir()}, "/agent.sock")
@@ -200,7 +201,7 @@ func TestPeerIsWhomTheKernelSays(t *testing.T) {
 		}
 		defer unix.Close(fd)
 		const keep = ^uintptr(0)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, 65534, keep); errno != 0 { // of this thread alone
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, 65534, keep); errno != 0 { // only of this thread
 			failed <- errno
 			return
 		}
@@ -219,8 +220,8 @@ func TestPeerIsWhomTheKernelSays(t *testing.T) {
 	}
 }
 
-// A socket for a group is for nobody else, and its directory shows nothing but what its modes give.
-// The lines that keep it: socket.go, ListenFor; pkg/host/hostfs/userfile/userfile.go, MakeDirFor.
+// Only a group and the owner can use a group's socket, and its directory has exactly its modes. The
+// lines that keep it: socket.go, ListenFor; pkg/host/hostfs/userfile/userfile.go, MakeDirFor.
 func TestSocketForAGroup(t *testing.T) {
 	needs.Root(t)
 	opt := deepRoot(t)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// fakeKernel is a kernel in a directory: the files that the real one shows.
+// fakeTree is a kernel in a directory, with the files that the real one shows.
 func fakeTree(t *testing.T, files map[string]string) *Reader {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,11 +52,11 @@ func TestModule(t *testing.T) {
 		"ipv6":         ModuleBuiltin, // has parameters
 		"failover":     ModuleBuiltin, // is listed
 		"stp":          ModuleBuiltin, // is listed last, without a line end
-		"overlay":      ModuleBuiltin, // the kernel shows it
+		"overlay":      ModuleBuiltin, // the kernel lists it
 		"xt_nat":       ModuleLoadable,
 		"snd_dummy":    ModuleLoadable, // its file has a hyphen
 		"bridge":       ModuleLoadable,
-		"much":         ModuleLoadable, // its line is longer than what is read at once
+		"much":         ModuleLoadable, // its line is longer than one read
 		"nf_nat":       ModuleMissing,  // only named as a dependency
 		"nf_tables":    ModuleMissing,
 		"xt_na":        ModuleMissing,
@@ -135,8 +135,8 @@ func TestLoadModuleThatIsThere(t *testing.T) {
 	}
 }
 
-// Facts ask for thirty modules at each look. The lines that keep it: depmod_lists.go, showsModule
-// and readLists.
+// Facts ask for thirty modules at each look, so that must be cheap. The lines that keep it:
+// depmod_lists.go, showsModule and readLists.
 func TestModulesCost(t *testing.T) {
 	var names []string
 	for i := range 30 {

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Each kind of value in two texts. The lines that keep it: sysctl_kinds.go, kinds and SameSysctl.
+// The table has each kind of value in two forms. The lines that keep it: sysctl_kinds.go, kinds and
+// SameSysctl.
 func TestSameSysctl(t *testing.T) {
 	const (
 		ports  = "net.ipv4.ip_local_reserved_ports"
@@ -68,9 +69,9 @@ func TestSameSysctl(t *testing.T) {
 	}
 }
 
-// Each key of the running kernel takes what it says, and says the same then; and what it takes in
-// other words, and says in its own, is the same. The lines that keep it: sysctl_kinds.go, kinds and
-// SameSysctl; kernel.go, Sysctl (EIO).
+// Each key of the running kernel accepts the value that it prints, and then prints the same. If it
+// accepts a value in another form and prints its own, the two are the same value. The lines that
+// keep it: sysctl_kinds.go, kinds and SameSysctl; kernel.go, Sysctl (EIO).
 func TestEachSysctlIsOfAKind(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "v0.100", "type", "veth", "peer", "name", "v1")
@@ -130,7 +131,8 @@ func TestEachSysctlIsOfAKind(t *testing.T) {
 	})
 }
 
-// otherTexts are a value in other words, which some keys take for the same and others do not.
+// otherTexts returns a value in other forms. Some keys accept these as the same value, and others
+// do not.
 func otherTexts(value string) map[string]string {
 	fields := strings.Fields(value)
 	first := strings.Join(fields[:min(len(fields), 1)], "")
@@ -146,7 +148,7 @@ func otherTexts(value string) map[string]string {
 	}
 	zero := "0"
 	if strings.Contains(value, ":") {
-		zero = "" // the kernel takes five digits between two colons, and nobody writes them
+		zero = "" // the kernel accepts five digits between two colons, but nobody writes them
 	}
 	items := strings.Split(value, ",")
 	slices.Reverse(items)

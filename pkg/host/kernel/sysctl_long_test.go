@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A value of some bytes, or of pages, is set, read, and kept for an undo whole, wherever the end of
-// a page cuts it; and a short one replaces it. The lines that keep it:
+// A value of a few bytes or of several pages is set, read and kept for an undo as a whole, wherever
+// a page ends in it. A short value replaces it. The lines that keep it:
 // pkg/host/internal/sys/kernel_file.go, ReadOpenValue (default) and WriteKernelFile (',').
 func TestALongSysctlIsSetAndReadWhole(t *testing.T) {
 	const key = ReservedPorts
@@ -31,7 +31,7 @@ func TestALongSysctlIsSetAndReadWhole(t *testing.T) {
 			if err := h.SetSysctl(t.Context(), key, want); err != nil {
 				t.Errorf("%d bytes: %.200v", len(want), err)
 			}
-			// Read by a program that is not ours, in this thread's namespace.
+			// A program that is not ours reads it, in this thread's namespace.
 			if out, err := exec.Command("cat", "/proc/sys/"+SysctlPath(key)).Output(); err != nil || string(out) != want+"\n" {
 				t.Errorf("the kernel has %d bytes of %d: %v", len(out), len(want), err)
 			}
@@ -45,9 +45,9 @@ func TestALongSysctlIsSetAndReadWhole(t *testing.T) {
 	})
 }
 
-// What the kernel leaves of a value that is no list of ranges is an error, and not written over
-// what it took: a second write would be ignored in silence, or taken as the first number. The line
-// that keeps it: pkg/host/internal/sys/kernel_file.go, WriteKernelFile (',').
+// The kernel may take only a part of a value that is no list of ranges. Then that is an error, and
+// the rest is not written: the kernel would silently ignore a second write, or read it as the first
+// number. The line that keeps it: pkg/host/internal/sys/kernel_file.go, WriteKernelFile (',').
 func TestAShortWriteIsAnError(t *testing.T) {
 	netns.New(t).Do(func() {
 		const path = "/proc/sys/net/ipv4/tcp_rmem"

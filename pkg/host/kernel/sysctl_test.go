@@ -82,8 +82,8 @@ func TestScopeFitsTheKernel(t *testing.T) {
 	}
 	var child map[string]fs.FileMode
 	inNewNetns(t, func() { child = sysctlModes(t) })
-	// Keys that older kernels have for the whole machine only, and one that is writable in each
-	// namespace and means the machine.
+	// Older kernels have some of these keys only for the whole machine. One key is writable in each
+	// namespace and acts on the machine.
 	others := []string{"net.core.optmem_max", "net.ipv4.icmp_msgs_per_sec", "net.ipv4.icmp_msgs_burst", "net.core.rps_default_mask", "net.netfilter.nf_hooks_lwtunnel"}
 	for key, mode := range here {
 		if mode&0o200 == 0 || SysctlLink(key) != "" || slices.Contains(others, key) {
@@ -106,7 +106,7 @@ func sysctlModes(t *testing.T) map[string]fs.FileMode {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // a link went meanwhile
+			return nil // a link was removed meanwhile
 		}
 		modes[swapSeparators(strings.TrimPrefix(path, "/proc/sys/"))] = info.Mode()
 		return nil
@@ -124,7 +124,7 @@ func inNewNetns(t *testing.T, do func()) {
 	needs.Root(t)
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread must not serve anybody else
+		runtime.LockOSThread() // never unlocked: no other goroutine may run on this thread
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
 			defer close(done)
@@ -152,7 +152,7 @@ func TestSetSysctl(t *testing.T) {
 			if err := h.SetSysctl(ctx, c.key, c.value); err != nil {
 				t.Errorf("set %s: %v", c.key, err)
 			}
-			// Read back by a program that is not ours, in this thread's namespace.
+			// A program that is not ours reads it, in this thread's namespace.
 			out, err := exec.Command("cat", filepath.Join("/proc/sys", strings.ReplaceAll(c.key, ".", "/"))).Output()
 			if got := strings.TrimSpace(string(out)); err != nil || got != c.want {
 				t.Errorf("%s is %q, want %q (%v)", c.key, got, c.want, err)
@@ -189,13 +189,13 @@ func TestSetSysctlErrors(t *testing.T) {
 	})
 }
 
-// What is said of the values that a key takes is what the running kernel takes.
+// The ranges of values in the table are the ranges of the running kernel.
 func TestSysctlRanges(t *testing.T) {
 	inNewNetns(t, func() {
 		h := NewWriter(Open(true), Options{})
 		for key, r := range ranges {
 			if _, err := h.kernel.Sysctl(key); errors.Is(err, fs.ErrNotExist) && SysctlModule(key) != "" {
-				continue // this kernel has the module of it elsewhere
+				continue // the module of this key is not loaded here
 			}
 			for value, good := range map[int]bool{r[0]: true, r[1]: true, r[0] - 1: false, r[1] + 1: false} {
 				text := strconv.Itoa(value)
@@ -207,8 +207,8 @@ func TestSysctlRanges(t *testing.T) {
 	})
 }
 
-// A key that nobody may read is an order, and the error says so. The line that keeps it: kernel.go,
-// Sysctl (onlyWritten).
+// A key without read access is a command to the kernel, and the error says so. The line that keeps
+// it: kernel.go, Sysctl (onlyWritten).
 func TestASysctlWithoutAValueToKeep(t *testing.T) {
 	inNewNetns(t, func() {
 		_, err := NewWriter(Open(true), Options{}).kernel.Sysctl("net.ipv4.route.flush")
@@ -219,7 +219,7 @@ func TestASysctlWithoutAValueToKeep(t *testing.T) {
 }
 
 func TestSetSysctlReadsBack(t *testing.T) {
-	// A tree that keeps another value stands for a kernel that clamps.
+	// A tree that keeps another value acts as a kernel that limits values.
 	h := &Writer{}
 	proc := t.TempDir()
 	h.kernel = &Reader{Live: true, Proc: proc}

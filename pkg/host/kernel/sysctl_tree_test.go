@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The keys of the network are those that a walk over /proc/sys finds, of names with dots too.
+// The keys of the network are those that a walk over /proc/sys finds, also those of names with
+// dots.
 func TestNetSysctls(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "v0.100", "type", "veth", "peer", "name", "v1")
@@ -47,9 +48,9 @@ func TestNetSysctls(t *testing.T) {
 	})
 }
 
-// What links share is read once, and nothing is said of a link that is not so: each key of one link
-// is changed in turn, beside links with the same settings that come before and after it. By this a
-// kernel shows that rtnetlink tells of every key that [inSettings] says it does.
+// Settings that links share are read once, and no link gets a wrong value by that. The test changes
+// each key of one link in turn, between links with the same settings. This also shows that
+// rtnetlink reports every key that [inSettings] names.
 func TestLinksOfTheSameSettings(t *testing.T) {
 	ns := netns.New(t)
 	for _, name := range []string{"a", "m", "z"} {
@@ -93,14 +94,14 @@ func TestLinksOfTheSameSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := shared.NetSysctls(t.Context())
-			for _, link := range []string{"a", "m", "z"} { // whichever is read first
+			for _, link := range []string{"a", "m", "z"} { // whichever of them is read first
 				key := strings.Join(append(slices.Clone(parts[:3]), link, parts[4]), ".")
 				if want, err := os.ReadFile("/proc/sys/" + SysctlPath(key)); err != nil || all[key] != sys.FoldSpace(string(want)) {
 					t.Errorf("%s is %q, and told as %q: %v", key, want, all[key], err)
 				}
 			}
 			if sys.FoldSpace(string(now)) == value {
-				continue // there is no other that the kernel takes
+				continue // the kernel accepts no other value
 			}
 			told++
 			if err := os.WriteFile(file, []byte(value), 0); err != nil {

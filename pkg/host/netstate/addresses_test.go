@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// An address that a link of Kubernetes lost comes back, and the others of its services stay: its
-// order says nothing. The line that keeps it: addresses.go, hasWriters.
+// A link of Kubernetes lost an address, and an undo restores it. The addresses of its services
+// stay: their order has no meaning. The line that keeps it: addresses.go, hasWriters.
 func TestRestoreLeavesAddressesOfServices(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add kube-ipvs0 type bridge; for n in 1 2 3; do ip addr add 10.96.0.$n/32 dev kube-ipvs0; done`)
@@ -33,10 +33,10 @@ func TestRestoreLeavesAddressesOfServices(t *testing.T) {
 	})
 }
 
-// A node speaks by the address again by which it spoke: the first of its network is the first
-// again, where the kernel has made another one the first meanwhile, and where it took the others
-// along. What others added stays, behind. The lines that keep it: addresses.go, inOrder,
-// besides, and that those of IPv6 are brought back the last first.
+// After an undo the node sends from the same address as before. The first address of its network is
+// the first again, also if the kernel made another one the first meanwhile, or removed the others
+// with it. Addresses that others added stay, behind the first. The lines that keep it:
+// addresses.go, inOrder, besides, and that those of IPv6 are brought back the last first.
 func TestRestoreKeepsTheOrderOfAddresses(t *testing.T) {
 	for _, promote := range []int{0, 1} {
 		t.Run(fmt.Sprintf("promote_secondaries=%d", promote), func(t *testing.T) {
@@ -97,9 +97,9 @@ ip route add 10.99.0.0/16 via 10.0.0.44 proto bird`)
 	}
 }
 
-// A temporary address (RFC 8981) is the kernel's own to make: an undo brings back the one that it
-// is made beside, and not the temporary one as an ordinary one. The line that keeps it:
-// addresses.go, IFA_F_TEMPORARY.
+// The kernel itself makes temporary addresses (RFC 8981). An undo restores the address beside which
+// the kernel makes one, and does not restore the temporary one as a normal address. The line that
+// keeps it: addresses.go, IFA_F_TEMPORARY.
 func TestRestoreLeavesTemporaryAddresses(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
@@ -138,10 +138,10 @@ ip addr add 2001:db8:2::2/64 dev up0`)
 	})
 }
 
-// Until the manager of a link has settled, what it is about to take off stays where it is. Taken
-// off for another before it, it would come back after its manager removed it. Then the order is
-// right again, and what others added stays behind. The lines that keep it: addresses.go, inOrder
-// and othersBehind.
+// An undo may come before the manager of a link has finished. Then an address that the manager is
+// about to remove stays in place. If the undo moved it, it would be there again after the manager
+// removed it. Afterwards the order is right again, and addresses that others added stay behind. The
+// lines that keep it: addresses.go, inOrder and othersBehind.
 func TestRestoreWaitsForManagersOfAddresses(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type bridge; ip link set up0 up; ip addr add 10.0.0.2/24 dev up0`)

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A node that the kernel gave its addresses and its default route by router advertisements hears
-// them on after an undo: else its addresses would end. Where somebody else acts on them, the route
-// is as it was. The lines that keep it: routes.go, standIn and advertisedLinks.
+// The kernel gave a node its addresses and its default route by router advertisements. After an
+// undo it still accepts them, since otherwise the addresses would end. If another program acts on
+// them, the route is as it was. The lines that keep it: routes.go, standIn and advertisedLinks.
 func TestRestoreHearsRoutersOn(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
@@ -22,7 +22,7 @@ ip link add up0 type veth peer name up1; echo 0 > /proc/sys/net/ipv6/conf/up1/ac
 	defaults := func() string { return ns.Run("ip", "-6", "route", "show", "default") }
 	life := func() (seconds float64) {
 		for _, l := range ns.IPJSON("-6", "addr", "show", "dev", "up0", "scope", "global") {
-			list, _ := l["addr_info"].([]any) // none of a link without such an address
+			list, _ := l["addr_info"].([]any) // a link without such an address has none
 			for _, a := range list {
 				if left, is := a.(map[string]any)["valid_life_time"].(float64); is {
 					seconds = left
@@ -32,7 +32,7 @@ ip link add up0 type veth peer name up1; echo 0 > /proc/sys/net/ipv6/conf/up1/ac
 		return seconds
 	}
 	ns.Do(func() {
-		// until it has been acted on: links take a moment to come up
+		// Until an advertisement has taken effect, since links need a moment to come up.
 		advertise := func(lifetime float64) bool {
 			for range 600 { // only so that a broken test ends
 				sendAdvertisement(t, "up1", uint16(lifetime))
@@ -71,7 +71,7 @@ ip link add up0 type veth peer name up1; echo 0 > /proc/sys/net/ipv6/conf/up1/ac
 	})
 }
 
-// sendAdvertisement tells all nodes on a link of a router that lives as long, and of a network
+// sendAdvertisement announces to all nodes on a link a router with this lifetime, and a network
 // (RFC 4861, 4.2 and 4.6.2).
 func sendAdvertisement(t *testing.T, link string, lifetime uint16) {
 	t.Helper()
@@ -92,5 +92,5 @@ func sendAdvertisement(t *testing.T, link string, lifetime uint16) {
 	}
 	m = append(m, netip.MustParseAddr("2001:db8:7::").AsSlice()...)
 	to := &unix.SockaddrInet6{Addr: netip.IPv6LinkLocalAllNodes().As16(), ZoneId: uint32(on.Index)}
-	_ = unix.Sendto(fd, m, 0, to) // without an address yet
+	_ = unix.Sendto(fd, m, 0, to) // it may have no address yet
 }

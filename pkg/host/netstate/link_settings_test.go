@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A link has the settings again that it had: those of its own, of its kind and of a port, also
-// where the port went out of its bridge, where one is set after another, and where there was none.
-// It has no other names than it had, and hears whom it heard.
-// What a link of Kubernetes has that was made again stays. What is not brought back is said. The
-// lines that keep it: link_settings.go, listSettings and restoreSettings.
+// An undo restores the settings of a link: its own, those of its kind and those of a port. It does
+// so also if the port left its bridge, if one setting must be set after another, and if a setting
+// was absent. The link has the same names and listens to the same groups as before. If a link of
+// Kubernetes was made again, its settings stay. What is not restored is reported. The lines that
+// keep it: link_settings.go, listSettings and restoreSettings.
 func TestRestoreBringsSettingsBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `for l in up port pod; do ip link add ${l}0 type veth peer name ${l}1; ip link set ${l}0 up; done
@@ -37,7 +37,7 @@ ip link add cni9 type bridge ageing_time 7000`)
 			info, _ := l["linkinfo"].(map[string]any)
 			for _, of := range []string{"info_data", "info_slave_data"} {
 				data, _ := info[of].(map[string]any)
-				maps.DeleteFunc(data, func(k string, _ any) bool { // what runs
+				maps.DeleteFunc(data, func(k string, _ any) bool { // counters and timers
 					return strings.HasSuffix(k, "_timer") || slices.Contains([]string{"state", "bridge_id", "root_id", "id", "no"}, k)
 				})
 			}

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Links have the names again that they had: where a bridge took the name, where two changed theirs,
-// and where the former name is another name of the link by now. One of Kubernetes keeps its own.
-// The lines that keep it: links.go, restoreNames and rename.
+// An undo restores the names of links, also if a bridge took the name, if two links exchanged their
+// names, or if the former name is now another name of the link. A link of Kubernetes keeps its own
+// name. The lines that keep it: links.go, restoreNames and rename.
 func TestRestoreBringsNamesBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip link add cali1 type veth peer name cali2

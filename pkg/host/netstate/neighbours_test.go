@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Neighbours that somebody wrote down come back, with the address that they had, and those that a
-// program wrote down go; those of links of Kubernetes, and of who says that he is a daemon, stay. A
-// journal of an earlier release does not say what there was. The lines that keep it:
+// An undo restores permanent neighbours with their addresses, and removes those that a program
+// added. Neighbours of links of Kubernetes stay, and so do those of a daemon that marks its own. A
+// journal of an earlier release does not have the former neighbours. The lines that keep it:
 // neighbours.go, writtenDown and restoreNeighbours; remove_added.go, addedSince.
 func TestRestoreBringsNeighboursBack(t *testing.T) {
 	ns := netns.New(t)
@@ -33,7 +33,7 @@ ip -6 neigh add 2001:db8::1 lladdr 02:00:00:00:00:01 dev up0 nud permanent route
 		ns.Run("sh", "-ec", `ip link set up0 down; ip link set up0 up; ip neigh flush dev cali1 nud permanent
 ip neigh replace 10.0.0.1 lladdr 02:00:00:00:00:66 dev up0 nud permanent; ip neigh add 10.0.0.8 lladdr 02:00:00:00:00:66 dev up0 nud permanent
 ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev up0 nud permanent protocol bird`)
-		var earlier State // as an earlier release wrote it down
+		var earlier State // as an earlier release recorded it
 		data, err := json.Marshal(was)
 		ok(t, err)
 		ok(t, json.Unmarshal([]byte(strings.Replace(string(data), `"neighbours":`, `"others":`, 1)), &earlier))
@@ -57,9 +57,9 @@ ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev up0 nud permanent protocol bi
 	})
 }
 
-// What a host answers for, and what somebody wrote down for a bridge or a VXLAN, comes back; what a
-// program wrote down goes. What a VXLAN learned, and what a network of Kubernetes
-// has, stays. The lines that keep it: neighbours.go, listEntries and restoreNeighbours.
+// An undo restores proxy entries, and the permanent entries of a bridge or a VXLAN. It removes
+// those that a program added. What a VXLAN learned stays, and so does what a network of Kubernetes
+// has. The lines that keep it: neighbours.go, listEntries and restoreNeighbours.
 func TestRestoreBringsEntriesBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add br0 type bridge; ip link add up0 type veth peer name up1; ip link set up0 up master br0

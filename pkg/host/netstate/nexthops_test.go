@@ -10,11 +10,12 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Nexthop objects are what they were, and so are the routes and groups that name them: where one
-// was replaced or became one of another kind, where all went with their link, and where a gateway
-// is reached by a route of its own. What came goes again, but for that of a routing daemon, which
-// has its own numbers. An earlier release did not look. The lines that keep it: nexthops.go,
-// restoreNexthops, restoreNexthop; routes.go, restoreRoutes; remove_added.go, addedSince.
+// An undo restores nexthop objects, and the routes and groups that name them. It does so if an
+// object was replaced or became one of another kind, if all were removed with their link, and if a
+// gateway needs a route of its own. Added objects are removed, except those of a routing daemon,
+// which uses numbers of its own. An earlier release did not record nexthop objects. The lines that
+// keep it: nexthops.go, restoreNexthops, restoreNexthop; routes.go, restoreRoutes; remove_added.go,
+// addedSince.
 func TestRestoreBringsNexthopsBack(t *testing.T) {
 	look := func(ns *netns.NS, part string) string {
 		text := ns.Run("sh", "-ec", "ip -d nexthop; ip route; ip -6 route show 2001:db8:a::/48")

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// pieces are what a network may have, and changes what may be done to it, each with numbers of
-// chance in place of N. A kernel refuses some of them.
+// pieces are objects of a network, and changes are changes of it. N stands for a random number. A
+// kernel refuses some of them.
 var (
 	pieces = []string{
 		"ip link set a0 txqueuelen NNN", "ip link set a0 alias aliasN", "ip link set a0 group N", "ip link property add dev a0 altname alt-aN",
@@ -74,9 +74,8 @@ var (
 	}
 )
 
-// TestRestoreBringsANetworkOfChanceBack makes networks by chance, changes them by chance, and
-// compares what iproute2 says of them before and after the undo. Who has doubts gives it more
-// seeds.
+// TestRestoreBringsANetworkOfChanceBack makes random networks, changes them at random, and compares
+// what iproute2 lists before the change and after the undo. More seeds test more networks.
 func TestRestoreBringsANetworkOfChanceBack(t *testing.T) {
 	for seed := range uint64(8) {
 		testNetworkOfChance(t, seed)
@@ -113,7 +112,7 @@ func testNetworkOfChance(t *testing.T, seed uint64) {
 
 var numbers = regexp.MustCompile("N+")
 
-// some are lines chosen by chance, with numbers in them.
+// some returns lines chosen at random, with random numbers in them.
 func some(random *rand.Rand, lines []string, part float64) (out []string) {
 	for _, line := range lines {
 		if random.Float64() < part {
@@ -128,8 +127,8 @@ func some(random *rand.Rand, lines []string, part float64) (out []string) {
 	return out
 }
 
-// batches runs lines, those that follow each other by one program in one process of it, and goes on
-// after each that fails.
+// batches runs lines. It gives consecutive lines of one program to one process of it, and goes on
+// after a line that fails.
 func batches(ns *netns.NS, lines []string) {
 	script, last := "", ""
 	for line := range strings.SplitSeq(strings.Join(lines, "; "), "; ") {
@@ -145,8 +144,8 @@ func batches(ns *netns.NS, lines []string) {
 	_, _ = ns.Try("sh", "-c", strings.TrimPrefix(script, "\nEND\n")+"\nEND\n")
 }
 
-// picture is what iproute2 says of a network, without what runs by itself: of a link a line for
-// each setting, and else one for each object, sorted where their order says nothing.
+// picture returns what iproute2 lists of a network, without counters and timers. It has one line
+// for each setting of a link, and one for each other object, sorted if their order has no meaning.
 func picture(t *testing.T, ns *netns.NS) (out []string) {
 	for _, what := range []string{
 		"ip -d -j link", "ip -d -j addr", "ip -d -j -4 route show table all", "ip -d -j -6 route show table all", "ip -d -j -4 rule", "ip -d -j -6 rule", "ip -d -j nexthop", "ip -j token",
@@ -178,7 +177,7 @@ func picture(t *testing.T, ns *netns.NS) (out []string) {
 		}
 		slices.Sort(others)
 		for _, l := range append(ordered, others...) {
-			if !strings.Contains(l, "fe80::") && !strings.Contains(l, "ff00::") { // when there is a carrier
+			if !strings.Contains(l, "fe80::") && !strings.Contains(l, "ff00::") { // these come when there is a carrier
 				out = append(out, what+": "+l)
 			}
 		}
@@ -186,19 +185,19 @@ func picture(t *testing.T, ns *netns.NS) (out []string) {
 	return out
 }
 
-// runs are names of values that are no settings.
+// runs matches names of values that are no settings.
 var runs = regexp.MustCompile(`^(operstate|qdisc|state|no|id|bridge_id|.*_timer|designated_.*|topology_change.*|root_.*|.*_life_time|promiscuity|tentative|tso_max_size)$`)
 
 func text(v any) string {
-	out, _ := json.Marshal(settled(v)) // it was read as JSON
+	out, _ := json.Marshal(settled(v)) // it came from JSON
 	return string(out)
 }
 
-// settled is a value without what runs by itself.
+// settled returns a value without counters and timers.
 func settled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		if id, is := v["id"]; is && v["scope"] != nil { // of a nexthop object
+		if id, is := v["id"]; is && v["scope"] != nil { // a nexthop object
 			v["object"] = id
 		}
 		for k, e := range v {
@@ -221,7 +220,7 @@ func settled(v any) any {
 	return v
 }
 
-// leaves are lines for the values of an object.
+// leaves returns lines for the values of an object.
 func leaves(name string, o map[string]any) (out []string) {
 	for k, v := range settled(o).(map[string]any) {
 		if inner, is := v.(map[string]any); is {

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What a program added to the network goes again; what pods, routing daemons and leases brought
-// stays. The lines that keep it: remove_added.go, addedSince and what it asks.
+// An undo removes what a program added to the network. What pods, routing daemons and leases
+// brought stays. The lines that keep it: remove_added.go, addedSince and what it asks.
 func TestRemoveCame(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name x0; ip link add node0 type bridge; ip link add cali1 type veth peer name cali2
@@ -27,7 +27,7 @@ ip addr add 10.0.0.2/24 dev node0; ip addr add 10.7.0.2/24 dev up0; ip route add
 		}
 		return out
 	}
-	look := func() []string { // the kernel makes some routes of an address a moment after it
+	look := func() []string { // the kernel makes some routes of an address a moment later
 		for was := read(); ; {
 			time.Sleep(50 * time.Millisecond)
 			is := read()

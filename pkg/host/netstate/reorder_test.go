@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Of several routes of IPv6 to the same destination with the same metric the kernel goes by the
-// first, of several rules of a priority too, and of several addresses of IPv6 it speaks by the
-// newest that fits. All stand in the order again in which they stood, whichever of them went, and
-// before what somebody else put into their place. One that lost its source address has it again.
+// If several IPv6 routes have the same destination and metric, the kernel uses the first one. The
+// same holds for several rules of one priority. Of several IPv6 addresses it sends from the newest
+// one that fits. An undo restores all of them in their former order, whichever of them was removed,
+// and before what somebody else put in its place. It also restores the source address of a route.
 // The lines that keep it: reorder.go, reorder; routes.go, missingRoutes; rules.go, restoreRules;
 // addresses.go, ofIPv6 and besides.
 func TestRestoreKeepsTheOrderOfWhatIsAppended(t *testing.T) {

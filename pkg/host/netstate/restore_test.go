@@ -13,10 +13,11 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A link of ours that a change removed comes back with its addresses and routes; an uplink that was
-// put into a bridge, out of it; what the change made is gone. What others made meanwhile stays, and
-// a link of theirs that went is not made again. The lines that keep it: links.go, restoreLinks
-// (made), setFlags, restoreMaster, delMade; pkg/host/rtnl/links_write.go, AddLink (Index).
+// An undo restores a link of ours that a change removed, with its addresses and routes. It takes an
+// uplink out of a bridge again, and removes what the change made. What others made meanwhile stays,
+// and a link of others that was removed is not made again. The lines that keep it: links.go,
+// restoreLinks (made), setFlags, restoreMaster, delMade; pkg/host/rtnl/links_write.go, AddLink
+// (Index).
 func TestRestoreBringsLinksBack(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{
@@ -28,7 +29,7 @@ func TestRestoreBringsLinksBack(t *testing.T) {
 	} {
 		ns.Run("ip", strings.Fields(line)...)
 	}
-	// Without whether a link has a carrier: the kernel says that a moment later.
+	// The text leaves out the carrier of a link, which the kernel reports a moment later.
 	look := func() string {
 		var out strings.Builder
 		for _, args := range [][]string{{"link"}, {"-4", "addr"}} {
@@ -69,8 +70,9 @@ func TestRestoreBringsLinksBack(t *testing.T) {
 	})
 }
 
-// What NetworkManager set up comes back too: its addresses make no routes, and it calls those that
-// it makes the kernel's. The line that keeps it: route_message.go, wantedRoute.
+// An undo also restores what NetworkManager set up. The addresses of NetworkManager make no routes,
+// and its own routes have the kernel's protocol. The line that keeps it: route_message.go,
+// wantedRoute.
 func TestRestoreBringsNetworksOfAddressesBack(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{
@@ -110,7 +112,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// lines are those of a text without those about some names.
+// lines returns the lines of a text without those that contain one of these names.
 func lines(text string, without ...string) (out []string) {
 next:
 	for line := range strings.Lines(text) {

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// twoUplinks is a node with an uplink of each of two networks.
+// twoUplinks makes a node with an uplink in each of two networks.
 var twoUplinks = []string{
 	"link add a0 type veth peer name a1", "link add b0 type veth peer name b1",
 	"link set a0 up", "link set a1 up", "link set b0 up", "link set b1 up",
@@ -23,10 +23,9 @@ const (
 	twoHops6 = "-6 route add default proto bird nexthop via 2001:db8:1::1 dev a0 nexthop via 2001:db8:2::1 dev b0"
 )
 
-// What the kernel lists of a route or a rule in another form than it takes it is brought back
-// nevertheless, and told from what somebody put in its place. ip(8) judges, by what it lists
-// without the state of links. The lines that keep it: route_message.go, byObject,
-// settableHopFlags; rules.go, ruleMessage.
+// The kernel may list a route or a rule in another form than it accepts. An undo restores it, and
+// distinguishes it from what somebody put in its place. ip(8) judges, without the state of links.
+// The lines that keep it: route_message.go, byObject, settableHopFlags; rules.go, ruleMessage.
 func TestRestoreBringsBackWhatIsListedInAnotherForm(t *testing.T) {
 	look := func(ns *netns.NS) string {
 		text := ns.Run("ip", "-o", "route") + ns.Run("ip", "-6", "route") + ns.Run("ip", "rule") + ns.Run("ip", "-6", "rule")
@@ -102,8 +101,8 @@ func TestRestoreBringsBackWhatIsListedInAnotherForm(t *testing.T) {
 	}
 }
 
-// A route of which one link is gone comes back by the others, and none that has no link any more is
-// said to be wrong. The line that keeps it: route_message.go, onLinks.
+// A route whose one link is gone is restored by its other links. If no link of a route is left,
+// that is no error. The line that keeps it: route_message.go, onLinks.
 func TestRestoreWithoutALink(t *testing.T) {
 	for _, c := range []struct{ route, gone, show, want string }{
 		{twoHops, "b0", "-4", "default via 10.0.1.1 dev a0"},
@@ -128,10 +127,9 @@ func TestRestoreWithoutALink(t *testing.T) {
 	}
 }
 
-// A node sends packets to the next hop again to which it sent them, of several routes to the same
-// destination with the same metric: one that went comes back before those that it stood before, and
-// before what somebody else put into its place. The line that keeps it: routes.go,
-// missingRoutes.
+// Of several routes with the same destination and metric, a node uses the same next hop again after
+// an undo. A route that was removed is restored before the routes before which it was, and before
+// what somebody else put in its place. The line that keeps it: routes.go, missingRoutes.
 func TestRestoreKeepsTheOrderOfRoutes(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name up1; ip link set up1 up; ip link set up0 up; ip addr add 192.0.2.2/24 dev up0

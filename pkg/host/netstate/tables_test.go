@@ -11,10 +11,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Multicast groups that somebody wrote down for ports of a bridge come back, also after the port
-// was out of its bridge, and those that a program wrote down go. Those of Kubernetes, of a daemon
-// that says who it is, and what the bridge learned stay. What does not come back is said. A journal
-// of an earlier release does not say what there was. The lines that keep it: groups.go, listGroups
+// An undo restores permanent multicast groups of a bridge's ports, also after the port left its
+// bridge, and removes those that a program added. Groups of Kubernetes, of a daemon that marks its
+// own, and groups that the bridge learned stay. What is not restored is reported. A journal of an
+// earlier release does not have the former groups. The lines that keep it: groups.go, listGroups
 // and groupMessage; tables.go, restoreTables; remove_added.go, addedSince and Lost.
 func TestRestoreBringsMulticastGroupsBack(t *testing.T) {
 	ns := netns.New(t)
@@ -39,7 +39,8 @@ bridge mdb add dev br0 port br0 grp 01:02:00:00:00:07 permanent; bridge mdb add 
 			ok(t, err)
 			return byte(l.Index)
 		}
-		// As iproute2 before 6.2 cannot: all of a group but for one source, and one of a daemon.
+		// iproute2 before 6.2 cannot make these: a group with all sources except one, and a group
+		// of a daemon.
 		group := func(last, by byte, more ...byte) []byte {
 			entry := make([]byte, groupEntry)
 			copy(entry[8:], []byte{239, 1, 2, last})

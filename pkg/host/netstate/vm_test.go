@@ -47,8 +47,8 @@ func TestKernelInAVM(t *testing.T) {
 	t.Run("peers of WireGuard", testWireGuardIsTold)
 }
 
-// An undo makes an uplink a port again of the bond or the team that it was taken out of: these take
-// only a link that is down. The line that keeps it: links.go, restoreMaster.
+// An undo makes an uplink a port of its former bond or team again. These accept only a link that is
+// down. The line that keeps it: links.go, restoreMaster.
 func testPortsComeBack(t *testing.T) {
 	for kind, module := range map[string]string{"bond": "bonding", "team": "team"} {
 		if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
@@ -79,8 +79,8 @@ ip addr add 10.9.0.2/24 dev master0; ip route add default via 10.9.0.1`)
 	}
 }
 
-// Bridges and ports have the VLANs again that they had: also a port that lost them with its bridge,
-// and the bridge itself. What a port of Kubernetes has that was made again stays. The lines that
+// An undo restores the VLANs of bridges and ports, also of the bridge itself, and of a port that
+// lost them with its bridge. If a port of Kubernetes was made again, its VLANs stay. The lines that
 // keep it: vlans.go, listVLANs, restoreVLANs and restoreVLANsOf.
 func testVLANsComeBack(t *testing.T) {
 	ns := netns.New(t)
@@ -118,8 +118,8 @@ bridge fdb add 02:00:00:00:00:01 dev a0 master static vlan 20`)
 	})
 }
 
-// Settings come back that are listed in another form, that are taken at once only, that set flags,
-// and that are of a kind without a list. The lines that keep it: link_settings.go, vlanFlags,
+// An undo restores settings that are listed in another form, that can only be set together, that
+// are flags, or whose kind has no list. The lines that keep it: link_settings.go, vlanFlags,
 // wholeKinds, infoSettings and taken; links.go, restoreLinks.
 func testSettingsOfKindsComeBack(t *testing.T) {
 	ns := netns.New(t)
@@ -149,8 +149,8 @@ ip link add sec9 link up1 type macsec encrypt on replay on window 32; ip link ad
 	})
 }
 
-// Routes of MPLS come back, and those that a program added go; those of a daemon stay. The lines
-// that keep it: mpls.go; tables.go, its row.
+// An undo restores routes of MPLS, and removes those that a program added. Those of a daemon stay.
+// The lines that keep it: mpls.go; tables.go, its row.
 func testMPLSComesBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `for l in a b; do ip link add ${l}0 type veth peer name ${l}1; ip link set ${l}0 up; ip link set ${l}1 up; done
@@ -183,15 +183,14 @@ ip -M route add 103 nexthop as 201 via inet 10.0.1.1 nexthop as 202 via inet 10.
 	})
 }
 
-// What was changed of the keys and peers of a link, as by wg(8), is told, and what its peers
-// themselves change is not. The journal has no key. The lines that keep it: wireguard.go;
-// tables.go, its row.
+// A change of a link's keys and peers, as by wg(8), is reported. What its peers themselves change
+// is not. The journal has no key. The lines that keep it: wireguard.go; tables.go, its row.
 func testWireGuardIsTold(t *testing.T) {
 	ns := netns.New(t)
 	ns.IP("link add wg0 type wireguard", "link add wireguard.cali type wireguard")
 	number := func(n uint16) []byte { return binary.NativeEndian.AppendUint16(nil, n) }
 	key := func(c byte) []byte { return bytes.Repeat([]byte{c}, 32) }
-	addressed := func(last byte) []byte { // a range of a peer
+	addressed := func(last byte) []byte { // an address range of a peer
 		return nested(peerRanges, nested(0, sys.NewAttribute(1, number(unix.AF_INET)), sys.NewAttribute(2, []byte{10, 0, 0, last}), sys.NewAttribute(3, []byte{32})))
 	}
 	endpoint := sys.NewAttribute(4, append(append(number(unix.AF_INET), 0x1f, 0x90, 192, 0, 2, 7), make([]byte, 8)...))

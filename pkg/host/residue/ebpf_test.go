@@ -25,7 +25,7 @@ func ok(t *testing.T, errs ...error) {
 	}
 }
 
-// program loads one that lets everything pass.
+// program loads a program that lets every packet pass.
 func program(t *testing.T, kind ebpf.ProgramType, attach ebpf.AttachType, name string, verdict int32) *ebpf.Program {
 	t.Helper()
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: name, Type: kind, AttachType: attach, License: "MIT",
@@ -74,7 +74,7 @@ func TestProgramsAreDetachedByName(t *testing.T) {
 		var got []string
 		for _, p := range all {
 			if p.Hook == HookCgroup {
-				continue // of this machine
+				continue // a program of this machine
 			}
 			got = append(got, p.String())
 			if strings.HasPrefix(p.Name, "cil_") {
@@ -104,7 +104,7 @@ func TestProgramsAreDetachedByName(t *testing.T) {
 	}
 }
 
-// In a cgroup of its own, which holds no process.
+// The programs are in a cgroup of their own, which has no process.
 func TestProgramsOfCgroups(t *testing.T) {
 	needs.Root(t)
 	roots, err := cgroupRoots()

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// pods gives a namespace the links and routes of so many pods.
+// pods makes the links and routes of n pods in a namespace.
 func pods(ns *netns.NS, n int) {
 	ns.Run("ip", "link", "set", "lo", "up")
 	for i := range n {
@@ -28,7 +28,7 @@ func pods(ns *netns.NS, n int) {
 	}
 }
 
-// What the reader reads by itself is what the library makes of it, route by route.
+// What the reader itself reads equals what the library reads, route by route.
 func TestRoutesAsTheLibraryReadsThem(t *testing.T) {
 	ns := routed(t)
 	ns.Run("ip", "link", "add", "up2", "type", "veth", "peer", "name", "up3")
@@ -65,7 +65,7 @@ func TestRoutesAsTheLibraryReadsThem(t *testing.T) {
 	})
 }
 
-// Of one table's routes the kernel sends no others, and of links no counters.
+// For the routes of one table the kernel sends no others, and for links it sends no counters.
 func TestTheKernelSendsWhatIsAskedForAlone(t *testing.T) {
 	ns := netns.New(t)
 	pods(ns, 10)
@@ -84,7 +84,7 @@ func TestTheKernelSendsWhatIsAskedForAlone(t *testing.T) {
 	})
 }
 
-// How the network looks costs one list of each, and no buffer for each part of a list.
+// An overview of the network costs one list of each kind, and no buffer for each part of a list.
 func TestOverviewAllocatesLittle(t *testing.T) {
 	ns := netns.New(t)
 	pods(ns, 50)
@@ -118,7 +118,7 @@ func TestOverviewAllocatesLittle(t *testing.T) {
 	})
 }
 
-// libraryRoutes are the routes of a table as the library reads them.
+// libraryRoutes returns the routes of a table as the library reads them.
 func libraryRoutes(t *testing.T, table int, names map[int]string) (out []Route) {
 	t.Helper()
 	switch table {
@@ -129,7 +129,7 @@ func libraryRoutes(t *testing.T, table int, names map[int]string) (out []Route) 
 	}
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		list, err := netlink.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
-		if err != nil && !errors.Is(err, unix.ENOENT) { // what the kernel says of a table that no route is in
+		if err != nil && !errors.Is(err, unix.ENOENT) { // the kernel's answer for a table without routes
 			t.Fatal(err)
 		}
 		for _, r := range list {

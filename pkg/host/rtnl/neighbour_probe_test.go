@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// On a link that resolves nobody nobody has to answer, also who was never asked before.
-// The line that keeps it: neighbour_probe.go, ProbeNeighbour (unasked).
+// On a link without address resolution no neighbour must answer, even one that was never asked
+// before. The line that keeps it: neighbour_probe.go, ProbeNeighbour (unasked).
 func TestNobodyIsAskedWhereNobodyIsResolved(t *testing.T) {
 	here := netns.New(t)
 	for _, args := range []string{
@@ -28,7 +28,7 @@ func TestNobodyIsAskedWhereNobodyIsResolved(t *testing.T) {
 	})
 }
 
-// A neighbour that stays silent is said with the caller's reason, once.
+// An error about a neighbour that does not answer has the caller's reason once.
 func TestSilentNeighbourIsSaidOnce(t *testing.T) {
 	here := netns.New(t)
 	for _, args := range []string{

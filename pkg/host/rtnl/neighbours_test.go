@@ -11,14 +11,15 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Neighbours are who answered: not what somebody wrote down or learnt elsewhere, not who was asked
-// and is not there. The line that keeps it: neighbours.go, answered.
+// Neighbours are machines that answered. Permanent entries and entries learned elsewhere do not
+// count, nor a machine that was asked and is not there. The line that keeps it: neighbours.go,
+// answered.
 func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
 	here, there := netns.New(t), netns.New(t)
 	here.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "gw", "netns", there.Path())
 	for i, ns := range []*netns.NS{there, here} {
 		link, host := []string{"gw", "up0"}[i], []string{"1", "2"}[i]
-		// Nobody is asked from an address that may not be used yet.
+		// An address that is still being checked asks no neighbour.
 		ns.Run("sysctl", "-qw", "net.ipv6.conf."+link+".accept_dad=0")
 		for _, args := range []string{
 			"addr add 192.0.2." + host + "/24 dev " + link,
@@ -58,8 +59,8 @@ func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
 	})
 }
 
-// Who was asked while the kernel was to wait for hours before it asks again is asked anew once it
-// has forgotten. What somebody wrote down or learnt elsewhere stays. The line that keeps it:
+// Where the kernel waits for hours before it asks a neighbour again, a forgotten neighbour is asked
+// anew at once. Permanent entries and entries learned elsewhere stay. The line that keeps it:
 // neighbours.go, ForgetNeighbours.
 func TestForgetNeighboursWhoWereAskedSlowly(t *testing.T) {
 	here, there := netns.New(t), netns.New(t)

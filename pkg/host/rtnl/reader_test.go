@@ -38,7 +38,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// saysAll fails unless the error holds every one of the words.
+// saysAll fails unless the error has every one of these words.
 func saysAll(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -55,7 +55,7 @@ func TestDumpReadsAgainWhenInterrupted(t *testing.T) {
 	calls := 0
 	got, err := sys.Dump(t.Context(), "links", func() ([]int, error) {
 		if calls++; calls < 4 {
-			return []int{1}, netlink.ErrDumpInterrupted // torn: some are missing
+			return []int{1}, netlink.ErrDumpInterrupted // incomplete: some are missing
 		}
 		return []int{1, 2}, nil
 	})
@@ -200,8 +200,8 @@ func TestDelLinkRefusesWhatCutsTheNodeOff(t *testing.T) {
 	ns.Run("ip", "link", "show", "up0")
 }
 
-// Primary or not, of one family or the other, all at once: what is taken off goes, what is not
-// stays. The lock that keeps it: addresses.go, leaving.
+// Addresses are removed all at once, primary or not, of one family or the other. The others stay.
+// The line that keeps it: addresses.go, leaving.
 func TestAddressesGoTogetherAndTakeNoOther(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// routed is a namespace with an uplink: up0, 192.0.2.2/24 and 2001:db8::2/64.
+// routed returns a namespace with an uplink: up0, 192.0.2.2/24 and 2001:db8::2/64.
 func routed(t *testing.T) *netns.NS {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "up1")
@@ -23,7 +23,7 @@ func routed(t *testing.T) *netns.NS {
 	return ns
 }
 
-// twoUplinks is a namespace with an uplink of each of two networks: a0 and b0.
+// twoUplinks returns a namespace with uplinks a0 and b0 in two networks.
 func twoUplinks(t *testing.T) *netns.NS {
 	ns := netns.New(t)
 	ns.IP("link add a0 type veth peer name a1", "link add b0 type veth peer name b1",
@@ -36,7 +36,7 @@ func ours(rs []Route) []Route {
 	return slices.DeleteFunc(rs, func(r Route) bool { return r.Protocol != RouteProtocol })
 }
 
-// Routes have the names of their links, whether these are asked for one by one or all at once.
+// Routes have the names of their links, whether the names are read one by one or all at once.
 func TestRoutesNameTheirLinks(t *testing.T) {
 	ns := routed(t)
 	ns.Do(func() {
@@ -69,7 +69,7 @@ func TestRoutes(t *testing.T) {
 			{Type: "blackhole", Dst: netip.MustParsePrefix("10.0.0.0/8"), Metric: 5000},
 			{Type: "unreachable", Dst: netip.MustParsePrefix("10.9.0.0/24"), Table: 100},
 		}
-		for range 2 { // the second time replaces like by like
+		for range 2 { // the second time replaces each by its equal
 			for _, r := range want {
 				ok(t, h.ReplaceRoute(ctx, r))
 			}
@@ -112,7 +112,7 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
-// A default route is none behind one that leads nowhere. The line that keeps it: routes.go,
+// A default route behind one that leads nowhere does not count. The line that keeps it: routes.go,
 // DefaultRoutes (nowhere).
 func TestDefaultRoutesThatAreUsed(t *testing.T) {
 	for _, c := range []struct{ routes, want string }{
@@ -161,7 +161,7 @@ func TestRoutesOfOthersStay(t *testing.T) {
 		if err := h.ReplaceRoute(ctx, v6); !errors.Is(err, ErrUnmanagedRoute) {
 			t.Errorf("%v is not ErrUnmanagedRoute", err)
 		}
-		// With a metric of its own ours has room.
+		// With a metric of its own our route is possible.
 		r.Metric = 50
 		ok(t, h.ReplaceRoute(ctx, r))
 		shown := ns.Run("ip", "route")
@@ -222,7 +222,7 @@ func TestRules(t *testing.T) {
 			ok(t, h.DelRule(ctx, r))
 			ok(t, h.DelRule(ctx, r))
 		}
-		// What is not ours stays, and the rule for local addresses above all.
+		// Rules of others stay, first of all the rule for local addresses.
 		ok(t, h.DelRule(ctx, Rule{Priority: 700, Family: 4, Src: netip.MustParsePrefix("10.0.0.0/8"), Table: 70}))
 		saysAll(t, h.DelRule(ctx, Rule{Priority: 0, Family: 4, Table: 255}), "never removed")
 		saysAll(t, h.DelRule(ctx, Rule{Priority: 5, Family: 4, Table: 255}), "never removed")
@@ -233,8 +233,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A node whose default route names an object has uplinks, also where the kernel does not say which.
-// The lines that keep it: nexthops.go, resolveNexthops and nexthops.
+// A node has uplinks also if its default route names a nexthop object, and if the kernel does not
+// list that object's link. The lines that keep it: nexthops.go, resolveNexthops and nexthops.
 func TestUplinksByNexthopObjects(t *testing.T) {
 	for _, line := range []string{"route add default nhid 10", "route add default nhid 12"} {
 		for _, mode := range []string{"1", "0"} {
@@ -252,8 +252,8 @@ func TestUplinksByNexthopObjects(t *testing.T) {
 	}
 }
 
-// Whatever route somebody made is left where it stands, of whichever type. The lines that keep it:
-// routes.go, routeTypes; routes_write.go, leaveOthers.
+// A route that somebody made stays as it is, whatever its type. The lines that keep it: routes.go,
+// routeTypes; routes_write.go, leaveOthers.
 func TestRoutesOfEachTypeAreLeft(t *testing.T) {
 	for _, kind := range []string{"unicast", "blackhole", "unreachable", "prohibit", "throw", "local", "broadcast", "anycast", "multicast"} {
 		ns := twoUplinks(t)
@@ -261,7 +261,7 @@ func TestRoutesOfEachTypeAreLeft(t *testing.T) {
 		if slices.Contains([]string{"unicast", "local", "broadcast", "anycast", "multicast"}, kind) {
 			line += " dev b0 table main"
 		}
-		if kind == "anycast" { // which IPv4 has none of
+		if kind == "anycast" { // IPv4 has no such routes
 			line = "-6 " + strings.Replace(line, "10.1.0.0/16", "2001:db8:9::/48", 1)
 		}
 		ns.IP(line)
@@ -271,7 +271,7 @@ func TestRoutesOfEachTypeAreLeft(t *testing.T) {
 			if kind == "anycast" {
 				r = Route{Dst: netip.MustParsePrefix("2001:db8:9::/48"), Gateway: netip.MustParseAddr("2001:db8:1::1"), Link: "a0"}
 			}
-			// of this prefix alone: the kernel makes routes of its own while links come up
+			// Only routes of this prefix: the kernel makes routes of its own while links come up.
 			list := func() string {
 				return ns.Run("ip", "route", "show", "10.1.0.0/16") + ns.Run("ip", "-6", "route", "show", "2001:db8:9::/48")
 			}

@@ -29,7 +29,7 @@ func TestForeignRoutesGoExactlyAndTheMachinesStay(t *testing.T) {
 		for _, r := range routes {
 			switch {
 			case r.Metric == 7, r.Protocol == 81:
-				// stays: nobody names it
+				// It stays: no program names it.
 			case r.Protocol == 12 || r.Protocol == 80:
 				ok(t, h.DelUnmanagedRoute(ctx, r))
 				ok(t, h.DelUnmanagedRoute(ctx, r))

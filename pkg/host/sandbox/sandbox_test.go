@@ -63,7 +63,7 @@ func TestInsideSandbox(t *testing.T) {
 	}
 }
 
-// What is written in a sandbox reaches no disk of the host, one with an odd name neither. The lines
+// A write in a sandbox reaches no disk of the host, also if the disk has an unusual name. The lines
 // that keep it: root.go, overlayOver; root.go, diskMounts; pkg/host/internal/sys/mounts.go, Mounts.
 func TestSandbox(t *testing.T) {
 	needs.Root(t)
@@ -86,7 +86,7 @@ func TestSandbox(t *testing.T) {
 	defer os.Remove(base)
 	disk := base + `/10.0.0.1:3260-iqn.2026-01,a \b-lun-0`
 	t.Setenv("DISK", disk)
-	// The mounts of this thread are compared: those of the machine change by other tests too.
+	// The test compares the mounts of this thread, since other tests change those of the machine.
 	var mounts, after string
 	var out bytes.Buffer
 	var code int
@@ -133,8 +133,8 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// mountDisk mounts an overlay, which is taken for a disk, with one file. Its directory is gone with
-// the mount namespace.
+// mountDisk mounts an overlay with one file, which counts as a disk. Its directory is gone with the
+// mount namespace.
 func mountDisk(disk string) error {
 	base := filepath.Dir(disk)
 	if err := unix.Mount("tmpfs", base, "tmpfs", 0, ""); err != nil {
@@ -152,7 +152,7 @@ func mountDisk(disk string) error {
 	return os.WriteFile(disk+"/file", []byte("on a disk"), 0o600)
 }
 
-// What fails inside of the namespaces is said outside. The lines that keep it: sandbox.go, Enter;
+// An error inside the namespaces is reported outside. The lines that keep it: sandbox.go, Enter;
 // sandbox.go, runUntilEntered.
 func TestWhatFailsInsideIsSaidOutside(t *testing.T) {
 	needs.Root(t)

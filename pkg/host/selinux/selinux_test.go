@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What libselinux says of the same lines; test/e2e holds the answers for what the agent writes
-// against restorecon on a machine with a policy.
+// libselinux gives these types for the same lines. On a machine with a policy, test/e2e compares
+// the labels of the agent's files with restorecon.
 func TestTypes(t *testing.T) {
 	c, err := Read(root(t, map[string]string{
 		"config": "# comment\nSELINUX=enforcing\nSELINUXTYPE=mine\n",
@@ -41,7 +41,7 @@ func TestTypes(t *testing.T) {
 	}{
 		{"/other", File, "default_t"},
 		{"/etc/cni", Directory, "etc_t"},
-		{"/etc/hosts", File, "net_conf_t"}, // no pattern stands before a path
+		{"/etc/hosts", File, "net_conf_t"}, // a whole path counts before patterns
 		{"/etc/hosts", Symlink, "etc_t"},
 		{"/etc/hosts.bak", File, "late_t"},
 		{"/etc/modules-load.d", Directory, "modules_conf_t"},
@@ -86,7 +86,7 @@ func TestNoPolicy(t *testing.T) {
 	}
 }
 
-// root is a root with files below /etc/selinux.
+// root returns a root with files below /etc/selinux.
 func root(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A systemd that takes connections and answers nobody holds up no one who is told to stop.
+// A systemd that accepts connections and never answers does not delay a caller that is told to
+// stop.
 func TestASilentSystemdIsLeft(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "private")
 	l, err := net.Listen("unix", path)

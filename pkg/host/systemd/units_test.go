@@ -22,7 +22,7 @@ func TestUnitPath(t *testing.T) {
 	}
 }
 
-// What systemd refuses of a unit comes with the command that says why, ready to be typed.
+// If systemd refuses something about a unit, the error has the complete command that says why.
 func TestExplainUnitNamesIt(t *testing.T) {
 	for is, want := range map[string]string{
 		"org.freedesktop.systemd1.BadUnitSetting": "`systemd-analyze verify x.service` says which line",
@@ -35,7 +35,7 @@ func TestExplainUnitNamesIt(t *testing.T) {
 	}
 }
 
-// A property that a systemd does not have yet, as one before 232 no InvocationID, is none.
+// A property that an older systemd does not have is absent, as InvocationID before 232.
 func TestPropertyThatSystemdHasNot(t *testing.T) {
 	var got []byte
 	p := unitProperties{"InvocationID": dbus.MakeVariant([]byte{1})}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// below is a root with directories, and what can be done below it.
+// below has a root with directories, and methods that change them.
 type below struct {
 	*testing.T
 	root string
@@ -31,7 +31,7 @@ func TestFilesWake(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		interest Interest
-		before   func(below) // the file is there already
+		before   func(below) // makes the file before the watch
 		do       func(below)
 		last     string
 	}{
@@ -112,8 +112,8 @@ func TestFilesWake(t *testing.T) {
 	}
 }
 
-// fence goes on to write a file until the test ends, so that somebody hears of it: a directory that
-// has just come is watched a moment later.
+// fence writes a file again and again until the test ends, so that an event comes: a new directory
+// is watched a moment later.
 func (f below) fence(p string) {
 	f.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -137,7 +137,7 @@ func (f below) fence(p string) {
 	})
 }
 
-// What lies beside is nobody's business, and reading is no change.
+// A change beside a watched path causes no event, and neither does a read.
 func TestOnlyWhatMattersWakes(t *testing.T) {
 	f := below{t, t.TempDir()}
 	f.write("/opt/cni/bin/bridge", "x")
@@ -154,16 +154,16 @@ func TestOnlyWhatMattersWakes(t *testing.T) {
 	}
 }
 
-// The kernel drops events when there are too many. Then whoever looks at everything sees them, and
-// the watches are as the tree is.
+// The kernel drops events if there are too many. Then a look at everything finds the changes, and
+// the watches fit the tree.
 func TestTooManyEventsAreOneMoreLook(t *testing.T) {
 	f := below{t, t.TempDir()}
 	f.write("/etc/x", "")
 	w := watching(t, Options{Root: f.root}, Interest{Paths: []string{"/etc/x", "/etc/d/y"}})
 	files := w.sources[0].(*fileWatch)
-	files.mu.Lock() // nobody reads
+	files.mu.Lock() // so nobody reads
 	for n := 0; n < 10_000; n++ {
-		noError(t, os.Chmod(f.at("/etc/x"), os.FileMode(0o600+n%2*0o44))) // the same event twice in a row is one
+		noError(t, os.Chmod(f.at("/etc/x"), os.FileMode(0o600+n%2*0o44))) // the kernel merges two equal events in a row
 		noError(t, os.Chmod(f.at("/etc"), 0o755))
 	}
 	noError(t, os.Mkdir(f.at("/etc/d"), 0o755))
@@ -175,7 +175,7 @@ func TestTooManyEventsAreOneMoreLook(t *testing.T) {
 	awaitWake(t, w, Files, "/etc/d/y")
 }
 
-// Watches do not pile up however often what is watched is replaced.
+// The number of watches does not grow, however often a watched path is replaced.
 func TestWatchesDoNotPileUp(t *testing.T) {
 	f := below{t, t.TempDir()}
 	f.write("/etc/cni/net.d/a", "")

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// No test leaves a goroutine behind.
+// TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func noError(t testing.TB, errs ...error) {

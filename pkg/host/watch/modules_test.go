@@ -33,7 +33,7 @@ func TestModulesWake(t *testing.T) {
 			t.Errorf("%s: woke %v", event, got)
 		}
 	}
-	// Only a module that matters, or brings a key that does, is heard.
+	// Only a module of the interest, or one that brings a key of it, causes an event.
 	noError(t, u.set(&Interest{Sysctls: []string{"net.ipv4.ip_forward"}}))
 	if u.file != nil {
 		t.Error("it listens although nothing comes by a module")

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A mount over a directory to which only a link leads is heard, and so is what is written in it.
+// A mount over a directory to which only a link leads causes an event, and so does a write in it.
 // The lines that keep it: mounts.go, state; files_dirs.go, leads.
 func TestMountWhereALinkLeads(t *testing.T) {
 	needs.Root(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What is heard of nf_tables. The lines that keep it: nft.go, learn and concerns.
+// The table has changes of nf_tables and the events that they cause. The lines that keep it:
+// nft.go, learn and concerns.
 func TestNFTWakes(t *testing.T) {
 	needs.Tool(t, "nft")
 	ns := netns.New(t)
@@ -37,8 +38,7 @@ func TestNFTWakes(t *testing.T) {
 			t.Errorf("%s: nobody woke", do)
 		}
 	}
-	// What others have of their own: a table of the same name in another family, kube-proxy's
-	// chains.
+	// These belong to others: a table of the same name in another family, and kube-proxy's chains.
 	for _, do := range []string{
 		"add table ip netwright; add table ip filter; add chain ip filter KUBE-SERVICES", "add rule ip filter KUBE-SERVICES accept",
 		"flush chain ip filter KUBE-SERVICES; delete chain ip filter KUBE-SERVICES", "flush table ip netwright",

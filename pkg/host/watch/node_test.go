@@ -73,7 +73,7 @@ func testWatchedUnits(t *testing.T) {
 	}
 }
 
-// ofSleeper has systemctl do something to the sleeper, and is back when systemd knows of it: a
+// ofSleeper has systemctl do something to the sleeper, and waits until systemd knows of it, since a
 // signal is only sent.
 func ofSleeper(t *testing.T, do string) {
 	t.Helper()
@@ -82,12 +82,12 @@ func ofSleeper(t *testing.T, do string) {
 	}
 }
 
-// isActive says so of a unit.
+// isActive says whether a unit is active.
 func isActive(unit string) bool {
 	return exec.Command("systemctl", "is-active", "--quiet", unit).Run() == nil
 }
 
-// testWatchedMounts runs in a node, in whose mount namespace it may do as it likes.
+// testWatchedMounts runs in a node, since it may change anything in the node's mount namespace.
 func testWatchedMounts(t *testing.T) {
 	noError(t, os.MkdirAll("/srv/fs", 0o755))
 	noError(t, os.MkdirAll("/srv/other", 0o755))
@@ -104,12 +104,12 @@ func testWatchedMounts(t *testing.T) {
 	}
 	fence()
 	awaitWake(t, w, Mounts, "")
-	mount("mount -t tmpfs none /srv/other && umount /srv/other")() // that of a pod
+	mount("mount -t tmpfs none /srv/other && umount /srv/other")() // a mount of a pod
 	fence()
 	awaitWake(t, w, Mounts, "")
 	mount("mount -t tmpfs none /srv/under")()
 	awaitWake(t, w, Mounts, "")
-	mount("mkdir /srv/under/dir && touch /srv/under/dir/file")() // in what is there now
+	mount("mkdir /srv/under/dir && touch /srv/under/dir/file")() // in the present file system
 	awaitWake(t, w, Files, "")
 	mount("umount /srv/under")()
 	awaitWake(t, w, Mounts, "")
@@ -117,9 +117,10 @@ func testWatchedMounts(t *testing.T) {
 	awaitWake(t, w, Files, "/srv/under/dir/file")
 }
 
-// testWatchedSysctls runs in a node. Of the first two the kernel tells by netconf, of the others by
-// their files; a write in another network namespace is to another sysctl. Files are opened to
-// append: to cut one before the write is an event of its own, which may come late.
+// testWatchedSysctls runs in a node. The kernel reports the first two keys by netconf, and the
+// others by their files. A write in another network namespace changes another sysctl. Files are
+// opened to append, since a truncation before the write causes an event of its own, which may come
+// late.
 func testWatchedSysctls(t *testing.T) {
 	run(t, "ip", "link", "add", "lab7", "type", "veth", "peer", "name", "lab8")
 	t.Cleanup(func() { run(t, "ip", "link", "del", "lab7") })
@@ -138,7 +139,7 @@ func testWatchedSysctls(t *testing.T) {
 	}
 	const fenceFile = "/proc/sys/net/core/somaxconn"
 	others := func() {
-		run(t, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=6") // beside one that counts
+		run(t, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=6") // beside a key that counts
 		run(t, "unshare", "--net", "sysctl", "-qw", "net.ipv4.tcp_fin_timeout=59")
 	}
 	if n := fenced(t, w, Sysctls, fenceFile, others, fence); n != 0 {

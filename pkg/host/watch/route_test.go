@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// netInterest is what a node of bridge has, about.
+// netInterest is about the interest of a node with bridge.
 func netInterest() Interest {
 	dst := netip.MustParsePrefix("10.2.0.0/24")
 	return Interest{
@@ -56,7 +56,7 @@ func TestTheNetworkWakes(t *testing.T) {
 		{Links, "link set cbr0 mtu 1400"},
 		{Links, "link set cbr0 address 02:00:00:00:00:01"},
 		{Links, "link set cbr0 down"},
-		{Links, "link set up0 down"}, // the route to 10.2.0.0/24 goes with it, without a word
+		{Links, "link set up0 down"}, // the route to 10.2.0.0/24 goes with it, without an event
 		{Links, "link del cbr0"},
 		{Links, "link add cbr0 type bridge"},
 		{Links, "link set cbr0 name other"},
@@ -76,8 +76,8 @@ func TestTheNetworkWakes(t *testing.T) {
 	}
 }
 
-// Pods come and go by the second, with their links, addresses, routes and rules. None of them
-// wakes.
+// Pods come and go every second, with their links, addresses, routes and rules. None of them causes
+// an event.
 func TestPodsDoNotWake(t *testing.T) {
 	ns := netns.New(t)
 	run := func(format string, args ...any) { ns.Run("ip", strings.Fields(fmt.Sprintf(format, args...))...) }
@@ -86,7 +86,7 @@ func TestPodsDoNotWake(t *testing.T) {
 	var w *Watcher
 	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
 	awaitWake(t, w, Links, "")
-	run("link set cbr0 mtu 1450") // what is there before pods
+	run("link set cbr0 mtu 1450") // the link before any pod
 	awaitWake(t, w, Links, "cbr0")
 	for n := range 20 {
 		run("link add pod%d type veth peer name in%d", n, n)
@@ -105,8 +105,8 @@ func TestPodsDoNotWake(t *testing.T) {
 	onlyOf(t, got, Addresses)
 }
 
-// When the kernel drops events, since nobody has read as many as it keeps, the watcher says so, and
-// hears on: also of a link that came meanwhile.
+// The kernel drops events if nobody reads them in time. The watcher reports that, and goes on, also
+// with events of a link that was made meanwhile.
 func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "pod0", "type", "bridge")
@@ -114,7 +114,7 @@ func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	var w *Watcher
 	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
 	awaitWake(t, w, Links, "")
-	w.mu.Lock() // whoever hears of cbr0 now waits, and reads no more
+	w.mu.Lock() // the reader of the next event of cbr0 waits here
 	ns.Run("ip", "link", "del", "cbr0")
 	batch := filepath.Join(t.TempDir(), "batch")
 	noError(t, os.WriteFile(batch, []byte(strings.Repeat("link set pod0 mtu 1400\nlink set pod0 mtu 1500\n", 500)), 0o600))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watching makes a watcher of an interest.
+// watching makes a watcher with an interest.
 func watching(t *testing.T, opt Options, i Interest) *Watcher {
 	t.Helper()
 	w := New(opt)
@@ -20,11 +20,11 @@ func watching(t *testing.T, opt Options, i Interest) *Watcher {
 	return w
 }
 
-// awaitWake waits until a source has told of something, and returns all that was told until then.
+// awaitWake waits until a source has reported an event, and returns all events until then.
 func awaitWake(t *testing.T, w *Watcher, source Source, what string) map[Source]Event {
 	t.Helper()
 	all := map[Source]Event{}
-	late := time.After(time.Minute) // of a test that fails
+	late := time.After(time.Minute) // for a test that fails
 	for {
 		select {
 		case <-w.Events():
@@ -41,8 +41,8 @@ func awaitWake(t *testing.T, w *Watcher, source Source, what string) map[Source]
 	}
 }
 
-// fenced does something, and then something of the same source that wakes once for the fence. It
-// returns how often the first woke: the kernel tells of both in their order.
+// fenced calls do, and then something of the same source that causes one event: the fence. It
+// returns how many events do caused, since the kernel reports both in order.
 func fenced(t *testing.T, w *Watcher, source Source, fence string, do, then func()) int {
 	t.Helper()
 	do()
@@ -50,7 +50,7 @@ func fenced(t *testing.T, w *Watcher, source Source, fence string, do, then func
 	return awaitWake(t, w, source, fence)[source].Events - 1
 }
 
-// onlyOf fails if anything but these sources has woken.
+// onlyOf fails if another source than these has reported an event.
 func onlyOf(t *testing.T, got map[Source]Event, want ...Source) {
 	t.Helper()
 	if have := slices.Sorted(maps.Keys(got)); !slices.Equal(have, want) {
@@ -77,7 +77,7 @@ func TestTheSameInterestIsNone(t *testing.T) {
 	}
 }
 
-// An event names each thing once, and nothing where there were too many to say.
+// An event names each thing once. If there were too many to name, it names none.
 func TestAnEventNamesWhatItIsAbout(t *testing.T) {
 	w := New(Options{Root: t.TempDir()})
 	for _, name := range []string{"/a", "/b", "/a"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Of a large file only its ends are read, and of a JSON file what comes before a key, unless it is
-// cut short or not as the agent writes it: then all of it counts.
+// Only the ends of a large file are read, and only the part of a JSON file before a key. If the
+// file is cut short or not in the agent's form, the whole file counts.
 func TestTheHeadOfALargeFileIsReadAlone(t *testing.T) {
 	root := t.TempDir()
 	files, err := hostfs.Open(hostfs.Options{Root: root})

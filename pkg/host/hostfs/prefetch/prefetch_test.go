@@ -19,9 +19,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// What was read before serves once, and only as long as nobody changed the file: also where size
-// and mtime are as before. A file that could still change under its stamp is read when somebody
-// asks.
+// A prefetched sum is used once, and only if nobody has changed the file since, also if size and
+// mtime are as before. A file that may still change under the same stamp is read when a task asks.
 //
 // The lines that keep it: Take and read; pkg/host/hostfs/read.go, Sum (Prefetched).
 func TestPrefetch(t *testing.T) {
@@ -50,7 +49,7 @@ func TestPrefetch(t *testing.T) {
 	before := sums.sums["/changed"].info
 	must(t, os.WriteFile(changed, []byte("two"), 0o644))
 	must(t, os.Chtimes(changed, time.Time{}, time.Unix(0, before.Mtime)))
-	sums.sums["/same"].sum = blob.Digest{7} // shows who is believed
+	sums.sums["/same"].sum = blob.Digest{7} // shows whether the record was used
 
 	opt.Prefetched = sums
 	files, err := hostfs.Open(opt)
@@ -67,8 +66,8 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// Who asks for a file that is being read waits for that, and one that was not begun is not read
-// twice.
+// A task that asks for a file while it is being read waits for that read. A file that the prefetch
+// has not begun is not read twice.
 func TestAFileIsNotReadTwice(t *testing.T) {
 	s := &Sums{next: []string{"/a", "/b"}, sums: map[string]*fileSum{}}
 	name, one := s.begin()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Mount points are as they are named and not as the kernel escapes them, and a line may have any
+// Mount points have their real names, and not the kernel's escaped form. A line may have any
 // length. The lines that keep it: mounts.go, Mounts; kernel_file.go, UnescapeMount.
 func TestMounts(t *testing.T) {
 	layers := "lowerdir=" + strings.Repeat("/var/lib/layer:", 10_000)

@@ -64,7 +64,7 @@ func TestRunKillsTheGroup(t *testing.T) {
 	t.Errorf("the grandchild %d lives on", pid)
 }
 
-// state is a process's state, "" when it is dead or waits to be reaped.
+// state returns a process's state, "" when it is dead or waits for its parent.
 func state(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil || syscall.Kill(pid, 0) != nil {

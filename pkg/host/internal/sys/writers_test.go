@@ -9,18 +9,19 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// What an undo leaves alone has each link that a network's row names as its own. The line that
-// keeps it: writers.go, HasWriter.
+// An undo leaves alone each link that a network's row names as its own. The line that keeps it:
+// writers.go, HasWriter.
 func TestLinksOfNetworksAreKnown(t *testing.T) {
 	others := strings.Fields("" +
-		// The ends of pods' links, which an undo knows by their kind.
+		// These are the ends of pods' links, which an undo knows by their kind.
 		"veth* pi-veth* pa-veth* veth_host veth_host_ac vlan??????????? azvint* azvifv* tapeth0-* vpp1 vpp2 h_* " +
 		"[0-9a-z]*-HHHHHH HHHHHHHHHHHHHHH [0-9a-f]*_h ????????????_h ????????????_c ?????????????_h ?????????????_c " +
-		// The node's own address moves there, and an undo brings it back.
+		// The node's own address moves to these links, and an undo restores it there.
 		"azure* azure[0-9]* vhost0 k-vswitch0 cluster-wide br-ex br-external " +
-		// Ports of Open vSwitch, which only that takes away.
+		// These are ports of Open vSwitch, and only Open vSwitch removes them.
 		"br-int br-tun br-nwnode-check obr0 mirror0 datapath " +
-		// Names that are anybody's; of kube-router's and Contrail's the narrower ones are known.
+		// Any program may use these names. For kube-router and Contrail the agent knows narrower
+		// names.
 		"vxlan1 vx_* tun-* pkt* tunl* k8s-*")
 	short := strings.NewReplacer("[0-9a-f]", "H")
 	example := strings.NewReplacer("[0-9a-f]", "0", "[0-9a-z]", "a", "[a-z]", "a", "[0-9]", "4", "[0-3]", "0", "?", "0", "*", "7")
