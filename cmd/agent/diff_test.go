@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/takeover"
 )
 
-// A sysctl that is empty is said to be so, as in a plan.
+// The output says that an empty sysctl is empty, as a plan does.
 func TestEmptyValueIsSaid(t *testing.T) {
 	var out bytes.Buffer
 	printResources(&out, "is new", []takeover.Resource{{Key: "sysctl:net.ipv4.ip_local_reserved_ports",

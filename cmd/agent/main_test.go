@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Nothing that client-go logs reaches stderr, an error neither: it does not go through the agent's
+// No log of client-go reaches stderr, not even an error, since it does not go through the agent's
 // own log.
 func TestClientsAreSilent(t *testing.T) {
 	out, err := os.CreateTemp(t.TempDir(), "stderr")

@@ -12,14 +12,13 @@ import (
 )
 
 var (
-	// named is a command line of the agent in a text: in quotes, as a line of a block, or behind
-	// what starts such a line.
+	// named finds a command line of the agent in a text: in backquotes, as a line of a block, or
+	// behind a prompt.
 	named = regexp.MustCompile("(?m)(?:`|^\\$ |^    (?:\\$ |sudo )?)(?:bin/)?(?:agent|netwright)((?: [^\\s`#|;&()]+)*)")
 	word  = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
-// TestDocumentsNameWhatIsThere: a command or a flag that a document names, on whatever page, is one
-// that the agent has.
+// TestDocumentsNameWhatIsThere: the agent has each command and each flag that a document names.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	root := tree()
 	for _, wrong := range []string{"--onec", "status --wach", "store chek", "--once store publish --kye"} {
@@ -58,7 +57,7 @@ func TestDocumentsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// unknown says what of a command line the agent does not have; "" where it has all of it.
+// unknown returns the part of a command line that the agent does not have; "" if it has all of it.
 func unknown(root *cobra.Command, args []string) string {
 	at := root
 	for _, arg := range args {

@@ -18,8 +18,8 @@ import (
 	"github.com/netwright/netwright/test/s3server"
 )
 
-// From a directory to a bucket and from there onto a node, by the commands that a person types,
-// against a real S3 server.
+// The documents go from a directory to a bucket and from there to a node, by the commands that a
+// person types. The S3 server is a real one.
 func TestPublishToS3(t *testing.T) {
 	needs.Root(t) // an image's files belong to root
 	server := s3server.Start(t)
@@ -66,7 +66,8 @@ func TestPublishToS3(t *testing.T) {
 	says(0, "which is trusted", "store", "verify", dest, "--cluster", cluster, "--public-key", key+".pub")
 	says(0, "signed generation 1", "store", "sign", dest, "--cluster", cluster, "--key", key+".key")
 
-	// Behind a CA of our own it takes what the agent's own file says of stores.
+	// Behind a server with a CA of our own, the agent uses the CA that its own file names for
+	// stores.
 	front := tlsFront(t, server.URL)
 	ca, own := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "agent.yaml")
 	if err := errors.Join(os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o644),
@@ -89,7 +90,7 @@ func TestPublishToS3(t *testing.T) {
 	once := []string{"--once", "--conf", conf, "--root", image}
 	says(0, "generation 1", once...)
 
-	// Whoever may write to the bucket and has no key, then no server at all.
+	// First a person without a key writes to the bucket, then the server is gone.
 	m := "{\"apiVersion\": \"netwright.dev/v1alpha1\", \"kind\": \"Manifest\", \"cluster\": \"" + cluster + "\", \"generation\": 2, \"objects\": {}}\n"
 	server.Put("fleet", "some/prefix/"+cluster+"/manifest", trust.Join([]byte(m)))
 	conflist := filepath.Join(image, "etc/cni/net.d/05-netwright-bridge.conflist")
@@ -105,7 +106,7 @@ func TestPublishToS3(t *testing.T) {
 	}
 }
 
-// tlsFront speaks TLS for a server that does not.
+// tlsFront starts a TLS server in front of one that has no TLS.
 func tlsFront(t *testing.T, behind string) *httptest.Server {
 	t.Helper()
 	to, err := url.Parse(behind)
@@ -114,7 +115,7 @@ func tlsFront(t *testing.T, behind string) *httptest.Server {
 	}
 	front := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Host = r.In.Host // it is signed
+		r.Out.Host = r.In.Host // the signature includes it
 	}})
 	t.Cleanup(front.Close)
 	return front

@@ -17,7 +17,7 @@ import (
 
 const referenceFile = "../../docs/reference/commands.md"
 
-// TestReference holds the manual of the commands against the commands that there are.
+// TestReference compares the manual of the commands with the commands of the program.
 func TestReference(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "<!-- Generated from the commands: `go test ./cmd/agent -run TestReference -update` writes it. -->")
@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// tree is all commands, with those that cobra adds when it runs.
+// tree returns all commands, with those that cobra adds when it runs.
 func tree() *cobra.Command {
 	root := rootCommand(&cli.Flags{Output: cli.Output{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}})
 	root.InitDefaultHelpFlag()
@@ -73,7 +73,7 @@ func writeCommand(out *bytes.Buffer, cmd *cobra.Command) {
 	}
 }
 
-// indent makes a text a block of Markdown that is shown as it is.
+// indent makes a text a block of code in Markdown.
 func indent(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
@@ -86,7 +86,7 @@ func indent(text string) string {
 	return out.String()
 }
 
-// The type of a flag is one word: pflag takes the first text between backquotes for it.
+// The type of a flag is one word, since pflag takes the first text between backquotes as the type.
 func TestTypesOfFlags(t *testing.T) {
 	for _, cmd := range commandsBelow(tree()) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

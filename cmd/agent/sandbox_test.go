@@ -20,9 +20,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// TestSandboxProvesPodsAndLeavesNothing is what `make run` shows, with the real
-// CNI plugins: two pods ping, the second run has nothing to do, and of all that
-// nothing is left on the host.
+// TestSandboxProvesPodsAndLeavesNothing tests what `make run` shows, with the real CNI plugins. Two
+// pods ping each other, the second run has nothing to do, and nothing of it stays on the host.
 func TestSandboxProvesPodsAndLeavesNothing(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")
@@ -70,9 +69,9 @@ func TestSandboxProvesPodsAndLeavesNothing(t *testing.T) {
 	})
 }
 
-// A sandbox that cannot be set up shows the plan, and why there is none: of overlays the kernel
-// stacks two (FILESYSTEM_MAX_STACK_DEPTH), and a sandbox is a third. The lines that keep it:
-// sandbox.go, runSandbox; pkg/host/sandbox/sandbox.go, Enter.
+// If a sandbox cannot be set up, the output has the plan, and says why there is no sandbox. The
+// kernel stacks two overlays (FILESYSTEM_MAX_STACK_DEPTH), and the sandbox would be a third. The
+// lines that keep it: sandbox.go, runSandbox; pkg/host/sandbox/sandbox.go, Enter.
 func TestSandboxThatCannotBeSetUpShowsThePlan(t *testing.T) {
 	needs.Root(t)
 	store := t.TempDir()
@@ -99,8 +98,8 @@ mount -t overlay one -o lowerdir=l,upperdir=u,workdir=w m; mount -t overlay two 
 	})
 }
 
-// onHost runs f where nobody else changes anything meanwhile: on a thread with mounts and network
-// of its own.
+// onHost runs f on a thread with mounts and network of its own, so that no other program changes
+// anything meanwhile.
 func onHost(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan error)
@@ -120,7 +119,7 @@ func onHost(t *testing.T, f func()) {
 	}
 }
 
-// planned is what a run would change outside of the sandbox.
+// planned returns the changes that a run would make outside of the sandbox.
 func planned(t *testing.T, store string) report.Plan {
 	t.Helper()
 	var plan report.Plan
@@ -163,8 +162,8 @@ func standing(mountinfo string) string {
 	return out.String()
 }
 
-// leftovers is all that a sandbox could leave: mounts, network, sysctls, and the files and keys of
-// its plan.
+// leftovers returns all that a sandbox could leave: mounts, network, sysctls, and the files and
+// keys of its plan.
 func leftovers(plan report.Plan) map[string]string {
 	out := map[string]string{}
 	for _, args := range [][]string{

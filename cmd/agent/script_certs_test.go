@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 )
 
-// keypair puts a CA and a certificate that it signed into a store: keypair CLUSTER-DIR CA NAME LEFT
-// LIFE. Of its life that much is left.
+// keypair puts a CA and a certificate of that CA into a store: keypair CLUSTER-DIR CA NAME LEFT
+// LIFE. LEFT is the rest of the certificate's lifetime.
 func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: keypair CLUSTER-DIR CA NAME LEFT LIFE")

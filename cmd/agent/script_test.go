@@ -30,7 +30,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata that a script compares with")
 
-// asUser is the environment's name of the user id that the agent of a script takes.
+// asUser is the environment variable with the user id that the agent of a script takes.
 const asUser = "TEST_UID"
 
 func TestMain(m *testing.M) {
@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// TestScripts are what any user may run.
+// TestScripts runs the scripts that any user may run.
 func TestScripts(t *testing.T) { testscript.Run(t, params("testdata/user")) }
 
-// TestScriptsAsRoot converge trees, become other users, make sandboxes.
+// TestScriptsAsRoot runs the scripts that converge trees, become other users, and make sandboxes.
 func TestScriptsAsRoot(t *testing.T) {
 	needs.Root(t)
 	testscript.Run(t, params("testdata/root"))
@@ -74,8 +74,8 @@ func params(dir string) testscript.Params {
 	}
 }
 
-// setup gives each script a store of one cluster with the network bridge and the assets that it
-// names; files of the script's own go before. A store of its own that holds the line $ASSETS gets
+// setup gives each script a store of one cluster, with the network bridge and the assets that it
+// names. The script's own files take precedence. A store of the script with the line $ASSETS gets
 // the same assets.
 func setup(env *testscript.Env) error {
 	for _, dir := range []string{env.WorkDir, filepath.Dir(env.WorkDir)} { // for scripts that become another user
@@ -105,7 +105,7 @@ func setup(env *testscript.Env) error {
 	})
 }
 
-// putAssets puts the assets beside a cluster's document that asks for them.
+// putAssets puts the assets beside a cluster's document that names them.
 func putAssets(document string) error {
 	content, err := os.ReadFile(document)
 	if err != nil || !bytes.Contains(content, []byte("$ASSETS")) {
@@ -119,7 +119,8 @@ func putAssets(document string) error {
 		os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "plugins.tgz"), archive, 0o644))
 }
 
-// plugins is an archive that looks like the CNI plugins', the same bytes each time.
+// plugins returns an archive that looks like the one of the CNI plugins. Its bytes are the same
+// each time.
 func plugins() []byte {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
@@ -160,7 +161,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// snapshot keeps all that is known of every path below a directory: snapshot NAME DIR.
+// snapshot records all metadata and content of each path below a directory: snapshot NAME DIR.
 func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: snapshot NAME DIR")
@@ -209,7 +210,7 @@ func checkAccess(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// await waits for a file that another process makes, and for a text in it: await FILE [TEXT].
+// await waits for a file of another process, and for a text in it: await FILE [TEXT].
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: await FILE [TEXT]")
@@ -249,8 +250,8 @@ func jsonkeys(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(paths)), "\n"))
 }
 
-// sameyaml checks that a YAML file says what a JSON file says, and that nothing in it is null:
-// sameyaml JSON YAML.
+// sameyaml checks that a YAML file has the same content as a JSON file, without any null: sameyaml
+// JSON YAML.
 func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sameyaml JSON YAML")
@@ -268,12 +269,11 @@ func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
 	noNulls(ts, "", want)
 }
 
-// unknowable is what null says of in the facts of an image: not that there is none, but that it is
-// not known.
+// unknowable has the facts of an image that may be null. Here null means that the fact is not
+// known, and not that there is none.
 var unknowable = []string{".links", ".forwardPolicy", ".kernel.hugepages"}
 
-// noNulls holds what programs read against that a list without anything is [], over which they can
-// go.
+// noNulls checks in what programs read that an empty list is [], so that they can loop over it.
 func noNulls(ts *testscript.TestScript, at string, v any) {
 	switch v := v.(type) {
 	case nil:

@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/test/s3server"
 )
 
-// The status object lies beside the documents of a real S3 server, is replaced and not piled up;
-// whoever may only read there is told what is missing, without a secret.
+// The status object is beside the documents of a real S3 server, and each new one replaces the
+// former. A node that may only read there is told which permission is missing, without a secret.
 func TestStatusObjectOnS3(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -31,7 +31,7 @@ func TestStatusObjectOnS3(t *testing.T) {
 	readOnly := false
 	through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(back); r.Out.Host = r.In.Host }}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if readOnly && r.Method == http.MethodPut { // as S3 answers whom no policy lets write
+		if readOnly && r.Method == http.MethodPut { // as S3 answers a client without the right to write
 			w.Header().Set("Content-Type", "application/xml")
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`)

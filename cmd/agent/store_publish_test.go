@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// What changed since it was checked is not published: nobody knows whether a node takes it, nor
-// which keys are for whom.
+// A change since the check is not published, since it is not known whether a node accepts it, nor
+// which nodes may read its keys.
 func TestNothingUncheckedIsPublished(t *testing.T) {
 	const cluster = "demo.example.com"
 	dir := t.TempDir()

@@ -11,10 +11,10 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// An image has no kernel and no runtime to ask: its files are looked at, and none of its programs
-// is started.
+// An image has no kernel and no runtime. verify looks at its files, and starts none of its
+// programs.
 func TestVerifyImage(t *testing.T) {
-	root, store := t.TempDir(), t.TempDir() // a checkout may belong to anybody
+	root, store := t.TempDir(), t.TempDir() // a checkout may belong to any user
 	if err := os.CopyFS(store, os.DirFS("../../examples/flannel")); err != nil {
 		t.Fatal(err)
 	}

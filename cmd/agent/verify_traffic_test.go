@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// An endpoint listens where nodes of these documents ask each other.
+// An endpoint listens at the address at which nodes with these documents connect to each other.
 func TestReachedAt(t *testing.T) {
 	four, six := netip.MustParseAddr("10.77.0.31"), netip.MustParseAddr("fd77::31")
 	pods4, pods6 := netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10::/48")

@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// An earlier release has one generation in its status, without which of the three it is. When all
-// is right that is the one that is applied. The line that keeps it: wait.go, reached.
+// The status of an earlier release has one generation, and does not say which of the three it is.
+// When all is right it is the applied one. The line that keeps it: wait.go, reached.
 func TestWaitBesideAnEarlierDaemon(t *testing.T) {
 	for generation, want := range map[int64]bool{11: false, 12: true, 13: true} {
 		view := report.StatusView{
