@@ -36,7 +36,7 @@ func (g gatherer) kubelet() {
 			k.Version = g.cachedVersion(k.Program)
 		}
 		k.Variables = command.variables
-		others, set := g.byOthers(unit, k.Variables)
+		others, set := byOthers(unit, k.Variables)
 		k.Flags, k.Set = command.flags(), set
 		if slices.ContainsFunc(unit.DropIns, func(file string) bool { return path.Base(file) == OwnDropIn }) {
 			k.Flags = commandOf(others, g.files).dashed().flags()
@@ -114,11 +114,10 @@ const (
 // byOthers returns a unit without the agent's drop-in, and the files that set the given variables.
 // For each variable only the last value counts. Values that an empty Environment= of a later file
 // resets are left out.
-func (g gatherer) byOthers(unit systemd.UnitFile, variables []string) (others systemd.UnitFile, set []VariableFact) {
+func byOthers(unit systemd.UnitFile, variables []string) (others systemd.UnitFile, set []VariableFact) {
 	others = systemd.ParseUnitFile(nil)
-	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
-		raw, err := g.files.ReadFile(file)
-		if err != nil || path.Base(file) == OwnDropIn {
+	for file, raw := range unit.Files() {
+		if path.Base(file) == OwnDropIn {
 			continue
 		}
 		others.Merge(raw)

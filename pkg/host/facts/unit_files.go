@@ -85,8 +85,7 @@ func readUnitFile(f hostfs.Files, unitDirs []string, name string) (systemd.UnitF
 		if len(content) == 0 {
 			return systemd.UnitFile{Fragment: file, Masked: true}, nil
 		}
-		u.Fragment = file
-		u.Merge(content)
+		u.Add(file, content)
 		break
 	}
 	if u.Fragment == "" {
@@ -104,8 +103,7 @@ func readUnitFile(f hostfs.Files, unitDirs []string, name string) (systemd.UnitF
 		case err != nil:
 			u.Unread = append(u.Unread, fmt.Errorf("read drop-in %s: %w", file, err))
 		case len(content) > 0:
-			u.DropIns = append(u.DropIns, file)
-			u.Merge(content)
+			u.Add(file, content)
 		}
 	}
 	return u, nil

@@ -11,6 +11,7 @@ import (
 type UnitFile struct {
 	Fragment string              // path of the main file
 	DropIns  []string            // in the order in which they apply
+	contents [][]byte            // of Fragment, and of each of DropIns
 	Unread   []error             // drop-ins that cannot be read
 	Masked   bool                // its file is empty, and hides all others
 	settings map[string][]string // "Section.Key" → values
@@ -21,6 +22,33 @@ func ParseUnitFile(content []byte) UnitFile {
 	u := UnitFile{settings: map[string][]string{}}
 	u.Merge(content)
 	return u
+}
+
+// Add applies a file after the files before: the main file first, and then each drop-in.
+func (u *UnitFile) Add(file string, content []byte) {
+	if u.Fragment == "" {
+		u.Fragment = file
+	} else {
+		u.DropIns = append(u.DropIns, file)
+	}
+	u.contents = append(u.contents, content)
+	u.Merge(content)
+}
+
+// Files returns the main file and the drop-ins with their contents, in the order in which they
+// apply.
+func (u UnitFile) Files() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for i, content := range u.contents {
+			file := u.Fragment
+			if i > 0 {
+				file = u.DropIns[i-1]
+			}
+			if !yield(file, content) {
+				return
+			}
+		}
+	}
 }
 
 // Installs reports whether the unit can be enabled: its [Install] section has a setting for it.
