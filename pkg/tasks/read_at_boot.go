@@ -6,7 +6,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// AwaitsBoot returns what the boot reads again of a key that a task changes: files that stay over a
+// ReadAtBoot returns what the boot reads again of a key that a task changes: files that stay over a
 // boot, and units whose links enable or mask them. The agent asks this for changes that are not
 // proved harmless.
 //
@@ -16,7 +16,7 @@ import (
 // of files are left out. The agent's own lists of sysctls and modules have a task for each line,
 // which does the same now. Certificates are left out because an old one may have expired by the
 // boot, and because a private key must be only where it is used.
-func AwaitsBoot(t Task, key graph.Key) (files, units []string) {
+func ReadAtBoot(t Task, key graph.Key) (files, units []string) {
 	owner := ownerOf(t)
 	if owner != nil && owner.row() == rowCertificateSet {
 		return nil, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The line that keeps it: read_at_boot.go, AwaitsBoot.
-func TestAwaitsBoot(t *testing.T) {
+// The line that keeps it: read_at_boot.go, ReadAtBoot.
+func TestReadAtBoot(t *testing.T) {
 	yes := true
 	for _, c := range []struct {
 		name         string
@@ -33,7 +33,7 @@ func TestAwaitsBoot(t *testing.T) {
 		if key == "" {
 			key = c.task.Owns()[0]
 		}
-		files, units := AwaitsBoot(c.task, key)
+		files, units := ReadAtBoot(c.task, key)
 		if !slices.Equal(files, c.files) || !slices.Equal(units, c.units) {
 			t.Errorf("%s: files %q and units %q, want %q and %q", c.name, files, units, c.files, c.units)
 		}

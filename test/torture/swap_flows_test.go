@@ -42,7 +42,7 @@ var swapTargets = []string{
 // into the state directory, into what is printed or into a bug report. What is only compared may be
 // read.
 //
-// What keeps it: as for TestSwappedPaths, and pkg/reconcile/changes/check_paths.go preflight,
+// What keeps it: as for TestSwappedPaths, and pkg/reconcile/changes/check_paths.go checkPaths,
 // pkg/tasks/path_baseline.go Baseline, pkg/tasks/file.go showOld, cmd/agent/support_pieces.go.
 func TestSwappedFlows(t *testing.T) {
 	needs.Root(t)

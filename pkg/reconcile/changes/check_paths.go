@@ -12,11 +12,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// preflight returns why a change cannot be made: one of its paths leads through a symbolic link
+// checkPaths returns why a change cannot be made: one of its paths leads through a symbolic link
 // that the agent does not follow, the file system refuses the write or has no room, or the file
 // system is not mounted yet. The task then fails or waits before anything at the path is removed.
 // Other tasks go on.
-func preflight(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) error {
+func checkPaths(ctx context.Context, v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		file := tasks.FileOf(it.Key)
 		if file == "" {

@@ -76,7 +76,7 @@ func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, err
 			return c, nil
 		}
 	}
-	if err := preflight(ctx, v, t, c); err != nil {
+	if err := checkPaths(ctx, v, t, c); err != nil {
 		return nil, err
 	}
 	return c, nil

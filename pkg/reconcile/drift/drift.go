@@ -74,18 +74,18 @@ func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *chan
 	if !known || !d.wasRight(ctx, t, e) {
 		return nil
 	}
-	if l := d.leave(ctx, t, c, e); l != nil {
+	if l := d.notRepaired(ctx, t, c, e); l != nil {
 		d.found.Postpone(key, l)
 		return l
 	}
-	rule := d.rule(t, e.Drift)
+	dec := d.mayRepair(t, e.Drift)
 	note := d.damping.noted
 	if d.pods(t) {
 		note = d.damping.notedPods
 	}
-	made, fought := note(e.Drift, rule, d.now), (*changes.Deferral)(nil)
+	made, fought := note(e.Drift, dec, d.now), (*changes.Deferral)(nil)
 	if d.pods(t) && d.damping.contestedPods(made) {
-		fought = d.deferral(t, c, made, decision{contested: true})
+		fought = d.contested(t, c, made, decision{contested: true})
 	}
 	d.found.Put(key, made, fought)
 	return nil
@@ -103,11 +103,11 @@ func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	if note == nil {
 		return nil
 	}
-	rule := d.rule(t, note)
-	if rule.repair {
-		rule.until = d.now
+	dec := d.mayRepair(t, note)
+	if dec.repair {
+		dec.until = d.now
 	}
-	l := d.deferral(t, left, note, rule)
+	l := d.contested(t, left, note, dec)
 	d.found.Postpone(key, l)
 	return l
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// leave returns why a change is not made: documents say so, or another program changes the key
-// again and again. It returns nil if the change is made.
-func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *changes.Deferral {
+// notRepaired returns why a change is not made: documents say so, or another program changes the
+// key again and again. It returns nil if the change is made.
+func (d *Judge) notRepaired(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *changes.Deferral {
 	was := e.Drift
 	l := &changes.Deferral{Change: c, Drift: was}
 	switch mode, key := d.mode(t); mode {
@@ -28,26 +28,26 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 		l.State, l.Text = report.Ignored, "somebody changed it; the agent leaves it so: "+d.node.Says(key)
 		return l
 	}
-	rule := d.rule(t, was)
-	if rule.repair {
+	dec := d.mayRepair(t, was)
+	if dec.repair {
 		return nil
 	}
-	l = d.deferral(t, c, was, rule)
+	l = d.contested(t, c, was, dec)
 	if err := starts.Stays(ctx, d.view, t, e.Pending); err != nil {
 		l.State, l.Failed = report.Failed, err
 		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks "+
-			"(agent --once)", err, len(was.Recent), report.Stamp(was.Recent[0]), report.Stamp(rule.until))
+			"(agent --once)", err, len(was.Recent), report.Stamp(was.Recent[0]), report.Stamp(dec.until))
 	}
 	return l
 }
 
-// deferral describes the state of a contested key.
-func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule decision) *changes.Deferral {
-	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
-	since, when := report.Stamp(was.Recent[0]), report.Stamp(rule.until)
+// contested describes the state of a key that another program keeps changing.
+func (d *Judge) contested(t tasks.Task, c *tasks.Change, was *ledger.Drift, dec decision) *changes.Deferral {
+	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: dec.until, Pods: d.pods(t)}
+	since, when := report.Stamp(was.Recent[0]), report.Stamp(dec.until)
 	l.Text = fmt.Sprintf("its next repair: somebody changed it back after each of %d repairs since %s; the "+
 		"agent repairs it again at %s", len(was.Recent), since, when)
-	if !rule.contested {
+	if !dec.contested {
 		return l
 	}
 	l.State = report.Contested
@@ -60,8 +60,8 @@ func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule 
 	return l
 }
 
-// rule returns the decision about a key in a conflict.
-func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {
+// mayRepair decides whether a key in a conflict is repaired now.
+func (d *Judge) mayRepair(t tasks.Task, was *ledger.Drift) decision {
 	switch {
 	case d.force:
 		return decision{repair: true, anew: true}

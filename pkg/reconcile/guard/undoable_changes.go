@@ -147,7 +147,7 @@ func AtBoot(led *ledger.Ledger, works ...PlannedWork) (list []firstboot.Await, e
 func addAtBoot(
 	list []firstboot.Await, led *ledger.Ledger, t tasks.Task, key graph.Key,
 ) ([]firstboot.Await, error) {
-	files, units := tasks.AwaitsBoot(t, key)
+	files, units := tasks.ReadAtBoot(t, key)
 	if len(files)+len(units) == 0 {
 		return list, nil
 	}
