@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -128,3 +129,14 @@ const (
 	passLate   = 5 * time.Minute  // the status reports a pass that takes longer: it may hang
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end the daemon
 )
+
+// never is a wait without an end: it is longer than every interval.
+const never = time.Duration(math.MaxInt64)
+
+// until returns how long it is until a time; never for the zero time.
+func until(at time.Time) time.Duration {
+	if at.IsZero() {
+		return never
+	}
+	return max(time.Until(at), 0)
+}

@@ -45,6 +45,16 @@ type stagingDir struct {
 	fd   int
 }
 
+// WriteFile puts one file in place, whole and durably: a [Batch] with one file.
+func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
+	b := w.Batch()
+	defer b.Discard()
+	if err := b.Put(name, content, spec); err != nil {
+		return err
+	}
+	return b.Commit(ctx)
+}
+
 // Batch returns an empty batch. The caller must end it with [Batch.Discard], which does nothing
 // after a [Batch.Commit].
 func (w *Writer) Batch() *Batch {

@@ -144,13 +144,3 @@ func (s *Staged) unread(base string) error {
 	}
 	return nil
 }
-
-// WriteFile puts one file in place, whole and durably: a [Batch] with one file.
-func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
-	b := w.Batch()
-	defer b.Discard()
-	if err := b.Put(name, content, spec); err != nil {
-		return err
-	}
-	return b.Commit(ctx)
-}
