@@ -34,8 +34,8 @@ quick: ## vet and the unit tests of the packages that you changed (BASE=commit),
 build: ## bin/agent, static
 	$(AGENT) -o bin/agent ./cmd/agent
 
-# Converges a node in throw-away namespaces and shows that it works.
-run: build ## converge a node in throw-away namespaces, and show that it works
+# Converges a node in temporary namespaces and shows that it works.
+run: build ## converge a node in temporary namespaces, and show that it works
 	go run -buildvcs=false ./examples/run -agent bin/agent
 
 # Every test there is, suites side by side. Without root, what needs it is skipped and says so; with CI=true nothing is skipped.

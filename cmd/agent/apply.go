@@ -16,11 +16,12 @@ func applyCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Make the change of a plan that agent plan --out wrote, and no other",
-		Long: `apply makes the change that the plan in FILE shows, in one pass. It makes no other:
-where the host or the store moved since the plan was made it refuses, says what moved,
-and changes nothing. The flags of the plan hold; beside a daemon, the daemon makes it.
+		Long: `apply makes the change that the plan in FILE shows, in one pass, and no other. If the
+host or the store changed since the plan was made, apply names the difference and
+changes nothing. The flags of the plan apply. If a daemon runs, the daemon makes the
+change.
 
-Exit code: 0 it is made, or nothing was to do; 1 refused, or an error.`,
+Exit code: 0 the change is made, or nothing was to do; 1 refused, or an error.`,
 		Example: `  agent plan --out change.plan
   agent apply change.plan`,
 		Args: oneArg("the file of a plan", "agent apply change.plan"),

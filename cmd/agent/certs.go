@@ -17,11 +17,12 @@ func certsCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "certs",
 		Short: "List the certificates of this node, and how long they last",
-		Long: `certs lists the certificates that the agent installed on this node, the CA beside
-each, and those that it waits for. It asks the ledger and the files, not the store.
+		Long: `certs lists the certificates that the agent installed on this node, the CA of each,
+and the certificates that the agent waits for. It reads the ledger and the files, not
+the store.
 
-Exit code: 0 all is well, 2 somebody must do something (one ends and nobody renews it,
-has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
+Exit code: 0 all is right, 2 somebody must act (a certificate expires and nobody renews
+it, has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 		Example: `  agent certs
   agent certs -o json
   agent --root /mnt certs                of an image`,

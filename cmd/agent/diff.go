@@ -19,12 +19,12 @@ func diffCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff --nodeup",
 		Short: "Compare what kOps' nodeup made on this node with what the documents want",
-		Long: `diff --nodeup says on a node of kOps, in one page, what nodeup made and keeps, what
-changes hands as it is, what would be another, and what is new. It changes
+		Long: `diff --nodeup runs on a node of kOps. It lists what nodeup made and keeps, what the
+agent takes over unchanged, what the agent would change, and what is new. It changes
 nothing.
 
-What a pass would change: agent plan. Two generations of a store: agent
-store diff.`,
+agent plan shows what a pass would change. agent store diff compares two generations
+of a store.`,
 		Example: `  agent diff --nodeup --store ./state --cluster minimal.example.com --node-group nodes`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -24,14 +24,13 @@ func explainCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain KEY|FIELD",
 		Short: "Say who wants a key, why, and whether it is so now; or what a field of the documents is",
-		Long: `explain says of one key of the plan who asked for it, whose value it overrides,
-whether the host is so now, and what comes before it and after it.
+		Long: `explain KEY says who wants the key, whose value it overrides, whether the host has it
+now, and which keys come before and after it. A key is kind:name, as --dry-run prints it.
 
-A key is kind:name, as --dry-run prints them.
-
-Of a field it says what it is, what it takes, its default, and where it may stand. The
-end of its path is enough. That needs neither a store nor a node; agent config says
-which value the field has here, and from where.`,
+explain FIELD says what a field of the documents does, which values it takes, its
+default, and in which documents it may be. The end of its path is enough. It needs
+neither a store nor a node. agent config prints the value of the field on this node,
+and its origin.`,
 		Example: `  agent explain sysctl:net.ipv4.ip_forward
   agent explain file:/etc/cni/net.d/05-netwright-bridge.conflist
   agent explain spec.networking.calico.mtu

@@ -19,10 +19,10 @@ func factsCommand(f *cli.Flags) *cobra.Command {
 		Use:   "facts",
 		Short: "Print what the agent knows of this host",
 		Long: `facts prints what the agent knows of this host: distribution, kernel, links and
-who manages them, container runtime, kubelet; and on AWS what the instance's
-metadata says (IMDSv2): type, zone, interfaces, tags.
+their managers, container runtime, kubelet. On AWS it also prints the type, zone,
+interfaces and tags of the instance, from its metadata (IMDSv2).
 
-Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job runs.`,
+Save the facts with -o json for ` + "`agent store check --facts`" + `, which a CI job runs.`,
 		Example: `  agent facts
   agent facts -o json > node.json        for: agent store check ./store --facts node.json`,
 		Args: noArgs,

@@ -26,20 +26,20 @@ func installCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
-		Long: `install puts this program to ` + systemd.Program + `, with ` + "`agent`" + ` as a link where nothing else
-has that name, the units to /etc/systemd/system, and the manual and completions for
-bash, zsh and fish below share; it enables the units and asks systemd to start the
-daemon, and does not wait for that. A daemon that runs is restarted when it changed.
-What is right is left alone, so that it can be run at every boot. In the end it names
-the next step: the configuration (` + defaultConf + `) is yours to write.
+		Long: `install copies this program to ` + systemd.Program + `, and links it as ` + "`agent`" + ` unless something
+else has that name. It writes the units to /etc/systemd/system, and the manual and the
+completions for bash, zsh and fish below share. It enables the units and asks systemd
+to start the daemon, without waiting. It restarts a running daemon if something changed.
+It leaves alone what is right, so you can run it at every boot. At the end it names the
+next step: you write the configuration (` + defaultConf + `).
 
-Where /usr is read-only or mounted noexec, the program goes into bin below the
-first of ` + strings.Join(install.Prefixes[1:], ", ") + ` that will do, or
-below --prefix. A later install stays there.
+If /usr is read-only or mounted noexec, the program goes into bin below the first of
+` + strings.Join(install.Prefixes[1:], ", ") + ` that is usable, or below
+--prefix. A later install uses the same directory.
 
-A package that brought the same units keeps them. To take the agent away again:
-` + "`agent reset`, then `agent install --remove`" + `, which stops the daemon and removes what
-install put there.`,
+If a package installed the same units, install leaves them alone. To remove the agent,
+run ` + "`agent reset`, then `agent install --remove`" + `, which stops the daemon and removes
+what install wrote.`,
 		Example: `  ./agent install
   agent install --root /mnt/image --binary netwright-linux-arm64`,
 		Args: noArgs,

@@ -16,10 +16,10 @@ func pauseCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause DURATION --reason TEXT",
 		Short: "Change nothing on this node for a while",
-		Long: `pause has the daemon, --once and rollback change nothing on this node for a while:
-neither repairs nor new configurations. Passes look, and tell what is not as wanted.
-It ends by itself, also after a boot or with a wrong clock, and by resume. Another
-pause takes the place of the first.`,
+		Long: `During a pause the daemon, --once and rollback change nothing on this node. They make
+no repair and apply no new configuration. Passes still look, and report what is not as
+wanted. The pause ends by itself, even after a boot or with a wrong clock. resume ends
+it earlier. A second pause replaces the first.`,
 		Example: `  agent pause 30m --reason "swapping the uplink, INC-123"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

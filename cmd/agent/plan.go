@@ -33,14 +33,14 @@ func planCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what would change on this node, and why; with --out for apply",
-		Long: `plan shows what --once would change, and why: it is --dry-run. With --out it also
-writes the plan to a file, which ` + "`agent apply`" + ` takes: it makes that change and no other.
+		Long: `plan shows what --once would change, and why, as --dry-run does. With --out it also
+writes the plan to a file. ` + "`agent apply`" + ` makes the change of that file and no other.
 
-Secrets are not in the file, and nobody else can read it (0600).
+The file has no secrets, and no other user can read it (mode 0600).
 
 Exit code: 0 nothing would change, 2 something would, 1 error.`,
 		Example: `  agent plan --out change.plan           look at it, or show it to somebody
-  agent apply change.plan                make that change, if nothing moved since`,
+  agent apply change.plan                make that change, if nothing else changed since`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runDryRun(cmd.Context()) },
 	}

@@ -16,9 +16,9 @@ func recoverCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recover",
 		Short: "Complete files that belong together, of a run that was killed",
-		Long: `recover completes what a killed run left partly old and partly new of files that
-belong together, as a key and its certificate. It needs no store. The agent does
-the same when it starts; this is for the boot, before anybody reads the files.`,
+		Long: `recover completes files that belong together, such as a key and its certificate, if a
+killed run wrote only some of them. It needs no store. The agent does the same when it
+starts. At a boot, recover runs before any program reads the files.`,
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,16 +15,17 @@ func resetCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Take away what netwright made on this node and bring back what was there before",
-		Long: `reset stops and disables the daemon, removes what netwright made, and brings back
-what it changed: files with owner, mode and times, sysctls, units. It does not
-bring back a former CNI conf, and modules stay loaded until the next boot. What a
-person changed meanwhile stays, and is named; --changed=remove takes it along, or
-brings back what was there before. What the node may be reached by goes first, and
-comes back by itself if the node is cut off (see probes in the agent's file).
+		Long: `reset stops and disables the daemon, removes what the agent made, and restores what it
+changed: files with owner, mode and times, sysctls, units. It does not restore a former
+CNI conf. Modules stay loaded until the next boot.
 
-The agent itself stays: its program, units, manual and completions. To take it away,
-remove its package, or run ` + "`agent install --remove`" + `.`,
-		Example: `  agent reset --dry-run                  what would go, and what would come back
+reset keeps and names what somebody changed meanwhile. --changed=remove removes that
+too, or restores what was there before. reset begins with what the node may be reached
+by, and restores it if the node is cut off (see probes in the agent's file).
+
+The agent's own program, units, manual and completions stay. To remove them, remove the
+package, or run ` + "`agent install --remove`" + `.`,
+		Example: `  agent reset --dry-run                  what would be removed and restored
   agent reset
   agent reset --changed remove           also what somebody changed since`,
 		Args: noArgs,

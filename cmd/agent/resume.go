@@ -15,10 +15,10 @@ func resumeCommand(f *cli.Flags) *cobra.Command {
 		Use:   "resume",
 		Short: "Let the node follow the store again after a rollback or a pause",
 		Long: `resume ends a pause, and lets the node follow the store again after a rollback. With
---apply it also takes now, on this node, a changed configuration that waits by
-spec.update.`,
+--apply it also applies, now and on this node, a changed configuration that waits
+because of spec.update.`,
 		Example: `  agent resume                           end a pause, follow the store again
-  agent resume --apply                   and take now what waits`,
+  agent resume --apply                   and apply now what waits`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			end := cli.NewDisplay(f).Do(cmd.Context(), control.Request{Command: control.Resume})

@@ -15,10 +15,12 @@ func rollbackCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback [N]",
 		Short: "Apply an earlier revision again and hold the node there",
-		Long: `rollback applies revision N (default: the one before the current; see history)
-as it was, without the store, and holds the node there: the daemon and --once
-keep it until resume. A paused node is left as it is, unless --end-pause ends the
-pause: resume would take what the store has first.`,
+		Long: `rollback applies revision N as it was, without the store. The default is the revision
+before the current one; agent history lists them. The daemon and --once then hold the
+node at this revision until resume.
+
+rollback refuses a paused node. --end-pause ends the pause first. Do not end it with
+resume: the node would first apply what the store has.`,
 		Example: `  agent rollback                         the revision before; held there until: agent resume
   agent rollback 12                      this one of: agent history
   agent rollback --end-pause             on a paused node

@@ -15,18 +15,18 @@ func rootCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Converge a Kubernetes node's network",
-		Long: `agent reads a node's configuration from a state store and makes the host match.
+		Long: `agent reads a node's configuration from a state store and makes the host match it.
 
-Without --once and --dry-run it is the daemon that systemd runs: it converges,
-tells systemd when kubelet may start, and looks again every interval.`,
+Without --once and --dry-run it is the daemon that systemd runs. The daemon converges the
+node, tells systemd when kubelet may start, and looks again at each interval.`,
 		Example: `  agent --dry-run                       by hand: what would change on this node, and why
-  agent --once                          by hand: make it so, and exit
-  agent --once --confirm 2m             by hand: make it so, and undo it unless confirmed
+  agent --once                          by hand: make these changes, and exit
+  agent --once --confirm 2m             by hand: make them, and undo them unless confirmed
   agent --once --wait 5m                from cloud-init: also wait for what only time brings
-  agent --root /mnt --once              into an image: all that needs no live kernel
+  agent --root /mnt --once              in an image: all that needs no running kernel
   systemctl start netwright-agent       as a service: this command without flags
   agent --store examples/bridge --node node-1 --once --sandbox
-                                        try it in throw-away namespaces`,
+                                        try it in temporary namespaces`,
 		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

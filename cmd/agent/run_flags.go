@@ -33,7 +33,7 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	l.DurationVar(&o.confirm, "confirm", 0,
 		"with --once: undo the change after this time, unless agent confirm keeps it")
 	l.BoolVar(&o.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
-	l.BoolVar(&o.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
+	l.BoolVar(&o.sandbox, "sandbox", false, "converge in temporary namespaces, and prove there that pods reach each other")
 	o.bindPlan(cmd)
 	l.StringVar(&o.f.LogFormat, "log-format", "",
 		"of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")

@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// runSandbox converges in throw-away namespaces. The process outside starts itself again in them.
+// runSandbox converges in temporary namespaces. The process outside starts itself again in them.
 // The process inside sets them up, converges, proves the pods' network and converges again.
 func (o *runOptions) runSandbox(ctx context.Context) error {
 	inside := os.Getenv(sandbox.Env) != ""

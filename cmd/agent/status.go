@@ -20,8 +20,8 @@ func statusCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say how this node is: what is wrong, what waits, what to do",
-		Long: `status asks the daemon how the node is. Without one it reads what the last daemon
-left, says how old that is, why no daemon runs, and what to do.
+		Long: `status asks the daemon for the state of the node. If no daemon runs, it reads the state
+that the last one wrote, and says how old that is, why no daemon runs, and what to do.
 
 Exit code: 0 all is right, 2 somebody must look (a key fails, is contested, or is only
 reported), 3 something is awaited or the node is held back, 4 no daemon runs, 1 error.`,

@@ -34,10 +34,12 @@ func checkCommand(f *cli.Flags) *cobra.Command {
 		Use:   "check DIR",
 		Short: "Validate every document, node group and node of a store, off-host",
 		Long: `check decodes every document, merges every node group and node, and builds their
-tasks as a host with the given facts would. It holds the store's certificates
-against the clock, and its assets against their hashes and members. It changes
-nothing and needs no host: run it in CI before a merge. What concerns many nodes
-it says once. Exit 0: all is well, but for warnings; 1: it is not.`,
+tasks as a host with the given facts would. It checks that the store's certificates
+have not expired, and that assets have their hashes and members. It reports once what
+concerns many nodes. It changes nothing and needs no host, so run it in CI before a
+merge.
+
+Exit code: 0 no errors, but perhaps warnings; 1 errors.`,
 		Example: `  agent facts -o json > node.json          # on a node, once
   agent store check ./store --facts node.json
   agent store check ./store --strict --format github`,

@@ -19,9 +19,9 @@ func storeDiffCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff DEST A [B]",
 		Short: "Show what differs between two published generations",
-		Long: `diff compares generation A with generation B, or with the published one: documents line
-by line, keys, certificates and files by name and sha256. A generation is named by its
-number, or by the beginning of its sha256. It changes nothing.
+		Long: `diff compares generation A with generation B, or with the published one. It compares
+documents line by line, and keys, certificates and files by name and sha256. Name a
+generation by its number, or by the beginning of its sha256. diff changes nothing.
 
 Exit code: 0 they are the same, 2 they differ, 1 error.`,
 		Example: `  agent store diff s3://bucket/prefix 11 12 --cluster demo.example.com`,

@@ -19,8 +19,8 @@ func storeHistoryCommand(f *cli.Flags) *cobra.Command {
 		Use:   "history DEST",
 		Short: "List what was published, newest first: when, by whom, from which commit, why",
 		Long: `history lists the generations of which a directory or an s3:// URL has a record. It
-changes nothing. What --publisher, --commit and --message said when it was published
-is part of what was signed.`,
+changes nothing. The signature of a generation covers the values of --publisher,
+--commit and --message.`,
 		Example: `  agent store history s3://bucket/prefix --cluster demo.example.com`,
 		Args:    oneArg("where it is published", "agent store history s3://bucket/prefix --cluster demo.example.com"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,10 +27,9 @@ func keygenCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keygen",
 		Short: "Make a key that signs what is published",
-		Long: `keygen makes a key pair of minisign's form: NAME.key, which signs and which nobody but
-you may read, and NAME.pub, which goes into trustedKeys of every node's agent.yaml.
-With a password (--password-file, or ` + keyPassword + `) the key is of no use
-without it. No file is replaced.`,
+		Long: `keygen makes a key pair in minisign's format. NAME.key signs, and only you may read it.
+Put NAME.pub into trustedKeys of every node's agent.yaml. A password (--password-file,
+or ` + keyPassword + `) encrypts the key. keygen replaces no file.`,
 		Example: `  agent store keygen --out netwright
   agent store publish ./store s3://bucket/prefix --key netwright.key`,
 		Args: noArgs,

@@ -29,9 +29,10 @@ func pruneCommand(f *cli.Flags) *cobra.Command {
 		Use:   "prune DEST",
 		Short: "Remove published objects that no generation needs any more",
 		Long: `prune removes the objects of former generations from a directory, an s3:// or a k8s://
-URL. A generation stays complete for --older after the next one was published, and the
-published one always. Where the record of a generation that nodes may still read is
-missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
+URL. A generation stays complete for --older after the next one was published. The
+published generation always stays. If the record of a generation that nodes may still
+read is missing or damaged, prune removes nothing. A publisher that runs meanwhile
+is told to wait.`,
 		Example: `  agent store prune s3://bucket/prefix --cluster demo.example.com --dry-run`,
 		Args:    oneArg("where it is published", "agent store prune s3://bucket/prefix --cluster demo.example.com"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -45,12 +45,15 @@ func publishCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish DIR DEST",
 		Short: "Validate a store's directory, sign it, and publish it as one generation",
-		Long: `publish does what check does, and then uploads every object under its hash and moves
-the manifest, which names them, last: nodes see the state of before or of after.
-Assets it does not upload: copy them, and it warns of those that DEST lacks.
-DEST is a directory, an s3:// URL, or k8s://NAMESPACE by the kubeconfig of kubectl. Of two publishers at once one loses, and
-is told; nothing of its work is seen. Where DEST has it all, nothing is moved, until half of
-its time is over.`,
+		Long: `publish first checks the store as check does. Then it uploads every object under its
+hash. Last it replaces the manifest, which names the objects, so a node reads either the
+old or the new state. publish does not upload assets. Copy them to DEST; publish warns
+of those that DEST lacks.
+
+DEST is a directory, an s3:// URL, or k8s://NAMESPACE with the kubeconfig of kubectl. If
+two publishers run at once, one of them fails, and nodes see nothing of its work. If
+DEST already has everything, publish replaces nothing until half of the time of
+--expires is over.`,
 		Example: `  agent store publish ./store s3://bucket/prefix --key netwright.key --expires 720h`,
 		Args: twoArgs("the store's directory and where to publish it",
 			"agent store publish ./store s3://bucket/prefix"),

@@ -22,9 +22,9 @@ func signCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign DEST",
 		Short: "Sign what is published, as it is",
-		Long: `sign adds a signature to the manifest that is published in DEST, in the place of an
-older one of the same key. What it says stays, and so does its sha256. Verify
-first: you vouch for it.`,
+		Long: `sign adds a signature to the manifest that is published in DEST. It replaces an older
+signature of the same key. The content of the manifest and its sha256 stay the same. Run
+verify first, because your signature says that you trust the content.`,
 		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com && \
   agent store sign s3://bucket/prefix --cluster demo.example.com --key next.key`,
 		Args: oneArg("where it is published", "agent store sign s3://bucket/prefix --key netwright.key"),

@@ -24,15 +24,15 @@ func vendorCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vendor DIR",
 		Short: "Copy the assets that nodes ask for into a store",
-		Long: `vendor fetches what the nodes of a store would download, holds it against its sums
-and puts it into the directory ` + extras.StoreMirror + ` of each cluster. Nodes take it from there where
+		Long: `vendor downloads the assets that the nodes of a store need, checks their hashes, and
+puts them into the directory ` + extras.StoreMirror + ` of each cluster. Nodes take them from there if
 their documents say:
 
   spec:
     assetsMirror: ` + extras.StoreMirror + `
 
-So they need no other server than their store. What is there already and has the
-right sum is not fetched. Run it again when documents name other versions.`,
+Then they need no other server than their store. vendor does not download again what is
+there with the right hash. Run it again when documents name other versions.`,
 		Example: `  agent store vendor ./store
   agent store vendor ./store --arch arm64`,
 		Args: oneArg("the store's directory", "agent store vendor ./store"),

@@ -41,9 +41,11 @@ func verifyStoreCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify STORE",
 		Short: "Hold what is published against pin, keys and hashes, as a node does",
-		Long: `verify reads a published store as a node does, with what the agent's own file trusts,
-or with --public-key and --pin, and holds every object against its hash. It changes
-nothing. Exit 0: a node takes it; 1: it does not, and why.`,
+		Long: `verify reads a published store as a node does. It trusts the keys of the agent's
+own file and of --public-key, and the pin of --pin or of that file. It checks the hash
+of every object, and changes nothing.
+
+Exit code: 0 a node accepts the store; 1 it does not, and verify says why.`,
 		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com --public-key netwright.pub`,
 		Args:    oneArg("where it is published", "agent store verify s3://bucket/prefix --public-key netwright.pub"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,12 +25,12 @@ func supportCommand(f *cli.Flags) *cobra.Command {
 		Short: "Gather what a bug report needs into one archive, without secrets",
 		Long: `support writes an archive for a bug report: status, plan (dry run), history, ledger,
 configuration, facts, links, addresses, routes, rules, nft and iptables, the units and
-their journal. Secrets are taken out: private keys, tokens, kubeconfigs, contents of
-files that not everybody may read; a mark is in the place of each.
+their journal. A mark replaces each secret: private keys, tokens, kubeconfigs, and
+contents of files that not every user may read.
 
-It changes nothing on the host, and makes the kernel load nothing. A piece that fails
-or does not end is noted in manifest.json, and stops nothing. Look through the archive
-before you send it.`,
+It changes nothing on the host, and makes the kernel load nothing. manifest.json notes
+each piece that failed or did not end. The others are in the archive. Look through the
+archive before you send it.`,
 		Example: `  sudo agent support
   sudo agent support --file /tmp/node-1.tar.gz`,
 		Args: noArgs,

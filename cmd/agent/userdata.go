@@ -38,13 +38,13 @@ func userDataCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "user-data",
 		Short: "Print cloud-init's user-data, which makes a fresh machine a node",
-		Long: `user-data prints what a fresh machine runs at its first boot: it fetches the agent
-for its architecture from the mirrors, in order, checks its sha256, writes
-` + defaultConf + `, and installs and starts the agent.
+		Long: `user-data prints what a new machine runs at its first boot. The machine fetches the
+agent for its architecture from the mirrors, in order, and checks its sha256. It writes
+` + defaultConf + `, then installs and starts the agent.
 
-The agent's own file is made of the flags, or is the file that --conf names.
-Whatever on a machine reaches the cloud's metadata can read user-data: nothing
-secret belongs there. Clouds take 16 KiB.`,
+The agent's own file has the values of the flags, or is the file that --conf names.
+Every program that reaches the cloud's metadata service can read user-data, so put no
+secret there. Clouds accept at most 16 KiB.`,
 		Example: `  agent user-data --url 'https://mirror.example.com/v1.0.0/netwright-linux-{arch}' --sums SHA256SUMS \
       --store s3://config/fleet --cluster demo.example.com --node-group nodes --trusted-key RWQ…`,
 		Args: noArgs,

@@ -35,19 +35,18 @@ func verifyCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Say whether this node's network works, and what to do where it does not",
-		Long: `verify looks at what the node's network needs and shows: the CNI conf in force,
-the plugins that it calls, what the container runtime has loaded and logged, the
-cluster's DNS, the network's own signs of life. It changes nothing; each plugin is started once to ask which
-versions of CNI it knows.
+		Long: `verify checks what the node's network needs: the CNI conf in force, the plugins that it
+calls, what the container runtime has loaded and logged, the cluster's DNS, and the
+network's own signs of life. It changes nothing. It starts each plugin once to ask which
+versions of CNI it supports.
 
-With --traffic it also adds two pods as a runtime does, by the node's conf and
-plugins, and sends packets: over localhost, pod to pod, to and from the node, to a
-service and back to itself, from and to an outside, at the full MTU, and looks by
-which address pods are seen. Pods on other nodes are reached where
-` + "`agent verify --serve`" + ` answers. All of it is gone at the end, after seconds.
+With --traffic it also adds two pods with the node's conf and plugins, as a runtime
+does. It sends packets over localhost, from pod to pod, to and from the node, to a
+service and back to the same pod, from and to the outside, and at the full MTU. It also
+checks from which address others see the pods. It reaches pods on other nodes where
+` + "`agent verify --serve`" + ` answers. It takes seconds, and removes all of it at the end.
 
-It ends with 0 when all is well, 1 when something is wrong, 3 when something is
-still awaited.`,
+Exit code: 0 all is right, 1 something is wrong, 3 something is still awaited.`,
 		Example: `  agent verify                                  look, and change nothing
   agent verify --traffic                        send packets on this node
   agent verify --serve                          on another node, until Ctrl-C

@@ -28,9 +28,9 @@ func waitCommand(f *cli.Flags) *cobra.Command {
 		Short: "Wait until a generation is applied on this node and all is right",
 		Long: `wait returns when this node has applied the generation, or a newer one, and all is right:
 nothing fails, waits, or is held back. Without --generation it waits until all is right.
-It goes on from daemon to daemon.
+It goes on if the daemon restarts.
 
-Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 error.`,
+Exit code: 0 all is right, 3 not within the timeout, 4 no daemon ran then, 1 error.`,
 		Example: `  agent wait --generation 12 --timeout 10m`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
