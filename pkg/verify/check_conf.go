@@ -12,7 +12,7 @@ import (
 func (c *checker) conf() Result {
 	if c.want.Conf == nil {
 		return notApplicable(
-			"kubelet itself calls the plugins of " + c.want.Network.Name + ": there is no conf in a directory")
+			"kubelet itself calls the plugins of " + c.want.Network.Name + ", without a conf in a directory")
 	}
 	confs, err := c.want.Conf.Effective(c.view)
 	switch {
@@ -42,7 +42,7 @@ func (c *checker) wrote() string {
 		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node " + c.want.Node +
 			" -o jsonpath={.spec.podCIDR}`"
 	case network.WriterUser:
-		return "bring the network: apply its manifests"
+		return "apply the network's manifests"
 	}
 	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=" +
 		c.want.Node + "`"

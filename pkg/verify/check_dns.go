@@ -38,8 +38,8 @@ func (c *checker) clusterDNS(ctx context.Context) {
 			result = waiting
 		}
 		c.note(check, result(err.Error(),
-			Unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+
-				"; is its node reached: `agent verify --traffic --peer` tells"))
+			Unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy must not run here: check the program that replaces it")+
+				"; `agent verify --traffic --peer` says whether this node reaches the pod's node"))
 	}
 }
 
@@ -55,8 +55,7 @@ const ClusterName = "kubernetes.default.svc.cluster.local."
 func Unresolved(err error) string {
 	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
-		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods +
-			")"
+		return "a rule rejects it; kube-proxy adds such a rule for a service without a ready endpoint (" + pods + ")"
 	}
-	return "does it run (" + pods + ")?"
+	return "check whether its pods run (" + pods + ")"
 }

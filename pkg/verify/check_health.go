@@ -28,7 +28,7 @@ func (c *checker) healthChecks(ctx context.Context) error {
 		seen, there, err := c.sign(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrNoLiveState):
-			c.note(check, notApplicable(s.Text+": nothing on this host can tell"))
+			c.note(check, notApplicable(s.Text+": this host cannot answer"))
 		case err != nil:
 			return fmt.Errorf("look whether %s: %w", s.Text, err)
 		case there:
@@ -94,7 +94,7 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 }
 
 // noPods is the result of a check of pods where there are none.
-const noPods = "no pod with an address lives here yet"
+const noPods = "no pod with an address runs here yet"
 
 // living counts the pods here that have their own addresses. why says why the runtime does not
 // tell.
@@ -104,7 +104,7 @@ func (c *checker) living(ctx context.Context) (living int, why string, err error
 		return 0, "", err
 	}
 	if err != nil {
-		return 0, "the runtime does not say which pods live here: " + err.Error(), nil
+		return 0, "the runtime does not say which pods run here: " + err.Error(), nil
 	}
 	for _, p := range pods {
 		if addressed(p) {

@@ -18,13 +18,13 @@ func (c *checker) podsLogged(ctx context.Context) Result {
 	case err != nil:
 		return notApplicable(err.Error())
 	case log.Made+log.Removed+log.Failed == 0:
-		return notApplicable(fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt))
+		return notApplicable(fmt.Sprintf("the journal has no line of %s about a pod in this boot", rt))
 	}
-	seen := fmt.Sprintf("%s has made %d pods and taken away %d in this boot, of what the journal has; %d attempts "+
-		"failed", rt, log.Made, log.Removed, log.Failed)
+	seen := fmt.Sprintf("by the journal of this boot, %s has added %d pods and removed %d; %d attempts failed",
+		rt, log.Made, log.Removed, log.Failed)
 	if log.LastFailed && log.FailedAt.After(c.confSince()) {
 		return failed(fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339),
-			log.Failure), "what the plugin says is at the end; `agent verify --traffic` tries it now")
+			log.Failure), "the error ends with the plugin's message; `agent verify --traffic` tries again now")
 	}
 	return well(seen)
 }

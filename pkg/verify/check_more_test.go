@@ -184,7 +184,7 @@ func TestProxyMode(t *testing.T) {
 // A rule of the node itself that refuses the question is told from one that nobody answers.
 func TestUnresolved(t *testing.T) {
 	for err, says := range map[error]string{
-		syscall.ECONNREFUSED: "nothing behind it", syscall.EPERM: "nothing behind it", probe.ErrNoAnswer: "does it run",
+		syscall.ECONNREFUSED: "without a ready endpoint", syscall.EPERM: "without a ready endpoint", probe.ErrNoAnswer: "check whether its pods run",
 	} {
 		if got := Unresolved(fmt.Errorf("ask: %w", err)); !strings.Contains(got, says) {
 			t.Errorf("%v: %q, want %q", err, got, says)

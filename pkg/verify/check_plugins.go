@@ -62,7 +62,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 			fmt.Sprintf("`chmod 0755 %s`", file))
 	case c.view.Files.Runnable(file) != nil:
 		return failed(c.view.Files.Runnable(file).Error(),
-			fmt.Sprintf("`findmnt -T %s` says which: mount it without noexec", path.Dir(file)))
+			fmt.Sprintf("`findmnt -T %s` names the file system: mount it without noexec", path.Dir(file)))
 	case c.run == nil:
 		return well(file + " is there; not started here")
 	}
@@ -71,7 +71,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 	answer, err := invoke.GetVersionInfo(ctx, file, testpod.Exec{Host: c.run})
 	if err != nil {
 		return failed(fmt.Sprintf("%s does not answer VERSION: %s", file, err),
-			"it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))
+			"it is damaged, no CNI plugin, or built for another architecture: "+c.installs(p.Name))
 	}
 	return c.judge(file, p, answer.SupportedVersions())
 }
@@ -82,7 +82,7 @@ func (c *checker) judge(file string, p tasks.Program, supports []string) Result 
 	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
 	if !slices.Contains(supports, p.Version) {
 		return failed(fmt.Sprintf("%s, and is called with %s", says, p.Version),
-			"a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
+			"install a newer release of the plugin ("+c.installs(p.Name)+"), or set a lower version in the conf")
 	}
 	if least := c.want.Minimums[p.Name]; least != "" &&
 		!slices.ContainsFunc(supports,

@@ -22,20 +22,20 @@ func (c *checker) kubeProxy(ctx context.Context, at string) Result {
 	status, seen, err := askHealth(ctx, at)
 	switch {
 	case err == nil && status/100 == 2:
-		c.proxy = "kube-proxy is well here"
+		c.proxy = "kube-proxy is healthy here"
 		return well(seen)
 	case err == nil:
-		c.proxy = "kube-proxy is not well here"
+		c.proxy = "kube-proxy is not healthy here"
 		return failed(seen,
-			"services do not follow what is behind them: its log says why (`kubectl -n kube-system logs -l "+
-				"k8s-app=kube-proxy`, on this node)")
+			"services lead to old endpoints: its log on this node says why (`kubectl -n kube-system logs -l "+
+				"k8s-app=kube-proxy`)")
 	case on != nil:
 		c.proxy = "kube-proxy does not run here"
 		return failed(seen,
-			"the documents say that it runs (kubeProxy.enabled): does it (`kubectl -n kube-system get pods -l "+
-				"k8s-app=kube-proxy -o wide`)?")
+			"the documents say that it runs (kubeProxy.enabled): check its pods (`kubectl -n kube-system get pods -l "+
+				"k8s-app=kube-proxy -o wide`)")
 	default:
-		c.proxy = "kube-proxy does not answer here, and without what stands for it no service does"
+		c.proxy = "kube-proxy does not answer here, and services need it or its replacement"
 		return notApplicable(
 			fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen))
 	}
@@ -53,8 +53,8 @@ func (c *checker) proxyMode(ctx context.Context, at string) Result {
 	switch {
 	case err == nil && off:
 		return failed(fmt.Sprintf("%s says %s: it runs here", at, mode),
-			"the documents say that it does not (kubeProxy.enabled): delete its DaemonSet, or its static pod; then what "+
-				"it left goes")
+			"the documents say that it does not (kubeProxy.enabled): delete its DaemonSet or its static pod; then the "+
+				"agent removes what it left")
 	case err != nil && !off:
 		return notApplicable(
 			fmt.Sprintf("whether it runs in mode %s is not known: %v (--metrics-bind-address)", c.want.ProxyMode, err))
@@ -62,8 +62,8 @@ func (c *checker) proxyMode(ctx context.Context, at string) Result {
 		return Result{}
 	case mode != c.want.ProxyMode:
 		return failed(fmt.Sprintf("%s says %s, and the documents say %s", at, mode, c.want.ProxyMode),
-			"what the other modes left stays until it runs in this one: set --proxy-mode, or mode in its ConfigMap, and "+
-				"let it start anew; or correct kubeProxy.proxyMode")
+			"until they agree, the agent does not remove what other modes left: set --proxy-mode, or mode in its "+
+				"ConfigMap, and restart it; or correct kubeProxy.proxyMode")
 	default:
 		return well(fmt.Sprintf("it runs in mode %s", mode))
 	}

@@ -20,10 +20,11 @@ func (c *checker) runtime() Result {
 			"so the agent knows no container runtime")
 	case rt.CRIDisabled:
 		return failed(fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
-			rt.ConfigFile), "take CRI's plugins out there, and restart "+rt.Name)
+			rt.ConfigFile), "remove the CRI plugins from that list, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
 		return waiting(rt.Name+" does not answer over CRI",
-			"does it run, and did its CRI plugin start? `systemctl status containerd crio`, `journalctl -u containerd`")
+			"check that it runs and that its CRI plugin started: `systemctl status containerd crio`, "+
+				"`journalctl -u containerd`")
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
 	inForce := ""
@@ -31,15 +32,15 @@ func (c *checker) runtime() Result {
 		inForce = path.Base(c.confs[0].File)
 	}
 	restart := "restart " + rt.Name +
-		": pods go on, and it looks at the directory anew; it watches the one that was there when it started, and " +
-		"sees only what is renamed within it"
+		": pods keep running, and it reads the directory again; it watches the directory that was there when it " +
+		"started, and sees only what is renamed within it"
 	switch {
 	case !*rt.NetworkReady && len(c.confs) == 0:
-		return waiting(rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when it is there")
+		return waiting(rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when the file is there")
 	case !*rt.NetworkReady:
 		return failed(rt.Name+" has no network: "+cmp.Or(rt.LoadError, rt.NetworkReason), restart)
 	case rt.LoadError != "":
-		return failed(fmt.Sprintf("%s %s, and could not load what is there now: %s", rt.Name, has, rt.LoadError),
+		return failed(fmt.Sprintf("%s %s, and could not load the present conf: %s", rt.Name, has, rt.LoadError),
 			"repair the conf that it names")
 	case rt.Name != "containerd" || rt.LoadedNetwork == "":
 		return well(rt.Name + " says that its network is ready; it does not say which conf it has loaded")

@@ -288,11 +288,11 @@ func TestFilesOfPods(t *testing.T) {
 		err  error
 		want string
 	}{
-		{nil, nil, "ok: x: no pod with an address lives here yet"},
+		{nil, nil, "ok: x: no pod with an address runs here yet"},
 		{[]cri.Pod{{Name: "agent", Ready: true, HostNetwork: true}, {Name: "job"}}, nil, "ok: x: no pod with an address"},
 		{[]cri.Pod{{Name: "web", Ready: true}}, nil, "failed: x: " + at + " is not there → why"},
 		{nil, host.ErrNoLiveState, "not here: x"},
-		{nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken"},
+		{nil, errors.New("broken"), "failed: x: the runtime does not say which pods run here: broken"},
 	} {
 		l.pods, l.podsErr = c.pods, c.err
 		results := l.check(sign)
@@ -328,12 +328,12 @@ func TestSignsOfPods(t *testing.T) {
 			want   string
 			master string
 		}{
-			"none":            {nil, nil, "ok: x: no pod with an address lives here yet", ""},
+			"none":            {nil, nil, "ok: x: no pod with an address runs here yet", ""},
 			"none of its":     {[]cri.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
 			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
 			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
 			"nobody to ask":   {nil, host.ErrNoLiveState, "not here: x", ""},
-			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken", ""},
+			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods run here: broken", ""},
 			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
 			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
 		} {

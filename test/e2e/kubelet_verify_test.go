@@ -87,7 +87,7 @@ func (k *kubelets) broken(t *testing.T, mode, service string) {
 		ready := k.Must("GET", dnsEndpoints, "")
 		k.Must("PATCH", dnsEndpoints, `{"endpoints": []}`)
 		until(t, first, "kube-proxy refuses what is for CoreDNS", refusal)
-		wrong(t, first, map[string]string{"cluster DNS": "nothing behind it that is ready", "pod to cluster DNS": "nothing behind it that is ready"}, "--traffic", "--service", service)
+		wrong(t, first, map[string]string{"cluster DNS": "without a ready endpoint", "pod to cluster DNS": "without a ready endpoint"}, "--traffic", "--service", service)
 		var slice struct{ Endpoints json.RawMessage }
 		if err := json.Unmarshal([]byte(ready), &slice); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func (k *kubelets) broken(t *testing.T, mode, service string) {
 	})
 	t.Run("CoreDNS hangs", func(t *testing.T) {
 		second.Must(ctx, "pkill", "-STOP", "-f", "^/entry -conf")
-		wrong(t, first, map[string]string{"cluster DNS": "does it run (`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`)?; kube-proxy is well here", "pod to cluster DNS": "no answer"}, "--traffic", "--service", service)
+		wrong(t, first, map[string]string{"cluster DNS": "check whether its pods run (`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`); kube-proxy is healthy here", "pod to cluster DNS": "no answer"}, "--traffic", "--service", service)
 		second.Must(ctx, "pkill", "-CONT", "-f", "^/entry -conf")
 	})
 	t.Run("no kube-proxy", func(t *testing.T) {
