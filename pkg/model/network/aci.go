@@ -36,7 +36,7 @@ func aci() Network {
 		HealthChecks: []HealthCheck{{Text: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"},
 			// This is the status-port of pkg/hostagent/config.go.
 			{Text: "its agent is well", URL: "http://localhost:8090/status",
-				Missing: "aci-containers-host does not run here: look at its log; 0 as status-port switches this off"},
+				Missing: "aci-containers-host does not run here: look at its log; status-port 0 turns this address off"},
 			podSign("veth*", "veth")},
 		Residue: aciResidue(),
 		Untested: "the plugin's answers and that pods talk: its module builds from a checkout only (relative " +

@@ -50,8 +50,8 @@ func antrea() Network {
 			"stt_sys_*").besides(ovsInPods()),
 		HealthChecks: []HealthCheck{
 			{Text: "its gateway", Link: "antrea-gw0",
-				Missing: "look whether the kernel has openvswitch, then at the pod antrea-agent; a restart of " +
-					"systemd-networkd takes its address away"},
+				Missing: "check that the kernel has openvswitch, then the log of antrea-agent; a restart of " +
+					"systemd-networkd removes its address"},
 			{Text: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard",
 				Case: antreaWireGuard},
 			{Text: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},

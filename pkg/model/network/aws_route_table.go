@@ -37,8 +37,8 @@ func (b *Built) checkRouteTable(in Input) error {
 			"Quotas, VPC, routes per route table)", limit,
 			max(size.Least, size.Most), awsRoutesOnce)
 	case size.Least == 0 && size.Most == 0:
-		b.note(Info, origin, "%s; how many nodes there are is not known (nodes/*.yaml, or minSize and maxSize of the "+
-			"node groups, would say it)", limit)
+		b.note(Info, origin, "%s; the number of nodes is not known (nodes/*.yaml, or minSize and maxSize of the "+
+			"node groups, set it)", limit)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func TestRouteTable(t *testing.T) {
 		size  config.Size
 		want  string // the level, and some words of the text
 	}{
-		{"aws", config.Size{}, "info: how many nodes there are is not known"},
+		{"aws", config.Size{}, "info: the number of nodes is not known"},
 		{"aws", config.Size{Least: 3}, ""},
 		{"aws", config.Size{Least: 50}, ""},
 		{"aws", config.Size{Least: 51}, "info: may have 51 nodes"},

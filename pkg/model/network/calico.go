@@ -103,17 +103,17 @@ func calicoHealth() []HealthCheck {
 	vxlan := func(in Input) bool { return in.V4 && in.Node.Networking.Calico.EncapsulationMode == "vxlan" }
 	return []HealthCheck{
 		{Text: "calico-node has registered this node", Path: "/var/lib/calico/nodename",
-			Missing: "calico-node never came up here, or /var/lib/calico is not mounted into it: the plugin refuses " +
+			Missing: "calico-node never started here, or /var/lib/calico is not mounted into it: the plugin refuses " +
 				"pods until then"},
 		{Text: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig",
-			Missing: "its init container install-cni has not run to its end"},
+			Missing: "its init container install-cni has not finished"},
 		{Text: "the IPIP device is up", Link: "tunl0", Kind: "ipip", Case: calicoIPIP,
-			Missing: "Felix has not programmed the overlay: is module ipip there, and does calico-node run?"},
+			Missing: "Felix has not made the overlay: check that module ipip is loaded and that calico-node runs"},
 		{Text: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan",
 			Case:    Case{"encapsulation vxlan", vxlan},
-			Missing: "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
+			Missing: "Felix has not made the overlay: check that module vxlan is loaded and that calico-node runs"},
 		{Text: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", Case: calicoWireGuard,
-			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
+			Missing: "traffic between nodes is not encrypted: check that module wireguard is loaded"},
 		{Text: "its eBPF device is up", Link: "bpfin.cali", Case: calicoBPF,
 			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, " +
 				"and kube-proxy is off"},

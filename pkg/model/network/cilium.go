@@ -130,7 +130,7 @@ func ciliumHealth() []HealthCheck {
 		// This is the address of agent-health-port, which the DaemonSet's own probes use too.
 		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
 		{Text: "its agent is well", URL: "http://localhost:9879/healthz",
-			Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
+			Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not healthy"},
 		podSign("lxc*", ""), // the kind may be veth or netkit
 	}
 }

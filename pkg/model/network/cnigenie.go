@@ -17,8 +17,8 @@ func cniGenie() Network {
 			First: version(1, 5), Last: version(1, 21), // its manifests use APIs that 1.22 does not have
 			Upstream: "archived in February 2025, with code of 2019",
 			Instead:  "multus",
-			Note: "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when " +
-				"that does",
+			Note: "its installer copies a token once; from Kubernetes 1.21 tokens expire, and the plugin then " +
+				"stops working",
 		},
 		Conf: byDaemonSet(genieConf, "genie").awaited(
 			"its DaemonSet writes it, with a token: keep it unreadable for others"),
@@ -30,7 +30,7 @@ func cniGenie() Network {
 		// There is no process to check, because genie only passes pods on (conf/1.8/launch.sh).
 		HealthChecks: []HealthCheck{
 			{Text: "its program is there", Path: "/opt/cni/bin/genie",
-				Missing: "its installer has not run to its end here: look at the pod genie-plugin"},
+				Missing: "its installer has not finished here: look at the pod genie-plugin"},
 			{Text: "it can talk to the API", Path: "/etc/cni/net.d/genie-kubeconfig",
 				Missing: "without it no annotation of a pod is read: its installer writes it when its pod starts"}},
 		Residue: cleanup.Residue{

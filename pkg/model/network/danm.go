@@ -35,7 +35,7 @@ func danm() Network {
 		SharedHost: SharedHost{Links: []string{"vx_*"}, Firewall: true},
 		HealthChecks: []HealthCheck{
 			{Text: "its program is there", Path: "/opt/cni/bin/danm",
-				Missing: "its installer has not run to its end here: look at the pod danm-cni"},
+				Missing: "its installer has not finished here: look at the pod danm-cni"},
 			// scm/build/cni_ds/entrypoint.sh writes danm-kubeconfig; a person writes danmc.yml.
 			{Text: "it can talk to the API", Path: "/etc/*/*/danm*",
 				Missing: "no pod gets a network: neither /etc/cni/net.d/danm-kubeconfig nor " +

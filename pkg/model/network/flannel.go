@@ -47,8 +47,8 @@ func flannel() Network {
 		IPv6When: "flannel 0.15 and newer and a backend other than udp, outside of kOps' clusters",
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
-				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (is " +
-					"br_netfilter loaded?)"},
+				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (check " +
+					"that br_netfilter is loaded)"},
 			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan",
 				Case:    flannelBackend("vxlan").and(withIPv4),
 				Missing: "pods of other nodes are not reached: flanneld makes the device when it starts"},

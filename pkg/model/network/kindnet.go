@@ -38,8 +38,8 @@ func kindnet() Network {
 		HealthChecks: []HealthCheck{{Text: "kindnetd has its rules for what leaves the node",
 			Table: "inet kindnet-ipmasq",
 			Case:  Case{"pods have IPv4, unless masquerade is off", kindnetMasquerades},
-			Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took " +
-				"its table away (restart its pod)"},
+			Missing: "pods reach nothing outside: kindnetd does not run, or firewalld removed " +
+				"its table (restart its pod)"},
 			podSign("knet*", "veth")},
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},

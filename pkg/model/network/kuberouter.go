@@ -56,7 +56,7 @@ func kubeRouter() Network {
 			{Text: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy",
 				Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
 			{Text: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig",
-				Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
+				Missing: "its daemon does not reach the API without it: the tool that makes the cluster writes it"},
 			// This is the address of --health-port.
 			// https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
 			{Text: "its controllers are alive", URL: "http://localhost:20244/healthz",
