@@ -35,7 +35,7 @@ func (d *Judge) notRepaired(ctx context.Context, t tasks.Task, c *tasks.Change, 
 	l = d.contested(t, c, was, dec)
 	if err := starts.Stays(ctx, d.view, t, e.Pending); err != nil {
 		l.State, l.Failed = report.Failed, err
-		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks "+
+		l.Text = fmt.Sprintf("%v; after %d more starts since %s the agent starts it again at %s, or when somebody asks "+
 			"(agent --once)", err, len(was.Recent), report.Stamp(was.Recent[0]), report.Stamp(dec.until))
 	}
 	return l
@@ -51,11 +51,11 @@ func (d *Judge) contested(t tasks.Task, c *tasks.Change, was *ledger.Drift, dec 
 		return l
 	}
 	l.State = report.Contested
-	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or "+
-		"until somebody asks (agent --once)", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: the agent leaves it "+
+		"alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
 	if l.Pods {
-		l.Text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is "+
-			"repaired every %s, for as long as that goes on", since, PodsPause)
+		l.Text = fmt.Sprintf("pods depend on it, and somebody has changed it back after each repair since %s: the "+
+			"agent repairs it every %s until that ends", since, PodsPause)
 	}
 	return l
 }
