@@ -92,9 +92,9 @@ type Node struct {
 	Containerd Containerd `json:"containerd"`
 	// FileAssets: Lists files that the node gets, as kOps' fileAssets do. Lists merge by path.
 	FileAssets []extras.FileAsset `json:"fileAssets,omitempty"`
-	// FollowLinks: Lists symbolic links of the host, such as `/opt/cni`, that the agent follows
-	// when it writes. It follows no others, except links that the operating system ships. A list
-	// replaces the list of a more general document.
+	// FollowLinks: Lists the symbolic links, such as `/opt/cni`, that the agent follows when it
+	// writes, besides those of the operating system. A list replaces that of a more general
+	// document.
 	FollowLinks []string `json:"followLinks,omitempty"`
 	// Hooks: Lists systemd units that the node gets, as kOps' hooks do. Lists merge by name.
 	Hooks []extras.Hook `json:"hooks,omitempty"`
@@ -183,9 +183,9 @@ type Kubelet struct {
 	// NodeIP: Sets the address by which the node is known, --node-ip: an address, a range that has
 	// an address of the node, or a link. Write a comma between two families.
 	NodeIP string `json:"nodeIP,omitempty"`
-	// ResolvConf: Names the file by which pods resolve names outside the cluster, --resolv-conf or
-	// resolvConf. auto means the host's file, or behind a stub of the host the file with the stub's
-	// servers.
+	// ResolvConf: Names the file by which pods resolve names outside the cluster (--resolv-conf
+	// or resolvConf). auto means the host's file, or the file with the servers of the host's stub
+	// resolver.
 	ResolvConf string `json:"resolvConf,omitempty"`
 }
 

@@ -17,7 +17,8 @@ func Documents(meanings Meanings) string {
 	w.list([]string{"`[]` stands for an entry of a list. `KIND:NAME` stands for a key that you choose.",
 		"The column `takes` says which values a field accepts. The error for any other value has the same words.",
 		"The default counts if no document sets the field. If a field has no default, the last column says what happens.",
-		"If several documents set a field, the most specific document wins: Node over NodeGroup, NodeGroup over Cluster."})
+		"If several documents set a field, the most specific document wins: Node over NodeGroup, NodeGroup over Cluster.",
+		newNote})
 	w.section("The agent's own file", "AgentFile", agentfile.Fields(), meanings)
 	w.para("This file is `/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and has no field of the documents. The file may be missing. A flag of the same name wins over a field ([the command line](../command-line.md)).")
 	var group []decode.Description
@@ -58,7 +59,7 @@ func (w *writer) section(title, root string, fields []decode.Description, meanin
 	w.para("## %s", title)
 	var rows [][]string
 	for _, f := range fields {
-		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.of(root, f)})
+		rows = append(rows, []string{nameOf(f), f.Takes, code(f.Default), meanings.of(root, f)})
 	}
 	w.table([]string{"field", "takes", "default", "what it does"}, rows)
 }

@@ -115,18 +115,25 @@ func (m Meanings) of(root string, f decode.Description) string {
 			at.words = ""
 		}
 	}
-	about := cmp.Or(f.About, at.words)
+	return cmp.Or(f.About, at.words)
+}
+
+// newNote explains the mark of [nameOf].
+const newNote = "An agent of an earlier release refuses a document with a field that is marked (new)."
+
+// nameOf is the cell with the name of a field.
+func nameOf(f decode.Description) string {
 	if f.Newer {
-		about += ". An agent of an earlier release refuses the document"
+		return code(f.Path) + " (new)"
 	}
-	return about
+	return code(f.Path)
 }
 
 // fieldsOf are the rows of a network's table of fields.
 func fieldsOf(network string, meanings Meanings) [][]string {
 	var rows [][]string
 	for _, f := range config.NetworkFields(network) {
-		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.of(meanings["Networking"][network].typ, f)})
+		rows = append(rows, []string{nameOf(f), f.Takes, code(f.Default), meanings.of(meanings["Networking"][network].typ, f)})
 	}
 	return rows
 }

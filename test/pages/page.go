@@ -3,8 +3,11 @@ package pages
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -75,6 +78,9 @@ func (w *writer) choose(n network.Network, meanings Meanings) {
 		return
 	}
 	w.para("Below `spec.networking.%s`, in the cluster's document, a node group's or a node's:", n.Name)
+	if slices.ContainsFunc(config.NetworkFields(n.Name), func(f decode.Description) bool { return f.Newer }) {
+		w.para(newNote)
+	}
 	w.table([]string{"field", "takes", "default", "what it does"}, fields)
 }
 

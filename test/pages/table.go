@@ -17,7 +17,11 @@ func Table(meanings Meanings) string {
 	var out strings.Builder
 	rows := func(root, below, where string, fields []decode.Description) {
 		for _, f := range fields {
-			out.WriteString(strings.Join([]string{below + f.Path, where, f.Takes, f.Default, meanings.of(root, f)}, "\t") + "\n")
+			about := meanings.of(root, f)
+			if f.Newer {
+				about += ". An agent of an earlier release refuses the document"
+			}
+			out.WriteString(strings.Join([]string{below + f.Path, where, f.Takes, f.Default, about}, "\t") + "\n")
 		}
 	}
 	rows("AgentFile", "", "the agent's own file", agentfile.Fields())

@@ -13,8 +13,8 @@ type Switch struct {
 	// Allow: true allows a disruptive switch. Without it, the node keeps the network that it has.
 	// `--allow-disruptive` allows the switch once.
 	Allow bool `json:"allow"`
-	// From: Names the network that the nodes should have now. The switch is not made from any other
-	// network. If no network is on record, it allows the agent to remove this one.
+	// From: Names the network that the nodes have now. The agent switches from no other one. If no
+	// network is on record, the agent may remove this one.
 	From string `json:"from,omitempty"`
 	// Pods: Says what happens to pods with an address of the old network. remove: the runtime
 	// removes them, and kubelet makes them again. wait: the switch waits until somebody drains the

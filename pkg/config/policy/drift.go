@@ -14,9 +14,8 @@ import (
 // Drift says what happens to a key that was right under this configuration and that somebody else
 // has changed since. It does not apply to changes that the configuration itself makes.
 type Drift struct {
-	// Default: Sets the mode of every kind without a mode of its own. repair restores a key. report
-	// leaves it, and plan, status and metrics show it. ignore leaves it, and only a plan shows it.
-	// The default is repair.
+	// Default: Sets the mode of kinds without one. repair restores a key. report only shows it in
+	// plan, status and metrics. ignore shows it only in a plan. The default is repair.
 	Default string `json:"default,omitempty"`
 	// Kinds are the modes of kinds of keys, Keys those of single keys
 	// ("sysctl:net.ipv4.ip_forward").
