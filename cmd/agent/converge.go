@@ -27,7 +27,7 @@ const maxPasses = 3
 func (o *runOptions) desired(ctx context.Context, w *cli.Opened) (d *desired.State, unused, err error) {
 	d, unused, err = w.Documents(ctx)
 	if unused != nil && w.Pass.Session().Pinned() {
-		fmt.Fprintf(o.f.Err, "agent: %v; the agent goes on, because the node is held at a revision\n", unused)
+		fmt.Fprintln(o.f.Err, "agent:", desired.GoesOn(unused))
 		return nil, nil, nil
 	}
 	return d, unused, err

@@ -114,6 +114,7 @@ type box struct {
 	root, store string
 	manager     *manager
 	log         *observer.ObservedLogs
+	notes       []string // that commands heard
 	daemon      Daemon
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -158,8 +159,7 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	}
 	out := l.once(ctx, pass, w.got)
 	if out.load != nil && out.plan != nil && out.plan.Pinned != "" {
-		job.Send(control.Event{Event: control.Note,
-			Text: fmt.Sprintf("%v; going on, since the node is held at a revision", out.load)})
+		job.Send(control.Event{Event: control.Note, Text: desired.GoesOn(out.load)})
 		failed := failureOf(outcome{err: out.err})
 		l.publish(ctx, w, out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})

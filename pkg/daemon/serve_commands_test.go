@@ -42,7 +42,11 @@ func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, err
 			t.Fatal(err)
 		}
 		defer c.Close()
-		return c.Do(t.Context(), req, func(control.Event) {})
+		return c.Do(t.Context(), req, func(e control.Event) {
+			if e.Event == control.Note {
+				b.notes = append(b.notes, e.Text)
+			}
+		})
 	}, ran
 }
 
@@ -75,6 +79,9 @@ func TestTurnsForOthers(t *testing.T) {
 	}
 	if last, err = ask(control.Request{Command: control.Once}); err != nil || last.Plan == nil || last.Plan.Summary.Changes() != 0 {
 		t.Errorf("once while held and without a store: %+v %v", last.Plan, err)
+	}
+	if said := strings.Join(b.notes, "\n"); !strings.HasSuffix(said, "; the agent goes on, because the node is held at a revision") {
+		t.Errorf("once while held says %q", said)
 	}
 	if last, err = ask(control.Request{Command: control.Resume}); err != nil || last.Text != "held at revision 1 by alice" {
 		t.Errorf("resume: %+v %v", last, err)

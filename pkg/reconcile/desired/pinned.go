@@ -112,6 +112,12 @@ func (d *State) pinnedBy() string {
 	return d.Pinned.by
 }
 
+// GoesOn returns the text about documents that could not be loaded, and that a node does not need
+// while it is held at a revision.
+func GoesOn(unused error) string {
+	return fmt.Sprintf("%v; the agent goes on, because the node is held at a revision", unused)
+}
+
 // renew replaces certificates of a revision by those that the node has now, because they may have
 // been rotated and an old one may be useless. Files of the documents stay as the revision has
 // them.
