@@ -19,8 +19,8 @@ func (c *checker) runtime() Result {
 		return notApplicable("this host has no containerd.service, crio.service or docker.service, " +
 			"so the agent knows no container runtime")
 	case rt.CRIDisabled:
-		return failed(fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
-			rt.ConfigFile), "remove the CRI plugins from that list, and restart "+rt.Name)
+		return failed(fmt.Sprintf("the CRI of %s is switched off: disabled_plugins has %s", rt.Name,
+			strings.Join(rt.CRIDisabledBy, ", and ")), "take that out, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
 		return waiting(rt.Name+" does not answer over CRI",
 			"check that it runs and that its CRI plugin started: `systemctl status containerd crio`, "+

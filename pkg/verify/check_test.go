@@ -195,8 +195,8 @@ func TestRuntimeCheck(t *testing.T) {
 			r.NetworkReady, r.NetworkReason, r.LoadedNetwork = &no, "cni plugin not initialized", ""
 		}), "runtime failed: containerd has no network: cni plugin not initialized"},
 		{"CRI switched off", change(func(r *host.RuntimeFacts) {
-			r.CRIDisabled, r.ConfigFile, r.NetworkReady = true, "/etc/containerd/config.toml", nil
-		}), "runtime failed: the CRI of containerd is switched off by disabled_plugins in /etc/containerd/config.toml"},
+			r.CRIDisabled, r.CRIDisabledBy, r.NetworkReady = true, []string{"cri in /etc/containerd/config.toml"}, nil
+		}), "runtime failed: the CRI of containerd is switched off: disabled_plugins has cri in /etc/containerd/config.toml"},
 		{"could not load", change(func(r *host.RuntimeFacts) { r.LoadError = "no network config found" }), "runtime failed: containerd has loaded network \"cbr0\", and could not load"},
 		{"another one", change(func(r *host.RuntimeFacts) { r.LoadedConf, r.LoadedNetwork = "05-old.conf", "old" }), "of 05-old.conf, and 10-flannel.conflist is in force"},
 		{"gone", change(func(r *host.RuntimeFacts) { r.LoadedConf = "" }), "which no file in /etc/cni/net.d has any more"},

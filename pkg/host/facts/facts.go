@@ -101,6 +101,9 @@ type RuntimeFacts struct {
 	ConfigFile string `json:"configFile,omitempty"`
 	// CRIDisabled means that containerd's file disables its CRI plugin, as Docker's packages do.
 	CRIDisabled bool `json:"criDisabled,omitempty"`
+	// CRIDisabledBy are the plugins of CRI that its files disable, each with the file: "cri in
+	// /etc/containerd/config.toml".
+	CRIDisabledBy []string `json:"criDisabledBy,omitempty"`
 	// ConfigVersion is the version of containerd's configuration: 2 for 1.x, 3 and up for 2.x.
 	ConfigVersion int      `json:"configVersion,omitempty"`
 	Imports       []string `json:"imports,omitempty"`

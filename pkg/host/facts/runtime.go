@@ -67,8 +67,8 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	if rt.CRIDisabled {
 		g.problem("ask the container runtime",
-			fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take CRI's plugins out there, and restart %s",
-				rt.ConfigFile, rt.Name))
+			fmt.Errorf("its CRI is switched off: disabled_plugins has %s: take that out, and restart %s",
+				strings.Join(rt.CRIDisabledBy, ", and "), rt.Name))
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
 		status, known, err := g.opt.Runtime.Status(ctx, rt.Socket)

@@ -37,9 +37,11 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.From = rt.ConfigFile
 	settings, socket := map[string]any{}, any(nil)
 	for _, f := range files {
-		rt.CRIDisabled = rt.CRIDisabled || slices.ContainsFunc(texts(f.tables["disabled_plugins"]), func(p string) bool {
-			return slices.Contains(criPlugins, p)
-		})
+		for _, plugin := range texts(f.tables["disabled_plugins"]) {
+			if slices.Contains(criPlugins, plugin) {
+				rt.CRIDisabled, rt.CRIDisabledBy = true, append(rt.CRIDisabledBy, plugin+" in "+f.name)
+			}
+		}
 		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // since version 4
 		socket = cmp.Or(table(f.tables, "grpc")["address"], server["address"], socket)
 		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))

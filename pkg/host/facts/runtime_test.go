@@ -216,19 +216,23 @@ func TestRuntimeWithoutKeys(t *testing.T) {
 	}
 }
 
-// containerd 2 serves no CRI if any one of three plugins is disabled. It names them by their whole
-// names.
+// containerd 2 serves no CRI without any one of three plugins, which it calls by their whole names.
+// The problem names the plugins, and the files that disable them.
 func TestCRISwitchedOff(t *testing.T) {
 	for plugin, want := range map[string]bool{
 		"cri": true, "io.containerd.grpc.v1.cri": true, "io.containerd.cri.v1.runtime": true, "io.containerd.cri.v1.images": true,
 		"io.containerd.nri.v1.nri": false,
 	} {
-		rt := factsOf(t, map[string]string{
+		facts := factsOf(t, map[string]string{
 			"/lib/systemd/system/containerd.service": "[Service]\nExecStart=containerd\n",
-			"/etc/containerd/config.toml":            "version = 3\ndisabled_plugins = [\"" + plugin + "\"]\n",
-		}).Runtime
-		if rt.CRIDisabled != want {
+			"/etc/containerd/config.toml":            "version = 3\nimports = [\"more.toml\"]\ndisabled_plugins = [\"io.containerd.snapshotter.v1.zfs\"]\n",
+			"/etc/containerd/more.toml":              "version = 3\ndisabled_plugins = [\"" + plugin + "\"]\n",
+		})
+		if rt := facts.Runtime; rt.CRIDisabled != want {
 			t.Errorf("without %s: CRI is off: %v, want %v", plugin, rt.CRIDisabled, want)
+		}
+		if says := strings.Contains(fmt.Sprint(facts.Problems), "disabled_plugins has "+plugin+" in /etc/containerd/more.toml: take that out"); says != want {
+			t.Errorf("without %s the problems are %v", plugin, facts.Problems)
 		}
 	}
 }
