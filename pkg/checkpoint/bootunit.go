@@ -8,23 +8,20 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/systemd"
 )
 
 // The unit that runs the undo at the next boot, before any program reads what was changed.
 const (
 	bootUnit     = "netwright-undo.service"
-	bootUnitFile = "/etc/systemd/system/" + bootUnit
-	wantsDir     = "/etc/systemd/system/sysinit.target.wants"
+	bootUnitFile = hostsystemd.AdminUnitDir + "/" + bootUnit
+	wantsDir     = hostsystemd.AdminUnitDir + "/sysinit.target.wants"
 	bootLink     = wantsDir + "/" + bootUnit
 )
 
 // Around are the directories, besides its own, in which a checkpoint creates and removes files.
 var Around = []string{path.Dir(bootUnitFile), wantsDir}
-
-// shipped are the paths at which packages and images install the unit.
-var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit,
-	"/lib/systemd/system/" + bootUnit}
 
 // missing records which parts of the boot unit the host does not have.
 func (s *scaffold) missing(h *host.Host) {
@@ -40,7 +37,8 @@ func (s *scaffold) missing(h *host.Host) {
 
 // unitFile returns the path of the unit, or "".
 func unitFile(h *host.Host) string {
-	for _, file := range shipped {
+	for _, dir := range hostsystemd.InstalledUnitDirs {
+		file := path.Join(dir, bootUnit)
 		if _, err := h.Live.Files.Lstat(file); err == nil {
 			return file
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
+	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
@@ -31,7 +32,7 @@ const (
 	programDir  = "/bin/"
 	programName = "netwright"
 	linkName    = "agent"
-	unitsDir    = "/etc/systemd/system/"
+	unitsDir    = hostsystemd.AdminUnitDir + "/"
 	presetFile  = "/etc/systemd/system-preset/" + systemd.PresetName
 
 	// of user-data
@@ -43,9 +44,6 @@ const (
 // and that programs can be run from. On systems whose /usr is read-only (Flatcar, bootc, Fedora
 // CoreOS) that is a directory below /usr/local or /opt, which are links into /var there.
 var Prefixes = []string{"/usr", "/usr/local", "/opt/netwright", "/var/opt/netwright"}
-
-// packaged are where packages put units. What has the same text there is left to the package.
-var packaged = []string{"/usr/lib/systemd/system/", "/lib/systemd/system/"}
 
 // otherAgents are where a program of the link's name would be found before it, or be taken for it.
 var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/usr/sbin/agent", "/usr/bin/agent",
@@ -288,8 +286,8 @@ func (i Installation) program(files hostfs.Files) (string, error) {
 
 // installedProgram returns the program that the units of this host run, or "" if it does not exist.
 func installedProgram(files hostfs.Files) string {
-	for _, dir := range append([]string{unitsDir}, packaged...) {
-		if text, err := files.ReadFile(dir + service.Unit); err == nil {
+	for _, dir := range hostsystemd.InstalledUnitDirs {
+		if text, err := files.ReadFile(path.Join(dir, service.Unit)); err == nil {
 			program := systemd.ProgramOf(string(text))
 			if _, err := files.Lstat(program); err == nil && path.Base(program) == programName {
 				return program
@@ -324,8 +322,8 @@ func fromPackage(v host.View, name, text string) bool {
 	if _, err := v.Files.Lstat(unitsDir + name); err == nil {
 		return false
 	}
-	return slices.ContainsFunc(packaged, func(dir string) bool {
-		raw, err := v.Files.ReadFile(dir + name)
+	return slices.ContainsFunc(hostsystemd.VendorUnitDirs, func(dir string) bool {
+		raw, err := v.Files.ReadFile(path.Join(dir, name))
 		return err == nil && string(raw) == text
 	})
 }

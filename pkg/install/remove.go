@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
@@ -62,9 +63,10 @@ func mayGo(files hostfs.Files) error {
 		return errors.New("install --remove: a change is not confirmed yet, and only the agent can undo it: " +
 			"wait, or run `agent undo`")
 	}
-	for _, dir := range packaged {
-		if _, err := files.Lstat(dir + service.Unit); !errors.Is(err, host.ErrNotExist) {
-			return fmt.Errorf("install --remove: a package brought %s: remove the package", dir+service.Unit)
+	for _, dir := range hostsystemd.VendorUnitDirs {
+		file := path.Join(dir, service.Unit)
+		if _, err := files.Lstat(file); !errors.Is(err, host.ErrNotExist) {
+			return fmt.Errorf("install --remove: a package brought %s: remove the package", file)
 		}
 	}
 	return nil

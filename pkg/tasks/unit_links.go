@@ -84,7 +84,7 @@ func (u UnitLinks) remake(h *host.Host) (made bool, err error) {
 // mask hides.
 func alsoOf(f hostfs.Files, name string) (also []string) {
 	file, err := facts.ReadUnitFile(f, name)
-	for _, dir := range facts.UnitDirs {
+	for _, dir := range systemd.UnitDirs {
 		if raw, bad := f.ReadFile(path.Join(dir, name)); err == nil && file.Masked && bad == nil && len(raw) > 0 {
 			file = systemd.ParseUnitFile(raw)
 		}

@@ -10,7 +10,7 @@ type gatherer struct {
 	*Sources
 	facts *Facts
 	mu    *sync.Mutex // for Problems
-	dirs  []string    // the directories of [UnitDirs] that exist
+	dirs  []string    // the directories of [systemd.UnitDirs] that exist
 
 	without string // file of the runtime to be ignored
 }

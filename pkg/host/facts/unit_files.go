@@ -16,27 +16,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// UnitDirs are the directories of systemd's units, the highest priority first: systemd.unit(5), and
-// `systemd-analyze unit-paths`.
-var UnitDirs = []string{
-	"/etc/systemd/system.control", "/run/systemd/system.control", "/run/systemd/transient",
-	"/run/systemd/generator.early", "/etc/systemd/system", "/etc/systemd/system.attached",
-	"/run/systemd/system", "/run/systemd/system.attached", "/run/systemd/generator",
-	"/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
-	"/run/systemd/generator.late",
-}
-
-// existingUnitDirs returns those of [UnitDirs] that exist. It leaves out /lib where this is a link
-// to /usr/lib.
+// existingUnitDirs returns those of [systemd.UnitDirs] that exist. It leaves out /lib where this is
+// a link to /usr.
 func existingUnitDirs(f hostfs.Files) (dirs []string) {
 	var seen []hostfs.FileInfo
-	for _, dir := range UnitDirs {
+	for _, dir := range slices.Backward(systemd.UnitDirs) {
 		info, err := f.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && slices.ContainsFunc(seen, info.SameFile) {
 			continue
 		}
 		dirs, seen = append(dirs, dir), append(seen, info)
 	}
+	slices.Reverse(dirs)
 	return dirs
 }
 
@@ -67,10 +58,10 @@ func (u *UnitFinder) Has(name string) bool {
 // It does not look at templates, or at drop-ins for a whole type of units. It returns
 // [fs.ErrNotExist] if there is no such unit.
 func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
-	return readUnitFile(f, UnitDirs, name)
+	return readUnitFile(f, existingUnitDirs(f), name)
 }
 
-// readUnitFile is [ReadUnitFile] for a caller that knows which directories of [UnitDirs] exist.
+// readUnitFile is [ReadUnitFile] for a caller that knows which directories exist.
 func readUnitFile(f hostfs.Files, unitDirs []string, name string) (systemd.UnitFile, error) {
 	u := systemd.ParseUnitFile(nil)
 	for _, dir := range unitDirs {

@@ -1,25 +1,29 @@
 package facts
 
 import (
-	"os/exec"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// The directories of units are those of systemd, in its order. The line that keeps it:
-// unit_files.go, UnitDirs.
-func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
-	out, err := exec.Command("systemd-analyze", "--system", "unit-paths").Output()
-	if err != nil {
-		t.Skipf("systemd-analyze: %v", err)
-	}
-	const split = "/lib/systemd/system" // the same directory as in /usr/lib, or a choice of the distribution
-	ours := slices.DeleteFunc(slices.Clone(UnitDirs), func(dir string) bool { return dir == split })
-	theirs := slices.DeleteFunc(strings.Fields(string(out)), func(dir string) bool { return dir == split })
-	if !slices.Equal(ours, theirs) {
-		t.Errorf("ours are\n%s\nthose of systemd\n%s", strings.Join(ours, "\n"), strings.Join(theirs, "\n"))
+// On a split /usr, systemd reads /lib before /usr/lib. Where /lib is a link, a unit has the path
+// below /usr. The lines that keep it: unitfile_read.go, existingUnitDirs;
+// pkg/host/systemd/unit_dirs.go, VendorUnitDirs.
+func TestSplitUsr(t *testing.T) {
+	root := t.TempDir()
+	const below = "/systemd/system/kubelet.service"
+	write(t, root+"/usr/lib"+below, "[Service]\nExecStart=/usr/bin/kubelet\n")
+	write(t, root+"/lib"+below, "[Service]\nExecStart=/bin/kubelet\n")
+	for _, want := range []string{"/lib", "/usr/lib"} {
+		u, err := ReadUnitFile(sourcesOf(t, Options{Root: root}).files, "kubelet.service")
+		if err != nil || u.Fragment != want+below {
+			t.Errorf("the unit is %s, want that in %s (%v)", u.Fragment, want, err)
+		}
+		noError(t, os.RemoveAll(root+"/lib"), os.Symlink("usr/lib", root+"/lib"))
 	}
 }
 
@@ -27,7 +31,7 @@ func TestUnitDirsAreThoseOfSystemd(t *testing.T) {
 // in each. The lines that keep it: unit_files.go, ReadUnitFile and UnitFinder.
 func TestEachUnitDirCounts(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range slices.Backward(UnitDirs) {
+	for _, dir := range slices.Backward(systemd.UnitDirs) {
 		name := strings.ReplaceAll(strings.Trim(dir, "/"), "/", "-") + ".mount"
 		write(t, path.Join(root, dir, "kubelet.service"), "[Service]\nExecStart=/usr/bin/kubelet\n")
 		write(t, path.Join(root, dir, name), "[Mount]\n")

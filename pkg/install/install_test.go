@@ -1,0 +1,35 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/service"
+	"github.com/netwright/netwright/systemd"
+	"github.com/netwright/netwright/test/hostroot"
+)
+
+// The program of a unit is found wherever packages, images and people install units, and only
+// people's own is removed. The lines that keep it: install.go, installedProgram; remove.go.
+func TestUnitsInEachDirectory(t *testing.T) {
+	const program = "/opt/n/bin/" + programName
+	for _, dir := range hostsystemd.InstalledUnitDirs {
+		root := t.TempDir()
+		hostroot.Put(t, root, program, "")
+		hostroot.Put(t, root, dir+"/"+service.Unit, systemd.WithProgram(systemd.Agent, program))
+		files, err := host.OpenFiles(host.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := installedProgram(files); got != program {
+			t.Errorf("with the unit in %s the program is %q", dir, got)
+		}
+		_ = files.Close()
+		_, err = Installation{Host: host.Options{Root: root}}.DryRunRemove(t.Context())
+		if refused := err != nil && strings.Contains(err.Error(), "a package brought "+dir); refused != (dir != hostsystemd.AdminUnitDir) {
+			t.Errorf("with the unit in %s: %v", dir, err)
+		}
+	}
+}
