@@ -187,7 +187,7 @@ func everything(ctx context.Context, dir string, checked *check.Checked) (map[st
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := store.Fetch(ctx, statestore.Revision{})
+	snapshot, err := statestore.Bounded(store).Fetch(ctx, statestore.Revision{})
 	if err != nil {
 		return nil, fmt.Errorf("read what is to be published: %w", err)
 	}

@@ -97,7 +97,7 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 	if err != nil {
 		return err
 	}
-	snapshot, err := store.Fetch(ctx, statestore.Revision{})
+	snapshot, err := statestore.Bounded(store).Fetch(ctx, statestore.Revision{})
 	if err != nil {
 		return problem.Store.Wrap(err)
 	}

@@ -131,6 +131,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if assumed {
 		facts = DefaultFacts()
 	}
+	store = statestore.Bounded(store)
 	snap, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)

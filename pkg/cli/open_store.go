@@ -104,9 +104,10 @@ func (s *Settings) Load(ctx context.Context) (*Opened, *desired.State, error) {
 // Documents loads the documents from the store. Where the store cannot be used, it returns the last
 // good ones, and why is the error of the store.
 func (o *Opened) Documents(ctx context.Context) (d *desired.State, why, err error) {
-	d, err = unlessHung(ctx, o.Store.String(), desired.LoadLimit, func(ctx context.Context) (*desired.State, error) {
+	load := func(ctx context.Context) (*desired.State, error) {
 		return desired.Load(ctx, o.Store, o.Select, statestore.Revision{})
-	})
+	}
+	d, err = statestore.UnlessHung(ctx, o.Store.String(), desired.LoadLimit, load) // with the keys, which Load fetches
 	if err == nil {
 		return d, nil, nil
 	}

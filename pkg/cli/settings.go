@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,12 +123,7 @@ func (s *Settings) onlyCluster() error {
 	if s.Cluster != "" {
 		return nil
 	}
-	store := ""
-	list := func(context.Context) (clusters []string, err error) {
-		store, clusters, err = stores.Clusters(s.Store)
-		return clusters, err
-	}
-	clusters, err := unlessHung(context.Background(), s.Store, listLimit, list)
+	store, clusters, err := stores.Clusters(s.Store)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ type Cluster struct {
 // Copy fetches each asset whose copy is not there or is damaged. A copy gets its name when its sum
 // is right. After an error it may be called again: what is there is not fetched twice.
 func (c Cluster) Copy(ctx context.Context) (*Copied, error) {
+	c.Store = statestore.Bounded(c.Store)
 	snap, err := c.Store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)

@@ -53,7 +53,7 @@ func askStore(ctx context.Context, location, cluster string, by *stores.Options)
 		}
 		return err
 	}
-	snap, err := store.Fetch(ctx, statestore.Revision{})
+	snap, err := statestore.Bounded(store).Fetch(ctx, statestore.Revision{})
 	if err != nil || !remote || len(snap.Files) == 0 {
 		return answered(err)
 	}

@@ -62,9 +62,8 @@ func FromTasks(name string, list []tasks.Task) *State {
 	}
 }
 
-// LoadLimit is how long [Load] may take: the documents have at most 4 MB. The daemon and the
-// commands set it as the deadline.
-const LoadLimit = 100 * time.Second
+// LoadLimit is how long [Load] may take. The daemon and the commands set it as the deadline.
+const LoadLimit = statestore.FetchLimit
 
 // Load fetches a snapshot that is newer than last and decodes the node's part of it. It returns
 // [statestore.ErrNotModified] if there is none. An error in the documents is permanent until the

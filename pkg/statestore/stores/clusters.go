@@ -1,11 +1,18 @@
 package stores
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/directory"
 )
+
+// listLimit is how long a directory may take to name its clusters. A file server that does not
+// answer blocks a call for ever.
+const listLimit = 10 * time.Second
 
 // Clusters lists the clusters of a directory store, sorted, for a caller whose user named none. If
 // location is a cluster's own directory, store is the directory above it. For a store that cannot
@@ -18,5 +25,14 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		return "", nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml " +
 			"or give --cluster")
 	}
-	return directory.Clusters(location)
+	type list struct {
+		store    string
+		clusters []string
+	}
+	all, err := statestore.UnlessHung(context.Background(), location, listLimit,
+		func(context.Context) (l list, err error) {
+			l.store, l.clusters, err = directory.Clusters(location)
+			return l, err
+		})
+	return all.store, all.clusters, err
 }

@@ -1,4 +1,4 @@
-package cli
+package statestore
 
 import (
 	"context"
@@ -8,13 +8,25 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// listLimit is how long a store may take to name its clusters. A file server that does not answer
-// blocks a call for ever.
-const listLimit = 10 * time.Second
+// FetchLimit is how long a [Store.Fetch] may take: the documents have at most 4 MB.
+const FetchLimit = 100 * time.Second
 
-// unlessHung calls ask, and returns an error if ask does not return before ctx or the limit ends.
+// Bounded returns a store whose Fetch returns when its ctx ends or [FetchLimit] is over, also where
+// the file system of a directory hangs. Everything that fetches uses one, except the daemon: it
+// fetches beside its loop, and begins no second fetch while one hangs.
+func Bounded(s Store) Store { return bounded{s} }
+
+type bounded struct{ Store }
+
+func (b bounded) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	return UnlessHung(ctx, b.String(), FetchLimit, func(ctx context.Context) (*Snapshot, error) {
+		return b.Store.Fetch(ctx, last)
+	})
+}
+
+// UnlessHung calls ask, and returns an error if ask does not return before ctx or the limit ends.
 // Then ask goes on, because nothing interrupts a blocked call, and its result is dropped.
-func unlessHung[T any](
+func UnlessHung[T any](
 	ctx context.Context, store string, limit time.Duration, ask func(context.Context) (T, error),
 ) (T, error) {
 	late := graph.Transient(fmt.Errorf("the state store %s did not answer within %s: look whether its server answers, "+
