@@ -76,7 +76,7 @@ func (s *nodeStatus) notify(done *report.Plan) {
 		return
 	}
 	next := s.now
-	next.At = time.Now()
+	next.At, next.Up = time.Now(), report.SecondsOf(host.Uptime())
 	if h := s.hung; h != nil {
 		next.Hangs = &report.Hanging{At: h.where(), Since: h.since}
 		if next.State != report.NodeCritical {

@@ -3,7 +3,6 @@ package daemon
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
@@ -22,10 +21,7 @@ type outcome struct {
 // status returns the outcome in one line, for `systemctl status`, with what is wrong first.
 func (o outcome) status(desired *desired.State) string {
 	var parts []string
-	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
-		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.Effective(),
-			time.Since(desired.Taken).Round(time.Minute), short(o.load)))
-	} else if o.load != nil && desired != nil {
+	if o.load != nil && desired != nil {
 		parts = append(parts,
 			fmt.Sprintf("going on with %s, since there is no newer one: %s", desired.Effective(), short(o.load)))
 	} else if o.load != nil {

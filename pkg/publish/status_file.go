@@ -61,7 +61,7 @@ func (f *File) Run(ctx context.Context) {
 }
 
 func (f *File) write(s *report.Status) error {
-	data, err := json.Marshal(s)
+	data, err := json.Marshal(s.ByClock())
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
@@ -97,5 +97,5 @@ func ReadStatusFile(opt host.Options) (*report.Status, error) {
 		return nil, fmt.Errorf("read %s: %w: it is of the form %q, and this command knows %q: use a command of the "+
 			"daemon's version", StatusFile, errors.ErrUnsupported, s.Version, report.StatusVersion)
 	}
-	return s, nil
+	return s.ReadAt(time.Now(), host.Uptime()), nil
 }

@@ -38,7 +38,7 @@ func (o *Object) Run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		data, err := json.Marshal(news.Status)
+		data, err := json.Marshal(news.Status.ByClock())
 		for wait := objectEvery; err == nil; wait = min(2*wait, objectMax) {
 			attempt, cancel := context.WithTimeoutCause(ctx, objectLimit, errSlow)
 			failed := o.Put(attempt, append(data, '\n'))
@@ -54,7 +54,7 @@ func (o *Object) Run(ctx context.Context) {
 			}
 			host.Sleep(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
 			if newer, some := o.take(); some { // take it, so that it counts as published
-				data, err = json.Marshal(newer.Status)
+				data, err = json.Marshal(newer.Status.ByClock())
 			}
 		}
 		host.Sleep(ctx, time.Duration(float64(objectEvery)*(0.9+0.2*rand.Float64())))

@@ -127,7 +127,7 @@ func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 			return
 		}
 		if send(ctx, conn, stalled,
-			line{Event: "status", Status: news.Status, Events: news.Events, Missed: news.Missed}) != nil {
+			line{Event: "status", Status: news.Status.ByClock(), Events: news.Events, Missed: news.Missed}) != nil {
 			return
 		}
 	}

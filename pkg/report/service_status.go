@@ -28,7 +28,7 @@ func (s *Status) Down() *Service {
 func (t *statusText) services(list []Service) {
 	for i := range list {
 		if s := &list[i]; !s.Works {
-			t.say("", red, fmt.Sprintf("✗ %s does not work, for %s: %s", s.Name, t.ago(s.Since), s.Text))
+			t.say("", red, fmt.Sprintf("✗ %s does not work, for %s: %s", s.Name, t.age(s.Since), s.Text))
 			t.do("  ", "`journalctl -u "+s.Unit+"` says why; what the agent keeps right goes on")
 		}
 	}

@@ -16,8 +16,10 @@ const StatusVersion = "netwright.dev/status/v1"
 type Status struct {
 	Version string    `json:"version"` // StatusVersion
 	At      time.Time `json:"at"`
-	Agent   Agent     `json:"agent"`
-	State   NodeState `json:"state"`
+	// Up is the time from the boot to At, by a clock that nobody sets; 0: not known.
+	Up    Seconds   `json:"up,omitempty"`
+	Agent Agent     `json:"agent"`
+	State NodeState `json:"state"`
 	// Reason is the reason of the state in one line, with what to do where somebody must act.
 	Reason string `json:"reason,omitempty"`
 

@@ -34,7 +34,7 @@ func (t *statusText) details(s *Status) {
 		}
 	}
 	t.say("", dim, fmt.Sprintf("agent          %s, pid %d, for %s: %s", s.Agent.Version, s.Agent.PID,
-		t.ago(s.Agent.Started), strings.Join(parts, ", ")))
+		t.age(s.Agent.Started), strings.Join(parts, ", ")))
 }
 
 // certificates writes the certificates with a problem, and a summary of the others.
@@ -89,7 +89,7 @@ func (t *statusText) working(s *Status) {
 	if w == nil || !t.served {
 		return
 	}
-	line := fmt.Sprintf("working        %s, for %s", w.Activity, t.ago(w.Since))
+	line := fmt.Sprintf("working        %s, for %s", w.Activity, t.age(w.Since))
 	if w.Changes > 0 {
 		line += ", with " + plural(int64(w.Changes), "change", "changes") + " to make"
 	}
@@ -98,7 +98,7 @@ func (t *statusText) working(s *Status) {
 
 // last writes the last pass, with the times of its phases.
 func (t *statusText) last(l *LastPass) {
-	line := fmt.Sprintf("last converge  %s ago, took %s", t.ago(l.Began), took(l.Took))
+	line := fmt.Sprintf("last converge  %s ago, took %s", t.age(l.Began), took(l.Took))
 	if l.Cause != "" {
 		line += " (" + l.Cause + ")"
 	}

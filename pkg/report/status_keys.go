@@ -79,12 +79,12 @@ func (t *statusText) troubles(s *Status) {
 // key writes one key: its state and since when, why, who asked for it, what to do.
 func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 	t.line("  %s %s", t.paint(look.color, look.mark), t.paint(look.color, clean(k.Key)))
-	said := look.word + " for " + t.ago(k.Since)
+	said := look.word + " for " + t.age(k.Since)
 	switch k.State {
 	case KeyRepaired:
-		said = look.word + " " + t.ago(k.Since) + " ago"
+		said = look.word + " " + t.age(k.Since) + " ago"
 	case KeyWaiting:
-		said = "for " + t.ago(k.Since)
+		said = "for " + t.age(k.Since)
 	}
 	if k.Count > 1 {
 		said += fmt.Sprintf(", repaired %d times", k.Count)

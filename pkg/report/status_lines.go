@@ -53,8 +53,17 @@ func fold(s string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// ago returns how long ago something was; "0s" where the clock went back.
-func (t *statusText) ago(at time.Time) string { return span(t.now.Sub(at)) }
+// age returns how long ago the daemon noted a time; "0s" where the clock went back.
+func (t *statusText) age(at time.Time) string { return span(t.now.Sub(at)) }
+
+// ago returns "3m ago" of a time that anybody noted, and the time itself where another clock was
+// ahead, or this one was set back since.
+func (t *statusText) ago(at time.Time) string {
+	if at.Sub(t.now) > clockStep {
+		return "at " + Stamp(at) + ", which this clock has not reached"
+	}
+	return t.age(at) + " ago"
+}
 
 // span returns a duration in its largest unit: "12s", "3m", "5h", "3d".
 func span(d time.Duration) string {
@@ -83,8 +92,8 @@ func took(s Seconds) string {
 	}
 }
 
-// Stamp returns a time as all texts of the agent write it.
-func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// Stamp returns a time as all texts of the agent write it, by the wall clock as it is now.
+func Stamp(t time.Time) string { return ByClock(t).UTC().Format(time.RFC3339) }
 
 // plural returns "1 pass", "2 passes".
 func plural(n int64, one, many string) string {

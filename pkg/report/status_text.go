@@ -48,7 +48,7 @@ func (t *statusText) daemon(d Daemon, s *Status) {
 		t.do("  ", d.Do)
 		if s != nil {
 			t.say("  ", "", fmt.Sprintf("below is the status of %s ago, the last that a daemon (pid %d) "+
-				"wrote", t.ago(s.At), s.Agent.PID))
+				"wrote", t.age(s.At), s.Agent.PID))
 		}
 		t.gap()
 	}
@@ -103,7 +103,7 @@ func (t *statusText) configuration(c Configuration) {
 		t.say("", dim, "no configuration yet, from "+c.Store)
 	}
 	if p := c.Published; p != nil && p.By != "" {
-		t.say("  ", dim, fmt.Sprintf("generation %d was published %s ago by %s", p.Number, t.ago(p.At), p.By))
+		t.say("  ", dim, fmt.Sprintf("generation %d was published %s by %s", p.Number, t.ago(p.At), p.By))
 	}
 	if c.Wanted != nil && (!c.Wanted.Is(c.Applied) || c.Published != nil && !c.Published.Is(c.Wanted)) {
 		t.say("  ", yellow, fmt.Sprintf("published is %s, wanted %s, applied %s", c.Published.name(),
@@ -111,7 +111,7 @@ func (t *statusText) configuration(c Configuration) {
 	}
 	if !c.LastGood.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon "+
-			"began, and this was taken from it %s ago", t.ago(c.LastGood)))
+			"began, and this was taken from it %s", t.ago(c.LastGood)))
 	}
 	if c.Untrusted {
 		t.say("  ", red, "what the store has is not trusted: "+c.Error)
@@ -120,7 +120,7 @@ func (t *statusText) configuration(c Configuration) {
 	}
 	if !c.Silent.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: the agent repairs what is applied, and the "+
-			"node stays READY; it does not get what was published since then", t.ago(c.Silent)))
+			"node stays READY; it does not get what was published since then", t.age(c.Silent)))
 	}
 	if c.Pinned {
 		t.say("  ", yellow, "pinned: the store has another configuration, which this node does not take")
@@ -142,12 +142,12 @@ func (t *statusText) checked(c Configuration) string {
 		return "the store has not answered yet"
 	}
 	if c.Error != "" { // it is not known what the store has now
-		return "last known to be the newest " + t.ago(c.Checked) + " ago"
+		return "last known to be the newest " + t.age(c.Checked) + " ago"
 	}
 	if c.Published != nil && !c.Published.Is(c.Applied) { // the applied one is not the newest
-		return "which was asked " + t.ago(c.Checked) + " ago"
+		return "which was asked " + t.age(c.Checked) + " ago"
 	}
-	return "the newest " + t.ago(c.Checked) + " ago"
+	return "the newest " + t.age(c.Checked) + " ago"
 }
 
 // pinned writes what keeps the node from following the store.
@@ -182,8 +182,8 @@ func (t *statusText) pinned(s *Status) {
 	}
 	if len(s.AwaitingBoot) > 0 {
 		line := "awaiting boot: " + Listed(s.AwaitingBoot)
-		if !s.AwaitingBootSince.IsZero() {
-			line += ", for " + t.ago(s.AwaitingBootSince)
+		if since := s.AwaitingBootSince; !since.IsZero() && !since.After(t.now) {
+			line += ", for " + t.age(since)
 		}
 		t.say("", "", line)
 	}

@@ -64,6 +64,7 @@ func (s *Status) Same(o *Status) bool {
 // lasting returns the status without what each pass changes.
 func (s *Status) lasting() Status {
 	l := *s
+	l.Up = 0
 	l.At, l.Next, l.Last, l.Wakes, l.Totals.Passes = time.Time{}, time.Time{}, nil, nil, 0
 	l.Configuration.Checked = time.Time{}
 	if l.Working != nil && l.Working.Changes == 0 {

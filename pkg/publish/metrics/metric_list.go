@@ -178,10 +178,10 @@ func (f *family) is(so bool, labels ...string) {
 	f.put(value, labels...)
 }
 
-// at adds a time; for the zero time it adds nothing.
+// at adds a time by the wall clock as it is now; for the zero time it adds nothing.
 func (f *family) at(t time.Time, labels ...string) {
 	if !t.IsZero() {
-		f.put(float64(t.UnixNano())/float64(time.Second), labels...)
+		f.put(float64(report.ByClock(t).UnixNano())/float64(time.Second), labels...)
 	}
 }
 
