@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,8 +106,16 @@ func (g gatherer) linkManagers() func(index int) string {
 // ServiceRuns reports whether a system service has processes: systemd keeps the service's cgroup as
 // long. This takes one system call; a D-Bus request takes 0.3 ms.
 func (l *Sources) ServiceRuns(unit string) bool {
-	tops := []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"}
-	return l.opt.live() && slices.ContainsFunc(tops, func(top string) bool {
-		return isThere(l.files, top+"system.slice/"+unit)
-	})
+	return slices.ContainsFunc(l.slices(), func(slice string) bool { return isThere(l.files, path.Join(slice, unit)) })
+}
+
+// systemSlices returns the cgroups that have those of the system services: one with version 2 of
+// cgroups, one or two with version 1, and none for an image.
+func (l *Sources) systemSlices() (out []string) {
+	for _, top := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"} {
+		if slice := path.Join(top, "system.slice"); l.opt.live() && isThere(l.files, slice) {
+			out = append(out, slice)
+		}
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"sync"
+
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -18,6 +20,7 @@ type Sources struct {
 	firewall *firewall.Reader
 	units    *systemd.Reader
 	opt      Options
+	slices   func() []string // systemSlices, which exist as long as systemd runs
 }
 
 // Options describe the host of the readers.
@@ -34,5 +37,7 @@ func (o Options) live() bool { return sys.IsLive(o.Root) }
 func NewSources(
 	f *hostfs.Reader, k *kernel.Reader, n *rtnl.Reader, fw *firewall.Reader, u *systemd.Reader, opt Options,
 ) *Sources {
-	return &Sources{f, k, n, fw, u, opt}
+	s := &Sources{files: f, kernel: k, net: n, firewall: fw, units: u, opt: opt}
+	s.slices = sync.OnceValue(s.systemSlices)
+	return s
 }

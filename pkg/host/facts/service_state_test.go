@@ -2,10 +2,13 @@ package facts
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/netwright/netwright/test/netns"
 )
 
 // The facts say which services act on the network of an image. An installed service may be
@@ -90,6 +93,31 @@ func TestGuestAliases(t *testing.T) {
 		c.files[unit] = "[Unit]\n"
 		if d := cmp.Diff(c.want, factsOf(t, c.files).GuestAliases); d != "" {
 			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+// A pass looks for the cgroups of services only in the hierarchies that have some. The line that
+// keeps it: links.go, ServiceRuns.
+func TestServicesAreSoughtInSystemdsHierarchies(t *testing.T) {
+	const top = "/sys/fs/cgroup"
+	if !netns.Alone(t, top) {
+		return
+	}
+	for _, want := range [][]string{nil, {top + "/system.slice"},
+		{top + "/systemd/system.slice"}, {top + "/systemd/system.slice", top + "/unified/system.slice"}} {
+		for _, slice := range want {
+			noError(t, os.MkdirAll(slice+"/runs.service", 0o755))
+		}
+		s := sourcesOf(t, Options{Root: "/"})
+		if got := s.slices(); !slices.Equal(got, want) {
+			t.Errorf("it looks in %v, want %v", got, want)
+		}
+		if s.ServiceRuns("runs.service") != (want != nil) || s.ServiceRuns("stopped.service") {
+			t.Errorf("with %v it finds the wrong services", want)
+		}
+		for _, slice := range want {
+			noError(t, os.RemoveAll(slice))
 		}
 	}
 }
