@@ -19,18 +19,18 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	g := newGatherer(l, facts)
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
-	// These goroutines read files, and the second one asks the runtime. Meanwhile the caller's
-	// goroutine asks the kernel, because its thread determines the network namespace.
+	// These goroutines read files. The first one also asks the runtime, and takes longest. Meanwhile
+	// the caller's goroutine asks the kernel, because its thread determines the network namespace.
 	var files sync.WaitGroup
+	files.Go(func() {
+		g.kubelet()
+		facts.Runtime = g.runtime(ctx)
+	})
 	files.Go(func() {
 		g.facts.Peers = Peers(g.files)
 		g.services()
 		g.lateSysctls()
 		g.resolvConf()
-	})
-	files.Go(func() {
-		g.kubelet()
-		facts.Runtime = g.runtime(ctx)
 	})
 	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
 		facts.Kernel = imageKernel(l)
