@@ -28,7 +28,6 @@ func Plan(
 	over := pending.Over(view)
 	out := changes.NewSet()
 	out.Repairs = judge.Repairs()
-	defer greetSystemd(ctx, g, view)()
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := changes.PlanTask(ctx, t, over)
 		if err != nil || c == nil {
@@ -58,10 +57,10 @@ func Plan(
 	return changes.Work{Graph: g, Changes: out, Rep: rep}
 }
 
-// greetSystemd makes the view connect to systemd while other tasks are planned, if the graph has
+// GreetSystemd makes the view connect to systemd before the graph is planned, if the graph has
 // units. systemd takes longer to answer than all else, and units come last. It ignores an error,
 // because the task of a unit reports it.
-func greetSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
+func GreetSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
 	var greeting sync.WaitGroup
 	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }
 	if slices.ContainsFunc(g.Order(), ofUnit) {
