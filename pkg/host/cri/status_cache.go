@@ -99,8 +99,9 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 	r.asked, r.err, r.left = true, err, false
 	if err == nil {
 		r.last, r.valid = s, true
-	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		r.last, r.valid = Status{}, false // it does not run: its files say how it will run
+	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, errUnimplemented) {
+		r.last, r.valid = Status{}, false // it does not run, or has no CRI: its files say how it will run
 	}
 	close(under)
 	if news {

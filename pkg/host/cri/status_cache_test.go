@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -86,5 +87,25 @@ func TestAnotherRuntime(t *testing.T) {
 	}
 	if s, known, err := r.Status(t.Context(), socketDir(t)+"/none.sock"); err == nil || known {
 		t.Errorf("%+v, %t, %v", s, known, err)
+	}
+}
+
+// A runtime that was started again and serves no CRI has answered: nothing counts of what its
+// predecessor said.
+func TestARuntimeWithoutCRIIsAnother(t *testing.T) {
+	first := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, version: "v1"}
+	socket := socketDir(t) + "/cri.sock"
+	r := NewStatusCache()
+	for _, c := range []struct {
+		of    string
+		known bool
+	}{{serveCRI(t, first, &cri.RuntimeService_ServiceDesc), true}, {serveCRI(t, first), false}} {
+		_ = os.Remove(socket) // the first time it is not there
+		if err := os.Symlink(c.of, socket); err != nil {
+			t.Fatal(err)
+		}
+		if s, known, err := r.Status(t.Context(), socket); known != c.known || (err == nil) != c.known {
+			t.Errorf("%+v, %t, %v", s, known, err)
+		}
 	}
 }
