@@ -28,8 +28,8 @@ func (c *checker) healthChecks(ctx context.Context) error {
 		seen, there, err := c.sign(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrNoLiveState):
-			c.note(check, notApplicable(s.Text+": this host cannot answer"))
-		case err != nil:
+			c.note(check, notApplicable(s.Text+": nothing on this host can tell"))
+		case err != nil && !errors.Is(err, errSilent):
 			return fmt.Errorf("look whether %s: %w", s.Text, err)
 		case there:
 			c.note(check, well(s.Text+": "+seen))
@@ -38,7 +38,11 @@ func (c *checker) healthChecks(ctx context.Context) error {
 			if len(c.confs) > 0 {
 				result = failed
 			}
-			c.note(check, result(s.Text+": "+seen, cmp.Or(s.Missing, c.wrote())))
+			next := cmp.Or(s.Missing, c.wrote())
+			if err != nil {
+				seen, next = err.Error(), lookAtRuntime
+			}
+			c.note(check, result(s.Text+": "+seen, next))
 		}
 	}
 	return nil
@@ -86,8 +90,8 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 		}
 	}
 	if s.Pods && s.Link == "" {
-		if living, why, err := c.living(ctx); err != nil || why != "" || living == 0 {
-			return cmp.Or(why, noPods), err == nil && why == "", err
+		if living, err := c.living(ctx); err != nil || living == 0 {
+			return noPods, err == nil, err
 		}
 	}
 	return s.Path + " is not there", s.Lease != "", nil // lease below checks a missing lease file
@@ -96,22 +100,21 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 // noPods is the result of a check of pods where there are none.
 const noPods = "no pod with an address runs here yet"
 
-// living counts the pods here that have their own addresses. why says why the runtime does not
-// tell.
-func (c *checker) living(ctx context.Context) (living int, why string, err error) {
+// errSilent means that the runtime does not answer which pods there are.
+var errSilent = errors.New("the runtime does not say which pods live here")
+
+// living counts the pods here that have their own addresses.
+func (c *checker) living(ctx context.Context) (living int, err error) {
 	pods, err := c.view.Runtime.Pods(ctx)
-	if errors.Is(err, host.ErrNoLiveState) {
-		return 0, "", err
-	}
-	if err != nil {
-		return 0, "the runtime does not say which pods run here: " + err.Error(), nil
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
+		err = fmt.Errorf("%w: %w", errSilent, err)
 	}
 	for _, p := range pods {
 		if addressed(p) {
 			living++
 		}
 	}
-	return living, "", nil
+	return living, err
 }
 
 // deserted reports whether a path is a socket whose program has gone: a killed program leaves its
@@ -191,9 +194,9 @@ func (c *checker) lease(ctx context.Context, s network.HealthCheck) (string, boo
 
 // podLinks counts the links that a check names, and the pods, which need one link each.
 func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []rtnl.Link) (string, bool, error) {
-	living, why, err := c.living(ctx)
-	if err != nil || why != "" {
-		return why, false, err
+	living, err := c.living(ctx)
+	if err != nil {
+		return "", false, err
 	}
 	up := 0
 	for _, l := range links {

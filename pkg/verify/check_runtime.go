@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// lookAtRuntime is what to do about a runtime that does not answer.
+const lookAtRuntime = "does it run, and did its CRI plugin start? `systemctl status containerd crio`, " +
+	"`journalctl -u containerd`"
+
 // runtime compares the network that the container runtime reports (CRI's Status) with the conf in
 // force.
 func (c *checker) runtime() Result {
@@ -22,9 +26,7 @@ func (c *checker) runtime() Result {
 		return failed(fmt.Sprintf("the CRI of %s is switched off: disabled_plugins has %s", rt.Name,
 			strings.Join(rt.CRIDisabledBy, ", and ")), "take that out, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
-		return waiting(rt.Name+" does not answer over CRI",
-			"check that it runs and that its CRI plugin started: `systemctl status containerd crio`, "+
-				"`journalctl -u containerd`")
+		return waiting(rt.Name+" does not answer over CRI", lookAtRuntime)
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
 	inForce := ""
