@@ -283,7 +283,7 @@ func (t WaitConf) missing(v host.View, programs []Program) (missing, wrong []str
 		case file == "":
 			missing = append(missing, p.Name)
 		case info.Type != hostfs.Regular:
-			wrong = append(wrong, fmt.Sprintf("%s is a %s, no program", file, info.Type))
+			wrong = append(wrong, fmt.Sprintf("%s is a %s, no program", file, info.Type.Noun()))
 		case info.Mode&0o111 == 0:
 			wrong = append(wrong, fmt.Sprintf("%s is not executable (mode %04o)", file, info.Mode))
 		default:

@@ -55,7 +55,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 		return failed(fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by,
 			strings.Join(dirs, ", ")), c.installs(p.Name))
 	case info.Type != hostfs.Regular:
-		return failed(fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type),
+		return failed(fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type.Noun()),
 			"remove it; then "+c.installs(p.Name))
 	case info.Mode&0o111 == 0:
 		return failed(fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode),

@@ -128,6 +128,7 @@ func TestCheck(t *testing.T) {
 		}, []string{"plugin bridge failed: run DIR/bridge: its file system is mounted noexec → `findmnt -T DIR`",
 			"plugin host-local failed", "plugin portmap failed"}},
 		{"a directory", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Mkdir(l.bin+"/bridge", 0o755)) }, []string{"is a directory, no program"}},
+		{"a pipe", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, syscall.Mkfifo(l.bin+"/bridge", 0o755)) }, []string{"is a device, pipe or socket, no program"}},
 		{"a link to one", func(l *lab) {
 			ok(l.t, os.Rename(l.bin+"/bridge", l.bin+"/b"))
 			ok(l.t, os.Symlink("b", l.bin+"/bridge"))

@@ -78,10 +78,11 @@ type InTheWayError struct {
 func (e *InTheWayError) Error() string {
 	return fmt.Sprintf("%s: a %s is in the way of the %s that goes there: move it away (mv %s %s.old) or take it out "+
 		"of the configuration",
-		e.Path, e.Is.noun(), e.Want.noun(), e.Path, e.Path)
+		e.Path, e.Is.Noun(), e.Want.Noun(), e.Path, e.Path)
 }
 
-func (t FileType) noun() string {
+// Noun returns the words for the type in a message.
+func (t FileType) Noun() string {
 	if t == Other {
 		return "device, pipe or socket"
 	}
