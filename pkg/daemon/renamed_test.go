@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,11 +71,42 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	}
 }
 
-// The documents want the same of each machine. Each has it under its own name: a machine that boots
-// from the disk of another or from an image, and a machine whose new name a person allowed. No
-// later pass takes it for the former machine. The lines that keep it:
-// pkg/reconcile/ownership/number_revisions.go, revise (Baked, Renamed, Node);
-// pkg/reconcile/ownership/write_after_change.go, Commit (Renamed).
+// A machine that a rollback holds keeps what its revision has, by whatever name; a pass says so
+// where that is made for another. The line that keeps it: pkg/reconcile/desired/pinned.go, Target.
+func TestAHeldMachineHearsOfItsOtherName(t *testing.T) {
+	b := newBox(t)
+	pass := b.daemon.Pass
+	pass.UpdatesAnywhere = true
+	hostroot.Put(t, b.root, "/etc/machine-id", "one\n")
+	hostroot.Put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	b.write(t, "nodegroups/g.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: g}\nspec: {}\n")
+	run := func(node string) (said bool) {
+		t.Helper()
+		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: node, Group: "g"}, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pass.Converge(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(plan.Notes, func(n report.Note) bool {
+			return strings.Contains(n.Text, `this machine is called "m", and revision 1 was made for node n`)
+		})
+	}
+	run("n")
+	if _, err := pass.Rollback(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if run("n") || !run("m") {
+		t.Error("a pass that is held says of another name by its own, or does not by another")
+	}
+}
+
+// Machines whose documents want the same of each have it under their own names: one that boots from
+// the disk of another or from an image, and one that somebody let go by another name. No later pass
+// takes them for the former. The lines that keep it: pkg/reconcile/ownership/number_revisions.go,
+// revise (Baked, Renamed, Node); pkg/reconcile/ownership/write_after_change.go, Commit (Renamed).
 func TestTheSameSetUnderAnotherName(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is string // machine-ids
