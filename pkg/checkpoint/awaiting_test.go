@@ -24,7 +24,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// uplink is a node on a link with a gateway, another neighbour, and nobody beyond.
+// uplink makes a node on a link with a gateway, another neighbour, and no server beyond.
 const uplink = `
 ip netns add out; ip link add up0 type veth peer name up1 netns out
 ip -n out addr add 10.0.0.9/24 dev up1; ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up
@@ -32,14 +32,14 @@ ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10
 mkdir -p /etc/nw /etc/systemd/system; printf was >/etc/nw/a; chmod 0640 /etc/nw/a; ln -s a /etc/nw/link
 head -c 5000000 /dev/zero >/etc/nw/large`
 
-// Windows in which a node is reached: patience for a change, which ends as soon as it is, however
-// slow the disk; and for a boot that is bad, which takes all of three.
+// A window is how long probes may fail. patience is for a change, and ends as soon as the node is
+// reached, however slow the disk is. bootWindow is for a bad boot, which uses three of them.
 const patience, bootWindow = 20 * time.Second, 500 * time.Millisecond
 
-// index is the record of what awaits a boot.
+// index is the file that records what awaits a boot.
 const index = firstboot.Dir + "/index.json"
 
-// onUplink is a host on it, whose files are the test's own.
+// onUplink returns a host with this uplink. Its files belong to the test.
 func onUplink(t *testing.T) *host.Host {
 	t.Helper()
 	netns.Shell(t, uplink)
@@ -51,7 +51,7 @@ func onUplink(t *testing.T) *host.Host {
 	return h
 }
 
-// changes makes a change of files in the shell under a checkpoint, and says how it was settled.
+// changes changes files by a shell script under a checkpoint, and returns how the change ended.
 func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script string, run error, files ...string) error {
 	t.Helper()
 	c := Change{Generation: generation, Digest: "d", Reboot: reboot, Right: "before"}
@@ -82,10 +82,10 @@ func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 	return a
 }
 
-// What acts at the next boot stays on record when its change is confirmed, with what was there
-// before the oldest change. What was undone, or is as it was again, leaves it. The lines that
-// keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and update; finish.go, Finish;
-// undo.go, undo (Trim).
+// A file that acts at the next boot stays on record when its change is confirmed, with what was
+// there before the oldest change. The record loses a file whose change was undone, or which is as
+// it was again. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and
+// update; finish.go, Finish; undo.go, undo (Trim).
 func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -101,7 +101,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if err := changes(t, h, 1, false, "printf one >/etc/nw/n; mv /etc/nw/n /etc/nw/a; printf 1 >/etc/nw/new", nil, "/etc/nw/a", "/etc/nw/new", "/etc/nw/same"); err != nil {
 		t.Fatal(err)
 	}
-	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change after all
+	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change
 	want := probe.Reach{
 		Addresses: []probe.ReachAddress{{LinkAddress: rtnl.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
 		Hops:      []probe.Probe{"neighbour:up0/10.0.0.1"}, Local: []probe.Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
@@ -135,7 +135,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 		t.Errorf("after an undo: %+v", a)
 	}
 
-	// Back by hand, or by a later document: nothing awaits a boot any more.
+	// A person or a later document restores the files: nothing awaits a boot any more.
 	netns.Shell(t, "rm /etc/nw/new; ln -sfn a /etc/nw/link; head -c 5000000 /dev/zero >/etc/nw/large")
 	if err := changes(t, h, 4, false, "printf was >/etc/nw/n; chmod 0640 /etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
@@ -145,13 +145,14 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	}
 }
 
-// shelf is the books of the tests. manager is what link managers do with the files that come back.
+// shelf is a test's ledger. manager stands for the managers of links: it acts on the restored
+// files.
 type shelf struct {
 	t       *testing.T
 	manager string
 	right   string
 	said    []string
-	judged  []string // the boots that Forget was told of
+	judged  []string // the boots that Forget got
 }
 
 func (s *shelf) Right() string { return s.right }
@@ -174,7 +175,7 @@ func judge(h *host.Host, books firstboot.Books, reboot func(context.Context) err
 	return firstboot.Examiner{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
 }
 
-// A first boot is judged by the node's own links. The lines that keep it:
+// The node's own links decide on a first boot. The lines that keep it:
 // pkg/checkpoint/firstboot/firstboot.go, FirstBoot and passedOver; pkg/checkpoint/probe/reach.go,
 // amiss and silent.
 func TestFirstBoot(t *testing.T) {
@@ -190,9 +191,9 @@ func TestFirstBoot(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name    string
-		boot    string // what the boot makes of the node
+		boot    string // what the boot does to the node
 		manager string
-		right   string // the boot in which all was right last
+		right   string // the last boot in which all was right
 		want    []string
 		content string
 	}{
@@ -245,7 +246,7 @@ func TestFirstBoot(t *testing.T) {
 	}
 }
 
-// booted makes the record one of an earlier boot.
+// booted turns the record into one of an earlier boot.
 func booted(t *testing.T, h *host.Host) {
 	t.Helper()
 	a := record(t, h)
@@ -263,8 +264,8 @@ func booted(t *testing.T, h *host.Host) {
 
 var errKilled = errors.New("killed")
 
-// At most one reboot: where the files that came back did not help, and only if the documents say
-// so. The next boot decides, and asks for none. The lines that keep it:
+// There is at most one reboot, where the restored files did not help, and only if the documents ask
+// for it. The next boot decides, and asks for no further one. The lines that keep it:
 // pkg/checkpoint/firstboot/firstboot.go, FirstBoot (Restored).
 func TestABootAsksForOneMoreAtMost(t *testing.T) {
 	t.Parallel()
@@ -275,7 +276,7 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 	for _, c := range []struct{ then, want string }{
 		{"ip -n out link set up1 up", "bad /etc/nw/a"},
 		{"true", "unsure /etc/nw/a"},
-		{"printf mine >/etc/nw/n; mv /etc/nw/n /etc/nw/a", "unsure /etc/nw/a"}, // whoever writes it at each boot
+		{"printf mine >/etc/nw/n; mv /etc/nw/n /etc/nw/a", "unsure /etc/nw/a"}, // a program writes it at each boot
 	} {
 		netns.Shell(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 		if err := changes(t, h, 1, true, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
@@ -286,7 +287,7 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 		books := &shelf{t: t}
 		asked := 0
 		reboot := func(context.Context) error { asked++; return errKilled }
-		for killed := range 2 { // the same boot asks again
+		for killed := range 2 { // the same boot judges again
 			if err := judge(h, books, reboot).FirstBoot(t.Context()); !errors.Is(err, errKilled) || asked != killed+1 {
 				t.Fatalf("no reboot was asked for: %v", err)
 			}
@@ -303,9 +304,9 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 	}
 }
 
-// A boot that ends while the files are brought back is followed by one that had some of them still:
-// that one brings the rest back, and nothing of the mixture is confirmed.
-// The line that keeps it: pkg/checkpoint/firstboot/firstboot.go, FirstBoot (isBack).
+// A boot ends while files are being restored, so the next boot still had some of the bad ones. That
+// boot restores the rest, and confirms nothing of the mixture. The line that keeps it:
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot (isBack).
 func TestABootEndsInTheMiddle(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -318,7 +319,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; undo.Save(t.Context(), h, index, a) != nil {
 		t.Fatal("not written")
 	}
-	netns.Shell(t, "ln -s a /etc/nw/link") // one was back
+	netns.Shell(t, "ln -s a /etc/nw/link") // one was restored
 	booted(t, h)
 	books := &shelf{t: t}
 	if err := judge(h, books, h.Units.Reboot).FirstBoot(t.Context()); err != nil {
@@ -328,14 +329,14 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 	if now, err := os.ReadFile("/etc/nw/a"); err != nil || string(now) != "was" || !slices.Equal(books.said, want) {
 		t.Errorf("the file is %q (%v), said %q", now, err, books.said)
 	}
-	if !slices.Equal(books.judged, []string{"one more"}) { // by which the books know it again
+	if !slices.Equal(books.judged, []string{"one more"}) { // by this name the ledger knows it again
 		t.Errorf("the boots that were judged: %q", books.judged)
 	}
 }
 
-// What ended in the middle of its end says nothing, and leaves nothing. What ended before its
-// beginning neither. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, drop and Trim;
-// arm.go, removeStale.
+// A record whose removal was interrupted does not count, and is removed. The same holds for a
+// record that was interrupted before it was complete. The lines that keep it:
+// pkg/checkpoint/firstboot/awaiting.go, drop and Trim; arm.go, removeStale.
 func TestNothingIsLeftOfARecord(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -366,7 +367,7 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 	}
 }
 
-// A record that cannot be read is said, and holds nothing up.
+// A damaged record is reported, and keeps nothing back.
 func TestADamagedRecordIsSaid(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":99}`} {
 		if due, err := firstboot.Pending(files{index: text}); due || err == nil || !strings.Contains(err.Error(), index) {

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Files that are large together, on this file system and on another, make no large journal, and all
-// come back. The lines that keep it: pkg/checkpoint/undo/capture.go, file (contents) and SaveFiles;
-// journal.go, write.
+// Files that are large together, on this file system and on another, do not make the journal large,
+// and all are restored. The lines that keep it: pkg/checkpoint/undo/capture.go, file (contents) and
+// SaveFiles; journal.go, write.
 func TestManyFilesAreTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -44,9 +44,8 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 	netns.Shell(t, "sha256sum --quiet -c /run/sums")
 }
 
-// What is too much to be taken back is refused before anything is written.
-// The lines that keep it: pkg/checkpoint/undo/capture.go, Take (MaxKeys) and affordable;
-// journal.go, encode.
+// A change that is too large to be undone is refused before anything is written. The lines that
+// keep it: pkg/checkpoint/undo/capture.go, Take (MaxKeys) and affordable; journal.go, encode.
 func TestTooMuchIsRefused(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -73,9 +72,9 @@ func TestTooMuchIsRefused(t *testing.T) {
 	unchanged(t, was)
 }
 
-// A journal that somebody damaged while its change was under way is not needed by the process that
-// made it. To others it says what to do, whatever it became. The lines that keep it: finish.go,
-// Finish; journal.go, DamagedError.
+// Somebody damaged the journal during the change. The process that made the change does not need
+// it. Another process gets an error that says what to do, whatever the journal has become. The
+// lines that keep it: finish.go, Finish; journal.go, DamagedError.
 func TestADamagedJournal(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

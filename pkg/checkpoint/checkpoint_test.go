@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// files is a Reader of what a test says.
+// files is a Reader with the files of a test.
 type files map[string]string
 
 func (f files) ReadFile(path string) ([]byte, error) {
@@ -29,7 +29,7 @@ func (f files) ReadEnds(path string, most int) (begin, end []byte, err error) {
 	return data[:most], data[len(data)-most:], err
 }
 
-// unread is a disk that does not answer now.
+// unread is a disk that cannot be read now.
 type unread struct{ files }
 
 func (unread) ReadFile(path string) ([]byte, error) {
@@ -74,8 +74,8 @@ func TestPendingRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Journals of released versions stay readable, whole: journal-N.json was written by the first agent
-// of version N. Never write it anew.
+// Journals of released versions stay readable as a whole. The first agent of version N wrote
+// journal-N.json. Never write that file anew.
 func TestReleasedJournalsAreRead(t *testing.T) {
 	text, err := os.ReadFile("testdata/journal-1.json")
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// mild is a change that cuts nobody off.
+// mild is a change that does not cut the node off.
 const mild = `printf other >/etc/nw/content; sysctl -qw net.ipv4.ip_forward=1; mkdir -p /etc/nw/new; ip link add br9 type bridge`
 
-// asNobody does something with the rights of a user to files, in this thread.
+// asNobody calls do with the file rights of an ordinary user, in this thread.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -34,10 +34,10 @@ func asNobody(t *testing.T, do func()) {
 	do()
 }
 
-// A change that awaits its confirmation stays with it, and is undone without it: when it is due,
-// when somebody asks for it, at a boot. Undone, it is not made again before somebody asks for it.
-// The lines that keep it: confirmation.go, Await and Confirm; finish.go, Finish; undo.go, Undo and
-// endMaker; verdict.go, judge; journal.go, readJournal.
+// A change that awaits its confirmation stays if it is confirmed. Otherwise it is undone: when its
+// time is over, when a command asks for that, or at a boot. After the undo it is made again only if
+// a command asks for it. The lines that keep it: confirmation.go, Await and Confirm; finish.go,
+// Finish; undo.go, Undo and endMaker; verdict.go, judge; journal.go, readJournal.
 func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -131,8 +131,8 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	}
 }
 
-// A clock that is set after a change does not move the end of its time. The line that keeps it:
-// confirmation.go, Until (moved).
+// A clock that is set after a change does not move the end of the change's time. The line that
+// keeps it: confirmation.go, Until (moved).
 func TestAClockThatIsSetMovesNoConfirmation(t *testing.T) {
 	for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {
 		a := Awaits{At: time.Now().Add(-ahead), Up: host.Uptime(), For: time.Minute}

@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 )
 
-// Each pass asks whether a change is watched, and what awaits a boot. Of the megabyte that an undo
-// of these would need it decodes none, and reads the same as who decodes all of it, whoever wrote
-// it. The lines that keep it: pkg/host/hostfs/head/head.go, Read; pkg/checkpoint/watch_hooks.go,
-// Watched; pkg/checkpoint/firstboot/awaiting.go, Summary.
+// Each pass asks whether a change is watched, and what awaits a boot. It does not decode the
+// megabyte that an undo of these would need. Its result is the same as that of decoding all of it,
+// whichever release wrote it. The lines that keep it: pkg/host/hostfs/head/head.go, Read;
+// pkg/checkpoint/watch_hooks.go, Watched; pkg/checkpoint/firstboot/awaiting.go, Summary.
 func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 	const boot = "468bb2a6"
 	was := undo.Log{Around: make(undo.Packed, 500_000)}

@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// onRoot is a host of files only, and its root.
+// onRoot returns a host of files alone, and its root.
 func onRoot(t *testing.T) (*host.Host, string) {
 	t.Helper()
 	needs.Root(t) // files belong to root
@@ -34,16 +34,16 @@ func onRoot(t *testing.T) (*host.Host, string) {
 	return h, root
 }
 
-// Bad is only what the probes say after the undo; a store alone, and what is lost some time after
-// the change, say it the second time; the next hop of a route never does. An undo that is done
-// again is the same try. The lines that keep it: verdict.go, judge (v.Bad, same); arm.go, Take
-// (Taken).
+// A change is bad only if the probes pass after the undo. If only the store failed, or if the
+// failure came some time after the change, it is bad at the second time. The next hop of a route
+// alone never makes it bad. An undo that is repeated belongs to the same try. The lines that keep
+// it: verdict.go, judge (v.Bad, same); arm.go, Take (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
 	store, other := probe.FailedProbe{Probe: "store:/s c", Err: errGone}, probe.FailedProbe{Probe: "tcp:10.0.0.1:443", Err: errGone}
 	hop := probe.FailedProbe{Probe: "next-hop:eth0/10.0.0.9", Err: errGone}
 	type undo struct {
-		pid       int // and, in tens, which try of that process
+		pid       int // and, in tens, the try of that process
 		failed    probe.Failures
 		recovered bool
 		bad       bool
@@ -78,8 +78,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What holds a generation back reads the same at each pass, or the daemon would log it at each; a
-// pause ends, and a ban does not. The line that keeps it: verdict.go, Error (no time that runs).
+// The reason why a generation is kept back has the same text at each pass, since the daemon would
+// log another text. A pause ends, and a ban does not. The line that keeps it: verdict.go, Error (no
+// time that runs).
 func TestHeldReadsTheSame(t *testing.T) {
 	h, _ := onRoot(t)
 	j := &Journal{Digest: "d", Generation: 3}
@@ -103,9 +104,9 @@ func TestHeldReadsTheSame(t *testing.T) {
 	}
 }
 
-// Whoever had the lock may have undone the change and died in the middle of the next one: what is
-// undone is what is there when the lock is had. The line that keeps it: undo.go, Undo (Pending
-// after Lock).
+// The former owner of the lock may have undone the change, and may have died in the middle of the
+// next one. The undo takes the journal that is there when it has the lock. The line that keeps it:
+// undo.go, Undo (Pending after Lock).
 func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	h, root := onRoot(t)
 	write := func(path, text string) {
@@ -149,7 +150,7 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, "second")); err == nil {
 		t.Error("what was to be undone is there")
 	}
-	// Another one did it meanwhile: there is nothing to do, and nothing to tell.
+	// Another process undid it meanwhile: there is nothing to do and nothing to report.
 	journal(3, "/first")
 	settings.Lock = func(context.Context) (func(), error) {
 		return func() {}, os.Remove(filepath.Join(root, JournalFile))
@@ -162,7 +163,7 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	}
 }
 
-// What cannot be recorded keeps the checkpoint, for another attempt. The line that keeps it:
+// If an undo cannot be recorded, its checkpoint stays for another try. The line that keeps it:
 // undo.go, undo (err == nil before disarm).
 func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	h, root := onRoot(t)
@@ -195,8 +196,8 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	}
 }
 
-// The undo of a boot leaves the checkpoint to the pass after it while a mount is missing, and that
-// ends it all the same. The line that keeps it: undo.go, undo (Lock).
+// While a mount is missing, the undo of a boot leaves the checkpoint to the next pass. That pass
+// ends it, also without the mount. The line that keeps it: undo.go, undo (Lock).
 func TestAPassEndsAnUndoWhoseMountIsMissing(t *testing.T) {
 	h, root := onRoot(t)
 	data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: "d", Generation: 1,
@@ -217,8 +218,8 @@ func TestAPassEndsAnUndoWhoseMountIsMissing(t *testing.T) {
 	}
 }
 
-// What was undone on the machine whose disk this was holds nothing back here. The lines that keep
-// it: verdict.go, judge (Machine) and lastVerdict.
+// An undo on another machine, from whose disk this one boots, keeps nothing back here. The lines
+// that keep it: verdict.go, judge (Machine) and lastVerdict.
 func TestAVerdictIsOfItsMachine(t *testing.T) {
 	h, root := onRoot(t)
 	for _, c := range []struct {
@@ -240,9 +241,9 @@ func TestAVerdictIsOfItsMachine(t *testing.T) {
 	}
 }
 
-// The disk of a machine whose change nobody had confirmed boots as another one. The files are
-// brought back, and that says nothing of the generation on this machine. The line that keeps it:
-// verdict.go, judge (Machine).
+// The disk of a machine whose change was not confirmed boots as another machine. The files are
+// restored, and the generation is not bad on this machine. The line that keeps it: verdict.go,
+// judge (Machine).
 func TestAnUndoOnAnotherMachineIsNoVerdictOfIt(t *testing.T) {
 	for id, held := range map[string]bool{"one\n": true, "two\n": false} {
 		h, root := onRoot(t)

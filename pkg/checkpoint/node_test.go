@@ -23,8 +23,8 @@ import (
 // inNode is set for this test program when it runs inside of a node.
 const inNode = "NETWRIGHT_TEST_IN_NODE"
 
-// TestMain lets this test program be what a checkpoint's copy is: one that is asked whether it
-// could undo.
+// TestMain lets this test program act as the copy of a checkpoint, which is asked whether it could
+// undo.
 func TestMain(m *testing.M) {
 	if !slices.Equal(os.Args[1:], []string{"undo", "--check"}) {
 		os.Exit(m.Run())
@@ -64,9 +64,9 @@ for u in stopped enabled masked-on unmasked masked-off static made dropped also 
 systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/systemd/system /etc/systemd/system/multi-user.target.wants /etc/systemd/system/basic.target.wants | grep -o " nw-$u.*" || true; done; ls /etc/systemd/system/*.d/x.conf || true`
 )
 
-// Units are after an undo what they were before the change: masked, enabled and running or not,
-// with their drop-ins, with links that people made and none to what their Also= names. The timer
-// stands while the change is not confirmed, and goes with it. The lines that keep it:
+// After an undo the units are as before the change: masked, enabled and running or not, with their
+// drop-ins, with the links that people made, and without links for the units of their Also=. The
+// timer exists as long as the change is not confirmed. The lines that keep it:
 // pkg/checkpoint/undo/restore_units.go, Units; pkg/tasks/unit_links.go, Restore; arm.go, arm and
 // dismantle (timer).
 func TestUndoOfUnits(t *testing.T) {
@@ -108,11 +108,11 @@ func TestUndoOfUnits(t *testing.T) {
 			if err := undo.Save(t.Context(), h, JournalFile, c.journal); err != nil {
 				t.Fatal(err)
 			}
-			netns.Shell(t, "systemctl stop nw-made") // whose file was not there when the boot began
+			netns.Shell(t, "systemctl stop nw-made") // its file was not there when the boot began
 			if v, err := Undo(t.Context(), h, settings); v == nil || err != nil {
 				t.Fatal(err)
 			}
-			c.closeMaker()                                 // not before: systemd would undo, too
+			c.closeMaker()                                 // not before, or systemd would undo, too
 			netns.Shell(t, "systemctl restart nw-dropped") // the boot starts it
 		} else {
 			var undone *UndoneError
@@ -129,8 +129,8 @@ func TestUndoOfUnits(t *testing.T) {
 	undoOfReaders(t, h)
 }
 
-// A unit that the change restarted still reads the change's settings when that is taken back, as
-// containerd does that makes the directory of its confs. What keeps it:
+// A change restarted a unit, and the unit still reads the new settings when they are undone.
+// containerd does so, and makes the directory of its confs. What keeps it:
 // pkg/checkpoint/undo/restore_units.go, awaitReaders.
 func undoOfReaders(t *testing.T, h *host.Host) {
 	netns.Shell(t, `

@@ -11,9 +11,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A port that peers miss undoes the change, and the generation is bad if they reach it again then.
-// Who says nothing undoes nothing. The lines that keep it: finish.go, Finish (AwaitTraffic);
-// undo.go, undo (Recovered); pkg/checkpoint/probe/comparison.go, Before (findReached).
+// A change is undone if peers no longer reach a port. The generation is bad if they reach the port
+// after the undo. Peers that do not answer cause no undo. The lines that keep it: finish.go, Finish
+// (AwaitTraffic); undo.go, undo (Recovered); pkg/checkpoint/probe/comparison.go, Before
+// (findReached).
 func TestPeersJudgeAChange(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -26,7 +27,7 @@ func TestPeersJudgeAChange(t *testing.T) {
 	defer l.Close()
 	reach, miss := map[string][]string{"a": {"tcp4:22"}}, map[string][]string{"a": nil}
 	for name, c := range map[string]struct {
-		after, undone map[string][]string // what peers say
+		after, undone map[string][]string // answers of the peers
 		stays, bad    bool
 		proved        bool
 	}{
@@ -41,7 +42,7 @@ func TestPeersJudgeAChange(t *testing.T) {
 		s.Probes, s.Inbound = nil, func(_ context.Context, _ []uint16, _ []string, done func(map[string][]string) bool) (map[string][]string, error) {
 			said := before
 			if text, err := os.ReadFile("/etc/nw/content"); err != nil || string(text) != "was" {
-				said, before = c.after, c.undone // the next time that it is as it was
+				said, before = c.after, c.undone // for the next turn
 			}
 			done(said)
 			return said, nil

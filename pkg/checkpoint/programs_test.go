@@ -9,16 +9,17 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// hook is a change that starts a program of which nobody knows what it does.
+// hook returns a change that starts a program with unknown effects.
 func hook(t *testing.T) Change {
 	t.Helper()
 	unit := tasks.UnitState{Name: "hook.service", Within: time.Minute}
 	return Change{Generation: 7, Digest: "d7", OwnLinks: []string{"weft*"}, Keys: unit.Owns(), Tasks: map[graph.Key]tasks.Task{unit.Owns()[0]: unit}}
 }
 
-// What a program did to the network that no key names is taken back, by the process and by another
-// one from the journal; a change without a program keeps nothing of it. The lines that keep it:
-// pkg/checkpoint/undo/restore_hooks.go; pkg/tasks/kind_lookup.go, RunsPrograms.
+// A program changes the network, and no key names these changes. They are undone by the same
+// process, or by another one from the journal. For a change without a program the journal keeps
+// nothing of this. The lines that keep it: pkg/checkpoint/undo/restore_hooks.go;
+// pkg/tasks/kind_lookup.go, RunsPrograms.
 func TestWhatAProgramDidIsTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -53,7 +54,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		if now := netns.Shell(t, values); now != before {
 			t.Errorf("%s: sysctls are\n%s", way, now)
 		}
-		netns.Shell(t, "ip link del weft0") // the network's own stays
+		netns.Shell(t, "ip link del weft0") // a link of the network stays
 		unchanged(t, was, VerdictFile)
 		netns.Shell(t, "rm -r /run/recorded "+Dir)
 	}

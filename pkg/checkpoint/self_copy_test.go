@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// The copy of the program is made once in the life of a process, and again where somebody did
-// anything to it. The line that keeps it: self_copy.go, copySelf.
+// The copy of the program is made once in the life of a process, and again if somebody changed the
+// copy. The line that keeps it: self_copy.go, copySelf.
 func TestTheCopyIsMadeOnce(t *testing.T) {
 	needs.Root(t) // it belongs to root
 	root := t.TempDir()

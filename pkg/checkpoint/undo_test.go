@@ -25,7 +25,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// before is the node of the tests below, and change what a change makes of it, in the shell.
+// before is a script that makes the node of the tests below, and change is a script that changes
+// it.
 const (
 	before = `
 ip link add up0 type veth peer name up1
@@ -52,7 +53,7 @@ rm /etc/nw/large; printf x >/etc/nw/large; chmod 0600 /etc/nw/large-meta; chown 
 mkdir -p /etc/nw/new/deep /etc/nw/shared; printf x >/etc/nw/new/deep/file; printf x >/etc/nw/shared/theirs`
 )
 
-// changed are the keys of the change.
+// changed has the keys of the change.
 var changed = []graph.Key{
 	tasks.FileKey("/etc/nw/content"), tasks.FileKey("/etc/nw/same-size"), tasks.FileKey("/etc/nw/meta"), "toml:/etc/nw/c.toml#a.b", "toml:/etc/nw/c.toml#a.c",
 	tasks.FileKey("/etc/nw/old"), tasks.FileKey("/etc/nw/old/file"), tasks.FileKey("/etc/nw/link"), tasks.FileKey("/etc/nw/lost-link"), tasks.FileKey("/etc/nw/large"),
@@ -61,8 +62,8 @@ var changed = []graph.Key{
 	tasks.LinkKey("br9"), tasks.AddressKey("up0", netip.MustParsePrefix("10.77.0.1/24")), tasks.TableKey("inet", "ours"), tasks.TableKey("ip", "netwright"), tasks.TableKey("ip", "theirs"),
 }
 
-// look says how the node is, by others than us. What the kernel makes by itself, and a moment
-// later, is left out.
+// look returns the state of the node, by programs that are not ours. It leaves out what the kernel
+// itself makes a moment later.
 func look(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{"files": netns.Shell(t, "cd /etc; find nw systemd -printf '%p %y %m %U:%G %l ' ! -type f -printf '\\n' -o -type f -exec md5sum {} ';' | grep -v '^nw/shared' | sort")}
@@ -93,8 +94,8 @@ func look(t *testing.T) map[string]string {
 	return out
 }
 
-// onNode is a host whose network and files are the test's own, with the node of the tests, and how
-// that is.
+// onNode returns a host with the node of the tests, and the node's state. Its network and files
+// belong to the test.
 func onNode(t *testing.T) (*host.Host, map[string]string) {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{Init: "systemd"}})
@@ -111,7 +112,7 @@ func onNode(t *testing.T) (*host.Host, map[string]string) {
 	return h, look(t)
 }
 
-// reaches is a probe that passes while the node has its way out.
+// reaches is a probe that passes as long as the node has its default route.
 func reaches(context.Context, netip.Addr) error {
 	out, err := exec.Command("ip", "route", "show", "default").Output()
 	if err == nil && !strings.Contains(string(out), "via 10.0.0.1 ") {
@@ -120,8 +121,8 @@ func reaches(context.Context, netip.Addr) error {
 	return err
 }
 
-// settings are those of the tests: one probe that tells, one that never passed, and a store that is
-// always there.
+// settings returns the settings of the tests: one probe that matters, one that never passed, and a
+// store that always answers.
 func settings() Settings {
 	return Settings{
 		Probes: []probe.Probe{"ping:10.0.0.1", "nonsense:x"}, Window: time.Second, Store: probe.StoreProbe("/srv/store", "c"),
@@ -147,8 +148,8 @@ func armed(t *testing.T, h *host.Host, s Settings) *Checkpoint {
 	return c
 }
 
-// unchanged holds that everything is as it was, and that nothing of the checkpoint is left but the
-// verdict and, where it is kept, the copy.
+// unchanged checks that the node is as it was. Of the checkpoint only the verdict is left, and the
+// copy where it is kept.
 func unchanged(t *testing.T, was map[string]string, left ...string) {
 	t.Helper()
 	if diff := cmp.Diff(was, look(t)); diff != "" {
@@ -160,10 +161,10 @@ func unchanged(t *testing.T, was map[string]string, left ...string) {
 	}
 }
 
-// Whatever a change did, its undo brings back: by the process that made it, by another, again after
-// it was killed in the middle; and it does so where somebody did half of it by hand. The lines that
-// keep it: pkg/checkpoint/undo/capture.go, Take and file; pkg/checkpoint/undo/restore.go, all of
-// it; arm.go, dismantle; bootunit.go.
+// An undo restores whatever a change did: in the process that made it, in another process, and
+// again after it was killed in the middle. It does so also if somebody has undone a half by hand.
+// The lines that keep it: pkg/checkpoint/undo/capture.go, Take and file;
+// pkg/checkpoint/undo/restore.go, all of it; arm.go, dismantle; bootunit.go.
 func TestUndoBringsAllBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -215,8 +216,8 @@ func TestUndoBringsAllBack(t *testing.T) {
 	}
 }
 
-// After a reboot the kernel is of the new boot: only files come back, and nobody is asked whether
-// it was the change. The lines that keep it: undo.go, restore (Boot), Undo and undo
+// A reboot resets the kernel's state. So an undo after it restores only files, and no probe asks
+// whether the change was the cause. The lines that keep it: undo.go, restore (Boot), Undo and undo
 // (Boot).
 func TestUndoAfterABoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -242,9 +243,9 @@ func TestUndoAfterABoot(t *testing.T) {
 	unchanged(t, now, VerdictFile)
 }
 
-// A change after which the probes pass stays, and nothing else of the checkpoint does; one that did
-// not come to its end is undone though they pass, and bans nothing. The lines that keep it:
-// finish.go, Finish; arm.go, arm, Drop and dismantle.
+// A change after which the probes pass stays, and everything else of the checkpoint is removed. A
+// change that did not complete is undone though the probes pass, and that bans nothing. The lines
+// that keep it: finish.go, Finish; arm.go, arm, Drop and dismantle.
 func TestFinish(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -262,7 +263,7 @@ func TestFinish(t *testing.T) {
 
 	c := armed(t, h, settings())
 	netns.Shell(t, harmless)
-	ended, cancel := context.WithCancel(t.Context()) // the agent is told to end: what must be decided is decided
+	ended, cancel := context.WithCancel(t.Context()) // the agent must end, but still decides on the change
 	cancel()
 	if v := undone(c.Finish(ended, errors.New("too long"))); v.Bad || v.Why != "too long" || v.Tries != 1 {
 		t.Errorf("of what did not come to its end: %+v", v)
@@ -272,7 +273,8 @@ func TestFinish(t *testing.T) {
 		t.Error("the generation is not held back for a while, or another is")
 	}
 
-	// Somebody else undid it meanwhile, and has a checkpoint of their own: that is not ours to end.
+	// Another process undid it meanwhile, and has a checkpoint of its own, which this process must
+	// not end.
 	c = armed(t, h, settings())
 	netns.Shell(t, harmless)
 	c.journal.Process.Started++
@@ -291,9 +293,9 @@ func TestFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	netns.Shell(t, "printf was >/etc/nw/content")
-	unchanged(t, was, binaryFile) // the verdict went with the good one
+	unchanged(t, was, binaryFile) // the verdict was removed with the good change
 
-	// Before it was armed, and where arming fails, it leaves nothing and changes nothing.
+	// Before it is armed, and if that fails, a checkpoint leaves nothing and changes nothing.
 	c, err := Take(t.Context(), h, Change{Keys: changed}, settings())
 	if err == nil {
 		err = c.Drop(t.Context())
@@ -316,8 +318,8 @@ func TestFinish(t *testing.T) {
 	unchanged(t, was)
 }
 
-// What an undo cannot bring back keeps the verdict open, and the error says so. Once it can, it
-// does. The line that keeps it: undo.go, undo (restore).
+// If an undo cannot restore a part, the verdict stays open, and the error says so. A later undo
+// restores that part. The line that keeps it: undo.go, undo (restore).
 func TestAnUndoThatIsNotWholeYet(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -336,8 +338,8 @@ func TestAnUndoThatIsNotWholeYet(t *testing.T) {
 	unchanged(t, was, VerdictFile)
 }
 
-// A disk that fills after the checkpoint is armed keeps no file from coming back, and the undo
-// comes to its end. The lines that keep it: arm.go, reserveRoom; undo.go, undo (verdictReserve) and
+// The disk becomes full after the checkpoint is armed. The undo still restores every file and
+// completes. The lines that keep it: arm.go, reserveRoom; undo.go, undo (verdictReserve) and
 // restore (filesReserve).
 func TestAnUndoHasRoomOnAFullDisk(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

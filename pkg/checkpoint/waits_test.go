@@ -15,9 +15,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What names are found by is changed when this process has forgotten what it said before; a window
-// that is shorter than that is as long. The lines that keep it: finish.go, naming and awaitProbes;
-// arm.go, capture.
+// A change of the files by which names are looked up is judged after this process has forgotten
+// former answers. A window that is shorter than that becomes as long. The lines that keep it:
+// finish.go, naming and awaitProbes; arm.go, capture.
 func TestNamesAreForgottenFirst(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -48,9 +48,9 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 	}
 }
 
-// What a hook breaks on its way is seen: the probes must pass after it is up. Within the window,
-// that is: a hook that takes longer holds nobody up, and is watched. The line that keeps it:
-// pkg/checkpoint/probe/comparison.go, AwaitProbes.
+// A hook may break the network while it starts. The probes must pass after it is up, within the
+// window. A hook that takes longer does not delay the verdict, and is watched. The line that keeps
+// it: pkg/checkpoint/probe/comparison.go, AwaitProbes.
 func TestWhatStartsIsWaitedFor(t *testing.T) {
 	const window, never = 30 * time.Second, time.Hour
 	for name, c := range map[string]struct {

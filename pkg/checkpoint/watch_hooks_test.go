@@ -24,8 +24,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// watchedHook is a good change with a hook, and with more keys, that is watched for a time, as from
-// a process that ended since.
+// watchedHook makes a good change with a hook and more keys. The change is watched for a time, as
+// if the process that made it had ended.
 func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, more ...graph.Key) *watch {
 	t.Helper()
 	change := hook(t)
@@ -41,7 +41,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err != nil || w == nil {
 		t.Fatalf("nothing to watch: %v", err)
 	}
-	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNoLiveState) { // no systemd runs here
+	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNoLiveState) { // without a systemd
 		t.Fatal(err)
 	}
 	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Copies: w.Journal.Copies})); err != nil {
@@ -50,9 +50,9 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	return w
 }
 
-// A good change is undone if its hook costs the node the gateway and the store later: also by a
-// process that comes after one that was killed in the middle of it. A store alone, and a gateway
-// alone, are no reason. The lines that keep it: watch_hooks.go, Watch, lost, undo and end.
+// A good change is undone if its hook later loses the node its gateway and its store. That holds
+// also for a process after one that was killed in the middle. The store alone, or the gateway
+// alone, is no reason. The lines that keep it: watch_hooks.go, Watch, lost, undo and end.
 func TestWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -122,7 +122,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// keeper is a process that waits for what never comes.
+// keeper starts a process that does not end.
 func keeper(t *testing.T) host.Process {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sleep", "infinity")
@@ -146,7 +146,7 @@ func alive(p host.Process) bool {
 	return err == nil && strings.Fields(string(stat))[2] != "Z"
 }
 
-// Other passes leave a watch alone; its end, a boot and a reset end it. The lines that keep it:
+// Other passes leave a watch alone. Its end, a boot and a reset end it. The lines that keep it:
 // watch_hooks.go, EndWatch, over and Watch (removeStale); arm.go, removeStale.
 func TestWatchEnds(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -165,7 +165,7 @@ func TestWatchEnds(t *testing.T) {
 		{"its end, where a run was killed in it", time.Minute, func() error {
 			return errors.Join(os.Remove(WatchFile), Watch(t.Context(), h, settings()))
 		}, true},
-		{"an agent of an earlier release", time.Minute, func() error { // its sweep knows nothing of the watch
+		{"an agent of an earlier release", time.Minute, func() error { // that release knows no watch
 			return errors.Join(remains(h.Live.Files).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
 		}, true},
 		{"a boot", time.Hour, func() error {
@@ -190,9 +190,10 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// A watch that the disk does not give now stands: nobody takes it for damaged, and ends it. Nor is
-// a journal of which that is so damaged, and to be moved away. The lines that keep it: journal.go,
-// readJournal (Unread); watch_hooks.go, readWatch; pkg/host/view.go, Unread.
+// A watch that cannot be read now stays: it does not count as damaged, and nobody ends it. A
+// journal that cannot be read now does not count as damaged either, and is not moved away. The
+// lines that keep it: journal.go, readJournal (Unread); watch_hooks.go, readWatch;
+// pkg/host/view.go, Unread.
 func TestWhatCannotBeReadNowStands(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -224,9 +225,9 @@ func TestWhatCannotBeReadNowStands(t *testing.T) {
 	unread(JournalFile, func() error { _, err := Pending(h.Live.Files); return err })
 }
 
-// A change that comes into a watch is watched in its place, for what is left of the time, whether
-// it stays or is undone: what the hook does later is taken back. One that is not made leaves the
-// watch alone, and none is made while the node seems to be lost. The lines that keep it: arm.go,
+// Another change comes during a watch. It is watched instead, for the rest of the time, whether it
+// stays or is undone: what the hook does later is undone. A change that is not made leaves the
+// watch alone. No change is made while the node seems to be lost. The lines that keep it: arm.go,
 // Take, Drop and mayArm; finish.go, leave; watch_hooks.go, watchUntil.
 func TestAChangeComesIntoAWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -289,7 +290,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	if got := c.watchUntil(); got <= first.UntilUS {
 		t.Errorf("a change with a hook is watched until %d, the earlier one until %d", got, first.UntilUS)
 	}
-	if err := c.Finish(t.Context(), nil); err != nil { // no systemd runs here, that would watch
+	if err := c.Finish(t.Context(), nil); err != nil { // without a systemd that could watch
 		t.Fatal(err)
 	}
 	unchanged(t, was)

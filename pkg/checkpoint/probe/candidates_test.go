@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// twoGateways is a node between two gateways, over both of which its default routes lead.
+// twoGateways makes a node with default routes over two gateways.
 func twoGateways(t *testing.T) (h *host.Host, gateways [2]*netns.NS) {
 	t.Helper()
 	node := netns.New(t)
@@ -39,8 +39,8 @@ func twoGateways(t *testing.T) (h *host.Host, gateways [2]*netns.NS) {
 	return h, gateways
 }
 
-// Every next hop of a default route is probed; one that is lost by a change fails it, and one that
-// was dead before does not.
+// Every next hop of a default route is probed. If a change loses one, that probe fails. A next hop
+// that did not answer before does not count.
 func TestEveryNextHopIsProbed(t *testing.T) {
 	h, gateways := twoGateways(t)
 	all, err := candidates(t.Context(), h)
@@ -64,7 +64,7 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 	}
 	n := Prober{Host: h}
 	asks := func(ctx context.Context) Failures { return n.Attempt(ctx, want) }
-	awaitSteady(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses may be used
+	awaitSteady(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses are usable
 	if before, err := n.passing(t.Context(), hops); err != nil || !slices.Equal(before, want) {
 		t.Fatalf("before the change %q answer: %v", before, err)
 	}
@@ -81,8 +81,8 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 	}
 }
 
-// The API server that kubelet speaks to is asked for a connection, for an answer to anybody, and
-// for one to the node. The lines that keep it: candidates.go, candidates (kubeconfigs) and
+// Three probes ask kubelet's API server: for a connection, for an answer to anybody, and for an
+// answer to the node. The lines that keep it: candidates.go, candidates (kubeconfigs) and
 // apiServer.
 func TestTheAPIServerOfKubeletIsAsked(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An API server that refuses answers; one whose bytes do not come does not, though it accepts
-// connections.
+// A refusal is an answer of an API server. A server that accepts connections and sends no bytes has
+// not answered.
 func TestAWholeAnswerCounts(t *testing.T) {
 	refuses := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -23,7 +23,7 @@ func TestAWholeAnswerCounts(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer stalls.Close()
-	deaf, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, nobody answers
+	deaf, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, no server answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAWholeAnswerCounts(t *testing.T) {
 			}
 			limit := 5 * time.Second
 			if c.answers {
-				limit = time.Minute // it only ends what hangs
+				limit = time.Minute // only so that a test that hangs ends
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sockets as the kernel of a little-endian machine prints them: those that listen on every address,
-// on loopback, with a port that the kernel gives out, and one that is connected.
+// sockets lists sockets as the kernel of a little-endian machine prints them: servers on every
+// address, on loopback, and on a port that the kernel chose, and a connection.
 var sockets = kernel{texts{
 	"/proc/net/tcp": `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
@@ -31,7 +31,7 @@ var sockets = kernel{texts{
 `,
 }.read, sysctls{"net.ipv4.ip_local_port_range": "32768 60999"}.Sysctl}
 
-// texts are files of a test.
+// texts has the files of a test.
 type texts map[string]string
 
 func (f texts) read(path string) ([]byte, error) {
@@ -41,7 +41,7 @@ func (f texts) read(path string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// sysctls are what the kernel says.
+// sysctls has the kernel's values.
 type sysctls map[string]string
 
 func (s sysctls) Sysctl(key string) (string, error) {
@@ -60,7 +60,7 @@ func TestPortsThatListenForOthers(t *testing.T) {
 	}
 }
 
-// peers answer what they are told to, in turn; the last answer stays.
+// peers answers with one map after another; the last one stays.
 type peers []map[string][]string
 
 func (p *peers) knock(_ context.Context, _ []uint16, _ []string, done func(map[string][]string) bool) (map[string][]string, error) {
@@ -76,11 +76,11 @@ func (p *peers) knock(_ context.Context, _ []uint16, _ []string, done func(map[s
 }
 
 func TestWhatPeersSayAfterAChange(t *testing.T) {
-	before := map[string][]string{"tcp4:22": {"a", "b"}, "tcp6:10250": {"a"}, "tcp4:8080": {"a"}} // nobody listens on 8080 any more
+	before := map[string][]string{"tcp4:22": {"a", "b"}, "tcp6:10250": {"a"}, "tcp4:8080": {"a"}} // no server is on 8080 any more
 	all := []string{"tcp4:22", "tcp6:10250"}
 	for name, c := range map[string]struct {
 		peers  peers
-		proved []string // of the proof
+		proved []string // by the proof
 		failed string
 	}{
 		"all of it is reached":         {peers{{"a": all}}, all, ""},
@@ -126,8 +126,8 @@ func TestProofOfPeers(t *testing.T) {
 	}
 }
 
-// Peers that answer are waited for no longer than it takes, and those that do not hold nobody up
-// for long.
+// The agent waits for peers no longer than they need to answer, and not long for peers that do not
+// answer.
 func TestPeersAreAskedBeforeAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := func(ctx context.Context, _ []uint16, _ []string, _ func(map[string][]string) bool) (map[string][]string, error) {
@@ -140,13 +140,13 @@ func TestPeersAreAskedBeforeAChange(t *testing.T) {
 			}
 			said := map[string][]string{"b": {"tcp4:22"}}
 			done(said)
-			<-ctx.Done() // another one never answers
+			<-ctx.Done() // another peer never answers
 			return said, nil
 		}
 		for name, c := range map[string]struct {
 			knock Knocks
 			want  map[string][]string
-			least time.Duration // of the pause, by the test's own clock
+			least time.Duration // of the pause, by the test's clock
 		}{
 			"nobody to ask": {nil, nil, 0}, "nobody answers": {silent, map[string][]string{}, knockBefore}, "one answers": {one, map[string][]string{"tcp4:22": {"b"}}, knockGrace},
 		} {

@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Of the links that somebody manages those are held to it that are the node's own: NetworkManager
-// calls bridges of pods its own too, until their addresses go.
-// The line that keeps it: link_managers.go, managed.
+// After a change, the manager must still manage the node's own links. NetworkManager also calls
+// bridges of pods its own, until their addresses are removed, and these do not count. The line that
+// keeps it: managers.go, managed.
 func TestLinksOfTheNodeAreHeldToTheirManagers(t *testing.T) {
 	facts := &host.Facts{Links: []host.LinkFact{
 		{Name: "lo", Manager: "systemd-networkd"}, {Name: "eth0", Manager: "systemd-networkd"},

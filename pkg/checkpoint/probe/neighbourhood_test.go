@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Who is asked: on the node's own links, in each family that has an address there, the best few of
-// those who answered before. The lines that keep it: neighbourhood.go, groups, on and own.
+// On the node's own links, in each family with an address there, the probes ask a few of the
+// neighbours that answered before. The lines that keep it: neighbourhood.go, groups, on and own.
 func TestWhoIsAskedAround(t *testing.T) {
 	address := func(link, prefix string) rtnl.Address {
 		a := rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: "global"}
@@ -113,7 +113,8 @@ func TestWhoIsAskedAround(t *testing.T) {
 	}
 }
 
-// What others know the node by. The line that keeps it: neighbourhood.go, ownAddresses.
+// These are the addresses by which others know the node. The line that keeps it: neighbourhood.go,
+// ownAddresses.
 func TestAddressesThatOthersKnow(t *testing.T) {
 	on := func(link, prefix, scope string, dynamic bool) rtnl.Address {
 		return rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: scope, Dynamic: dynamic}
@@ -132,7 +133,7 @@ func TestAddressesThatOthersKnow(t *testing.T) {
 	}
 }
 
-// echoes are the means of the tests below.
+// echoes has the means of the tests below.
 var echoes = Means{
 	Ping: func(ctx context.Context, to netip.Addr) error {
 		_, err := probe.Ping(ctx, "", to, 0)
@@ -144,9 +145,9 @@ var echoes = Means{
 	},
 }
 
-// On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
-// not each; the gateway, of full size too. Neighbours are asked while a gateway that is slow to
-// answer is waited for. The lines that keep it: comparison.go, Before (beside) and addNeighbours;
+// If a link has IPv6 without a default route, one of its neighbours must go on answering. The
+// gateway must also answer echoes of full size. Neighbours are asked while the probes wait for a
+// slow gateway. The lines that keep it: comparison.go, Before (beside) and addNeighbours;
 // run_probes.go, askFull and tryAny; candidates.go, candidates (fullProbe and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
@@ -173,7 +174,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 			t.Fatal(err)
 		}
 	}
-	there.Run("ip", "addr", "del", "2001:db8::4/64", "dev", "gw") // who went before is not missed
+	there.Run("ip", "addr", "del", "2001:db8::4/64", "dev", "gw") // a neighbour that left before is not missed
 	asked := make(chan struct{})
 	once := sync.OnceFunc(func() { close(asked) })
 	means := Means{
@@ -183,7 +184,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 			}
 			return echoes.Full(ctx, to, size)
 		},
-		Ping: func(ctx context.Context, to netip.Addr) error { // until then the gateway says nothing
+		Ping: func(ctx context.Context, to netip.Addr) error { // until then the gateway does not answer
 			select {
 			case <-asked:
 				return echoes.Ping(ctx, to)
@@ -213,7 +214,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	after("nothing happened")
 	there.Run("ip", "addr", "del", "2001:db8::1/64", "dev", "gw")
 	after("one of the neighbours went")
-	netns.Shell(t, "ip link set up0 mtu 9000") // and nobody else's
+	netns.Shell(t, "ip link set up0 mtu 9000") // only the node's own
 	after("packets are larger than the network carries", want[3], want[7])
 	netns.Shell(t, "ip link set up0 mtu 1500")
 	after("they are not any more")

@@ -11,14 +11,15 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Of the name servers that a change brought one must answer, but before kubelet those that come up
-// with it; one that is dead beside another is a warning. The lines that keep it: comparison.go,
-// Attempt (Stated); new_targets.go, newServers, withKubelet and Warnings.
+// One of the name servers that a change brought must answer. Before kubelet runs, servers that
+// start with kubelet need not. A server that does not answer beside one that does causes a warning.
+// The lines that keep it: comparison.go, Attempt (Stated); new_targets.go, newServers, withKubelet
+// and Warnings.
 func TestNameServersThatAChangeBrought(t *testing.T) {
 	if !netns.Alone(t, "/etc") {
 		return
 	}
-	const old, other, dead = "127.0.0.2", "127.0.0.3", "127.0.0.4" // at which nobody listens
+	const old, other, dead = "127.0.0.2", "127.0.0.3", "127.0.0.4" // no server is there
 	for _, server := range []string{old, other} {
 		conn, err := net.ListenPacket("udp", server+":53")
 		if err != nil {
@@ -32,7 +33,7 @@ func TestNameServersThatAChangeBrought(t *testing.T) {
 				if err != nil {
 					return
 				}
-				_, _ = conn.WriteTo(question[:n], from) // a client that is gone
+				_, _ = conn.WriteTo(question[:n], from) // the client may be gone
 			}
 		}()
 	}

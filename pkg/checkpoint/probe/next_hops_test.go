@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Which next hops must resolve after a change. The lines that keep it: next_hops.go, redirected,
-// isNew, leads and ofAChange.
+// The table has the next hops that must resolve after a change. The lines that keep it:
+// next_hops.go, redirected, isNew, leads and ofAChange.
 func TestWhereAChangeTurnsPackets(t *testing.T) {
 	const ours, static, bird = rtnl.RouteProtocol, 4, 12
 	route := func(dst, gateway string, protocol, metric int) rtnl.Route {
@@ -35,7 +35,7 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		now  rtnl.Route
-		want Probe // "": nobody
+		want Probe // "": no probe
 	}{
 		"a known node's, by the same":           {route("10.244.2.0/24", "10.0.0.2", ours, 0), ""},
 		"a known node's, by another":            {route("10.244.2.0/24", "10.0.0.9", ours, 0), "next-hop:up0/10.0.0.9"},
@@ -60,15 +60,15 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 			t.Errorf("%s: %q must resolve, want %q", name, got, want)
 		}
 	}
-	var none ledBefore // of who undoes another's change
+	var none ledBefore // for the undo of another process' change
 	if got := none.redirected(before.routes); len(got) > 0 {
 		t.Errorf("without a state before, %q must resolve", got)
 	}
 }
 
-// Who has a known node's packets after a change must resolve, if the one who had them answered. The
-// lines that keep it: comparison.go, Attempt, Before and addNeighbours; next_hops.go,
-// hops.
+// A change gives a known node's packets another next hop. The new one must resolve, if the former
+// one answered. The lines that keep it: comparison.go, Attempt, Before and addNeighbours;
+// next_hops.go, hops.
 func TestTheNextHopOfAKnownNodeResolves(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return

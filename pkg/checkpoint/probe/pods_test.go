@@ -20,9 +20,9 @@ func pod(name string, addresses ...string) cri.Pod {
 	return p
 }
 
-// Asked is who runs and has an address of its own, in each family; and of those who are silent
-// after the change, it tells against it who runs still. The lines that keep it: pods.go, podEchoes,
-// runs and firstRunning.
+// The probes ask each pod that runs and has an address of its own, in each family. Of the pods that
+// do not answer after the change, only those count that still run. The lines that keep it: pods.go,
+// podEchoes, runs and firstRunning.
 func TestWhichPodsAreAsked(t *testing.T) {
 	ended, ending := pod("ended", "10.244.1.3"), pod("ending", "10.244.1.4")
 	ended.Ready, ending.Running = false, nil
@@ -51,9 +51,9 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// Where no runtime says which pods run, a silent one is no proof that the change is good; and pods
-// of which none is left prove nothing. The lines that keep it: pods.go, askPods (nobody says) and
-// comparison.go, DropEnded.
+// If no runtime says which pods run, a pod that does not answer is no proof that the change is
+// good. If no pod is left, pods prove nothing. The lines that keep it: pods.go, askPods (nobody
+// says) and comparison.go, DropEnded.
 func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
 	if err != nil {

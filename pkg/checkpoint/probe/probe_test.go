@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The end of the window cuts no attempt short, or a store's outage would drag along what is only
-// slow. The line that keeps it: probe.go, awaitSteady (attempt with the caller's context).
+// The end of the window does not interrupt a try. Otherwise a store's outage would also make slow
+// probes fail. The line that keeps it: probe.go, awaitSteady (attempt with the caller's context).
 func TestTheWindowCutsNoProbeShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		means := Means{
@@ -40,9 +40,10 @@ func TestTheWindowCutsNoProbeShort(t *testing.T) {
 	})
 }
 
-// What cannot be asked for want of descriptors or memory is not silent: no change is begun that
-// would not be judged by it. Whose address cannot be asked for is no other. The lines that keep it:
-// run_probes.go, passing (unasked) and lacking (dns); comparison.go, Before.
+// A probe that could not be sent for lack of descriptors or memory does not count as one without an
+// answer. A change does not begin if such a probe could not judge it. A server whose address could
+// not be looked up is the same server. The lines that keep it: run_probes.go, passing (unasked) and
+// lacking (dns); comparison.go, Before.
 func TestWhoCannotBeAskedIsNotSilent(t *testing.T) {
 	for _, c := range []struct {
 		says    error
@@ -71,9 +72,9 @@ func TestWhoCannotBeAskedIsNotSilent(t *testing.T) {
 	}
 }
 
-// Who finds no port of the node's own asks nobody. Where the node has no address to ask from, it is
-// cut off, and the kernel says the same. The lines that keep it: run_probes.go, unasked (lacksPort)
-// and lacks (EAGAIN).
+// If the node has no free port, a probe cannot be sent. If the node has no address to send from, it
+// is cut off, and the kernel returns the same error for both. The lines that keep it:
+// run_probes.go, unasked (lacksPort) and lacks (EAGAIN).
 func TestAProbeWithoutAPortIsNotSilent(t *testing.T) {
 	if !netns.Alone(t) {
 		return

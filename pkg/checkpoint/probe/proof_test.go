@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A kind of proof is made if one of its probes passed; what nobody could ask is not missing.
-// The lines that keep it: proof.go, ProofKinds, kind and missingProofs.
+// A kind of proof is made if one of its probes passed. A kind that no probe could ask is not
+// missing. The lines that keep it: proof.go, ProofKinds, kind and missingProofs.
 func TestWhatAChangeIsNotProvedBy(t *testing.T) {
 	const (
 		hop, echo   = "neighbour:eth0/10.0.0.1", "ping:10.0.0.1"

@@ -12,13 +12,13 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// gateway is a node on a link with a gateway, another neighbour, and nobody beyond.
+// gateway makes a node on a link with a gateway, another neighbour, and no server beyond.
 const gateway = `
 ip netns add out; ip link add up0 type veth peer name up1 netns out
 ip -n out addr add 10.0.0.9/24 dev up1; ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up
 ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10.0.0.1`
 
-// onGateway is a host on it, whose files are the test's own.
+// onGateway returns a host with this link. Its files belong to the test.
 func onGateway(t *testing.T) *host.Host {
 	t.Helper()
 	netns.Shell(t, gateway)
@@ -30,8 +30,8 @@ func onGateway(t *testing.T) *host.Host {
 	return h
 }
 
-// ARP is not enough: packets must get through as they did. One neighbour who answers no more, where
-// another does, is no evidence. The line that keeps it: reach.go, mute.
+// ARP is not enough: packets must arrive as they did before. If one neighbour no longer answers and
+// another one does, that proves nothing. The line that keeps it: reach.go, mute.
 func TestAPacketMustGetThrough(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -62,7 +62,7 @@ func TestAPacketMustGetThrough(t *testing.T) {
 	}
 }
 
-// A boot after which TCP carries no byte is not well, though everybody is there. The line that
+// A boot fails if TCP carries no byte after it, though all neighbours are there. The line that
 // keeps it: reach.go, amiss (TCP).
 func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -120,8 +120,8 @@ func TestAServerMayGiveAnotherAddress(t *testing.T) {
 	}
 }
 
-// A gateway has an outage of its own where somebody else of its family is there, and not where only
-// one of the other is. The line that keeps it: reach.go, silent.
+// A gateway may have an outage of its own if another neighbour of its family answers. A neighbour
+// of only the other family does not count. The line that keeps it: reach.go, silent.
 func TestAFamilyIsNotExcusedByTheOther(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Two pods of the agent's own are added where pods run and they can judge; what passed of their
-// proof before must pass after. A proof that could not be made takes nothing back, and proves
-// nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and awaitPods; proof.go,
-// Proof.
+// If pods run here and a proof can judge them, the agent adds two pods of its own. The checks that
+// passed before the change must pass after it. A proof that could not be made undoes nothing, and
+// proves nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and awaitPods;
+// proof.go, Proof.
 func TestProofWithPodsOfOurOwn(t *testing.T) {
 	const running = Probe("pods:10.244.1.2")
 	broken := errors.New("no answer")
@@ -22,9 +22,9 @@ func TestProofWithPodsOfOurOwn(t *testing.T) {
 		probes        []Probe
 		judged        bool
 		before, after map[string]error
-		untried       error // after the change
+		untried       error // the error after the change
 		want          []Probe
-		proved        int // checks that a revision has
+		proved        int // checks in the revision
 	}{
 		"well":                   {[]Probe{running}, true, well, well, nil, nil, 2},
 		"broken by the change":   {[]Probe{running}, true, well, one, nil, []Probe{"pods:two of our own, pod to pod"}, 2},

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// An undo brings ACLs and capabilities back, of small files, of large ones and of directories: the
-// group bits of a mode are an ACL's mask, and without it the group could write. A journal of a
+// An undo restores ACLs and capabilities, of small files, of large ones and of directories. The
+// group bits of a mode are an ACL's mask, and without the ACL the group could write. A journal of a
 // release that kept none is undone as before. The lines that keep it: capture.go, file (Attrs);
 // restore.go, restore; pkg/host/hostfs/backup.go, Restore.
 func TestUndoBringsAttributesBack(t *testing.T) {
@@ -26,11 +26,12 @@ func TestUndoBringsAttributesBack(t *testing.T) {
 		}
 	}
 	attrs := map[string]string{
-		// u::rwx u:1234:rw g::--- m::rw o::---, include/uapi/linux/posix_acl_xattr.h
+		// The ACL is u::rwx u:1234:rw g::--- m::rw o::---, see
+		// include/uapi/linux/posix_acl_xattr.h.
 		"system.posix_acl_access": "\x02\x00\x00\x00" + "\x01\x00\x07\x00\xff\xff\xff\xff" +
 			"\x02\x00\x06\x00\xd2\x04\x00\x00" + "\x04\x00\x00\x00\xff\xff\xff\xff" +
 			"\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff",
-		// cap_net_raw=ep, include/uapi/linux/capability.h
+		// The capability is cap_net_raw=ep, see include/uapi/linux/capability.h.
 		"security.capability": "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	}
 	paths := []string{"/d", "/d/small", "/d/chmod", "/d/large"}
@@ -96,8 +97,8 @@ func TestUndoBringsAttributesBack(t *testing.T) {
 	}
 }
 
-// An undo makes a symlink again whose target is no UTF-8, as its journal in JSON has it. The lines
-// that keep it: capture.go, file (RawTarget); restore.go, restore (RawTarget).
+// An undo restores a symlink whose target is no UTF-8, from its journal in JSON. The lines that
+// keep it: capture.go, file (RawTarget); restore.go, restore (RawTarget).
 func TestUndoBringsATargetOfBytesBack(t *testing.T) {
 	root, h := openRoot(t)
 	const target = "/opt/\xff\xfe"

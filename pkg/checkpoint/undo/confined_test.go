@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine takes from the thread of a test what the unit netwright-undo.service does not have: the
-// right to give file capabilities, and to give set-ID bits (systemd.exec(5), RestrictSUIDSGID=).
-// The thread ends with the test.
+// confine takes from a test's thread what the unit netwright-undo.service does not have: the right
+// to give files capabilities, and the right to give set-ID bits (systemd.exec(5),
+// RestrictSUIDSGID=). The thread ends with the test.
 func confine(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -37,11 +37,11 @@ func confine(t *testing.T) {
 	}
 }
 
-// privileged makes what only who is not confined can make: a program with a capability, one with
-// set-ID bits, a directory with them, and a file like any other.
+// privileged makes files that a confined process cannot make: a program with a capability, a
+// program with set-ID bits, and a directory with them. It also makes a normal file.
 func privileged(t *testing.T, root string) {
 	t.Helper()
-	// cap_net_raw=ep, include/uapi/linux/capability.h
+	// The capability is cap_net_raw=ep, see include/uapi/linux/capability.h.
 	const netRaw = "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	if err := errors.Join(os.Mkdir(root+"/shared", 0o755), os.Chmod(root+"/shared", 0o775|os.ModeSetgid),
 		os.WriteFile(root+"/ping", []byte("old"), 0o755), os.WriteFile(root+"/helper", []byte("old"), 0o755),
@@ -53,7 +53,7 @@ func privileged(t *testing.T, root string) {
 
 var privilegedPaths = []string{"/shared", "/ping", "/helper", "/uplink.network"}
 
-// change has other files in their place, and the directory with another mode.
+// change replaces these files by others, and changes the directory's mode.
 func change(t *testing.T, root string) {
 	t.Helper()
 	for _, name := range privilegedPaths[1:] {
@@ -66,9 +66,9 @@ func change(t *testing.T, root string) {
 	}
 }
 
-// A service of ours may give neither capabilities nor set-ID bits, and what it undoes has them all
-// the same: the file itself was kept. The lines that keep it: capture.go, file (privileged);
-// pkg/host/hostfs/filespec.go, setMeta (info.Mode == spec.Mode).
+// A service of ours may set neither capabilities nor set-ID bits. What it restores has them all the
+// same, since the files themselves were kept. The lines that keep it: capture.go, file
+// (privileged); pkg/host/hostfs/filespec.go, setMeta (info.Mode == spec.Mode).
 func TestAConfinedUndoBringsCapabilitiesBack(t *testing.T) {
 	root, h := openRoot(t)
 	privileged(t, root)
@@ -97,9 +97,9 @@ func TestAConfinedUndoBringsCapabilitiesBack(t *testing.T) {
 	}
 }
 
-// What a service of ours may not give keeps nothing else from coming back, and is said: a journal
-// of an earlier release has the content of such files. The lines that keep it: restore.go, Files
-// (unprivileged); pkg/host/hostfs/batch.go, Put (withdraw).
+// If a service of ours may not restore a file, it restores everything else and reports that file. A
+// journal of an earlier release has the content of such files. The lines that keep it: restore.go,
+// Files (unprivileged); pkg/host/hostfs/batch.go, Put (withdraw).
 func TestAConfinedUndoBringsAllElseBack(t *testing.T) {
 	root, h := openRoot(t)
 	privileged(t, root)

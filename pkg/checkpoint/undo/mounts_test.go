@@ -12,10 +12,10 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// At a boot nothing is written below a mount point whose file system is not mounted yet, as one of
-// a server: it would be on the disk below, and the file itself as the change left it. An undo that
-// another one follows waits, the last one says what it left. The lines that keep it: capture.go,
-// file (Mounts); restore.go, mounted.
+// At a boot an undo writes nothing below a mount point whose file system is not mounted yet, such
+// as one of a server. The file would be on the disk below, and the file on the server would stay as
+// the change left it. If another undo follows, the first one waits. The last one reports what it
+// left. The lines that keep it: capture.go, file (Mounts); restore.go, mounted.
 func TestUndoAtABootWaitsForAMount(t *testing.T) {
 	root, h := openRoot(t)
 	must := func(errs ...error) {

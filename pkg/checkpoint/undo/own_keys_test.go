@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// What a kind brings back itself comes back from what the journal says, also after a boot.
-// The lines that keep it: own_keys.go, own and restore.
+// Some kinds restore their keys themselves, from what the journal has, also after a boot. The lines
+// that keep it: own_keys.go, own and restore.
 func TestAKindBringsItsKeysBack(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

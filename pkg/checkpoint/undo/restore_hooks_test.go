@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// What was enabled or ran comes back; what came is left. The line that keeps it: restore_hooks.go,
-// unitsBack.
+// Units that were enabled or that ran are restored. New units are left as they are. The line that
+// keeps it: restore_hooks.go, unitsBack.
 func TestUnitsBack(t *testing.T) {
 	was := map[string]systemd.UnitBrief{
 		"stays.service": {Active: true, File: "enabled"}, "stopped.service": {Active: true, File: "static"}, "disabled.timer": {File: "enabled"},

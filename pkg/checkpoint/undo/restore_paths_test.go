@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A pod that puts a link into the place of a directory that an undo brings back gets neither the
-// host's directory nor a file in it, and does not keep the undo from its end. The lines that keep
-// it: restore.go, restore and Files (note).
+// A pod puts a link in place of a directory that an undo restores. The link gets neither the host's
+// directory nor a file in it, and the undo completes. The lines that keep it: restore.go, restore
+// and Files (note).
 func TestUndoFollowsNoLink(t *testing.T) {
 	root, h := openRoot(t)
 	must := func(errs ...error) {
@@ -61,13 +61,13 @@ func TestUndoFollowsNoLink(t *testing.T) {
 	}
 }
 
-// What somebody made immutable stays as it is and is said, and all else is brought back. The lines
-// that keep it: restore.go, restore (Writable) and Files (Removable).
+// A path that somebody made immutable stays as it is and is reported. Everything else is restored.
+// The lines that keep it: restore.go, restore (Writable) and Files (Removable).
 func TestUndoLeavesWhatIsImmutable(t *testing.T) {
 	for name, fix := range map[string]struct {
-		option string // of chattr(1)
+		option string // an option of chattr(1)
 		path   string
-		left   int // how many paths
+		left   int // the number of paths
 	}{
 		"a file":                      {"i", "/etc/a/f", 1},
 		"a directory":                 {"i", "/etc/a", 2},
@@ -112,7 +112,7 @@ func TestUndoLeavesWhatIsImmutable(t *testing.T) {
 	}
 }
 
-// openRoot opens a host that is an empty directory.
+// openRoot returns a host that is an empty directory.
 func openRoot(t *testing.T) (root string, h *host.Host) {
 	t.Helper()
 	needs.Root(t)

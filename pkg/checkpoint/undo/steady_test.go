@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A unit that the change starts acts later than it is started, whoever it is of. What runs pods
-// does not set up the node's network. The line that keeps it: pkg/tasks/revert_costs.go, ActsLate.
+// A unit that the change starts may act later than its start, whichever program it belongs to. A
+// unit that only runs pods does not set up the node's network. The line that keeps it:
+// pkg/tasks/revert_costs.go, ActsLate.
 func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		l    Log
