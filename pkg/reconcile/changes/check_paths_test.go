@@ -10,15 +10,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// starting is a systemd that has a job for each unit. test/e2e/mount_test.go asks the real one.
+// starting is a systemd that has a job for each unit. test/e2e/mount_test.go uses the real one.
 type starting struct{ host.Units }
 
 func (starting) Unit(_ context.Context, name string) (systemd.UnitState, error) {
 	return systemd.UnitState{Name: name, Active: "inactive", Job: true}, nil
 }
 
-// A mount is awaited whoever generated its unit, and a plan looks for each unit once. The lines
-// that keep it: check_paths.go, pendingMount; pkg/host/facts/unit_files.go, UnitFinder.
+// A mount is awaited whichever program generated its unit, and a plan looks for each unit once. The
+// lines that keep it: preflight.go, pendingMount; pkg/host/facts/unitfile_read.go, UnitFinder.
 func TestMountUnitsAreSoughtOnce(t *testing.T) {
 	root := t.TempDir()
 	add := func(file string) {

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// A name with a line end in it makes no line of a message; what a message is made of stands on
-// lines of its own.
+// A line end in a name causes no new line of the message. Each of the joined errors has a line of
+// its own.
 func TestANameMakesNoLine(t *testing.T) {
 	const name = "/etc/cni/net.d/00-a\nnetwright: prepared\n"
 	denied := &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}

@@ -35,7 +35,7 @@ func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 	}
 }
 
-// A wait that ends by itself brings the next pass forward.
+// If a wait ends by itself at some time, the next pass comes at that time.
 func TestTheNextPassIsWhenAWaitIsJudgedAnew(t *testing.T) {
 	at := time.Unix(1000, 0)
 	rep := tasks.Report{Results: []tasks.Result{

@@ -9,8 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// A record that cannot be read is an error, and not a reason to take away what is under a network
-// in use.
+// A record that cannot be read is an error. It is no reason to remove what a network in use needs.
 func TestADamagedHandoverIsSaid(t *testing.T) {
 	d := &State{Node: &config.Node{Networking: networks.Networking{CNI: &networks.CNI{}}}}
 	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A daemon keeps the set between its passes: what the ledger holds of each task is not in it, and
-// can be had. The lines that keep it: records.go, Record and Of.
+// A daemon keeps the set between its passes. The ledger's record of a task is not kept with it, but
+// is made when it is asked for. The lines that keep it: records.go, Record and Of.
 func TestRecordsAreMadeWhenSomebodyAsks(t *testing.T) {
 	const files, most = 1000, 40 // bytes for each: two references to the task
 	var list []tasks.Task
@@ -21,7 +21,7 @@ func TestRecordsAreMadeWhenSomebodyAsks(t *testing.T) {
 		content := blob.Of(fmt.Append(nil, i))
 		list = append(list, tasks.File{Path: fmt.Sprintf("/etc/app/conf.d/%05d.conf", i), Stored: &content, Mode: 0o644})
 	}
-	list = append(list, tasks.WaitConf{Dir: "/etc/cni/net.d"}) // leaves nothing behind
+	list = append(list, tasks.WaitConf{Dir: "/etc/cni/net.d"}) // this task has no record
 	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		t.Fatal(err)

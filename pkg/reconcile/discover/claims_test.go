@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// labGround is that of a node 10.77.0.11 behind the gateway 10.77.0.1, of the first of 4,096
-// ranges.
+// labGround is the ground of a node 10.77.0.11 behind the gateway 10.77.0.1, with the first of
+// 4,096 ranges.
 func labGround() ground {
 	p, a := netip.MustParsePrefix, netip.MustParseAddr
 	return ground{
@@ -26,7 +26,7 @@ func labGround() ground {
 	}
 }
 
-// peer is a Node that was made n hours after the first.
+// peer is a Node that was made n hours after the first one.
 func peer(name string, n int, address string, ranges ...string) ledger.CachedPeer {
 	p := ledger.CachedPeer{Name: name, Made: time.Date(2026, 1, 1, n, 0, 0, 0, time.UTC)}
 	for a := range strings.SplitSeq(address, ",") {
@@ -38,7 +38,7 @@ func peer(name string, n int, address string, ranges ...string) ledger.CachedPee
 	return p
 }
 
-// What is no claim of a peer's is refused, for a reason that is said.
+// A claim that no peer can have is refused, and a note says why.
 func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 	unstated, single := labGround(), labGround()
 	unstated.stated, single.own = nil, single.own[:1]
@@ -46,7 +46,7 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 		name  string
 		g     ground
 		claim ledger.CachedPeer
-		want  string // of the note; "": it is believed
+		want  string // of the note; "": the claim is accepted
 	}{
 		{"a peer", labGround(), peer("n2", 1, "10.77.0.12", "100.96.2.0/24"), ""},
 		{"a peer of both families", labGround(), peer("n2", 1, "10.77.0.12,fd00:77::12", "100.96.2.0/24", "fd00:10:0:2::/64"), ""},
@@ -72,8 +72,8 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 	}
 }
 
-// Of two claims to one thing that in force stays, else that of the older Node; when it goes, the
-// other is believed.
+// Two Nodes claim one thing. The claim in force stays. Otherwise the older Node has it. If that
+// Node is removed, the other claim is accepted.
 func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
 	g := labGround()
 	names := func(believed []ledger.CachedPeer) (out []string) {
@@ -83,7 +83,7 @@ func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
 		return out
 	}
 	younger, older := peer("n2", 5, "10.77.0.12", "100.96.2.0/24"), peer("n3", 1, "10.77.0.13", "100.96.2.0/24")
-	neighbour := peer("n4", 0, "10.77.0.12", "100.96.4.0/24") // by the address of n2
+	neighbour := peer("n4", 0, "10.77.0.12", "100.96.4.0/24") // it has the address of n2
 	for _, c := range []struct {
 		name    string
 		claimed []ledger.CachedPeer
@@ -103,15 +103,15 @@ func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
 	}
 }
 
-// What an agent believed that judged nothing goes on, and is said at each pass, until the documents
-// cover it, or its Node claims another or is gone.
+// An agent that did not judge claims accepted a route. The route stays, and each pass reports it,
+// until the documents allow it, or until its Node claims another range or is gone.
 func TestRoutesThatStandAreNotRemoved(t *testing.T) {
 	covered := labGround()
 	g := covered
 	g.stated = nil
 	old := peer("n2", 1, "10.77.0.12", "100.96.2.0/24")
 	learnt := ledger.APICache{Peers: []ledger.CachedPeer{old}}
-	for range 2 { // the second is a pass of this agent's
+	for range 2 { // the second is a pass of this agent
 		believed, notes := g.believe([]ledger.CachedPeer{old}, learnt)
 		if len(believed) != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "peer not covered by podCIDR: ") {
 			t.Fatalf("%v, %v", believed, notes)
@@ -130,9 +130,9 @@ func TestRoutesThatStandAreNotRemoved(t *testing.T) {
 	}
 }
 
-// Thousands of lists, half of whose Nodes are hostile: nothing is believed outside of the stated
-// range or over another's, no peer is lost that was there before or came first, and no pass is told
-// more than a few lines.
+// The test makes thousands of lists, and half of their Nodes are hostile. No claim outside of the
+// stated range or over another Node's is accepted. No peer is lost that was there before or came
+// first. A pass reports only a few lines.
 func TestHostileListsOfNodes(t *testing.T) {
 	g := labGround()
 	for seed := range uint64(10_000) {
@@ -173,7 +173,7 @@ func TestHostileListsOfNodes(t *testing.T) {
 	}
 }
 
-// hostile is a Node that claims anything: it was made after those of the cluster.
+// hostile returns a Node with any claim, made after the Nodes of the cluster.
 func hostile(r *rand.Rand, i int) ledger.CachedPeer {
 	p := ledger.CachedPeer{Name: fmt.Sprintf("evil%d", i), Made: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
 	for range 1 + r.IntN(2) {
@@ -188,7 +188,7 @@ func hostile(r *rand.Rand, i int) ledger.CachedPeer {
 		case 0:
 			base = netip.AddrFrom4([4]byte{byte(r.IntN(256)), byte(r.IntN(256)), byte(r.IntN(256)), byte(r.IntN(256))})
 		case 1:
-			base = netip.AddrFrom4([4]byte{100, 98, byte(r.IntN(24)), byte(r.IntN(256))}) // about the honest ones
+			base = netip.AddrFrom4([4]byte{100, 98, byte(r.IntN(24)), byte(r.IntN(256))}) // near the honest ones
 		case 2:
 			base = netip.MustParseAddr([]string{"100.96.65.1", "100.96.0.1", "100.97.3.1", "169.254.169.254", "10.77.0.1"}[r.IntN(5)])
 		case 3:

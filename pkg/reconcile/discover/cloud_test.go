@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
-// cloud is an EC2 that counts who asks it.
+// cloud is an EC2 that counts the requests.
 type cloud struct {
 	asked  int
 	denied error
@@ -30,8 +30,8 @@ func (c *cloud) RouteQuota(context.Context, string) (int, error) {
 	return 50, nil
 }
 
-// TestAskEC2: EC2 is asked where documents want it, on a live node of AWS alone, and a refusal
-// becomes a note and no error.
+// TestAskEC2: the agent asks EC2 only if documents want that, and only on a live node of AWS. A
+// refusal is a note and no error.
 func TestAskEC2(t *testing.T) {
 	on := config.AWS{SourceDestCheck: config.DisableCheck, CountRoutes: true}
 	kubenet := networks.Networking{Kubenet: &networks.Kubenet{}}
@@ -42,7 +42,7 @@ func TestAskEC2(t *testing.T) {
 		host   host.Options
 		facts  host.Facts
 		denied error
-		handed bool   // EC2 is for the tasks to ask
+		handed bool   // tasks may ask EC2
 		table  string // or why it is not known
 	}{
 		{name: "wanted", node: config.Node{AWS: on, Networking: kubenet}, facts: facts, handed: true, table: "rtb-of-eu-central-1-subnet-1-vpc-1"},
@@ -73,7 +73,7 @@ func TestAskEC2(t *testing.T) {
 	}
 }
 
-// learner is a host that notes how it is told to learn of its instance.
+// learner is a host that notes how it must learn about its instance.
 type learner struct{ told string }
 
 func (l *learner) LearnInstance(_ context.Context, all bool) {
@@ -82,7 +82,7 @@ func (l *learner) LearnInstance(_ context.Context, all bool) {
 	}
 }
 
-// TestAskCloud: metadata is asked for no more than somebody wants to know.
+// TestAskCloud: the agent requests only the metadata that is needed.
 func TestAskCloud(t *testing.T) {
 	kubenet := networks.Networking{Kubenet: &networks.Kubenet{}}
 	for _, c := range []struct {

@@ -27,15 +27,16 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 	if r := p.judgePods(d, noon.Add(54*time.Second), false); r.repair || !r.contested || !d.Recent[0].Equal(noon) {
 		t.Errorf("in the conflict: %+v, since %s", r, d.Recent[0])
 	}
-	// It stood for a minute: the conflict is over.
+	// It was right for a minute: the conflict is over.
 	if r := p.judgePods(d, noon.Add(113*time.Second), false); !r.repair || r.contested {
 		t.Errorf("after a minute: %+v", r)
 	}
 }
 
-// Whoever changes it, whenever, and whatever the documents say of giving up: it is repaired within
-// ten seconds, not before any other key would be where that takes less, contested while it is
-// changed again and again, and over a minute after; and the ledger stays small.
+// Any program changes such a key at any time, and the documents may say anything about giving up.
+// The key is repaired within ten seconds, but not sooner than another key if that takes less. It is
+// contested while it is changed again and again, and for more than a minute after. The ledger stays
+// small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := dampingOf(policy.Contested{Repairs: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
@@ -69,8 +70,8 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 	})
 }
 
-// When the other writer of what pods stand on is gone, it is repaired at once. Where that was one
-// process of many, it goes on as before.
+// When the other writer of a key that pods need is gone, the key is repaired at once. If that was
+// one process of many, the pauses go on as before.
 func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
 	p, d := dampingOf(policy.Contested{}), (*ledger.Drift)(nil)
 	var got []int
@@ -87,8 +88,8 @@ func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
 	}
 }
 
-// When it is known that the other writer is gone, a key that was given up is repaired at once.
-// Where that was one process of many, these tries are ever more seldom too.
+// When the other writer is known to be gone, a key that was given up is repaired at once. If that
+// was one process of many, such tries come less and less often, too.
 func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	p := dampingOf(policy.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
@@ -114,8 +115,9 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	}
 }
 
-// Who is quicker than the repair contests: nothing failed, and what needs the key goes on with what
-// is there. A person who asks for the repair hears that it failed.
+// If another program is quicker than a repair, the key is contested. Nothing failed, and what needs
+// the key goes on with the value that is there. A person who asks for the repair is told that it
+// failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 	p := dampingOf(policy.Contested{Repairs: 2, Within: values.Duration(time.Hour)})
 	conf := tasks.File{Meta: tasks.Meta{From: "test"}, Path: "/etc/a", Content: []byte("1"), Mode: 0o644}
@@ -132,7 +134,7 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		{recent: []time.Time{noon}, want: report.Waits, within: time.Hour},
 		{recent: []time.Time{noon.Add(-time.Minute), noon}, want: report.Contested, within: 6 * time.Hour},
 		{afresh: true, recent: []time.Time{noon}},
-		{want: ""}, // it is no repair
+		{want: ""}, // this is no repair
 	} {
 		d := &Judge{damping: p, now: noon, force: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
 		if len(c.recent) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// fight lets somebody change a key back at once after every repair, looks every so often, and
-// returns when it was repaired, in seconds.
+// fight has somebody change a key back at once after every repair. It looks at the key in this
+// interval, and returns the times of the repairs, in seconds.
 func fight(p damping, d *ledger.Drift, begin time.Time, length, every time.Duration) (repairs []int, last *ledger.Drift, end decision) {
 	for now := begin; now.Sub(begin) < length; now = now.Add(every) {
 		if end = p.judge(d, now, false); end.repair {
@@ -42,7 +42,7 @@ func TestAQuarrelIsKeptSmallAndGivenUp(t *testing.T) {
 	if !end.contested || !end.until.Equal(noon.Add(201*time.Second+time.Hour)) {
 		t.Errorf("after it %+v", end)
 	}
-	// It is tried again ever more seldom, and not less than once a day.
+	// The agent tries again less and less often, but at least once a day.
 	got, d, end = fight(p, d, noon.Add(time.Hour), 9*24*time.Hour, time.Minute)
 	if len(got) != 12 || d.Repairs != 17 || d.Trials != 12 {
 		t.Errorf("%d repairs in nine days of a conflict, %d trials: %v", len(got), d.Trials, got)
@@ -60,17 +60,17 @@ func TestWhoeverStopsHasPeace(t *testing.T) {
 	if d.Trials != 1 {
 		t.Fatalf("the first repair after the rest is no trial: %+v", d)
 	}
-	// It stays right. Within the rest somebody changes it: still given up.
+	// The key stays right. If somebody changes it within the rest, it is still given up.
 	if r := p.judge(d, tried.Add(time.Minute), false); r.repair || !r.contested {
 		t.Errorf("a minute after the trial: %+v", r)
 	}
-	// Long after it is another matter.
+	// A change long after that begins anew.
 	if r := p.judge(d, tried.Add(4*time.Hour), false); !r.repair || r.retry {
 		t.Errorf("hours after the trial: %+v", r)
 	}
 }
 
-// A person who changes something now and then is repaired at once each time.
+// A person changes something now and then, and each time the agent repairs it at once.
 func TestNowAndThenIsNoQuarrel(t *testing.T) {
 	p := dampingOf(policy.Contested{})
 	var d *ledger.Drift
@@ -99,7 +99,7 @@ func TestQuarrelsAsDocumentsSay(t *testing.T) {
 	}
 }
 
-// The clock of a node may be wrong before NTP.
+// The clock of a node may be wrong before NTP sets it.
 func TestAClockThatIsSetBack(t *testing.T) {
 	p := dampingOf(policy.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)

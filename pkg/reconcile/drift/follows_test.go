@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// An effect is proved if all that ask for it bring back what was. What a file is harmless by says
-// nothing of it, and what is done for a hook is never what was done. The line that keeps it:
-// proof.go, follows.
+// An effect is proved if all tasks that ask for it restore what was there. A harmless file does not
+// prove its effect, and an effect for a hook is never proved. The line that keeps it: proof.go,
+// follows.
 func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 	restart := tasks.Restart("systemd-networkd.service")
 	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Effects: []graph.Key{restart}, Proof: p} }
@@ -39,7 +39,7 @@ func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 	}
 }
 
-// load is the ledger of a root that has none.
+// load returns the ledger of a root that has none.
 func load(t *testing.T) *ledger.Ledger {
 	t.Helper()
 	files, err := host.OpenFiles(host.Options{Root: t.TempDir()})

@@ -21,16 +21,16 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// note is a task whose state is a file: the host and its writes are real, only the kind is the
-// test's.
+// note is a task whose state is a file. The host and its writes are real, and only the kind of task
+// belongs to the test.
 type note struct {
-	tasks.Await // of no kind that is recorded
+	tasks.Await // of no recorded kind
 	tasks.Meta
 	path, want string
-	sticky     bool  // the write has no effect, as when another program sets it back
+	sticky     bool  // the write has no effect, as if another program undid it
 	wait       error // returned by Plan
 	broken     error // returned by Apply
-	planned    *int  // counts plans, to change what is planned between the first and the second
+	planned    *int  // counts plans, and changes the file between the first two
 	drift      string
 	never      bool // it is not for this host
 }
@@ -70,12 +70,12 @@ func (n note) Apply(ctx context.Context, h *host.Host, c *tasks.Change) error {
 	return h.Files.WriteFile(ctx, n.path, c.Items[0].After, hostfs.FileSpec{Mode: 0o644})
 }
 
-// bell is an effect that counts how often it is done.
+// bell is an effect that counts how often it is applied.
 type bell struct {
 	tasks.Await // as note
 	tasks.Meta
 	rung *int
-	dies bool // as if the process were killed before it could ring
+	dies bool // as if the process were killed before it rang
 }
 
 const bellKey = graph.Key("effect:restart bell.service")
@@ -98,7 +98,7 @@ func (b bell) Apply(context.Context, *host.Host, *tasks.Change) error {
 	return nil
 }
 
-// once makes one pass of tasks on a root, with the ledger that is there.
+// once makes one pass of tasks on a root, with the root's ledger.
 func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) {
 	t.Helper()
 	return onceWith(t, root, Options{Log: zap.NewNop()}, list...)
@@ -191,7 +191,7 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	}
 }
 
-// somebody is an [Admission] that takes its time, in which somebody else writes a file.
+// somebody is an [Admission] that takes some time, in which somebody else writes a file.
 type somebody struct {
 	path string
 	come *bool
@@ -202,8 +202,8 @@ func (s somebody) Before(context.Context, tasks.Task, *tasks.Change) (waited boo
 	return waited, os.WriteFile(s.path, []byte("x"), 0o644)
 }
 
-// A checkpoint takes seconds to be armed where somebody does not answer. What became right or
-// another meanwhile is not changed by what was seen before, and asks for nothing.
+// It may take seconds to arm a checkpoint if some server does not answer. A key that became right
+// or different meanwhile is not changed by the former plan, and asks for no effect.
 func TestAChangeIsLookedAtAgainAfterItWaited(t *testing.T) {
 	root, come, rung := t.TempDir(), false, 0
 	steps, err := onceWith(t, root, Options{Log: zap.NewNop(), Admission: somebody{filepath.Join(root, "f"), &come}},

@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// mirror says when it is asked, and answers when it is let.
+// mirror reports a request, and answers when it is allowed to.
 type mirror struct{ asked, answer chan struct{} }
 
 func (m mirror) Open(ctx context.Context, _ string) (io.ReadCloser, int64, error) {
@@ -30,7 +30,7 @@ func (m mirror) Open(ctx context.Context, _ string) (io.ReadCloser, int64, error
 	}
 }
 
-// checkpoint is an [Admission] that all files wait for, until the mirror was asked.
+// checkpoint is an [Admission] for which all files wait, until the mirror gets a request.
 type checkpoint struct{ mirror }
 
 func (c checkpoint) Before(_ context.Context, t tasks.Task, _ *tasks.Change) (waited bool, err error) {
@@ -40,8 +40,8 @@ func (c checkpoint) Before(_ context.Context, t tasks.Task, _ *tasks.Change) (wa
 	return false, nil
 }
 
-// A download begins before the checkpoint is taken that everything else waits for, and one that
-// stalls holds nothing up. It comes last in the plan, after more files than are made side by side.
+// A download begins before the checkpoint for which everything else waits. A download that stops
+// keeps nothing back. It is last in the plan, after more files than are made at once.
 func TestADownloadRunsBesideAllElse(t *testing.T) {
 	m := mirror{asked: make(chan struct{}), answer: make(chan struct{})}
 	list := []tasks.Task{tasks.Archive{Meta: tasks.Meta{From: "test"}, Name: "tools", URLs: []string{"tools.tar"},
@@ -66,7 +66,7 @@ func TestADownloadRunsBesideAllElse(t *testing.T) {
 	}
 }
 
-// crowd is an [Admission] that lets nobody in before all are there.
+// crowd is an [Admission] that admits nobody before all are there.
 type crowd struct{ missing *sync.WaitGroup }
 
 func (c crowd) Before(ctx context.Context, _ tasks.Task, _ *tasks.Change) (waited bool, err error) {
@@ -81,8 +81,8 @@ func (c crowd) Before(ctx context.Context, _ tasks.Task, _ *tasks.Change) (waite
 	}
 }
 
-// Tasks wait for the disk side by side, however few processors there are. The line that keeps it:
-// apply.go, Apply (atOnce).
+// Tasks wait for the disk at the same time, however few processors there are. The line that keeps
+// it: apply.go, Apply (atOnce).
 func TestSixteenTasksWaitSideBySide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	c := crowd{new(sync.WaitGroup)}

@@ -15,16 +15,16 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A change that is proved touches what comes after its task, and nothing else is looked at again.
-// One that is not proved may touch anything, and what is refused is told. What was planned just now
-// is not planned once more before the first change.
+// A proved change affects only the tasks that come after its own, and no other task is planned
+// again. A change that is not proved may affect any task. A refused change is reported. A task that
+// was planned just now is not planned again before the first change.
 func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	for _, c := range []struct {
 		what  string
 		proof tasks.Proof
 		fresh bool
-		want  [6]int // how often each is planned: changes, needs it, needs that, is right, is refused, is never set
+		want  [6]int // number of plans of: changes, needs it, needs that, is right, is refused, is never set
 	}{
 		{"proved", tasks.ProofBefore, false, [6]int{3, 2, 2, 1, 2, 1}},
 		{"harmless", tasks.ProofHarmless, false, [6]int{3, 2, 2, 1, 2, 1}},
@@ -62,7 +62,7 @@ func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 				t.Fatal(err, done)
 			}
 			if c.fresh {
-				plans[4] = c.want[4] // it is looked at before the first change, or after it
+				plans[4] = c.want[4] // planned before the first change, or after it
 			}
 			if diff := cmp.Diff(c.want, plans); diff != "" {
 				t.Errorf("how often each was planned: %s", diff)
@@ -71,15 +71,14 @@ func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 	}
 }
 
-// after has a task need a key.
+// after makes a task need a key.
 func after(list []tasks.Task, i int, key graph.Key) {
 	n := list[i].(note)
 	n.Requires = []graph.Key{key}
 	list[i] = n
 }
 
-// What was planned and what is planned just before it is made have one text in memory, where it is
-// the same.
+// A plan and the plan just before the change have the same text once in memory.
 func TestASameTextIsKeptOnce(t *testing.T) {
 	change := func(text string) *tasks.Change {
 		return &tasks.Change{Items: []tasks.Item{{Key: "file:/a", Op: tasks.Create, After: []byte(text)}}}

@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What a mirror gives is held against its checksum as it comes, and not by the pass that asks for
-// it: a gigabyte of something else would hold all repair up for seconds.
+// A download is checked as it comes, and not in the pass that asks for it: the wrong gigabyte would
+// delay all repairs by seconds.
 func TestADownloadIsCheckedAsItComes(t *testing.T) {
 	root, m := t.TempDir(), &mirror{content: []byte("what there is"), takes: time.Second}
 	const url = "https://mirror.example.com/plugins.tar"
@@ -32,9 +32,9 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(t.Context(), m, host.Options{Root: root}, "", func() bool { return true })
 		defer a.Close()
-		for i, want := range []archive.Wanted{wrong, wrong, right} { // the third as documents would correct it
+		for i, want := range []archive.Wanted{wrong, wrong, right} { // documents would correct it to the third
 			if i == 1 {
-				a.Retry() // a person asks again
+				a.Retry() // a person tries again
 			}
 			if there, err := a.begin(url, want); there || err != nil {
 				t.Fatalf("it is there at once: %t, %v", there, err)
@@ -56,8 +56,8 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 	})
 }
 
-// The daemon prefetches a URL once, and not when it has said READY. Who makes a single pass
-// prefetches whatever that changes.
+// The daemon prefetches a URL once, and not after it has said READY. A single pass prefetches every
+// URL of its changes.
 func TestWhatMayBePrefetched(t *testing.T) {
 	early := true
 	a := New(t.Context(), &mirror{}, host.Options{Root: t.TempDir()}, "", func() bool { return early })
@@ -72,8 +72,8 @@ func TestWhatMayBePrefetched(t *testing.T) {
 	}
 }
 
-// Two assets that name one URL with two checksums are both judged: neither takes the other's
-// download away, and who opens the URL reads what is right.
+// Two assets name one URL with two checksums. Both are checked. Neither replaces the other's
+// download, and the reader of the URL gets the right one.
 func TestTwoChecksumsOfOneURL(t *testing.T) {
 	root, m := t.TempDir(), &mirror{content: []byte("what there is")}
 	const url = "https://mirror.example.com/plugins.tar"
@@ -114,7 +114,7 @@ func TestTwoChecksumsOfOneURL(t *testing.T) {
 // mirror is a server of one asset.
 type mirror struct {
 	content []byte
-	takes   time.Duration // until it answers
+	takes   time.Duration // the time until its answer
 	times   atomic.Int32
 }
 

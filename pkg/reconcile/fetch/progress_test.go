@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// slowly is a megabyte a second, for some seconds.
+// slowly sends a megabyte a second for some seconds.
 type slowly struct{ left int }
 
 func (s *slowly) Read(p []byte) (int, error) {
@@ -29,8 +29,8 @@ func (s *slowly) Open(_ context.Context, url string) (io.ReadCloser, int64, erro
 	return io.NopCloser(s), 2_000_000, nil
 }
 
-// Bytes, rate and URL of a download are told as it comes, and that it is over. The lines that keep
-// it: progress.go, Read and end.
+// The observer gets the bytes, the rate and the URL of a download as it comes, and its end. The
+// lines that keep it: observed.go, Read and end.
 func TestObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string

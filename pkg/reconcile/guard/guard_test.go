@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A change begins, once, when its undo is armed. One that could not be taken back does not begin:
-// no node is cordoned for it. The lines that keep it: guard.go, Before (Begun);
+// A change begins once, when its undo is armed. A change that could not be undone does not begin,
+// so no node is cordoned for it. The lines that keep it: guard.go, Before (Begun);
 // pkg/reconcile/carry_out.go, carryOut.
 func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

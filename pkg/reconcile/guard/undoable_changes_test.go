@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// mounted is a kernel that has something mounted at a path.
+// mounted is a kernel with a mount at a path.
 type mounted struct {
 	host.Kernel
 	at string
@@ -23,8 +23,8 @@ func (v mounted) Mounted(path string) (string, error) {
 	return "", host.ErrNotExist
 }
 
-// Of a tree that a switch takes away, what is mounted in it is not looked into: files of a cgroup
-// cannot all be read.
+// In a tree that a switch removes, mounts are not entered, since not all files of a cgroup can be
+// read.
 func TestWalkStopsAtMounts(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/run/calico/bird/bird.ctl", "x")

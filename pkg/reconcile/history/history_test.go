@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// The machine-id stays in the records: what `agent history -o json` prints goes to tickets. The
-// line that keeps it: history.go, Read (withoutMachine).
+// The machine-id stays in the ledger, since people put the output of `agent history -o json` into
+// tickets. The line that keeps it: history.go, Read (withoutMachine).
 func TestReadKeepsTheMachineID(t *testing.T) {
 	const id = "0123456789abcdef0123456789abcdef"
 	root := t.TempDir()

@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 )
 
-// An image that was baked for one network becomes a node of another at its first boot: no pod of
-// this machine ever had the first. A machine that was up with it once is asked about (TestLeave).
+// An image that was baked for one network becomes a node of another one at its first boot, since no
+// pod of this machine ever had the first network. A machine that has run with it needs leave to
+// switch (TestLeave).
 func TestBakedNetworkGivesWay(t *testing.T) {
 	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
 	if err != nil {

@@ -34,7 +34,7 @@ func TestDeclaredNetworksAreToldApart(t *testing.T) {
 	}
 }
 
-// Multus before a declared network is none of its marks.
+// Multus before a declared network is no mark of that network.
 func TestMultusIsNotDeclared(t *testing.T) {
 	d := wants(t, "custom: {title: t, conf: {writer: DaemonSet, file: 10-a.conflist}, leftovers: {files: [/etc/weft/]}}\n    multus: {}")
 	got, err := desired.DeclaredOf(d.NetworkAfter(ledger.Network{}))

@@ -17,12 +17,12 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// these are the pods of a runtime.
+// these has the pods of a runtime.
 type these []cri.Pod
 
 func (pods these) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(pods), nil }
 
-// running are units that are all in one state.
+// running has units that are all in one state.
 type running struct {
 	host.Units
 	state systemd.UnitState
@@ -30,7 +30,7 @@ type running struct {
 
 func (u running) Unit(context.Context, string) (systemd.UnitState, error) { return u.state, nil }
 
-// nodeOver is a host with pods and a kubelet, as far as a switch looks at it; its files are these.
+// nodeOver returns a host with pods, a kubelet and these files, with all that a switch looks at.
 func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) host.View {
 	t.Helper()
 	root := t.TempDir()
@@ -49,7 +49,7 @@ func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) host.View 
 	return v
 }
 
-// knows is a ledger that knows of a network, and nothing else.
+// knows returns a ledger that has a network and nothing else.
 func knows(t *testing.T, name string) *ledger.Ledger {
 	t.Helper()
 	root := t.TempDir()
@@ -67,7 +67,7 @@ func knows(t *testing.T, name string) *ledger.Ledger {
 	return led
 }
 
-// wants is a node whose documents want flannel, and say this of the switch.
+// wants returns a node whose documents want flannel, with this spec.networking.switch.
 func wants(t *testing.T, spec string) *desired.State {
 	t.Helper()
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"

@@ -40,7 +40,7 @@ func TestLeave(t *testing.T) {
 
 		none    bool
 		kind    string
-		held    string // part of why it is not made
+		held    string // a part of the reason why it is not made
 		waits   bool
 		allowed string
 	}{
@@ -104,8 +104,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// The order is that of the graph: pause, evict, kernel, the next network, its conf, the old files;
-// and what is early is before all of it.
+// The graph gives this order: pause, evict, kernel, the next network, its conf, the old files. What
+// is early comes before all of these.
 func TestOrderOfASwitch(t *testing.T) {
 	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
 		d := wants(t, spec)
@@ -156,7 +156,7 @@ func TestOrderOfASwitch(t *testing.T) {
 	}
 }
 
-// The MTU of bridge is that of the links of the node, and not of the tunnel that goes.
+// The MTU of bridge comes from the node's links, and not from the tunnel that is removed.
 func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
 	s := &Switch{found: []tasks.Found{{Key: tasks.FileKey("/run/flannel")}, {Key: tasks.LinkKey("flannel.1")}}}
 	facts := &host.Facts{Links: []host.LinkFact{{Name: "eth0", MTU: 1500}, {Name: "flannel.1", MTU: 1450}}}
@@ -165,7 +165,7 @@ func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
 	}
 }
 
-// A declared network is known by the ledger when its documents are gone.
+// The ledger knows a declared network when its documents are gone.
 func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	left := cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
 	text, err := json.Marshal(desired.Declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Residue: left})
@@ -201,8 +201,8 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	}
 }
 
-// The conf of multus, first by name, goes with the network that it stood before, and its daemon
-// must be gone; unless it stands before the next one too.
+// The conf of multus, the first by name, is removed with the network before which it was, and its
+// daemon must be gone. It stays if it is also before the next network.
 func TestMultusGoesWithItsNetwork(t *testing.T) {
 	files := map[string]string{"/etc/cni/net.d/00-multus.conf": "{}", "/etc/cni/net.d/05-netwright-bridge.conflist": "{}"}
 	daemon := cri.Pod{ID: "1", Namespace: "kube-system", Name: "kube-multus-ds-x", Ready: true, HostNetwork: true, Running: []string{"kube-multus"}}
@@ -251,7 +251,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 	}
 }
 
-// What did not come to its end is undone, whatever kept it.
+// A switch that was not completed is undone, whatever prevented its end.
 func TestUnfinished(t *testing.T) {
 	s := &Switch{}
 	done := tasks.Result{Node: tasks.File{Path: "/a"}, State: graph.Done}
@@ -279,8 +279,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// A file that nothing of the network goes by may be left for later: kubelet starts, and the switch
-// is made. The lines that keep it: pkg/reconcile/ownership/removals_order.go, Needed and Lay;
+// A file that the network does not use may be removed later: kubelet starts, and the switch is
+// made. The lines that keep it: pkg/reconcile/ownership/removals_order.go, Needed and Lay;
 // switch_tasks.go, Essential; pkg/reconcile/plan.go, plan; pkg/reconcile/carry_out.go, confirm.
 func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	reloads := tasks.Meta{Effects: []graph.Key{tasks.Reload("systemd-networkd.service")}}
@@ -323,8 +323,8 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	}
 }
 
-// leaving is leave on a node that lives and is held back by nothing. flag allows what is
-// disruptive.
+// leaving judges the leave to switch on a running node where nothing else keeps the switch back.
+// flag allows a disruptive switch.
 func leaving(t *testing.T, flag bool, d *desired.State, g *tasks.Graph, v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{

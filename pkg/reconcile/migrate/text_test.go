@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata from what the code does now")
 
-// What a person and a program read above the plan of a switch: from, to, safe or disruptive and
-// why, what goes, what pods notice, in which order.
+// The heading of a switch's plan, for people and for programs, says: from, to, safe or disruptive
+// and why, what is removed, what pods notice, and the order.
 func TestHeadingOfASwitch(t *testing.T) {
 	pods := []cri.Pod{{Namespace: "default", Name: "web-1", Ready: true}, {Namespace: "default", Name: "web-2", Ready: true}}
 	left := []tasks.Found{{Key: "link:cni0", Detail: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", Detail: "file"}}
@@ -48,7 +48,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.found, s.From.Residue.Others = c.found, nil // of the host, and of the networks' own golden plans
+			s.found, s.From.Residue.Others = c.found, nil // from the host, and from the networks' own golden plans
 			plan := &report.Plan{Cluster: "c", Node: "n", Network: d.Network(), Store: "test", Steps: s.Step(), Switch: s.Report()}
 			plan.Finish(len(plan.Steps))
 			var text bytes.Buffer
@@ -77,7 +77,8 @@ func TestHeadingOfASwitch(t *testing.T) {
 	}
 }
 
-// Every pair of networks has a judgement with a reason, and none but those that say so gives way.
+// Every pair of networks has a judgement with a reason. Only networks whose row says so need no
+// leave.
 func TestEveryPairIsJudged(t *testing.T) {
 	for _, from := range network.All() {
 		for _, to := range network.All() {

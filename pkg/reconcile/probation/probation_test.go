@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// With a change that is undone only its own trials end: a unit that an earlier pass gave new
-// settings is judged by those, and what was held back stays so. The line that keeps it:
-// probation.go, TakeBack.
+// When a change is undone, only its own trials end. A unit that got new settings in an earlier pass
+// is still judged by them. What was kept back stays so. The line that keeps it: probation.go,
+// TakeBack.
 func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	needs.Root(t) // files belong to root
 	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
@@ -36,7 +36,7 @@ func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	}
 	ts := Load(h.Live.Files, nil, false)
 	for _, opened := range []bool{false, true} {
-		if opened { // b was held back for what the documents wanted before
+		if opened { // b was kept back for former documents
 			ts.opened, ts.was = true, early
 			ts.list = []ledger.Probation{early[0], {Unit: "b.service", State: ledger.ProbationOpen}, {Unit: "c.service", State: ledger.ProbationOpen}}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/test/hostroot"
 )
 
-// A node stays cordoned between the tries of a switch, and no longer than it is tried.
+// A node stays cordoned between the tries of a switch, and no longer than the switch is tried.
 func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -31,7 +31,7 @@ func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 		{&checkpoint.UndoneError{Verdict: checkpoint.Verdict{Unconfirmed: true}}, false},
 		{errors.Join(errors.New("a task failed"), &checkpoint.SuppressedError{}), true},
 		{&checkpoint.SuppressedError{Verdict: checkpoint.Verdict{Bad: true}}, false},
-		{&checkpoint.RefusedError{Err: errors.New("no room")}, false}, // it was not begun
+		{&checkpoint.RefusedError{Err: errors.New("no room")}, false}, // it did not begin
 	} {
 		if got := RetriesLater(c.err); got != c.want {
 			t.Errorf("%v: %t", c.err, got)
@@ -39,9 +39,9 @@ func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 	}
 }
 
-// A node that was cordoned is owed an uncordon until the server has taken it, or says that the Node
-// is gone. That the agent has no kubeconfig of its own, as on most nodes, says nothing of that. Who
-// could ask nobody owes nothing, nor does a machine whose disk was another's.
+// A cordoned node must be uncordoned until the server has accepted that, or says that the Node is
+// gone. On most nodes the agent has no kubeconfig of its own, which changes nothing. An agent that
+// could never ask a server has nothing to do, nor has a machine that boots from another's disk.
 func TestACordonIsOwedUntilItIsTakenBack(t *testing.T) {
 	code, cordoned := http.StatusOK, false
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +117,7 @@ func TestACordonIsOwedUntilItIsTakenBack(t *testing.T) {
 	if err := cordon(); err != nil || !owed() {
 		t.Fatalf("cordoned again: owed %t: %v", owed(), err)
 	}
-	hostroot.Put(t, root, "/etc/machine-id", "another\n") // whose disk is a copy
+	hostroot.Put(t, root, "/etc/machine-id", "another\n") // its disk is a copy
 	if r.Uncordon(t.Context(), h); owed() || !cordoned {
 		t.Errorf("another machine: owed %t, cordoned %t", owed(), cordoned)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What a node has taken last counts as not known while it cannot be read, and then no generation is
-// taken. A damaged file is written again from the store. The lines that keep it: lastgood.go, Seen;
-// pkg/ledger/lastgood.go, ReadLastGood (Unread); pkg/statestore/trust/policy.go, fresh.
+// While the last accepted configuration cannot be read, it counts as unknown, and no generation is
+// accepted. A damaged file is written again from the store. The lines that keep it: lastgood.go,
+// Seen; pkg/ledger/lastgood.go, ReadLastGood (Unread); pkg/statestore/trust/policy.go, fresh.
 func TestAnUnreadableLastGoodLetsNoOlderGenerationIn(t *testing.T) {
 	if !netns.Alone(t) {
 		return
@@ -44,7 +44,7 @@ func TestAnUnreadableLastGoodLetsNoOlderGenerationIn(t *testing.T) {
 	write(`{"store":"/store","cluster":"c","generation":2,"manifest":"` + sum + `","objects":"` + sum + `"}`)
 	check("generation 2 was taken", false)
 
-	// The memory of a process is a file whose first byte cannot be read: EIO.
+	// /proc/PID/mem is a file whose first byte cannot be read: EIO.
 	memory := filepath.Join("/proc", strconv.Itoa(os.Getpid()), "mem")
 	if err := unix.Mount(memory, file, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)

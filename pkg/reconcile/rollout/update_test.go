@@ -10,7 +10,7 @@ import (
 )
 
 // The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and
-// never beyond a window.
+// never past the end of a window.
 func TestTheFleetIsSpread(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	u := policy.Update{Splay: values.Duration(time.Hour), Window: []policy.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}
