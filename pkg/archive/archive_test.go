@@ -15,7 +15,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// What becomes of members on a disk is held by the tests of package host.
+// The tests of package host check how members are written to a disk.
 
 // memory is a sink that keeps members.
 type memory struct {
@@ -39,7 +39,7 @@ func (m *member) Close() error {
 	return nil
 }
 
-// archives are one archive of members in each format.
+// archives returns one archive of these members in each format.
 func archives(t *testing.T, members ...string) map[string][]byte {
 	t.Helper()
 	var plain bytes.Buffer

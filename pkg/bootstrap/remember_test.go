@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What goes on at the next boot is on the disk before it gets its name, and has its name before it
-// is wanted: a power cut leaves no empty unit, which systemd takes as a masked one, and no unit
+// The unit for the next boot is on the disk before it gets its name, and has its name before a link
+// wants it. So a power cut leaves no empty unit, which systemd takes as a masked one, and no unit
 // without its script.
 func TestRememberedBeforeItIsWanted(t *testing.T) {
 	text, err := example().Shell()
@@ -23,7 +23,7 @@ func TestRememberedBeforeItIsWanted(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "user-data")
-	// Each command that the order is about says that it was called.
+	// Each command whose order matters prints that it was called.
 	told := "work=work resume=resume wanted=wants/unit\nsync() { echo sync; }\nmv() { echo \"mv $3\"; command mv \"$@\"; }\nln() { echo \"ln $3\"; command ln \"$@\"; }\n"
 	if err := os.WriteFile(path, []byte(told+"remember() {"+body+"\n}\nremember\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,9 +40,9 @@ func TestRememberedBeforeItIsWanted(t *testing.T) {
 	}
 }
 
-// A daemon that runs gets its other file by a restart, also one that still starts: with a store
-// that is away it does so for minutes, and it reads its file at its start alone. The line that
-// keeps it: bootstrap.sh, put.
+// A running daemon gets its other file by a restart, also one that still starts. A daemon reads its
+// file only at its start, and with a store that does not answer the start lasts minutes. The line
+// that keeps it: bootstrap.sh, put.
 func TestADaemonThatStartsGetsItsOtherFile(t *testing.T) {
 	text, err := example().Shell()
 	if err != nil {
@@ -54,7 +54,7 @@ func TestADaemonThatStartsGetsItsOtherFile(t *testing.T) {
 		t.Fatal("the script puts no file")
 	}
 	for state, want := range map[string]string{"active": "1", "reloading": "1", "activating": "1", "deactivating": "", "inactive": "", "failed": ""} {
-		// As systemctl(1) answers: 0 of a unit that is up.
+		// The codes are those of systemctl(1): 0 if the unit is up.
 		code := "3"
 		if state == "active" || state == "reloading" {
 			code = "0"

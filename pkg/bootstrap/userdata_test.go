@@ -24,8 +24,8 @@ func example() UserData {
 	}
 }
 
-// The most that a fleet says still fits: eight mirrors with long names for each architecture, four
-// trusted keys, every other field.
+// The longest user-data of a fleet still fits: eight mirrors with long names for each architecture,
+// four trusted keys, every other field.
 func TestWorstCaseFits(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("store: s3://" + strings.Repeat("b", 63) + strings.Repeat("/prefix", 20) + "\ncluster: " + strings.Repeat("c", 63) + ".example.com\nnodeGroup: " + strings.Repeat("g", 63) +
@@ -53,7 +53,7 @@ func TestWorstCaseFits(t *testing.T) {
 	}
 }
 
-// Whatever a setting holds is one word of the shell, and nothing of it is run.
+// Whatever a setting has, it is one word of the shell, and no part of it is run.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.RuneFrom([]rune("'\"\\$`!;&|<>(){}*?[]#~ \n\tab="))).Draw(t, "text")
@@ -64,7 +64,7 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// The agent's file comes out as it went in, whatever its comments hold, and nothing of it is run.
+// The agent's file is written unchanged, whatever its comments have, and no part of it is run.
 func TestAgentFileIsNotRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		u := example()
@@ -81,7 +81,7 @@ func TestAgentFileIsNotRun(t *testing.T) {
 	})
 }
 
-// Both forms hold the same script.
+// Both forms have the same script.
 func TestCloudConfig(t *testing.T) {
 	text, err := example().CloudConfig()
 	if err != nil {
@@ -103,7 +103,7 @@ func TestCloudConfig(t *testing.T) {
 	}
 }
 
-// Shells of every distribution read it, and a linter has nothing to say.
+// The shells of all distributions read the script, and a linter finds no fault.
 func TestScriptIsClean(t *testing.T) {
 	text, err := example().Shell()
 	if err != nil {
@@ -121,7 +121,7 @@ func TestScriptIsClean(t *testing.T) {
 	}
 }
 
-// What could not work on the machine is said when it is written.
+// A setting that could not work on the machine is refused when the user-data is made.
 func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(*UserData){
 		"no sha256 of the agent":                                           func(u *UserData) { u.SHA256 = nil },

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// ca makes an authority that lives from start on.
+// ca makes an authority whose validity begins at start.
 func ca(t *testing.T, life time.Duration, change func(*x509.Certificate)) (*Authority, []byte, secret.Text) {
 	t.Helper()
 	key, err := NewKey(ECDSA)
@@ -147,9 +147,9 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Whoever signed is found over the CAs between in any order, be they there twice, and over none
-// that no root vouches for. A name alone, and a key alone, is no signer. The line that keeps it:
-// pem.go, SignedBy.
+// The signer is found through intermediate CAs in any order, also if they are there twice, but not
+// through a CA that no root signed. An equal name alone, or an equal key alone, makes no signer.
+// The line that keeps it: pem.go, SignedBy.
 func TestSignedBy(t *testing.T) {
 	root, other := pki.New(t, "root"), pki.New(t, "root")
 	high := root.Below("high")
@@ -169,7 +169,7 @@ func TestSignedBy(t *testing.T) {
 		"other keys, same names":  {foreign, root.PEM, low.PEM + high.PEM, nil},
 	} {
 		one := func(text string) []*x509.Certificate {
-			all, _ := Parse([]byte(text)) // none is an error
+			all, _ := Parse([]byte(text)) // an empty list is no error
 			return all
 		}
 		got := SignedBy(one(c.leaf)[0], one(c.roots), one(c.between)...)
@@ -190,8 +190,8 @@ func TestSignedBy(t *testing.T) {
 	}
 }
 
-// No block behind a byte order mark is passed over, of certificates or of a key. The lines that
-// keep it: pem.go, StripBOM, Parse and ParseKey.
+// No block behind a byte order mark is skipped, of certificates or of a key. The lines that keep
+// it: pem.go, StripBOM, Parse and ParseKey.
 func TestParseBehindAByteOrderMark(t *testing.T) {
 	const mark = "\ufeff"
 	a, one, key := ca(t, time.Hour, nil)

@@ -32,8 +32,8 @@ func TestRenewalsSpread(t *testing.T) {
 	}
 }
 
-// A signer that dates back further than two thirds of the life would otherwise have its
-// certificates renewed as soon as they are there.
+// If a signer sets the start of the validity back by more than two thirds of the lifetime, the
+// certificate would otherwise be renewed at once.
 func TestRenewalCountsFromTheIssuing(t *testing.T) {
 	c := &x509.Certificate{NotBefore: start, NotAfter: start.Add(6 * time.Minute)}
 	issued := start.Add(5 * time.Minute)

@@ -16,13 +16,13 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// thesePods are the pods of a runtime.
+// thesePods has the pods of a runtime.
 type thesePods []cri.Pod
 
 func (p thesePods) Pods(context.Context) ([]cri.Pod, error) { return p, nil }
 
-// A program's mode is what it answers, a word with 200. It is not gone while anything listens where
-// it answers, or one of its containers runs.
+// The mode of a program is its answer, a word with status 200. The program is still there while a
+// server listens at its address, or while one of its containers runs.
 func TestAnswerOfAMode(t *testing.T) {
 	status, body := http.StatusOK, "iptables"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -55,7 +55,7 @@ func TestAnswerOfAMode(t *testing.T) {
 	of("", "")
 }
 
-// A mode that leaves no mark of its own is in force by somebody's word alone.
+// A mode without marks of its own is in force only if a program says so.
 func TestAModeWithoutMarksNeedsAWord(t *testing.T) {
 	vxlan := Residue{Links: []LinkSelector{{Name: "acme0", Kind: "vxlan"}}}
 	m := ActiveMode{Former: vxlan, Subject: "acme without any tunnel", Allow: "say so"}
@@ -67,8 +67,9 @@ func TestAModeWithoutMarksNeedsAWord(t *testing.T) {
 	}
 }
 
-// From a tunnel to plain routes: the tunnel goes when a route of the other kind is there, which the
-// same mark of routes names as those by the tunnel, and that one stays. And back.
+// A mode changes from a tunnel to plain routes. The tunnel is removed when a route of the new kind
+// is there. The mark of routes is the same for both kinds, and the new route stays. Then the mode
+// changes back.
 func TestModesThatShareAMark(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "ip")
@@ -100,7 +101,7 @@ func TestModesThatShareAMark(t *testing.T) {
 		waits(change(tunnel, plain))
 		ns.Run("ip", "route", "add", "10.244.3.0/24", "via", "10.77.0.12", "dev", "up0", "proto", "boot")
 		c := converge(t, h, change(tunnel, plain))
-		if len(c.Items) != 1 || c.Items[0].Key != tasks.LinkKey("acme0") { // its routes go with it
+		if len(c.Items) != 1 || c.Items[0].Key != tasks.LinkKey("acme0") { // the link's routes go with it
 			t.Errorf("it takes away %+v", c.Items)
 		}
 		if got := ns.Run("ip", "route", "show", "to", "root", "10.244.0.0/16"); !strings.Contains(got, "10.244.3.0/24 via 10.77.0.12") || strings.Contains(got, "acme0") {

@@ -41,8 +41,8 @@ func plan(t *testing.T, task tasks.Task, v host.View) *tasks.Change {
 	return c
 }
 
-// converge plans, applies twice and plans again, which must find nothing. It returns the first
-// plan.
+// converge plans, applies twice and plans again. The second plan must find nothing. It returns the
+// first plan.
 func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
 	t.Helper()
 	c := plan(t, task, h.Live.View())
@@ -60,13 +60,13 @@ func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
 	return c
 }
 
-// left is what a made-up network leaves, and beside it what is one letter off or somebody else's,
-// in the words of the tools.
+// left makes what an invented network leaves. Beside that it makes things whose names differ by one
+// letter, or that belong to others.
 var left = []string{
-	// the machine
+	// These belong to the machine.
 	"ip link add up0 type veth peer name up1", "ip addr add 192.0.2.2/24 dev up0", "ip link set up0 up", "ip link set up1 up",
 	"ip route add default via 192.0.2.1",
-	// the network
+	// These belong to the network.
 	"ip link add lefty type bridge", "ip link add left1 type veth peer name left1p", "ip link set left1 master lefty", "ip link set left1 up", "ip link set lefty up",
 	"ip link add left.vx type vxlan id 4096 dstport 4789 dev up0",
 	"ip link add vethab type veth peer name vethabp", "ip link set vethab up", "ip link set vethabp up", "ip route add 10.8.0.7/32 dev vethab",
@@ -81,7 +81,7 @@ var left = []string{
 	"ip link add leftal type veth peer name leftalp", "ip link set leftal alias LEFT:pool:1", "ip link add leftmac address 02:53:00:00:00:01 type bridge",
 	"ip rule add pref 1024 iif vethab lookup 256",
 	"iptables-nft -A FORWARD -i left-1234 -j ACCEPT",
-	"sysctl -qw net.core.xfrm_acq_expires=3600", // how long a state lives that has no key yet
+	"sysctl -qw net.core.xfrm_acq_expires=3600", // how long a state without a key lasts
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.3 proto esp reqid 1 mode tunnel mark 0x12340d00 mask 0xffff0f00 min 0x11 max 0x11",
 	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.1.0/24 dir out mark 0x20000 mask 0x20000 tmpl src 192.0.2.2 dst 192.0.2.4 proto esp spi 0x22 mode transport",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.4 proto esp mode transport min 0x22 max 0x22",
@@ -89,7 +89,7 @@ var left = []string{
 	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.2.0/24 dir out tmpl src 192.0.2.2 dst 192.0.2.5 proto esp reqid 11 mode tunnel",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.5 proto esp reqid 11 mode tunnel min 0x31 max 0x31",
 	"sysctl -qw net.ipv4.conf.up0.arp_ignore=1",
-	// decoys
+	// These belong to others.
 	"ip xfrm policy add src 172.16.0.0/24 dst 10.8.2.0/24 dir out tmpl src 192.0.2.2 dst 192.0.2.6 proto esp reqid 11 mode tunnel",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.6 proto esp reqid 11 mode tunnel min 0x32 max 0x32",
 	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.5 proto esp reqid 12 mode tunnel min 0x33 max 0x33",
@@ -219,7 +219,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	has("find "+dir, "/keep", "/lib/leftx/a", "no /lib/left/", "no 10-left", "no /bin/left")
 }
 
-// A selector that names nothing else is no licence: what the host stands on is not even found.
+// A selector may match everything. What the host itself needs is not found even then.
 func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{"link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "route add default via 192.0.2.1"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Two networks are called k8s-pod-network: each finds what its own plugin has left, and what
-// nothing tells apart.
+// Two networks are called k8s-pod-network. Each finds what its own plugin left, and what cannot be
+// told apart.
 func TestCachesGoByTheTypeOfPlugin(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, content string) {

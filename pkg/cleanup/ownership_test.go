@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// shared is a host whose tables and chains several owners use.
+// shared is a host with tables and chains that several owners use.
 type shared struct {
 	host.Net
 	host.Firewall
@@ -50,7 +50,7 @@ func (s shared) view() host.View {
 	return v
 }
 
-// sharedHost has the files that are given by path.
+// sharedHost returns a host with these files, by path.
 func sharedHost(t *testing.T, files map[string]string) shared {
 	t.Helper()
 	root := t.TempDir()
@@ -84,10 +84,10 @@ func keysOf(found []item) []string {
 	return out
 }
 
-// findTablesOf lists what goes of routes and rules.
+// findTablesOf lists the routes and rules that are removed.
 func findTablesOf(t *testing.T, v host.View, l Residue) []string {
 	t.Helper()
-	l = l.Kernel() // as a switch takes it away
+	l = l.Kernel() // as a switch removes it
 	s := Scope{PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
 	rules, err := findRules(t.Context(), v, l, s)
 	if err != nil {
@@ -105,8 +105,8 @@ func findTablesOf(t *testing.T, v host.View, l Residue) []string {
 	return slices.Compact(keys)
 }
 
-// A table's number proves nothing: each of these selectors finds the network's in a table that a
-// second uplink uses too, and nothing of that.
+// The number of a table proves nothing. Each of these selectors finds the network's routes in a
+// table that a second uplink also uses, and finds nothing of the uplink.
 func TestTablesAreAnybodys(t *testing.T) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
 	route := func(table int, dst, link, gateway string, protocol int) rtnl.Route {
@@ -194,7 +194,8 @@ var romanaLike = Residue{
 	Lines: []LineSelector{{File: "/etc/iproute2/rt_tables", Line: "10 left"}},
 }
 
-// published is what portmap has in table nat for containers, each NAME/ID, and what it has for all.
+// published returns the chains that portmap has in table nat: one for each container, given as
+// NAME/ID, and those for all containers.
 func published(containers ...string) []firewall.IPTChain {
 	chain := func(name string, builtin bool, rules ...firewall.IPTRule) firewall.IPTChain {
 		return firewall.IPTChain{Backend: firewall.BackendLegacy, Family: "ip", Table: "nat", Name: name, Builtin: builtin, Rules: rules}
@@ -218,8 +219,8 @@ func published(containers ...string) []firewall.IPTChain {
 	return append(out, all)
 }
 
-// Portmap's chains are of all who publish ports: a container's goes by the name of its network,
-// those of all with the last container.
+// portmap's chains belong to all networks that publish ports. A container's chain is removed by the
+// name of its network, and the common chains with the last container.
 func TestPublishedPortsOfOthersStay(t *testing.T) {
 	cached := map[string]string{"/var/lib/cni/results/left-7-eth0": fmt.Sprintf(`{"config":%q}`, base64.StdEncoding.EncodeToString([]byte(`{"plugins":[{"type":"ptp"}]}`)))}
 	ofAll := []string{
@@ -264,7 +265,8 @@ func TestPublishedPortsOfOthersStay(t *testing.T) {
 	}
 }
 
-// A rule of portmap's table has its container alone, and libcni's file says whose that is.
+// A rule in portmap's nft table names only its container. libcni's file says to which network the
+// container belongs.
 func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
 	table := func(comments ...string) []firewall.IPTChain {
 		chain := func(name string, rules ...firewall.IPTRule) firewall.IPTChain {

@@ -12,14 +12,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A conf of somebody else's gets its name back where the runtime goes on to take another one, and
-// stays as it is where it would be the first, or where its name is somebody's now.
+// The conf of another program gets its name back if the runtime then still takes another conf. It
+// stays as it is if it would become the first one, or if its name is taken now.
 func TestRenamedConfsAreGivenBack(t *testing.T) {
 	const dir = "/etc/cni/net.d"
 	l := Residue{Files: []string{dir + "/05-left.conflist"},
 		Renamed: []RenamedSelector{{Path: dir + "/*.left_bak", Suffix: ".left_bak"}}}
 	for name, c := range map[string]struct {
-		files  []string // in the directory; what they hold is their name
+		files  []string // in the directory; each contains its name
 		retain []graph.Key
 		want   []string
 	}{
@@ -74,7 +74,7 @@ func TestRenamedConfsAreGivenBack(t *testing.T) {
 	}
 }
 
-// A directory in which somebody keeps a file is not taken away.
+// A directory in which somebody keeps a file is not removed.
 func TestDirectoriesWithWhatIsRetainedStay(t *testing.T) {
 	s := Scope{Retain: []graph.Key{tasks.FileKey("/etc/left/tls/key")}}
 	for path, want := range map[string]bool{"/etc/left/tls": true, "/etc/left/tls/key": true, "/etc/left/tl": false, "/etc/left/tls/ca": false} {

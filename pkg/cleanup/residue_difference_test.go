@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// No list is forgotten where marks are put together and taken apart: each gets a mark here.
+// Marks are added up and subtracted list by list. The test gives each list a mark, so that none is
+// forgotten.
 func TestMarksAreAddedAndTakenByEveryList(t *testing.T) {
 	var full Residue
 	v := reflect.ValueOf(&full).Elem()
@@ -23,7 +24,7 @@ func TestMarksAreAddedAndTakenByEveryList(t *testing.T) {
 		t.Errorf("added to nothing: %+v", got)
 	}
 	rest := full.Without(full)
-	rest.OVS = nil // its marks are never taken apart
+	rest.OVS = nil // marks of OVS are never subtracted
 	if !reflect.DeepEqual(rest, Residue{}) {
 		t.Errorf("taken from itself there is: %+v", rest)
 	}

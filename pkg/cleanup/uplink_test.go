@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The machine's own addresses and routes go back to the device; those that the network added for
-// itself, as OVN-Kubernetes does to br-ex, do not.
+// The machine's own addresses and routes return to the device. Those that the network added for
+// itself do not, as OVN-Kubernetes does on br-ex.
 func TestUplinkHasNothingOfTheNetwork(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{

@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/test/disk"
 )
 
-// A command does not wait for ever for a store whose file system does not answer: here a FUSE file
-// system that no program serves. The lines that keep it: pkg/cli/open_store.go, Documents
-// (UnlessHung); pkg/statestore/stores/clusters.go, Clusters.
+// A command does not wait for ever for a store whose file system does not answer. Here that is a
+// FUSE file system without a program. The lines that keep it: pkg/cli/settings.go, onlyCluster;
+// pkg/cli/open_store.go, Documents (unlessHung).
 func TestHungStore(t *testing.T) {
 	dir, root := disk.Hung(t), t.TempDir()
 	within := func(what string, do func() error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// TestDisplay: a terminal hears of what takes long, of attempts, and is left clean.
+// TestDisplay: a terminal shows what takes long and which try it is, and is left clean.
 func TestDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errOut bytes.Buffer
@@ -48,9 +48,9 @@ func TestDisplay(t *testing.T) {
 	})
 }
 
-// Of what comes over the network a terminal sees the URL, the bytes and the rate; where nothing is
-// under way, which part of the run it is; and how long it waits. The lines that keep it:
-// progress_display.go, draw and Waiting.
+// For a download a terminal shows the URL, the bytes and the rate. Without one it shows the part of
+// the run. It also shows how long the run waits. The lines that keep it: progress_display.go, draw
+// and Waiting.
 func TestDisplayOfWhatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errOut bytes.Buffer

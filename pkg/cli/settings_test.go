@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// status --watch and wait read the file at each look, and resume --apply twice. They took a wrong
-// file for none from the second time on, and then said that no store is named. The line that keeps
-// it: settings.go, Read.
+// status --watch and wait read the file at each look, and resume --apply reads it twice. From the
+// second time on, a wrong file counted as none, and the error said that no store is named. The line
+// that keeps it: settings.go, Read.
 func TestAWrongFileIsWrongEachTime(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "etc/netwright"), 0o755); err != nil {

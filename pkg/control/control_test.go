@@ -21,7 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// a daemon is a server on a root of its own; stop ends it and waits for that.
+// a daemon is a server on a root of its own. stop ends it and waits for its end.
 type daemon struct {
 	*Server
 	opt  host.Options
@@ -52,7 +52,7 @@ func serve(t *testing.T) *daemon {
 	return d
 }
 
-// ask asks on its own; what came of it stands in the channel.
+// answer is the result of a request that runs beside the test. It comes through a channel.
 type answer struct {
 	last   Event
 	err    error
@@ -92,7 +92,7 @@ func TestWhatIsSaidArrives(t *testing.T) {
 	job.Send(Event{Event: Begin})
 	job.Send(Event{Event: Plan, Plan: plan})
 	job.End(Event{Plan: plan, Error: &Failure{Text: "no", Besides: "besides", Again: true, ID: "other"}})
-	job.End(Event{}) // a second end is none
+	job.End(Event{}) // a second end changes nothing
 	a := <-got
 	if len(a.events) != 2 || a.events[1].Plan == nil || a.events[1].Plan.Steps[0].Key != "file:/a" {
 		t.Errorf("heard %+v", a.events)
@@ -103,9 +103,8 @@ func TestWhatIsSaidArrives(t *testing.T) {
 	}
 }
 
-// An error that a daemon tells has the identifier that it has where no daemon runs, at its end and
-// for who prints it as data, and no second one. The lines that keep it: control.go, Failed and
-// Problem.
+// An error from a daemon has the same identifier as without a daemon, at its end and as data, and
+// only once. The lines that keep it: control.go, Failed and Problem.
 func TestAnErrorOfTheDaemonHasItsIdentifier(t *testing.T) {
 	named := problem.RevisionMissing.Errorf("read revision 7")
 	for want, err := range map[string]error{
@@ -119,8 +118,8 @@ func TestAnErrorOfTheDaemonHasItsIdentifier(t *testing.T) {
 	}
 }
 
-// Who comes while the daemon is at something hears of it, and waits. The line that keeps it:
-// server.go, queue.
+// A client that comes while the daemon works for another one is told so, and waits. The line that
+// keeps it: server.go, queue.
 func TestWhoWaitsHearsWhatFor(t *testing.T) {
 	d := serve(t)
 	done := d.Working("rollback by alice (pid 12)")
@@ -145,7 +144,7 @@ func TestWhoWaitsHearsWhatFor(t *testing.T) {
 	}
 }
 
-// A command that has ended is nothing that the next one waits for: `agent resume --apply` is two.
+// The next command does not wait for one that has ended: `agent resume --apply` makes two requests.
 // The line that keeps it: job.go, End.
 func TestWhatHasEndedIsNotWaitedFor(t *testing.T) {
 	d := serve(t)
@@ -163,8 +162,8 @@ func TestWhatHasEndedIsNotWaitedFor(t *testing.T) {
 	<-got
 }
 
-// A client that is killed while it waits leaves nothing to be done; one that is killed later is no
-// matter to the daemon. The lines that keep it: server.go, queue (gone); job.go, send.
+// If a client is killed while it waits, its request is not carried out. If it is killed later, the
+// daemon goes on. The lines that keep it: server.go, queue (gone); job.go, send.
 func TestAClientThatDies(t *testing.T) {
 	d := serve(t)
 	defer d.Working("something")()
@@ -185,12 +184,12 @@ func TestAClientThatDies(t *testing.T) {
 		}
 	})
 	job := <-d.Jobs()
-	for job.By == "the dead" { // it was taken as its client died, and nobody knew yet
+	for job.By == "the dead" { // the daemon took the request before it noticed the client's death
 		job.End(Event{})
 		job = <-d.Jobs()
 	}
 	job.Send(Event{Event: Begin})
-	<-began // the client has heard it, and not only was it sent
+	<-began // the client has received it
 	kill(errors.New("killed"))
 	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "goes on with the command") {
 		t.Errorf("who is killed hears %v", a.err)
@@ -207,14 +206,14 @@ func TestAClientThatDies(t *testing.T) {
 	}
 }
 
-// A client that stands still does not hold up a pass. The line that keeps it: job.go,
+// A client that does not read does not delay a pass. The line that keeps it: job.go,
 // SetWriteDeadline.
 func TestAClientThatStandsStill(t *testing.T) {
 	d := serve(t)
 	conn := d.dial(t)
 	say(t, conn, Request{Protocol: Protocol, Command: Once})
 	job := <-d.Jobs()
-	text := strings.Repeat("x", 1<<20) // more than any buffer of a socket takes
+	text := strings.Repeat("x", 1<<20) // more than any socket buffer holds
 	for range 8 {
 		job.Send(Event{Event: Note, Text: text})
 	}
@@ -242,8 +241,8 @@ func say(t *testing.T, conn *net.UnixConn, what any) {
 	}
 }
 
-// What a client of another version, or no client at all, says is answered by what to do. The line
-// that keeps it: server.go, read.
+// A client of another version, or something that is no client, gets an answer that says what to do.
+// The line that keeps it: server.go, read.
 func TestRequestsThatAreNone(t *testing.T) {
 	d := serve(t)
 	for _, c := range []struct {
@@ -256,7 +255,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := d.dial(t)
-			_, _ = conn.Write([]byte(c.says + "\n")) // the end of what is too much is not read
+			_, _ = conn.Write([]byte(c.says + "\n")) // the rest of a request that is too long is not read
 			lines := bufio.NewScanner(conn)
 			var e Event
 			for lines.Scan() {
@@ -271,7 +270,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	}
 }
 
-// fake is a daemon that says what the test says, on the next connection.
+// fake is a daemon that sends these lines on the next connection.
 func fake(t *testing.T, says ...string) host.Options {
 	t.Helper()
 	opt := host.Options{Root: t.TempDir()}
@@ -300,7 +299,7 @@ func fake(t *testing.T, says ...string) host.Options {
 
 const hello = `{"event":"hello","protocol":"netwright.dev/control/v1","version":"v1","pid":7}`
 
-// What a daemon that dies, or is of another version, leaves its client with. The lines that keep
+// These are the errors of a client whose daemon dies or is of another version. The lines that keep
 // it: client.go, greet and lost.
 func TestDaemonsThatFail(t *testing.T) {
 	for _, c := range []struct {
@@ -343,7 +342,7 @@ func TestNoDaemon(t *testing.T) {
 	}
 }
 
-// A daemon that ends tells those who wait, and takes its socket with it. The lines that keep it:
+// A daemon that ends tells the clients that wait, and removes its socket. The lines that keep it:
 // server.go, queue (ctx.Done) and Serve.
 func TestADaemonThatEnds(t *testing.T) {
 	d := serve(t)

@@ -11,7 +11,7 @@ import (
 
 const region = "eu-central-1"
 
-// serve gives the agent an EC2, and credentials.
+// serve returns the agent's client for an EC2, with credentials.
 func serve(t *testing.T, s *ec2.Server) *Client {
 	t.Helper()
 	s.Region = region
@@ -27,7 +27,7 @@ func serve(t *testing.T, s *ec2.Server) *Client {
 	return new(Client)
 }
 
-// calls are the actions with their parameters, in the words of the API.
+// calls returns the actions with their parameters, in the words of the API.
 func calls(s *ec2.Server) string {
 	var out []string
 	for _, form := range s.Asked() {
@@ -48,7 +48,7 @@ func TestSourceDestCheck(t *testing.T) {
 		}
 	}
 	look(true)
-	look(true) // remembered
+	look(true) // from memory
 	if err := c.StopSourceDestCheck(t.Context(), region, "eni-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestRouteQuota: it is asked for once, also where it is refused, and the permission is named.
+// TestRouteQuota: the quota is requested once, also if it is refused. The error names the
+// permission.
 func TestRouteQuota(t *testing.T) {
 	for _, c := range []struct {
 		server    *ec2.Server
@@ -112,8 +113,8 @@ func TestRouteQuota(t *testing.T) {
 	}
 }
 
-// TestRefused: the missing permission is named as IAM calls it, nothing of it is tried again, and
-// what passes is.
+// TestRefused: the error names the missing permission as IAM calls it. Such a request is not tried
+// again, and a temporary failure is.
 func TestRefused(t *testing.T) {
 	s := &ec2.Server{Checks: map[string]bool{"eni-1": true}, Denied: []string{"DescribeNetworkInterfaces", "ModifyNetworkInterfaceAttribute", "DescribeRouteTables"}}
 	c := serve(t, s)

@@ -9,8 +9,8 @@ import (
 
 var benchSizes = []int{100, 10_000, 100_000}
 
-// benchNodes is files in directories, ten by ten, as a node of that many tasks would have them, in
-// no order: each file needs two others that come before it and one key that nobody owns, and one in
+// benchNodes returns files in directories of ten, in random order, as a node with so many tasks has
+// them. Each file needs two others that come before it, and one key without an owner. One file in
 // ten asks for a reload.
 func benchNodes(count int) []*node {
 	nodes := []*node{{owns: []Key{"effect:reload"}}}
@@ -61,8 +61,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanAndRun is a pass of the agent that finds nothing to do, as far as the graph has a
-// part in it.
+// BenchmarkPlanAndRun measures the graph's part of a pass that finds nothing to do.
 func BenchmarkPlanAndRun(b *testing.B) {
 	for _, count := range benchSizes {
 		nodes := benchNodes(count)
@@ -73,8 +72,8 @@ func BenchmarkPlanAndRun(b *testing.B) {
 				if g.Order() == nil {
 					b.Fatal("no order")
 				}
-				Run(context.Background(), g, RunOptions{}, noop) // plan
-				Run(context.Background(), g, RunOptions{}, noop) // apply
+				Run(context.Background(), g, RunOptions{}, noop) // as a plan
+				Run(context.Background(), g, RunOptions{}, noop) // as an apply
 			}
 		})
 	}

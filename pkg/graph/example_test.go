@@ -8,10 +8,10 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// reload is the effect that systemd reads its units again.
+// reload is the effect with which systemd reads its units again.
 const reload graph.Key = "effect:daemon-reload"
 
-// step is a node: a key, what it needs, and the effects to ask for when it changed.
+// step is a node: a key, the keys that it needs, and the effects that it asks for if it changed.
 type step struct {
 	key         graph.Key
 	needs, asks []graph.Key
@@ -19,7 +19,7 @@ type step struct {
 
 func (s step) Owns() []graph.Key { return []graph.Key{s.key} }
 
-// steps tells the graph of them.
+// steps describes these nodes to the graph.
 type steps struct{}
 
 func (steps) Gate(step) graph.Gate       { return graph.BeforeKubelet }
@@ -36,7 +36,7 @@ func Example() {
 		{key: "file:/etc/cni"},
 	}, steps{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
-		fmt.Println(err) // all that is wrong, before anything ran
+		fmt.Println(err) // all errors, before any node ran
 		return
 	}
 

@@ -17,7 +17,7 @@ type node struct {
 
 func (n *node) Owns() []Key { return n.owns }
 
-// stated has what nodes say of themselves.
+// stated describes nodes by their own fields.
 type stated struct{}
 
 func (stated) Gate(n *node) Gate     { return n.gate }
@@ -25,8 +25,8 @@ func (stated) Origin(n *node) string { return n.origin }
 func (stated) Needs(n *node) []Key   { return n.needs }
 func (stated) Effects(n *node) []Key { return n.asks }
 
-// read makes nodes of lines "owned[,owned] [@late] [needed…] [!asked…]", each asked for at its
-// line.
+// read makes nodes from lines "owned[,owned] [@late] [needed…] [!asked…]". The place of each
+// request is its line.
 func read(lines string) []*node {
 	var nodes []*node
 	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
@@ -139,12 +139,12 @@ func TestNodesNeedNoDependencies(t *testing.T) {
 	}
 }
 
-// plain is a node that depends on nothing, by value.
+// plain is a node by value that depends on nothing.
 type plain Key
 
 func (p plain) Owns() []Key { return []Key{Key(p)} }
 
-// nothing is what a plain node depends on.
+// nothing describes a plain node: it depends on nothing.
 type nothing struct{}
 
 func (nothing) Gate(plain) Gate     { return BeforeKubelet }

@@ -14,16 +14,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The properties below hold New and Run against the slowest and simplest reading of what they
-// promise: a matrix of pairs.
+// The properties below compare New and Run with the slowest and simplest form of what they promise:
+// a matrix of pairs.
 
-// parents is a random forest over all keys, as Options.Parent.
+// parents has a parent for each key, at random, as Options.Parent.
 type parents map[Key]Key
 
 func (p parents) of(k Key) (Key, bool) { up, ok := p[k]; return up, ok }
 
-// drawNodes draws nodes whose edges go only from an earlier to a later one, unless cyclic. The keys
-// say nothing of that order.
+// drawNodes draws nodes whose edges lead only from an earlier to a later one, unless cyclic. The
+// keys do not show that order.
 func drawNodes(t *rapid.T, cyclic bool) ([]*node, parents) {
 	count := rapid.IntRange(1, 24).Draw(t, "nodes")
 	numbers := make([]int, 3*count)
@@ -45,7 +45,7 @@ func drawNodes(t *rapid.T, cyclic bool) ([]*node, parents) {
 	}
 	late := rapid.IntRange(0, count).Draw(t, "first of the later gate")
 	for i, n := range nodes {
-		from, to := 0, i+1 // itself is allowed
+		from, to := 0, i+1 // an edge to itself is allowed
 		if cyclic {
 			to = count
 		} else if i >= late {
@@ -73,7 +73,7 @@ func drawNodes(t *rapid.T, cyclic bool) ([]*node, parents) {
 	return rapid.Permutation(nodes).Draw(t, "input"), up
 }
 
-// pairs says of each two nodes why one comes directly before the other.
+// pairs has for each two nodes the reason why one comes directly before the other.
 type pairs map[*node]map[*node]Reason
 
 func reference(nodes []*node, up parents) pairs {
@@ -114,8 +114,8 @@ func reference(nodes []*node, up parents) pairs {
 	return edges
 }
 
-// plan takes again and again the first by gate and key of those with nothing left before them. What
-// is in a cycle stays out.
+// plan repeatedly takes the first node, by gate and key, for which no node is left that comes
+// before it. Nodes of a cycle are left out.
 func (p pairs) plan(nodes []*node) []*node {
 	left := slices.SortedFunc(slices.Values(nodes), func(a, b *node) int {
 		return cmp.Or(cmp.Compare(a.gate, b.gate), cmp.Compare(a.owns[0], b.owns[0]))
@@ -246,7 +246,7 @@ func TestRunAgainstReference(t *testing.T) {
 		}
 
 		var running, over, early atomic.Int32
-		through := map[*node]*bool{} // not atomic: that upstream happens before downstream is what the race detector shall see
+		through := map[*node]*bool{} // not atomic, so that the race detector checks that upstream nodes end before
 		for _, n := range nodes {
 			through[n] = new(bool)
 		}
@@ -286,7 +286,7 @@ func TestRunAgainstReference(t *testing.T) {
 	})
 }
 
-// foretell says how each node must end.
+// foretell returns how each node must end.
 func (p pairs) foretell(plan []*node, fate map[*node]error) []string {
 	state, root, place := map[*node]State{}, map[*node]*node{}, map[*node]int{}
 	var want []string

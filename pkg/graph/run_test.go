@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// visits says per node, by its first key, what each visit returns; the last one again and again.
-// Others return nil.
+// visits has for each node, by its first key, the results of its visits. The last result repeats.
+// Other nodes return nil.
 type visits map[Key][]error
 
-// visiting is held by a visit that looks into its visits: others run beside it.
+// visiting is locked while a visit looks into its visits, since other visits run beside it.
 var visiting sync.Mutex
 
 func (v visits) visit(_ context.Context, n *node) error {
@@ -37,7 +37,7 @@ func (v visits) visit(_ context.Context, n *node) error {
 	return errs[0]
 }
 
-// tell writes a report as lines "key state (because): error".
+// tell prints a report as lines "key state (because): error".
 func tell(rep Report[*node]) string {
 	var b strings.Builder
 	for _, r := range rep.Results {
@@ -253,7 +253,7 @@ func TestDeadline(t *testing.T) {
 			case "e:1":
 				return Permanent(errors.New("late, and for ever"))
 			}
-			return nil // through at last
+			return nil // now it succeeds
 		})
 		expect(t, rep, `
 			a:1 failed x2: gave up after 2 attempts, last met: a:1 was not through within its deadline of 1m0s: dial: context deadline exceeded
@@ -272,8 +272,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// Who only asks a context whether it has ended hears of the deadline as who waits for it does, and
-// who keeps it after the visit that the visit is over.
+// A task that only asks a context for its error learns of the deadline, as a task does that waits
+// for the context. A task that keeps the context learns after its visit that the visit has ended.
 func TestDeadlineIsSeenByWhoAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept context.Context
@@ -306,7 +306,7 @@ func TestDeadlineIsSeenByWhoAsks(t *testing.T) {
 	})
 }
 
-// A deadline that nobody waits for costs its context, and no timer.
+// A deadline for which no task waits costs its context, and no timer.
 func TestDeadlineAllocates(t *testing.T) {
 	const nodes, most = 1000, 1.1
 	var text strings.Builder
@@ -400,7 +400,8 @@ func TestSlowNodeHoldsBackOnlyWhatNeedsIt(t *testing.T) {
 	})
 }
 
-// What takes long goes first, with what it comes after; all else keeps the plan's order.
+// A task that takes long goes first, with the tasks that it needs. All others keep the order of the
+// plan.
 func TestWhatTakesLongGoesFirst(t *testing.T) {
 	var visited []Key
 	long := func(n Node) bool { return n.Owns()[0] == "y:1" }

@@ -22,16 +22,16 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// No test leaves a goroutine behind.
+// TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// nodes are those that an API has.
+// nodes has the Nodes of an API.
 type nodes struct {
 	mu      sync.Mutex
 	all     map[string]kube.Node
 	changed chan struct{} // closed at the next change
 	writes  int
-	err     error // of every request
+	err     error // the error of every request
 }
 
 func newNodes(names ...string) *nodes {
@@ -97,7 +97,7 @@ func (n *nodes) Annotate(ctx context.Context, own, key, value string) error {
 	return nil
 }
 
-// begin has the named nodes run an agent that knocks, until the end of the test.
+// begin runs an agent that answers requests on each of these nodes, until the test ends.
 func begin(t *testing.T, api *nodes, busy func(peer string) bool, names ...string) (end func()) {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -120,7 +120,7 @@ func TestPeersAnswerWhoAsks(t *testing.T) {
 		changes := rendezvous[0]
 		end := begin(t, api, func(peer string) bool { return peer == changes }, names[1:]...)
 		synctest.Wait()
-		for range 2 { // the second is another question
+		for range 2 { // the second is a new request
 			said, err := Ask(t.Context(), api, "a", []uint16{22}, nil, never)
 			if got, want := slices.Sorted(maps.Keys(said)), slices.Sorted(slices.Values(rendezvous[1:])); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%v answer, %v; want %v, for %s is in the middle of a change", got, err, want, changes)
@@ -137,7 +137,7 @@ func TestPeersAnswerWhoAsks(t *testing.T) {
 	})
 }
 
-// Whoever asks without pause is answered once a second, and each question once.
+// A node that sends requests without a pause gets one answer a second, and one for each request.
 func TestPeersKeepToTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newNodes("a", "b")
@@ -170,7 +170,7 @@ func TestNobodyAnswers(t *testing.T) {
 		if said, err := Ask(ctx, newNodes("a"), "a", []uint16{22}, nil, never); len(said) > 0 || err != nil || ctx.Err() != nil {
 			t.Errorf("a node alone: %v, %v, %v", said, err, ctx.Err())
 		}
-		api := newNodes("a", "b") // whose agent is an older one
+		api := newNodes("a", "b") // their agent is an older one
 		if said, err := Ask(ctx, api, "a", []uint16{22}, nil, never); len(said) > 0 || err != nil || api.all["a"].Requests != "" {
 			t.Errorf("a silent peer: %v, %v; asks %q", said, err, api.all["a"].Requests)
 		}
@@ -181,7 +181,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// What a peer says is taken for what was asked only.
+// An answer counts only for its own request.
 func TestAnswersOfAnotherQuestionAreNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newNodes("a", "b")
@@ -202,7 +202,8 @@ func TestAnswersOfAnotherQuestionAreNone(t *testing.T) {
 	})
 }
 
-// Both sides find each other by the names, and a node that comes or goes changes little of it.
+// Both sides find each other by the names. A node that is added or removed changes few of the
+// pairs.
 func TestRendezvous(t *testing.T) {
 	var names []string
 	for i := range 200 {

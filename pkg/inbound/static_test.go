@@ -23,7 +23,7 @@ import (
 
 const testKey = "0123456789012345678901234567890123456789"
 
-// stated are peers on addresses of the loopback, of which each process has many.
+// stated returns peers on addresses of the loopback, of which each process has many.
 func stated(t *testing.T, answer string, ask ...string) Static {
 	t.Helper()
 	s := Static{KeyFile: filepath.Join(t.TempDir(), "key"), Answer: []netip.Prefix{netip.MustParsePrefix(answer)}}
@@ -42,7 +42,7 @@ func stated(t *testing.T, answer string, ask ...string) Static {
 	return s
 }
 
-// respond runs a responder until the end of the test.
+// respond runs a responder until the test ends.
 func respond(t *testing.T, s Static, busy func() bool) {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -54,8 +54,8 @@ func respond(t *testing.T, s Static, busy func() bool) {
 
 func some(said map[string][]string) bool { return len(said) > 0 }
 
-// A datagram says what was asked and answered, and nothing to who has another key, another address,
-// or another question. A bit that is changed on the way makes it none.
+// A datagram has the request and its answer. With another key, address or request it cannot be
+// read. A datagram with a changed bit is refused.
 func TestDatagrams(t *testing.T) {
 	key, asker := secret.New(testKey), netip.MustParseAddr("10.0.0.1")
 	q := datagramQuestion{nonce: [nonceSize]byte{1, 2, 3}, ports: []uint16{22, 10250, 65535}}
@@ -99,7 +99,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// FuzzDatagrams: whatever comes in is read without a fault, and is nothing without the key.
+// FuzzDatagrams: any input is read without a panic, and is refused without the key.
 func FuzzDatagrams(f *testing.F) {
 	key, asker := secret.New(testKey), netip.MustParseAddr("fd00::1")
 	q := datagramQuestion{ports: []uint16{22}}
@@ -118,12 +118,12 @@ func FuzzDatagrams(f *testing.F) {
 	})
 }
 
-// Who is known and has the key is answered, and each question once; who asks itself is not, and one
-// that is busy has not answered. Of an address of the loopback nobody knocks on: a node's test
-// does.
+// A known node with the key gets one answer for each request. The node itself gets none, and a busy
+// peer does not answer. No peer connects to addresses of the loopback, so a test on nodes tests
+// that.
 func TestStatedPeersAnswer(t *testing.T) {
 	const peer = "127.0.0.2"
-	s := stated(t, "127.0.0.1/32", peer, "127.0.0.1") // the second is the node's own
+	s := stated(t, "127.0.0.1/32", peer, "127.0.0.1") // the second is the node's own address
 	var busy atomic.Bool
 	busy.Store(true)
 	respond(t, s, busy.Load)
@@ -133,7 +133,7 @@ func TestStatedPeersAnswer(t *testing.T) {
 		t.Errorf("a busy peer: %v, %v", said, err)
 	}
 	busy.Store(false)
-	for range 2 { // the second is another question
+	for range 2 { // the second is a new request
 		said, err := s.Knock(t.Context(), []uint16{22}, []string{peer}, never)
 		if got := fmt.Sprint(said); err != nil || got != "map["+peer+":[]]" {
 			t.Errorf("%s, %v", got, err)
@@ -159,7 +159,8 @@ func TestStatedPeersAnswer(t *testing.T) {
 	asks(elsewhere, "an address that is not known")
 }
 
-// The same question is answered with the same bytes, and no sooner than a second later another one.
+// The same request gets the same bytes as its answer. Another request gets one a second later at
+// the earliest.
 func TestResponderKeepsToItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &Responder{knocking: make(chan struct{}, 1), last: map[netip.Addr]answered{}}

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/test/assets"
 )
 
-// decompressors are who is measured: this package, the library that stands in for it, Go's own.
+// decompressors has what is measured: this package, the library that could replace it, and Go's
+// own.
 var decompressors = []struct {
 	name string
 	open func(io.Reader) (io.Reader, error)
@@ -23,9 +24,9 @@ var decompressors = []struct {
 	{"std", func(r io.Reader) (io.Reader, error) { return stdgzip.NewReader(r) }},
 }
 
-// BenchmarkPlugins unpacks the archive of the CNI plugins with each, in turns, so that whatever
-// else the machine does happens to all; of each the quickest round counts. x-klauspost is how many
-// times as fast this package is as the library: below 1.5 the library is to be taken
+// BenchmarkPlugins unpacks the archive of the CNI plugins with each decompressor in turn, so that
+// other work of the machine slows all of them. The fastest round of each counts. x-klauspost says
+// how many times as fast as the library this package is: below 1.5 the library must replace it
 // (docs/adr/0028).
 func BenchmarkPlugins(b *testing.B) {
 	path, _ := assets.CNIArchive(b)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// bitWriter writes DEFLATE by hand: what no writer packs.
+// bitWriter writes DEFLATE by hand, with streams that no other writer makes.
 type bitWriter struct {
 	out   []byte
 	count int
@@ -25,15 +25,15 @@ func (w *bitWriter) bits(v, n int) {
 	}
 }
 
-// code writes a code, whose first bit is its highest.
+// code writes a code. Its first bit is its highest.
 func (w *bitWriter) code(v, n int) {
 	for i := n - 1; i >= 0; i-- {
 		w.bits(v>>i&1, 1)
 	}
 }
 
-// dynamic begins a block that brings its own codes, of these lengths. The lengths are written with
-// five bits each, 0 to 15 and so many that the code for them is complete.
+// dynamic begins a block with codes of its own, of these lengths. Each length has five bits, from 0
+// to 15, and there are so many that their own code is complete.
 func (w *bitWriter) dynamic(lit, dist []int) {
 	w.bits(5, 3)
 	w.bits(len(lit)-257, 5)
@@ -51,7 +51,7 @@ func (w *bitWriter) dynamic(lit, dist []int) {
 	}
 }
 
-// lengthsOf makes a list of lengths from the few that are not 0.
+// lengthsOf returns a list of n lengths, of which these are not 0.
 func lengthsOf(n int, of map[int]int) []int {
 	all := make([]int, n)
 	for symbol, length := range of {
@@ -60,8 +60,8 @@ func lengthsOf(n int, of map[int]int) []int {
 	return all
 }
 
-// Codes that are not complete, or more than that, are judged as compress/flate judges them: only
-// one code of one bit, and none at all, are taken, and refused when they are used.
+// Codes that are incomplete, or have too many, are judged as compress/flate judges them. Only a
+// single code of one bit and no code at all are accepted, and they are refused when they are used.
 func TestIncompleteCodes(t *testing.T) {
 	lits := map[string]map[int]int{
 		"none": {}, "end alone": {256: 1}, "end alone, two bits": {256: 2}, "literal alone": {'a': 1},
@@ -110,7 +110,8 @@ func TestIncompleteCodes(t *testing.T) {
 	}
 }
 
-// The code for lengths, the numbers of codes and the repeats are judged as compress/flate does.
+// The code for lengths, the numbers of codes, and the repeats are judged as compress/flate judges
+// them.
 func TestCodesForLengths(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 10_000 {
@@ -130,7 +131,7 @@ func TestCodesForLengths(t *testing.T) {
 	}
 }
 
-// All symbols of the fixed code, also those that mean nothing, and all extra bits.
+// The blocks have all symbols of the fixed code, also those without a meaning, and all extra bits.
 func TestFixedCode(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for range 3000 {
@@ -156,7 +157,7 @@ func TestFixedCode(t *testing.T) {
 	}
 }
 
-// Blocks with the fixed code and with codes of their own, in any order.
+// Blocks with the fixed code and blocks with codes of their own follow each other in any order.
 func TestCodesInTurn(t *testing.T) {
 	for order := range 1 << 6 {
 		var w bitWriter
@@ -169,7 +170,7 @@ func TestCodesInTurn(t *testing.T) {
 			}
 			start := w.count
 			w.dynamic(lengthsOf(257, map[int]int{'y': 1, 256: 1}), lengthsOf(1, nil))
-			w.out[start/8] &^= 1 << (start % 8) // not the last block
+			w.out[start/8] &^= 1 << (start % 8) // clears the mark of the last block
 			w.code(0, 1)
 			w.code(1, 1)
 		}
@@ -181,7 +182,7 @@ func TestCodesInTurn(t *testing.T) {
 	}
 }
 
-// Blocks that are not packed, of every length about the sizes of the buffers.
+// Blocks without compression have every length near the sizes of the buffers.
 func TestStoredBlocks(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
 	for _, sizes := range [][]int{{0}, {1}, {65535, 65535, 65535}, {0, 1, 0, 2}, {60_000, 5000, 300, 65535, 1, 40_000}} {
@@ -192,7 +193,7 @@ func TestStoredBlocks(t *testing.T) {
 			if i == len(sizes)-1 {
 				last = 1
 			}
-			w.bits(1+2, 3) // a fixed block with one literal, so that what follows is not at a byte
+			w.bits(1+2, 3) // a fixed block with one literal, so the next begins within a byte
 			w.out[len(w.out)-1] &^= 1 << ((w.count - 3) % 8)
 			w.code(0x30+'x', 8)
 			w.code(0, 7)

@@ -7,8 +7,9 @@ import (
 	"testing/iotest"
 )
 
-// FuzzInflate holds the reader to compress/gzip on any stream: the same bytes, the same refusal,
-// also where the source gives single bytes, and no more memory than it may take.
+// FuzzInflate compares the reader with compress/gzip on any stream. Both return the same bytes and
+// the same refusal, also if the source returns single bytes. The reader takes no more memory than
+// its limit.
 func FuzzInflate(f *testing.F) {
 	content := inputs(f)["mixed"]
 	for how, open := range packers() {
@@ -18,7 +19,7 @@ func FuzzInflate(f *testing.F) {
 	}
 	f.Add([]byte{5, 0xc0, 0x81}, false)
 	f.Fuzz(func(t *testing.T, stream []byte, whole bool) {
-		if !whole { // what is inside is reached without a header to guess
+		if !whole { // the fuzzer need not guess a header
 			stream = wrapped(stream...)
 		}
 		limit := func(open func(io.Reader) (io.Reader, error)) func(io.Reader) (io.Reader, error) {

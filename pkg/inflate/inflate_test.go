@@ -20,8 +20,8 @@ import (
 	"github.com/netwright/netwright/test/assets"
 )
 
-// verdict is what a reader made of a stream: what it gave, and why it ended. Go's reader and this
-// package's have different words, so that the reason is one of four.
+// verdict is what a reader returned for a stream: its bytes, and why it ended. Go's reader and this
+// package's have different texts, so the reason is one of four.
 type verdict struct {
 	out []byte
 	err string
@@ -49,7 +49,7 @@ func read(open func(io.Reader) (io.Reader, error), from io.Reader) verdict {
 func own(r io.Reader) (io.Reader, error) { return NewReader(r) }
 func std(r io.Reader) (io.Reader, error) { return stdgzip.NewReader(r) }
 
-// same fails unless this package and compress/gzip agree on a stream.
+// same fails if this package and compress/gzip differ on a stream.
 func same(t *testing.T, packed []byte, what string) verdict {
 	t.Helper()
 	want, got := read(std, bytes.NewReader(packed)), read(own, bytes.NewReader(packed))
@@ -60,7 +60,8 @@ func same(t *testing.T, packed []byte, what string) verdict {
 	return got
 }
 
-// inputs are texts of many kinds: what repeats at each distance, what does not, code, nothing.
+// inputs returns texts of many kinds: with repeats at each distance, without repeats, program code,
+// and an empty one.
 func inputs(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -100,7 +101,7 @@ func inputs(tb testing.TB) map[string][]byte {
 	return all
 }
 
-// packers are the writers of Go and of the library at each of their levels.
+// packers returns the writers of Go and of the library at each of their levels.
 func packers() map[string]func(io.Writer) io.WriteCloser {
 	all := map[string]func(io.Writer) io.WriteCloser{}
 	for level := stdgzip.HuffmanOnly; level <= stdgzip.BestCompression; level++ {
@@ -129,7 +130,8 @@ func packed(tb testing.TB, open func(io.Writer) io.WriteCloser, content []byte) 
 	return out.Bytes()
 }
 
-// What any writer packs comes back, also in small pieces, and where the source ends with its data.
+// What any writer packed is unpacked unchanged, also in small pieces, and if the source returns its
+// end together with data.
 func TestWhatWasPackedComesBack(t *testing.T) {
 	for name, content := range inputs(t) {
 		for how, open := range packers() {
@@ -162,7 +164,7 @@ func TestPluginsComeBack(t *testing.T) {
 	}
 }
 
-// A stream that was cut anywhere gives what compress/gzip gives of it, and says so.
+// A stream that is cut at any place gives the same bytes as compress/gzip, and the same error.
 func TestCutStreams(t *testing.T) {
 	content := inputs(t)["mixed"][:3000]
 	for _, how := range []string{"std -2", "std 0", "std 1", "std 9", "klauspost 7"} {
@@ -179,7 +181,7 @@ func TestCutStreams(t *testing.T) {
 	}
 }
 
-// Random damage is refused where compress/gzip refuses it, after the same bytes.
+// Random damage is refused after the same bytes as in compress/gzip.
 func TestDamagedStreams(t *testing.T) {
 	rounds := 4000
 	if testing.Short() {
@@ -245,8 +247,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Streams that follow each other are one; what follows and is none is refused; a wrong length or
-// sum is.
+// Several streams one after another are one stream. Something else after a stream is refused, and
+// so is a wrong length or checksum.
 func TestStreamsInARow(t *testing.T) {
 	one := packed(t, packers()["std 6"], bytes.Repeat([]byte("one "), 50_000))
 	two := packed(t, packers()["klauspost 1"], []byte("two"))
@@ -254,7 +256,7 @@ func TestStreamsInARow(t *testing.T) {
 	wrong[len(wrong)-5]++
 	size := bytes.Clone(one)
 	size[len(size)-1]++
-	var back bitWriter // one literal, and a match that begins two before it
+	var back bitWriter // one literal, and a match that starts two bytes before it
 	back.bits(3, 3)
 	back.code(0x30+'x', 8)
 	back.code(1, 7)
@@ -277,12 +279,12 @@ func TestStreamsInARow(t *testing.T) {
 	}
 }
 
-// wrapped is a gzip stream of these bytes of DEFLATE, with an end that is wrong.
+// wrapped returns a gzip stream of these bytes of DEFLATE, with a wrong end.
 func wrapped(deflate ...byte) []byte {
 	return append(append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0}, deflate...), make([]byte, 8)...)
 }
 
-// An error of the source comes back as it is, after all that the source gave before it.
+// An error of the source is returned unchanged, after all bytes before it.
 func TestErrorOfTheSource(t *testing.T) {
 	stream := packed(t, packers()["std 6"], inputs(t)["program"])
 	lost := errors.New("connection lost")
@@ -298,19 +300,19 @@ func TestErrorOfTheSource(t *testing.T) {
 	}
 }
 
-// silent gives neither bytes nor an error.
+// silent returns neither bytes nor an error.
 type silent struct{}
 
 func (silent) Read([]byte) (int, error) { return 0, nil }
 
-// What is written is given out before the reader waits for more of the source.
+// The reader returns what was written before it waits for more of the source.
 func TestGivesOutBeforeItWaits(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()
 	go func() {
 		z := stdgzip.NewWriter(w)
 		_, _ = z.Write([]byte("first"))
-		_ = z.Flush() // and no more
+		_ = z.Flush() // nothing more follows
 	}()
 	z, err := NewReader(r)
 	if err != nil {
@@ -322,10 +324,10 @@ func TestGivesOutBeforeItWaits(t *testing.T) {
 	}
 }
 
-// maxMemory is how many bytes a reader may take, whatever comes.
+// maxMemory is the most bytes that a reader may allocate, for any stream.
 const maxMemory = 300_000
 
-// taken is how many bytes were allocated to read a stream, and to say what is wrong with it.
+// taken returns the number of bytes that it takes to read a stream and to report its fault.
 func taken(stream []byte) uint64 {
 	from, buf := bytes.NewReader(stream), make([]byte, 512)
 	var before, after runtime.MemStats

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An answer without an end is cut off, whatever it is of, and the error says so.
+// An answer without an end is cut off, whatever it is about, and the error says so.
 func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 	var sent atomic.Int64
 	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
@@ -34,8 +34,7 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 	}
 }
 
-// A page of Nodes that say much of themselves is asked for again with fewer of them, until it has
-// room.
+// A page of very large Nodes is requested again with fewer Nodes, until it fits.
 func TestALargePageIsReadInParts(t *testing.T) {
 	const all, size = 300, 60 << 10
 	filler := strings.Repeat("x", size)

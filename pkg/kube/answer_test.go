@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// An answer is one that comes through, over a connection that is new; a refusal is one. Half an
-// answer is none. The lines that keep it: kubeconfig.go, ownTransport; client.go, Answer.
+// Only a complete answer over a new connection counts, and a refusal is an answer. Half an answer
+// does not count. The lines that keep it: kubeconfig.go, ownTransport; client.go, Answer.
 func TestAnAnswerComesOverANewConnection(t *testing.T) {
 	const limit = 64 << 10
 	for name, c := range map[string]struct {
@@ -22,7 +22,7 @@ func TestAnAnswerComesOverANewConnection(t *testing.T) {
 		"as much as is asked for": {true, func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte(strings.Repeat("x", limit)))
 			w.(http.Flusher).Flush()
-			<-r.Context().Done() // the rest is not waited for
+			<-r.Context().Done() // the client does not wait for the rest
 		}},
 		"all that there is": {true, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "{}") }},
 		"a refusal":         {true, func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusUnauthorized, "who?") }},
@@ -48,7 +48,7 @@ func TestAnAnswerComesOverANewConnection(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				patience := time.Minute // it only ends what hangs
+				patience := time.Minute // only so that a test that hangs ends
 				if !c.answers {
 					patience = time.Second
 				}

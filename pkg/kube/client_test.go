@@ -18,9 +18,9 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The real server is in test/kubernetes. Here is what it does only on its bad days.
+// test/kubernetes has the real server. These tests have its rare answers.
 
-// server answers every request by answer, and is spoken to as user says.
+// server answers every request by answer. user has the client's credentials.
 func server(t *testing.T, user string, answer http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewTLSServer(answer)
@@ -74,8 +74,9 @@ func TestABusyServerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A server that asks for more time than a request has is not waited for, and the error says that it
-// is busy, and for how long. The line that keeps it: answer_limits.go, tooBusy.
+// A server may ask for a pause that is longer than a request may take. The agent does not wait for
+// it. The error says that the server is busy, and for how long. The line that keeps it:
+// answer_limits.go, tooBusy.
 func TestABusyServerIsNotWaitedForInVain(t *testing.T) {
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		var asked atomic.Int32
@@ -135,7 +136,7 @@ func TestWhatErrorsMean(t *testing.T) {
 	}
 }
 
-// A token is read again when it is renewed: a bound one lives for an hour.
+// A renewed token is read again, since a bound token is valid for an hour.
 func TestATokenIsReadAgain(t *testing.T) {
 	var seen atomic.Value
 	token := filepath.Join(t.TempDir(), "token")
@@ -202,8 +203,8 @@ func TestCredentialsOfAProgram(t *testing.T) {
 	}
 }
 
-// A range is read as the API reads it: one Node of thousands that says it in an odd way, as any
-// kubelet may of its own, keeps nobody from the others.
+// A range is read as the API reads it. Any kubelet may write its own range in an unusual form, and
+// one such Node of thousands does not prevent the others.
 func TestRangesAreReadAsTheAPIReadsThem(t *testing.T) {
 	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusOK, `{"metadata": {"resourceVersion": "1"}, "items": [

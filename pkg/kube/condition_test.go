@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// A server that is busy is asked once, and says when to come back.
+// A busy server gets one request, and its answer says when to come back.
 func TestABusyServerIsLeftAlone(t *testing.T) {
 	var asked atomic.Int32
 	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
@@ -28,8 +28,8 @@ func TestABusyServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// One that asks for a day is believed for some minutes, and the error says so; a watch does not
-// sleep on it.
+// A server that asks for a pause of a day gets one of some minutes, and the error says so. A watch
+// does not pause for that.
 func TestAServerThatAsksForADay(t *testing.T) {
 	var asked atomic.Int32
 	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
@@ -50,7 +50,7 @@ func TestAServerThatAsksForADay(t *testing.T) {
 	}
 }
 
-// A patch names one condition, and nothing else of the Node.
+// A patch names one condition and nothing else of the Node.
 func TestOneCondition(t *testing.T) {
 	var body atomic.Value
 	c := server(t, "token: secret", func(w http.ResponseWriter, r *http.Request) {

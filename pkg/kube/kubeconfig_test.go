@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Whoever renews a token in a kubeconfig need not restart the agent. The lines that keep it:
-// kubeconfig.go, Client.
+// A new token in a kubeconfig needs no restart of the agent. The lines that keep it: kubeconfig.go,
+// Client.
 func TestAKubeconfigIsReadAgain(t *testing.T) {
 	k := &Kubeconfig{Path: filepath.Join(t.TempDir(), "kubeconfig")}
 	write := func(text string) {
@@ -59,9 +59,9 @@ func TestAKubeconfigIsReadAgain(t *testing.T) {
 	}
 }
 
-// Whoever changes the CA beside a kubeconfig need not restart the agent: what it says of the API's
-// CAs is what the file has, or had while it is none. The same file is not opened again. The lines
-// that keep it: kubeconfig.go, Client, current and Open.
+// A new CA file beside a kubeconfig needs no restart of the agent. The CAs of the API are those of
+// the file, or the former ones while the file is absent or wrong. An unchanged file is not opened
+// again. The lines that keep it: kubeconfig.go, Client, current and Open.
 func TestACABesideAKubeconfigIsReadAgain(t *testing.T) {
 	first, next := pki.New(t, "first").PEM, pki.New(t, "next").PEM
 	for name, o := range map[string]Options{"shared": {}, "own connections": {OwnConnections: true}} {
@@ -97,8 +97,8 @@ func TestACABesideAKubeconfigIsReadAgain(t *testing.T) {
 	}
 }
 
-// Whoever is to reach the API by a proxy reaches it by no other way, also over connections of his
-// own. The lines that keep it: kubeconfig.go, ownTransport.
+// If a kubeconfig names a proxy, all connections to the API use it, also those that the client
+// makes itself. The lines that keep it: kubeconfig.go, ownTransport.
 func TestAKubeconfigsProxyIsTaken(t *testing.T) {
 	for name, o := range map[string]Options{"shared": {}, "own connections": {OwnConnections: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// A watch wakes for what counts, and for what cannot be read: whoever it wakes reads all anew. What
-// it passes over is not sent again.
+// A watch wakes its reader for a change that counts, and for one that cannot be read, since the
+// reader then reads everything again. A change that does not count is not sent again.
 func TestWatches(t *testing.T) {
 	node := func(event, version, more string) string {
 		return fmt.Sprintf(`{"type": %q, "object": {"kind": "Node", "metadata": {"name": "n", "resourceVersion": %q}%s}}`+"\n",
@@ -61,7 +61,7 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// A server that has no version at all answers each watch with 410: that wakes, and not without a
+// A server without any version answers each watch with 410. That wakes the reader, but after a
 // pause. The lines that keep it: watch.go, await; errors.go, expired.
 func TestAWatchThatIsRefusedAsTooOldWakes(t *testing.T) {
 	for name, body := range map[string]string{
@@ -80,9 +80,9 @@ func TestAWatchThatIsRefusedAsTooOldWakes(t *testing.T) {
 	}
 }
 
-// A list whose rest the server has dropped is read again by the caller, from its beginning: it is
-// not said that the server is down, which has answered. The lines that keep it: errors.go, explain
-// and expired.
+// If the server has dropped the rest of a list, the caller reads the list again from its beginning.
+// The error does not say that the server is down, since it has answered. The lines that keep it:
+// errors.go, explain and expired.
 func TestAListThatExpires(t *testing.T) {
 	client := server(t, "token: secret", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("continue") == "" {

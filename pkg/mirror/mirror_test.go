@@ -19,7 +19,7 @@ import (
 
 const cluster = "c.example.com"
 
-// served are files of a server, and what it was asked for.
+// served has the files of a server, and the requests.
 type served struct {
 	*httptest.Server
 	files map[string][]byte
@@ -41,7 +41,7 @@ func serve(t *testing.T, files map[string][]byte) *served {
 	return s
 }
 
-// document is a cluster whose plugins are for one architecture, or for two.
+// document returns a cluster whose plugins are for one or for two architectures.
 func document(mirror string, sums map[string]archive.Checksum, urls map[string]string) string {
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: " + cluster + "}\nspec:\n" +
 		"  kubernetesVersion: 1.36.0\n  podCIDR: 100.96.0.0/11\n  serviceClusterIPRange: 100.64.0.0/13\n" +
@@ -55,9 +55,9 @@ func document(mirror string, sums map[string]archive.Checksum, urls map[string]s
 	return text
 }
 
-// Each asset of each architecture is fetched once, gets its name when its sum is right, and is
-// fetched again only where it is damaged. Nodes that say so ask the store for it then. The query of
-// a URL, which may let anybody in, is shown neither in what came nor in an error.
+// Each asset of each architecture is fetched once, and gets its name when its checksum is right. It
+// is fetched again only if it is damaged. Nodes whose documents say so request it from the store
+// then. The query of a URL, which may give access, is neither in the output nor in an error.
 func TestCopy(t *testing.T) {
 	content := map[string][]byte{"amd64": bytes.Repeat([]byte("amd64 "), 1000), "arm64": bytes.Repeat([]byte("arm64 "), 1000)}
 	s := serve(t, map[string][]byte{"/v1/plugins-amd64.tgz": content["amd64"], "/v1/plugins-arm64.tgz": content["arm64"]})
@@ -107,7 +107,7 @@ func TestCopy(t *testing.T) {
 		}
 	}
 
-	// One is damaged, and the documents name the store.
+	// One asset is damaged, and the documents name the store.
 	put("assets/v1/plugins-arm64.tgz", "damaged")
 	put("cluster.yaml", document("  assetsMirror: assets\n", sums, urls))
 	s.asked = nil
@@ -116,7 +116,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("copied %+v, %v, asked for %q", out, err, s.asked)
 	}
 
-	// What the server has is another file: nothing gets the name, and nothing is left of it.
+	// The server has another file: it does not get the name, and nothing of it is left.
 	if err := os.Remove(filepath.Join(dir, cluster, "assets/v1/plugins-arm64.tgz")); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ func TestErrorsBearOneIdentifier(t *testing.T) {
 	}
 }
 
-// The page is made of the table: each row is a sentence or two, and no identifier is there twice.
+// The page comes from the table. Each row has one or two sentences, and no identifier is there
+// twice.
 func TestTable(t *testing.T) {
 	seen := map[ID]bool{}
 	word := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -50,8 +51,8 @@ type ofAKind struct{}
 func (ofAKind) Error() string { return "it is paused" }
 func (ofAKind) Kind() ID      { return NodePaused }
 
-// What an error bears goes before the kind of its type, and who has neither is of another kind. The
-// lines that keep it: problem.go, KindOf.
+// The kind in an error itself counts before the kind of its type. An error without both has the
+// kind other. The lines that keep it: problem.go, KindOf.
 func TestKindOf(t *testing.T) {
 	for want, err := range map[ID]error{
 		NodePaused:       fmt.Errorf("roll back: %w", ofAKind{}),

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journald is the other end of the journal's socket, with a queue of its own.
+// journald is the other end of the journal's socket, with its own queue.
 type journald struct {
 	t      *testing.T
 	socket *net.UnixConn
@@ -38,7 +38,7 @@ func newJournald(t *testing.T) (*journald, *zap.Logger) {
 }
 
 func (d *journald) listen() {
-	err := os.RemoveAll(d.path) // what the one before left
+	err := os.RemoveAll(d.path) // a rest of the one before
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (d *journald) listen() {
 	d.t.Cleanup(func() { _ = d.socket.Close() })
 }
 
-// takes reads one entry, from the datagram or from the file in memory that came with it.
+// takes reads one entry, from the datagram or from the memory file that came with it.
 func (d *journald) takes() map[string]string {
 	d.t.Helper()
 	if err := d.socket.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -130,10 +130,10 @@ func TestJournalTakesLargeEntries(t *testing.T) {
 	}
 }
 
-// A journald that takes nothing holds nobody up; what was lost is said when it does again.
+// If journald reads nothing, no caller waits. What was lost is reported when journald reads again.
 func TestJournalNeverWaits(t *testing.T) {
 	d, log := newJournald(t)
-	for range 100_000 { // it blocks, or the queue is full long before
+	for range 100_000 { // either it blocks, or the queue is full long before
 		log.Info("full")
 	}
 	took := 0
@@ -147,7 +147,7 @@ func TestJournalNeverWaits(t *testing.T) {
 
 func TestJournalIsGone(t *testing.T) {
 	d, log := newJournald(t)
-	if err := d.socket.Close(); err != nil { // its file stays, and nobody listens
+	if err := d.socket.Close(); err != nil { // its file stays, without a reader
 		t.Fatal(err)
 	}
 	log.With(zap.String("key", "file:/a")).Info("changed")

@@ -26,8 +26,8 @@ func manager(t *testing.T) *net.UnixConn {
 	return socket
 }
 
-// socketDir is a directory for a socket, whose path may be no longer than 107 bytes (unix(7)): not
-// below a TMPDIR that may be long.
+// socketDir returns a directory for a socket, whose path may have at most 107 bytes (unix(7)). So
+// the directory is not below TMPDIR, whose path may be long.
 func socketDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "netwright-")
@@ -38,7 +38,7 @@ func socketDir(t *testing.T) string {
 	return dir
 }
 
-// hears reads one message; a deadline only keeps a broken test from hanging.
+// hears reads one message. A deadline ends a test that hangs.
 func hears(t *testing.T, socket *net.UnixConn) string {
 	t.Helper()
 	if err := socket.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -103,7 +103,7 @@ func TestWatchdogIsPettedOnlyWhileAlive(t *testing.T) {
 	if got := hears(t, socket); got != "WATCHDOG=1" {
 		t.Errorf("got %q", got)
 	}
-	for range 3 { // it hangs: asked again and again, systemd hears nothing
+	for range 3 { // it hangs: systemd gets no sign of life
 		<-asked
 		alive <- false
 	}
@@ -118,7 +118,7 @@ func TestWatchdogIsPettedOnlyWhileAlive(t *testing.T) {
 	if n, err := socket.Read(make([]byte, 100)); err == nil {
 		t.Errorf("%d bytes more than it was alive for", n)
 	}
-	go func() { // it may be asking just now
+	go func() { // a question may be under way
 		for range asked {
 			alive <- false
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// A file that could not be written is written as soon as it can be, and not at the next change,
-// which may be a week away. The line that keeps it: status_file.go, Run (!write).
+// A file that could not be written is written as soon as that is possible, and not only at the next
+// change, which may come a week later. The line that keeps it: status_file.go, Run (!write).
 func TestAStatusFileIsTriedAgain(t *testing.T) {
 	root := t.TempDir()
 	inTheWay := filepath.Join(root, Dir)

@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// A place that cannot be had is asked ever more seldom, then gets the newest, and is not asked
-// again before something changes. The lines that keep it: status_object.go, Run.
+// A place that does not answer gets requests less and less often, and then the newest status. After
+// that it gets none before the status changes. The lines that keep it: status_object.go, Run.
 func TestObject(t *testing.T) {
-	later := func(d time.Duration) { // and all are at rest
+	later := func(d time.Duration) { // until all wait
 		time.Sleep(d)
 		synctest.Wait()
 	}
@@ -62,7 +62,7 @@ func TestObject(t *testing.T) {
 		down.Store(true)
 		o.Observe(status("c"), nil)
 		later(time.Second)
-		o.Observe(status("d"), nil) // it is what the next attempt writes
+		o.Observe(status("d"), nil) // the next attempt writes this one
 		down.Store(false)
 		later(objectEvery * 3 / 2)
 		o.Observe(status("c"), nil)

@@ -52,7 +52,7 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// feed is a daemon's status socket on a root of its own; stop ends it and waits for that.
+// feed runs a daemon's status socket on a root of its own. stop ends it and waits for its end.
 func feed(t *testing.T) (f *Feed, opt host.Options, stop func()) {
 	t.Helper()
 	opt = host.Options{Root: t.TempDir()}
@@ -91,7 +91,7 @@ func TestFeed(t *testing.T) {
 	if got, err := r.Next(t.Context()); err != nil || got.Status.Reason != "a" || len(got.Events) != 0 || r.Version != "v1" {
 		t.Errorf("the first is %+v, %v", got, err)
 	}
-	f.Observe(status("a"), nil) // only its time differs
+	f.Observe(status("a"), nil) // only its time is another
 	f.Observe(status("b"), repaired(2))
 	if got, err := r.Next(t.Context()); err != nil || got.Status.Reason != "b" || len(got.Events) != 1 {
 		t.Errorf("a change is told as %+v, %v", got, err)
@@ -108,11 +108,11 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// Readers that do not read hold up neither the daemon, nor other readers, nor the end. The lines
-// that keep it: status_socket.go, Observe and send.
+// Readers that do not read delay neither the daemon, nor other readers, nor the end. The lines that
+// keep it: status_socket.go, Observe and send.
 func TestReadersThatDoNotRead(t *testing.T) {
 	f, opt, stop := feed(t)
-	big := status(strings.Repeat("x", 1<<20)) // more than a socket takes in
+	big := status(strings.Repeat("x", 1<<20)) // more than a socket holds
 	f.Observe(big, nil)
 	for range maxReaders - 1 {
 		read(t, opt)
@@ -139,7 +139,7 @@ func TestReadersThatDoNotRead(t *testing.T) {
 	stop()
 }
 
-// A reader that went gives its place back.
+// A reader that closes its connection frees its place.
 func TestReadersThatGo(t *testing.T) {
 	f, opt, _ := feed(t)
 	f.Observe(status("a"), nil)
@@ -150,7 +150,7 @@ func TestReadersThatGo(t *testing.T) {
 				_ = r.Close()
 				break
 			}
-			if !errors.Is(err, ErrEnded) { // all places are taken until the daemon sees that the last ones went
+			if !errors.Is(err, ErrEnded) { // all places are taken until the daemon notices the last ends
 				t.Fatal(err)
 			}
 		}
@@ -206,8 +206,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// One reason is told once, also where each attempt has a port of its own; others are told besides,
-// and not without end.
+// The console shows one reason once, also if each attempt has a port of its own. Other reasons are
+// shown too, up to a limit.
 func TestConsoleTellsAReasonOnce(t *testing.T) {
 	var c Console
 	failing := func(reason string) *report.Status {

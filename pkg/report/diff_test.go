@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A new file and one that goes are shown as the library shows them, byte for byte.
+// A new file and a removed one are shown as the library shows them, byte for byte.
 func TestUnifiedOfAWholeText(t *testing.T) {
 	for _, text := range []string{"a\n", "a", "\n", "\n\n", "a\nb", "a\n\nb\n", "+a\n-b\n", "\r\n", strings.Repeat("line\n", 3000)} {
 		for _, c := range [][2]string{{"", text}, {text, ""}} {
@@ -19,7 +19,7 @@ func TestUnifiedOfAWholeText(t *testing.T) {
 	}
 }
 
-// What is made for a new file is its text once: a first pass makes ten thousand of them.
+// The diff of a new file allocates its text once, since a first pass makes ten thousand of them.
 func TestUnifiedOfAWholeTextAllocatesOnce(t *testing.T) {
 	text := []byte(strings.Repeat("option = value\n", 200))
 	if n := testing.AllocsPerRun(10, func() { Unified("n", nil, text) }); n > 2 {

@@ -14,8 +14,8 @@ func agreedTo() *Plan {
 	}}
 }
 
-// A plan that was written down has the intent that it had, and only what acts counts. The lines
-// that keep it: plan_intent.go, intended (Unmarshal, Planned).
+// A plan that was read from JSON has the intent that it had before, and only what acts counts. The
+// lines that keep it: plan_intent.go, intended (Unmarshal, Planned).
 func TestIntentSurvivesJSON(t *testing.T) {
 	p := agreedTo()
 	text, err := json.Marshal(p)
@@ -32,8 +32,8 @@ func TestIntentSurvivesJSON(t *testing.T) {
 	}
 }
 
-// Whatever of store or host is otherwise is another intent, and is told. The lines that keep it:
-// plan_intent.go, Intent and Stale.
+// Any difference in the store or on the host makes another intent, and the output names it. The
+// lines that keep it: plan_intent.go, Intent and Stale.
 func TestStale(t *testing.T) {
 	for want, change := range map[string]func(*Plan){
 		`the plan is of node "n" of cluster "c", and this is node "m" of cluster "c"`:        func(p *Plan) { p.Node = "m" },

@@ -8,8 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// What no agent proves is said, with and without a change that was proved; what is long over is
-// not. The lines that keep it: proof_and_undo.go, String and afterChange.
+// The status says what the agent does not prove, with and without a change that was proved. It does
+// not report an undo of long ago. The lines that keep it: proof_and_undo.go, String and
+// afterChange.
 func TestTheAftermathOfChangesIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*report.Status)
@@ -46,8 +47,8 @@ func TestTheAftermathOfChangesIsTold(t *testing.T) {
 	}
 }
 
-// A long text, such as that of a download with its URLs, is in a status once: the first line names
-// the key alone.
+// A long text, such as that of a download with its URLs, is once in a status: the first line names
+// only the key.
 func TestALongTextIsSaidOnce(t *testing.T) {
 	const key, url = "file:/opt/cni/bin/bridge", "https://mirror.example.com/plugins/cni-plugins-linux-amd64-v1.9.1.tgz"
 	for _, means := range []string{"", ": pods of the network cannot be run"} {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// planned is a step with what a task plans, as package changes makes it.
+// planned returns a step with a task's change, as package changes makes it.
 func planned(key string, c tasks.Change, fill ...func(*report.Step)) report.Step {
 	s := report.Step{Key: key, State: report.Planned, Gate: "before kubelet", Why: "every node", Origin: "node default"}
 	secret := false
@@ -54,7 +54,7 @@ func lines(n int) string {
 	return b.String()
 }
 
-// everyState is a plan with each state, and each thing that can be said of a change.
+// everyState returns a plan with each state, and with each note about a change.
 func everyState() *report.Plan {
 	created := []tasks.Field{{Name: "mode", After: "0644"}, {Name: "owner", After: "root:root"}}
 	dir := item("file:/etc/cni", tasks.Create, tasks.Field{Name: "type", After: "directory"}, tasks.Field{Name: "mode", After: "0755"}, tasks.Field{Name: "owner", After: "root:root"})
@@ -107,7 +107,7 @@ func everyState() *report.Plan {
 	return p
 }
 
-// converged is the same node after a run in which all went well.
+// converged returns the plan of the same node after a run that succeeded.
 func converged() *report.Plan {
 	p := everyState()
 	var steps []report.Step
@@ -195,7 +195,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// TestKeysOfSeveralTasksCountOnce: each task lists the directories that it misses.
+// TestKeysOfSeveralTasksCountOnce: each task lists the directories that are missing for it.
 func TestKeysOfSeveralTasksCountOnce(t *testing.T) {
 	p := everyState()
 	count := 0

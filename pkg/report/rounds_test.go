@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A command that makes several passes tells of all that changed something.
+// A command that makes several passes reports all passes that changed something.
 func TestRounds(t *testing.T) {
 	plan := func(key string, state State) *Plan { return &Plan{Steps: []Step{{Key: key, State: state}}} }
 	earlier := &Plan{}

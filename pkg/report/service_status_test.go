@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// What runs pods and does not work is told before all else, once as an Event, and so is that it
-// works again; what pods lack without a key stands with the key; who published stands with the
-// generation. The lines that keep it: service_status.go; status_keys.go, key; status_text.go,
+// A service that pods need and that does not work is reported first, and once as an Event. So is
+// its recovery. What pods lack for want of a key is reported with the key, and the publisher with
+// the generation. The lines that keep it: service_status.go; status_keys.go, key; status_text.go,
 // configuration.
 func TestWhatPodsLackIsTold(t *testing.T) {
 	s := rightStatus()

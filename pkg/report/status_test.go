@@ -16,7 +16,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) time.Time { return noon.Add(-d) }
 
-// rightStatus is a node on which all is well.
+// rightStatus returns the status of a node on which all is right.
 func rightStatus() *report.Status {
 	return &report.Status{
 		Version: report.StatusVersion, At: before(4 * time.Second), State: report.NodeConverged, Prepared: true,
@@ -35,7 +35,7 @@ func rightStatus() *report.Status {
 	}
 }
 
-// wrongStatus is a node on which everything that can be told is to be told.
+// wrongStatus returns the status of a node with everything that can be reported.
 func wrongStatus() *report.Status {
 	s := rightStatus()
 	s.State, s.Reason, s.Prepared = report.NodeFailing, "file:/opt/cni/bin/bridge: the archive has another sha256 than spec.assets names: check the mirror", false
@@ -72,7 +72,8 @@ func wrongStatus() *report.Status {
 	return s
 }
 
-// hungStatus is of a daemon that knows from before it what is applied, and whose first pass hangs.
+// hungStatus returns the status of a daemon whose first pass hangs. The daemon knows the applied
+// generation from before.
 func hungStatus() *report.Status {
 	s := startingStatus()
 	s.Configuration.Generation, s.Configuration.Digest = 7, strings.Repeat("0123456789abcdef", 4)
@@ -129,7 +130,7 @@ func TestStatusGolden(t *testing.T) {
 	}
 }
 
-// A long reason stands in the first lines, and what has the same reason refers to it.
+// A long reason is in the first lines, and each thing with the same reason refers to it.
 func TestReasonIsSaidOnce(t *testing.T) {
 	s, why := rightStatus(), "ping:10.77.0.1 ("+strings.Repeat("no answer; ", 20)+")"
 	s.State, s.Reason = report.NodeFailing, "generation 8 is bad: probe "+why+" failed after the change, and the change was undone"
@@ -155,8 +156,8 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
-// The day that is told of certificates is that on which one is renewed, or on which one ends that
-// nobody renews.
+// The day in the status is the one on which the next certificate is renewed, or on which a
+// certificate ends that nobody renews.
 func TestNextCertificate(t *testing.T) {
 	week, year := noon.AddDate(0, 0, 7), noon.AddDate(1, 0, 0)
 	for want, list := range map[string][]report.Certificate{
@@ -175,7 +176,7 @@ func TestNextCertificate(t *testing.T) {
 	}
 }
 
-// A program gets the fields of the status itself, and who told it.
+// A program gets the fields of the status itself, and who reported it.
 func TestStatusViewJSON(t *testing.T) {
 	var out bytes.Buffer
 	if err := report.JSON(&out, report.StatusView{Status: wrongStatus(), Daemon: served}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is written is read back as it was, by a reader that is not ours. The lines that keep it:
+// A reader that is not ours reads each written value back unchanged. The lines that keep it:
 // yaml.go, literal, bare, yamlReserved, scalar.
 func TestYAMLIsReadBackAsItWas(t *testing.T) {
 	words := rapid.SampledFrom([]string{
@@ -62,7 +62,7 @@ func TestYAMLIsReadBackAsItWas(t *testing.T) {
 	})
 }
 
-// A plan in YAML has the fields of its JSON form, in their order, and its diffs as lines.
+// A plan in YAML has the fields of its JSON form in the same order, and its diffs as lines.
 func TestPlanAsYAML(t *testing.T) {
 	p := &Plan{Cluster: "demo.example.com", Node: "node-1", Network: "bridge", Generation: 7, Steps: []Step{{
 		Key: "file:/etc/x", State: Planned, Gate: "before kubelet", Reason: "content differs",

@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A reset that was undone leaves the ledger as it was: what is ours, which network the node has,
-// and that it is in step. The line that keeps it: phases.go, remember.
+// After a reset that was undone the ledger is as before: its entries, the node's network, and the
+// mark that it fits the host. The line that keeps it: phases.go, remember.
 func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root, ctx := t.TempDir(), t.Context()
@@ -52,7 +52,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	if err == nil {
 		_, err = r.ownership.Intend(ctx, h, changes.NewSet(), true)
 	}
-	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
+	if err == nil { // another process does not know what the reset removed from the ledger
 		err = led.Commit(ctx, h.Files, ledger.Batch{Head: led.Head(), Drop: want[0].Owns()})
 	}
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 
 const hidden = "hunter2-hunter2"
 
-// holder has secrets wherever a struct can have them.
+// holder has secrets in each place that a struct can have.
 type holder struct {
 	Name     string
 	Token    secret.Text
@@ -43,7 +43,7 @@ func filled() holder {
 	return h
 }
 
-// forms are how a text looks in what somebody made of it.
+// forms returns the forms that the text may have in any output.
 func forms() []string {
 	return []string{hidden, hidden[:7], hex.EncodeToString([]byte(hidden))[:12], strings.ToUpper(hex.EncodeToString([]byte(hidden)))[:12],
 		base64.StdEncoding.EncodeToString([]byte(hidden))[:12], "104 117 110", "0x68", "U+0068", "'h'", "68 75 6e"}
@@ -64,7 +64,7 @@ func TestNothingFormatsASecret(t *testing.T) {
 	values := map[string]any{"text": h.Token, "pointer": h.Pointer, "list": h.List, "map": h.Map, "bytes": h.Content, "contents": h.Contents, "struct": h, "to struct": &h,
 		"in any": []any{h.Token, h.Content}, "array": [1]secret.Text{h.Token}}
 	for name, v := range values {
-		for _, verb := range "vsqxXdTtbcoOUeEfFgG!" { // the last is none; vet refuses %p of what is no pointer
+		for _, verb := range "vsqxXdTtbcoOUeEfFgG!" { // the last is no verb; vet refuses %p for what is no pointer
 			for _, flags := range []string{"", "+", "#", "-20", "020", ".3", "+#", " "} {
 				format := "%" + flags + string(verb)
 				conceals(t, format+" of "+name, fmt.Sprintf(format, v))
@@ -87,7 +87,7 @@ func TestNothingEncodesASecret(t *testing.T) {
 			t.Error(name, err)
 		}
 		conceals(t, "YAML of "+name, string(text))
-		text, _ = xml.Marshal(v) // of a map it is an error
+		text, _ = xml.Marshal(v) // for a map this is an error
 		conceals(t, "XML of "+name, string(text))
 	}
 	var out bytes.Buffer

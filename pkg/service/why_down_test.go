@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A daemon whose socket somebody removed is not one that hangs: what to do is said.
+// If somebody removed a daemon's socket, the daemon does not hang, and the error says what to do.
 func TestUnheard(t *testing.T) {
 	needs.Root(t)
 	opt := host.Options{Root: t.TempDir()}

@@ -23,7 +23,7 @@ func redactor(t *testing.T) *Redactor {
 	return r
 }
 
-// S is in each secret, so that no part of one is overlooked.
+// Each secret contains S, so the test finds any part of one.
 func TestWhatLooksLikeASecret(t *testing.T) {
 	for _, text := range []string{
 		"-----BEGIN EC PRIVATE KEY-----\nS3CRETS3CRET\n-----END EC PRIVATE KEY-----",
@@ -48,7 +48,7 @@ func TestWhatLooksLikeASecret(t *testing.T) {
 	}
 }
 
-// What a bug report is read for stays.
+// What a support archive is read for stays in it.
 func TestWhatIsNoSecret(t *testing.T) {
 	for _, text := range []string{
 		"storeTokenFile: /etc/netwright/token", `"secret": true`, "--tls-private-key-file=/etc/key", "generation 7, sha256 aaaa", "1: lo: <LOOPBACK,UP> mtu 65536",
@@ -62,7 +62,7 @@ func TestWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-// What is known to be a secret goes wherever it stands, and the same secret has the same mark.
+// A known secret is removed wherever it is, and the same secret has the same mark.
 func TestKnownSecrets(t *testing.T) {
 	r := redactor(t)
 	r.AddText("user = admin7\nline of a file\npass: \"qu\\oted\"\n-----BEGIN x-----\n")
@@ -140,8 +140,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// A secret is found in base64 wherever it stands in what was encoded, but for two bytes at each
-// end, and in a URL.
+// A secret is found within any text in base64, except for two bytes at each end, and in a URL.
 func TestKnownSecretsAreFoundEncoded(t *testing.T) {
 	const secret = "p&ss?word~Zurich+1"
 	r := redactor(t)

@@ -13,7 +13,7 @@ import (
 
 var cniTable = []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
 
-// TestSet edits each testdata/NAME.toml, which must become NAME.want.
+// TestSet edits each testdata/NAME.toml. The result must equal NAME.want.
 func TestSet(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.toml")
 	if err != nil {
@@ -109,8 +109,8 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// TestSetChangesNothingElse makes documents of all forms, with a model of what they hold beside
-// them, and sets a key.
+// TestSetChangesNothingElse makes documents of all forms, each with a model of its content, and
+// sets a key.
 func TestSetChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nl := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "nl")
@@ -166,7 +166,7 @@ func TestSetChangesNothingElse(t *testing.T) {
 		if got := dig(after, key.full()); got != "set by the test" {
 			t.Fatalf("%s is %v\n%s", key, got, edit.Text)
 		}
-		// All bytes are there still, but for the old value.
+		// All bytes except those of the former value are still there.
 		if edit.Before != "" {
 			front, back, found := strings.Cut(string(edit.Text), `"set by the test"`)
 			if !found || front+edit.Before+back != text {

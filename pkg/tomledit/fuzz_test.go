@@ -2,8 +2,8 @@ package tomledit
 
 import "testing"
 
-// FuzzTOML sets a key in any document: an error, or a document that has the key, and needs no
-// second edit.
+// FuzzTOML sets a key in any document. The result is an error, or a document that has the key and
+// needs no second edit.
 func FuzzTOML(f *testing.F) {
 	for _, s := range []string{
 		"", "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = \"/x\" # why\n", "a = [1,\n2] # c\n[plugins]\n", "[[a]]\nb = {c = 1}\n", "plugins = {}\n",

@@ -10,10 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What an archive says about the age of a conf decides nothing. The line that keeps it:
+// The time that an archive gave a conf does not count as the conf's age. The line that keeps it:
 // check_log.go, confSince.
 func TestAConfIsAsOldAsItsLastChange(t *testing.T) {
-	root, began := t.TempDir(), time.Now().Add(-time.Second) // the kernel's stamps are coarse
+	root, began := t.TempDir(), time.Now().Add(-time.Second) // the kernel's times are coarse
 	file := filepath.Join(root, "10-x.conflist")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)

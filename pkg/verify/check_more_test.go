@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The network's own agent says how it is: well, not well, nothing.
+// The network's own agent reports that it is well or not, or does not answer.
 func TestHealth(t *testing.T) {
 	l := newLab(t)
 	status := http.StatusOK
@@ -39,7 +39,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// What to do about a conf that is not there names this node, where a command is of one.
+// If a conf is missing, the advice names this node where a command needs it.
 func TestWhatToDoNamesTheNode(t *testing.T) {
 	for writer, says := range map[string]string{
 		network.WriterDaemonSet:  "spec.nodeName=node-1`",
@@ -52,8 +52,7 @@ func TestWhatToDoNamesTheNode(t *testing.T) {
 	}
 }
 
-// The runtime, or a kubelet that calls the plugins itself, looks elsewhere than where the network
-// is.
+// The runtime, or a kubelet that calls the plugins itself, uses other directories than the network.
 func TestDirectories(t *testing.T) {
 	l := newLab(t)
 	of := func(facts host.Facts) Result {
@@ -88,7 +87,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// Cluster DNS answers, or is awaited as long as no pod lives here.
+// Cluster DNS must answer. As long as no pod runs here, the check waits for it.
 func TestClusterDNS(t *testing.T) {
 	l := newLab(t)
 	server := netip.MustParseAddr("127.0.0.1")
@@ -132,8 +131,8 @@ func TestClusterDNS(t *testing.T) {
 	}
 }
 
-// kube-proxy says how it is. That nothing answers is a failure only where a document says that it
-// runs, and nothing is asked where one says that it does not.
+// kube-proxy reports its health. No answer is a failure only if a document says that kube-proxy
+// runs. If a document says that it does not run, nothing is asked.
 func TestKubeProxy(t *testing.T) {
 	l := newLab(t)
 	status := http.StatusOK
@@ -158,8 +157,8 @@ func TestKubeProxy(t *testing.T) {
 	}
 }
 
-// The mode that kube-proxy says is held to the one that documents say; that it answers where it is
-// not to run is a failure.
+// The mode that kube-proxy reports is compared with that of the documents. An answer is a failure
+// if kube-proxy must not run.
 func TestProxyMode(t *testing.T) {
 	l := newLab(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("iptables")) }))
@@ -181,7 +180,8 @@ func TestProxyMode(t *testing.T) {
 	of(&off, "", "", "")
 }
 
-// A rule of the node itself that refuses the question is told from one that nobody answers.
+// The check distinguishes a rule of the node that refuses the query from a server that does not
+// answer.
 func TestUnresolved(t *testing.T) {
 	for err, says := range map[error]string{
 		syscall.ECONNREFUSED: "without a ready endpoint", syscall.EPERM: "without a ready endpoint", probe.ErrNoAnswer: "check whether its pods run",
@@ -192,8 +192,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// What failed decides, wherever it stands among what is only waited for: the exit code goes by it.
-// The line that keeps it: result.go, Worst.
+// A failed check decides the exit code, wherever it is among those that only wait. The line that
+// keeps it: result.go, Worst.
 func TestWorst(t *testing.T) {
 	for _, c := range []struct {
 		states []State

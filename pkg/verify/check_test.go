@@ -30,7 +30,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// podsOf is a container runtime that says what a test wants.
+// podsOf is a container runtime with the answers of a test.
 type podsOf struct {
 	pods []cri.Pod
 	err  error
@@ -38,15 +38,15 @@ type podsOf struct {
 
 func (r podsOf) Pods(context.Context) ([]cri.Pod, error) { return r.pods, r.err }
 
-// with is the lab's host with other facts and another runtime.
+// with returns the lab's host with other facts and another runtime.
 func (l *lab) with(facts host.Facts, runtime podsOf) host.View {
 	v := l.host.Live.View()
 	v.Facts, v.Runtime = &facts, runtime
 	return v
 }
 
-// lab is a conf directory and a directory of plugins: the real reference plugins, and what a test
-// adds.
+// lab has a conf directory and a directory of plugins, which are the real reference plugins and
+// those that a test adds.
 type lab struct {
 	t         *testing.T
 	conf, bin string
@@ -75,14 +75,14 @@ func (l *lab) write(name, text string) {
 	ok(l.t, os.WriteFile(filepath.Join(l.conf, name), []byte(text), 0o600))
 }
 
-// plugin is a program that answers VERSION with the given specs.
+// plugin writes a program that answers VERSION with these specs.
 func (l *lab) plugin(name, supports string) {
 	l.t.Helper()
 	text := "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"supportedVersions\":[" + supports + "]}'\n"
 	ok(l.t, os.WriteFile(filepath.Join(l.bin, name), []byte(text), 0o755))
 }
 
-// conf is the one that the lab's network waits for.
+// conf returns the task for the conf for which the lab's network waits.
 func conf(l *lab) *tasks.WaitConf {
 	return &tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: l.conf, File: "10-flannel.conflist", BinDirs: []string{"/nowhere", l.bin}, FirstOnly: true}
 }
@@ -110,7 +110,7 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(*lab)
-		want  []string // each in one complaint, in order; none: all is well
+		want  []string // one text for each complaint, in order; none: all is well
 	}{
 		{"all is well", func(*lab) {}, nil},
 		{"no conf", func(l *lab) { ok(l.t, os.Remove(l.conf+"/10-flannel.conflist")) }, []string{"conf waiting: flannel: no 10-flannel.conflist"}},
@@ -217,7 +217,7 @@ func TestRuntimeCheck(t *testing.T) {
 	}
 }
 
-// Links and tables are the kernel's own, in a namespace; paths real files.
+// Links and tables belong to the kernel of a namespace, and paths are real files.
 func TestSigns(t *testing.T) {
 	node := netns.New(t)
 	node.Run("ip", "link", "add", "br-up", "type", "bridge")
@@ -233,7 +233,7 @@ func TestSigns(t *testing.T) {
 	defer served.Close()
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: dir + "/left.sock"})
 	ok(t, err)
-	left.SetUnlinkOnClose(false) // as a program that is killed
+	left.SetUnlinkOnClose(false) // as a killed program leaves it
 	ok(t, left.Close())
 	ok(t, syscall.Mkfifo(dir+"/pipe", 0o600))
 	node.Do(func() {
@@ -270,7 +270,7 @@ func TestSigns(t *testing.T) {
 				t.Errorf("%+v: %s, want %s", c.sign, got, c.want)
 			}
 		}
-		// Before there is a conf the network has not said that it is ready.
+		// Without a conf the network has not yet said that it is ready.
 		ok(t, os.Remove(filepath.Join(l.conf, "10-flannel.conflist")))
 		results := l.check(network.HealthCheck{Text: "x", Link: "br-none"})
 		if last := results[len(results)-1]; last.State != Waiting || Worst(results) != Waiting {
@@ -279,7 +279,7 @@ func TestSigns(t *testing.T) {
 	})
 }
 
-// What a network writes with its first pod is no failure before there is one.
+// A file that a network writes with its first pod is no failure before that pod.
 func TestFilesOfPods(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "ipam.json")
 	sign := network.HealthCheck{Text: "x", Path: at, Pods: true, Missing: "why"}
@@ -309,7 +309,7 @@ func TestFilesOfPods(t *testing.T) {
 	}
 }
 
-// Each pod with an address has its link; where no pod lives, and where nobody can say, that is no
+// Each pod with an address has its link. Without a pod, or if the pods are not known, that is no
 // failure.
 func TestSignsOfPods(t *testing.T) {
 	node := netns.New(t)

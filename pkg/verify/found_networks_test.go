@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What is on a host is listed once and explained by as few networks as possible.
+// Each thing on a host is listed once, and as few networks as possible explain all of them.
 func TestJudge(t *testing.T) {
 	claim := func(network string, conf bool, keys string) Claim {
 		c := Claim{Network: network, Conf: conf}

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The file of an issued certificate has its keys, and nothing that shows the value has them.
+// Only the file of an issued certificate has its keys. No printed form of the value has them.
 func TestKeysAreInTheirFileAlone(t *testing.T) {
 	const key, next = "KEY-IN-USE", "KEY-TO-COME"
 	s := &issued{Name: "n", Cert: "CERT", Key: secret.New(key), Pending: &pending{Name: "r", CSR: "CSR", Key: secret.New(next)}}

@@ -14,16 +14,16 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// The clock: before the CA's first moment nobody signs; a certificate from a clock that was ahead
-// is issued anew; one that lives as long as its CA is not renewed, for none would live longer. The
-// line that keeps it: renewal.go, reasonByCA.
+// Before the start of the CA's validity nothing is signed. A certificate of a clock that was ahead
+// is issued again. A certificate that ends with its CA is not renewed, since no other would last
+// longer. The line that keeps it: renewal.go, reasonByCA.
 func TestIssueByTheClock(t *testing.T) {
 	root := pki.New(t, "etcd-ca")
 	t.Run("a root", func(t *testing.T) { issueByTheClock(t, root, root.PEM) })
 	t.Run("below a root", func(t *testing.T) { issueByTheClock(t, root.Below("clients"), root.PEM) })
 }
 
-// issueByTheClock has a CA sign that is trusted as its root.
+// issueByTheClock has a CA sign a certificate. root is trusted as its root.
 func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 	entry := &extras.Certificate{Name: "own", Source: extras.SourceCA, CA: "etcd-ca", Lifetime: values.Duration(time.Hour), Usages: []string{"client"}}
 	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(root), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
@@ -67,9 +67,9 @@ func issueByTheClock(t *testing.T, ca *pki.Authority, root string) {
 	}
 }
 
-// A request is looked at again soon at first, and the less often the longer nobody approves it,
-// also where the clock was set back since it was made; and more than once while an answer stays.
-// The line that keeps it: renewal.go, again.
+// A request is looked at soon at first, and then less and less often until it is approved, also if
+// the clock was set back meanwhile. An answer that stays is looked at more than once. The line that
+// keeps it: renewal.go, again.
 func TestARequestIsLookedAtLessAndLess(t *testing.T) {
 	now := time.Now()
 	for since, want := range map[time.Duration]time.Duration{
@@ -82,7 +82,7 @@ func TestARequestIsLookedAtLessAndLess(t *testing.T) {
 	}
 }
 
-// noFiles are a machine's that has none, and so is not known.
+// noFiles is a machine without files, whose id is not known.
 type noFiles struct{}
 
 func (noFiles) ReadFile(string) ([]byte, error) { return nil, fs.ErrNotExist }

@@ -19,12 +19,12 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A store has answered that refuses who asks, or whom a stranger does not believe. One that is
-// silent has not, before or after it says who it is, nor has one that is not there. What the
-// agent's own file does not allow any more is lost. The lines that keep it: prober.go, askStore
-// (answered, Open); pkg/cli/open_store.go, Open (Means).
+// A store has answered if it refuses the request, or if a client without its CA refuses it. A store
+// that sends nothing has not answered, before or after its certificate, nor has one that is not
+// there. A store that the agent's own file no longer allows is lost. The lines that keep it:
+// prober.go, askStore (answered, Open); pkg/cli/open_store.go, Open (Means).
 func TestAskStore(t *testing.T) {
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody says anything
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts the connection, and no server answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAskStore(t *testing.T) {
 	gone.Close()
 	for name, c := range map[string]struct {
 		at      string
-		by      *stores.Options // nil: a stranger asks
+		by      *stores.Options // nil: a client without settings asks
 		answers bool
 	}{
 		"silent":                         {"https://" + mute.Addr().String(), nil, false},
@@ -66,7 +66,7 @@ func TestAskStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			limit := time.Second
 			if c.answers {
-				limit = time.Minute // it only ends what hangs
+				limit = time.Minute // only so that a test that hangs ends
 			}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("no answer"))
 			defer cancel()

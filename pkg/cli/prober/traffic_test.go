@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
-// Of a proof counts what could be tried and no document chooses.
-// The line that keeps it: traffic.go, verdicts.
+// Of a proof only those checks count that could be tried and that depend on no document. The line
+// that keeps it: traffic.go, verdicts.
 func TestWhatOfAProofWithPodsCounts(t *testing.T) {
 	got := verdicts([]verify.Result{
 		{Check: "pods", State: verify.Waiting, Seen: "no CNI conf"},

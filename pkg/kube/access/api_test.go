@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// A kubeconfig of our own that is not there hides nothing of what kubelet's meets; without any it
-// is as before the node has joined.
+// If the agent's own kubeconfig is absent, the agent uses kubelet's, and its errors are reported.
+// Without both, the node counts as one that has not joined yet.
 func TestWhoSpeaksForTheNode(t *testing.T) {
 	dir := t.TempDir()
 	a := &API{Kubeconfig: filepath.Join(dir, "own")}
@@ -43,8 +43,8 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 	}
 }
 
-// A Node has the name that its kubelet is told, as kubelet writes it, from when a pass has met
-// that. The line that keeps it: api.go, NodeName
+// A Node has the name that its kubelet is told, in kubelet's own form, as soon as a pass has found
+// that name. The line that keeps it: api.go, NodeName
 func TestNodeName(t *testing.T) {
 	var a API
 	for _, c := range []struct {

@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// The names of the Nodes are read as the agent itself, which may, and not again for each change.
+// The names of the Nodes are read with the agent's own credentials, which allow it, and not again
+// for each change.
 func TestNamesOfNodesAreReadOnce(t *testing.T) {
 	dir := t.TempDir()
 	var asked []string
@@ -48,7 +49,7 @@ func TestNamesOfNodesAreReadOnce(t *testing.T) {
 			t.Errorf("%v, %v", names, err)
 		}
 	}
-	reads(a.Separate().Names(t.Context())) // of agent --once, that knows none
+	reads(a.Separate().Names(t.Context())) // of agent --once, which knows no names
 	reads(a.Peers().Names(t.Context()))
 	reads(a.Separate().Names(t.Context())) // of a change of the daemon
 	reads(a.Peers().Names(t.Context()))

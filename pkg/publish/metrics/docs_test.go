@@ -15,7 +15,7 @@ var (
 	helpOf      = regexp.MustCompile(`(?m)^# HELP (netwright_[a-z_]+) `)
 )
 
-// The page has each metric and each alert, and alerts ask for no metric that there is not.
+// The page has each metric and each alert. The alerts use no metric that does not exist.
 func TestPages(t *testing.T) {
 	m := New("v1", requests)
 	m.Observe(full(), nil)
@@ -39,7 +39,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// names are the first groups of all matches, sorted, each once.
+// names returns the first groups of all matches, sorted, each once.
 func names(pattern *regexp.Regexp, text string) []string {
 	var out []string
 	for _, match := range pattern.FindAllStringSubmatch(text, -1) {

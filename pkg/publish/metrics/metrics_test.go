@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write testdata/metrics.txt")
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// full is a status with something in every field that a metric shows.
+// full returns a status with a value in every field that a metric shows.
 func full() *report.Status {
 	return &report.Status{
 		At: at, State: report.NodeContested, Node: "node-1", Cluster: "k8s.example.com", NodeGroup: "nodes", Network: "bridge", Prepared: true,
@@ -60,7 +60,7 @@ func requests() (map[string]int64, int64) {
 	return map[string]int64{"read": 2, "not_modified": 40, "failed": 1}, 12345
 }
 
-// scrape is what a scraper is answered, without what is said of the process.
+// scrape returns the answer to a scraper, without the metrics of the process.
 func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -78,7 +78,7 @@ func TestMetrics(t *testing.T) {
 		{Kind: report.EventDrifted, Key: "file:/etc/cni/net.d/10-x.conf"}, {Kind: report.EventContested, Key: "sysctl:net.ipv4.ip_forward"}, {Kind: report.EventRolledBack},
 	}
 	m.Observe(full(), happened)
-	m.Observe(full(), nil)                                            // the same pass again, as when only a certificate was issued
+	m.Observe(full(), nil)                                            // the same pass again, as after a certificate was issued
 	got := strings.ReplaceAll(scrape(t, m), runtime.Version(), "go1") // another Go changes nothing
 	const golden = "testdata/metrics.txt"
 	if *update {
@@ -114,7 +114,7 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
-// What others can name makes no more series, and what cannot be shown hides nothing else.
+// Names that others choose add no series. A value that cannot be shown hides no other.
 func TestBounded(t *testing.T) {
 	m := New("v1", nil)
 	m.Observe(full(), nil)
@@ -138,12 +138,12 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestScrapeAllocates: what a scrape leaves behind is what an idle daemon has more of memory.
+// TestScrapeAllocates: what a scrape allocates is added to the memory of an idle daemon.
 func TestScrapeAllocates(t *testing.T) {
 	const scrapes, most = 20, 200_000
 	m := New("v1.2.3", requests)
 	m.Observe(full(), nil)
-	scrape(t, m) // what is made once
+	scrape(t, m) // makes what is made once
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range scrapes {

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// An address that somebody has is said once, and is served when it is free. The end of the context
-// ends it.
+// If another program has the address, that is reported once, and the metrics are served when the
+// address is free. The end of the context ends the server.
 func TestAnAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -76,10 +76,10 @@ func get(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// No network has the port, and the kernel gives it to nobody.
+// No network uses the port, and the kernel gives it to no program.
 func TestTheDefaultPort(t *testing.T) {
 	address, err := net.ResolveTCPAddr("tcp", DefaultAddress)
-	if err != nil || !address.IP.IsLoopback() || address.Port >= 30000 { // from there on: NodePorts
+	if err != nil || !address.IP.IsLoopback() || address.Port >= 30000 { // NodePorts begin there
 		t.Fatalf("%v, %v", address, err)
 	}
 	for _, n := range network.All() {

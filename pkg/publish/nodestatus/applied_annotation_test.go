@@ -18,8 +18,8 @@ func appliedStatus(state report.NodeState, applied int64) *report.Status {
 	return s
 }
 
-// What is applied is told once a generation, behind the condition of it, and not before a pass has
-// ended with it.
+// The annotation says once for each generation that it is applied, after the condition, and not
+// before a pass has ended with it.
 func TestTheAppliedGenerationIsAnAnnotation(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
@@ -51,8 +51,8 @@ func TestTheAppliedGenerationIsAnAnnotation(t *testing.T) {
 	})
 }
 
-// A Node that is deleted and registered anew is told again: what is lost is looked for, and not
-// only what changes.
+// A Node that is deleted and registered again gets the annotation again: the daemon looks for a
+// lost annotation, and not only for changes.
 func TestANodeThatIsRegisteredAnewIsToldAgain(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
@@ -68,8 +68,8 @@ func TestANodeThatIsRegisteredAnewIsToldAgain(t *testing.T) {
 	})
 }
 
-// A Node that is deleted is not there for any of the identities that a node has: each of them is
-// asked, and the next Node is told. The line that keeps it: pkg/publish/nodestatus/node.go,
+// If a Node is deleted, none of the node's identities finds it. The daemon tries each of them, and
+// the next Node gets the status. The line that keeps it: pkg/publish/nodestatus/node.go,
 // publishStatus.
 func TestANodeThatIsGoneForEachIdentity(t *testing.T) {
 	a := newAPI()

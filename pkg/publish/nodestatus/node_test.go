@@ -21,17 +21,17 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// api is a server that keeps what it is told; the real one is in test/kubernetes. Here the clock is
-// ours.
+// api is a server that records the requests. The real server is in test/kubernetes. Here the test
+// controls the clock.
 type api struct {
 	mu      sync.Mutex
-	err     error // of every request; nil: it answers
+	err     error // the error of every request; nil: none
 	node    map[string]kube.Condition
 	events  map[string]kube.Event
 	asked   int
 	patched int
 
-	refused map[string]error // by what is written
+	refused map[string]error // by the kind of write
 
 	uid         string
 	annotations map[string]string
@@ -53,7 +53,7 @@ func (a *api) request() error {
 	return a.err
 }
 
-// write is a request that writes something, which may be refused by itself.
+// write counts a write of this kind, which may be refused.
 func (a *api) write(what string) error {
 	err := a.request()
 	a.mu.Lock()
@@ -61,7 +61,7 @@ func (a *api) write(what string) error {
 	return cmp.Or(err, a.refused[what])
 }
 
-// refuses makes all that writes something of a kind fail, or nothing any more.
+// refuses makes all writes of a kind fail, or none with nil.
 func (a *api) refuses(what string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,7 +114,7 @@ func (a *api) Registered(context.Context, string) (string, error) {
 	return a.uid, a.err
 }
 
-// registers takes the Node away and makes another one.
+// registers deletes the Node and makes another one.
 func (a *api) registers(uid string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -163,7 +163,8 @@ func (a *api) counts() (asked, patched, events int) {
 	return a.asked, a.patched, len(a.events)
 }
 
-// run is a node that tells the api, in a bubble whose clock only goes on when all wait.
+// run runs a node that reports to the api, in a bubble whose clock moves only when all goroutines
+// wait.
 func run(t *testing.T, a *api, do func(t *testing.T, n *Node, logs *observer.ObservedLogs, stop func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +187,7 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// status is one of a node, with a key that is why.
+// status returns the status of a node, with a key as its reason.
 func status(state report.NodeState, generation int64) *report.Status {
 	s := &report.Status{Node: "node-1", State: state, Configuration: report.Configuration{Generation: generation}, Kinds: []report.KindStatus{{Kind: "sysctl", Tasks: 1}}}
 	if state == report.NodeFailing || state == report.NodeContested {
@@ -227,7 +228,7 @@ func TestConditionFollowsTheNode(t *testing.T) {
 	})
 }
 
-// A daemon that begins anew goes on with the time of the last change.
+// A daemon that starts again keeps the time of the last change.
 func TestTransitionsOutliveTheDaemon(t *testing.T) {
 	a := newAPI()
 	long := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -241,8 +242,9 @@ func TestTransitionsOutliveTheDaemon(t *testing.T) {
 	})
 }
 
-// A node that says the same for a day costs some thirty requests, one whose state flutters one in
-// ten seconds, and one whose text changes all the time one in half an hour.
+// A node whose status does not change for a day makes some thirty requests. A node whose state
+// changes all the time makes one in ten seconds, and one whose text changes all the time one in
+// half an hour.
 func TestRequestsAreFew(t *testing.T) {
 	for name, c := range map[string]struct {
 		every time.Duration
@@ -281,8 +283,8 @@ func TestRequestsAreFew(t *testing.T) {
 	}
 }
 
-// A fight over three keys, once a second for an hour, is three Events that count; a thousand keys
-// at once are some.
+// A conflict about three keys, once a second for an hour, is three Events with counts. A thousand
+// keys at once make only some Events.
 func TestEventsAreFew(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
@@ -298,7 +300,7 @@ func TestEventsAreFew(t *testing.T) {
 		}
 		wait(5 * time.Minute)
 		asked, _, _ := a.counts()
-		if asked -= before; asked > 3*60+15+eventBurst || len(a.events) < 3 || len(a.events) > 6 { // after an hour others begin
+		if asked -= before; asked > 3*60+15+eventBurst || len(a.events) < 3 || len(a.events) > 6 { // others begin after an hour
 			t.Errorf("%d requests, %d Events: %+v", asked, len(a.events), a.events)
 		}
 		total := 0
@@ -324,8 +326,8 @@ func TestEventsAreFew(t *testing.T) {
 	})
 }
 
-// An API that is gone is asked ever more seldom, said of once, and told when it is back what is
-// true then.
+// An API that does not answer gets requests less and less often, and the log says so once. When it
+// answers again, it gets the present status.
 func TestAnAPIThatIsGone(t *testing.T) {
 	a := newAPI()
 	a.fails(graph.Transient(errors.New("connection refused")))
@@ -355,10 +357,9 @@ func TestAnAPIThatIsGone(t *testing.T) {
 	})
 }
 
-// Before a node has joined it is no news that it has no Node; one that may not is asked twice an
-// hour.
-// A server that limits Events, or refuses them, is told how the node is all the same, and as soon.
-// The line that keeps it: pkg/publish/nodestatus/node.go, eventsAt.
+// Before a node has joined, the log does not say that it has no Node. A node that may not write
+// tries twice an hour. A server that limits or refuses Events gets the node's status all the same,
+// and as soon. The line that keeps it: pkg/publish/nodestatus/node.go, eventsAt.
 func TestEventsThatAreRefusedHoldNothingElseUp(t *testing.T) {
 	for name, err := range map[string]error{"limited": graph.Transient(errors.New("too many requests")), "forbidden": fs.ErrPermission} {
 		t.Run(name, func(t *testing.T) {
@@ -389,8 +390,8 @@ func TestEventsThatAreRefusedHoldNothingElseUp(t *testing.T) {
 	}
 }
 
-// That a Node can be read is no reason to try soon again what it may not be told. The line that
-// keeps it: pkg/publish/nodestatus/node.go, publishStatus.
+// That a Node can be read is no reason to try a refused write again soon. The line that keeps it:
+// pkg/publish/nodestatus/node.go, publishStatus.
 func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, logs *observer.ObservedLogs, _ func()) {
@@ -406,8 +407,9 @@ func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
 	})
 }
 
-// Credentials that the API does not know are renewed, and then the Node is told soon, however long
-// that took. The line that keeps it: pkg/publish/nodestatus/node.go, pause (ErrUnknown).
+// If the API does not know the credentials, they are renewed, and then the Node is written soon,
+// however long that took. The line that keeps it: pkg/publish/nodestatus/node.go, pause
+// (ErrUnknown).
 func TestCredentialsAreRenewed(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {

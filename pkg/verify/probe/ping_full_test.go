@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A packet of full size comes back whole, or not at all, and is never broken up.
-// The lines that keep it: ping_full.go, inOnePiece; ping.go, Ping (data).
+// A packet of full size returns whole or not at all, and is never fragmented. The lines that keep
+// it: ping_full.go, inOnePiece; ping.go, Ping (data).
 func TestPingOfFullSize(t *testing.T) {
 	a, b := pair(t)
 	ask := func(to string, size int, patience time.Duration) error {
@@ -20,7 +20,7 @@ func TestPingOfFullSize(t *testing.T) {
 	}
 	both := func(size int, want string) {
 		t.Helper()
-		patience := time.Minute // it only ends what hangs
+		patience := time.Minute // only so that a test that hangs ends
 		if want != "" {
 			patience = time.Second
 		}
@@ -34,7 +34,7 @@ func TestPingOfFullSize(t *testing.T) {
 	both(1500, "")
 	both(1501, "message too long")
 	both(0, "")
-	a.Run("ip", "link", "set", "e0", "mtu", "9000") // b takes no more than its own
+	a.Run("ip", "link", "set", "e0", "mtu", "9000") // b accepts no more than its own MTU
 	both(9000, "no answer")
 	b.Run("ip", "link", "set", "e0", "mtu", "9000")
 	both(9000, "")

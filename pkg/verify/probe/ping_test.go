@@ -20,7 +20,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// pair is two namespaces with a cable between them: 192.0.2.1 and .2, 2001:db8::1 and ::2.
+// pair returns two namespaces with a link between them: 192.0.2.1 and .2, 2001:db8::1 and ::2.
 func pair(t *testing.T) (a, b *netns.NS) {
 	a, b = netns.New(t), netns.New(t)
 	a.Run("ip", "link", "add", "e0", "type", "veth", "peer", "name", "e0", "netns", b.Path())
@@ -53,9 +53,9 @@ func TestPingSaysWhyNot(t *testing.T) {
 	a.Run("ip", "route", "add", "198.51.100.0/24", "via", "192.0.2.2")
 	b.Do(func() {
 		ok(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o600))
-		// An unreachable route and the ICMP error each take one of a peer's tokens, of which there
-		// is one a second: who asks more often gets the first few errors and then none, for ever
-		// (net/ipv4/route.c, ip_error; icmp.c, icmpv4_xrlim_allow).
+		// An unreachable route and an ICMP error each take one token of a peer, of which there is
+		// one a second. A client that sends more often gets the first few errors and then none, for
+		// ever (net/ipv4/route.c, ip_error; icmp.c, icmpv4_xrlim_allow).
 		ok(t, os.WriteFile("/proc/sys/net/ipv4/icmp_ratelimit", []byte("0"), 0o600))
 	})
 	b.Run("ip", "route", "add", "unreachable", "198.51.100.0/24")
@@ -64,7 +64,7 @@ func TestPingSaysWhyNot(t *testing.T) {
 		"198.51.100.9": "192.0.2.2 says: destination unreachable",
 		"192.0.2.77":   "no answer",
 	} {
-		// The kernel still limits how many ICMP errors it sends: one that is left out comes at the
+		// The kernel still limits the number of ICMP errors. An error that is left out comes at the
 		// next try.
 		var err error
 		for range 5 {

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What does not answer is said to give no answer, whoever sees first that the time is over: the
-// dialer's socket or the context.
+// If a server does not answer, the error says so, whether the dialer's socket or the context
+// notices the end of the time first.
 func TestNoAnswerByAnyClock(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "nowhere", "type", "veth", "peer", "name", "nobody")
@@ -27,8 +27,8 @@ func TestNoAnswerByAnyClock(t *testing.T) {
 	}
 }
 
-// A query that begins as its time is over says nothing of the server: what an earlier one was told
-// stands.
+// A query that begins at the end of the time proves nothing about the server: the result of an
+// earlier query stays.
 func TestNoTimeLeftIsNoAnswer(t *testing.T) {
 	ctx, end := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer end()

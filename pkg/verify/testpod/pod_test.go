@@ -25,7 +25,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// bridged writes a conf of the bridge network and says what a pod needs of it.
+// bridged writes a conf of the bridge network and returns the options of a pod for it.
 func bridged(t *testing.T, name string) Options {
 	dir := t.TempDir()
 	conf := `{"cniVersion":"1.0.0","name":"netwright-test","plugins":[
@@ -34,7 +34,7 @@ func bridged(t *testing.T, name string) Options {
 		{"type":"portmap","capabilities":{"portMappings":true},"backend":"nftables"}]}`
 	ok(t, os.WriteFile(filepath.Join(dir, "05-test.conflist"), []byte(conf), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "99-other.conflist"), []byte("not read"), 0o600))
-	// Namespaces have names for the whole machine.
+	// Names of network namespaces are the same for the whole machine.
 	return Options{Name: fmt.Sprintf("%s-%d", name, os.Getpid()), ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}}
 }
 
@@ -85,7 +85,7 @@ func TestTwoPodsTalk(t *testing.T) {
 	})
 }
 
-// reachable serves port 80 in the pod and asks for it from the node by a port of the host.
+// reachable serves port 80 in the pod, and connects to it from the node by a port of the host.
 func reachable(t *testing.T, p *Pod, hostPort string) {
 	t.Helper()
 	var server net.Listener
@@ -125,7 +125,7 @@ func TestAddPodThatFailsLeavesNothing(t *testing.T) {
 			"05-test.conflist": func(o *Options) {
 				ok(t, os.WriteFile(filepath.Join(o.ConfDir, "05-test.conflist"), []byte(`{"name":"x","plugins":[`), 0o600))
 			},
-			"plugin bridge: invalid CIDR address: nonsense": func(o *Options) { // what a plugin itself says
+			"plugin bridge: invalid CIDR address: nonsense": func(o *Options) { // the plugin's own text
 				file := filepath.Join(o.ConfDir, "05-test.conflist")
 				text, err := os.ReadFile(file)
 				ok(t, err)

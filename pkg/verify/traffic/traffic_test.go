@@ -25,7 +25,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// stage is a node in a namespace: bridge, masquerading, and an uplink that leads nowhere.
+// stage is a node in a namespace: a bridge, masquerading, and an uplink without another end.
 type stage struct {
 	*netns.NS
 	t    *testing.T
@@ -64,7 +64,7 @@ func (s *stage) set(key, value string) {
 	s.Do(func() { ok(s.t, os.WriteFile("/proc/sys/net/"+strings.ReplaceAll(key, ".", "/"), []byte(value), 0)) })
 }
 
-// open calls do on the stage with a host.
+// open calls do with a host, within the stage.
 func (s *stage) open(do func(*host.Host)) {
 	s.t.Helper()
 	s.Do(func() {
@@ -75,8 +75,8 @@ func (s *stage) open(do func(*host.Host)) {
 	})
 }
 
-// prove is what a proof says of the stage, a line for each check that is not well. What it leaves
-// behind is an error.
+// prove returns the result of a proof on the stage, a line for each check that failed. What the
+// proof leaves behind is an error.
 func (s *stage) prove() (bad []string) {
 	s.t.Helper()
 	before := s.seen()
@@ -93,13 +93,13 @@ func (s *stage) prove() (bad []string) {
 	return bad
 }
 
-// seen is what of the stage a proof could change.
+// seen returns all that a proof could change on the stage.
 func (s *stage) seen() string {
 	leases, _ := filepath.Glob(s.want.ConfDir + "/leases/netwright-test/*.*.*.*")
 	namespaces, _ := filepath.Glob("/run/netns/netwright-verify-*")
 	cached, _ := filepath.Glob(testpod.Cache + "/results/netwright-test-verify-*")
 	tables := s.Run("nft", "list", "tables")
-	tables = strings.ReplaceAll(tables, "table ip cni_hostport\n", "") // portmap's own stays empty
+	tables = strings.ReplaceAll(tables, "table ip cni_hostport\n", "") // portmap's own table stays empty
 	var links []string
 	for line := range strings.Lines(s.Run("ip", "-br", "link")) {
 		links = append(links, strings.Fields(line)[0])
@@ -110,8 +110,8 @@ func (s *stage) seen() string {
 // inOwnRun is set where this test program has a /run of its own.
 const inOwnRun = "NETWRIGHT_TEST_IN_OWN_RUN"
 
-// TestProve runs itself with a /run of its own: the pods of a proof have the same names for all on
-// a machine, and others may test there too.
+// TestProve runs itself with a /run of its own. The pods of a proof have the same names on the
+// whole machine, and other programs may test there, too.
 func TestProve(t *testing.T) {
 	needs.Root(t)
 	if os.Getenv(inOwnRun) != "" {
@@ -130,7 +130,7 @@ func TestProve(t *testing.T) {
 
 func testProve(t *testing.T) {
 	s := newStage(t)
-	if bad := s.prove(); len(bad) > 0 { // makes also what plugins leave: the bridge's addresses
+	if bad := s.prove(); len(bad) > 0 { // it also makes what plugins leave: the bridge's addresses
 		t.Errorf("all is well:\n%s", strings.Join(bad, "\n"))
 	}
 	conf := s.want.ConfDir + "/05-test.conflist"
