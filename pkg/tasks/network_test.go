@@ -160,8 +160,8 @@ func TestAddress(t *testing.T) {
 		if strings.Count(shown, "inet") != 2 || !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "fd00:1::1/64") {
 			t.Error(shown)
 		}
-		// The kernel removes a second address of a network with the first one, and the task
-		// restores it (address.go: keepOthers).
+		// The kernel removes a second address of a network with the first one, and the task keeps
+		// it (pkg/host/rtnl/addresses.go, DelAddress).
 		ns.Run("ip", "addr", "del", "10.96.1.1/24", "dev", "cbr0")
 		ns.Run("ip", "addr", "add", "10.96.1.1/28", "dev", "cbr0")
 		ns.Run("ip", "addr", "add", "10.96.1.2/28", "dev", "cbr0")

@@ -201,7 +201,7 @@ func TestDelLinkRefusesWhatCutsTheNodeOff(t *testing.T) {
 }
 
 // Addresses are removed all at once, primary or not, of one family or the other. The others stay.
-// The line that keeps it: addresses.go, leaving.
+// The line that keeps it: addresses.go, DelAddress (addressMu).
 func TestAddressesGoTogetherAndTakeNoOther(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
