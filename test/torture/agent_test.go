@@ -19,20 +19,20 @@ import (
 
 const cluster = "torture.example.com"
 
-// agent is the binary as it ships; tags build another.
+// agent builds the released program; with tags it builds another one.
 func agent(t testing.TB, tags ...string) string {
 	t.Helper()
 	return program.Agent(t, tags...)
 }
 
-// documents are a state store: path below the cluster's directory → content.
+// documents has the documents of a state store, by their path below the cluster's directory.
 type documents map[string]string
 
 func document(kind, name, spec string) string {
 	return fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: %s\nmetadata:\n  name: %s\nspec:\n%s", kind, name, spec)
 }
 
-// with adds documents to a copy.
+// with returns a copy with more documents.
 func (d documents) with(more documents) documents {
 	out := maps.Clone(d)
 	maps.Copy(out, more)
@@ -53,8 +53,8 @@ func (d documents) write(t testing.TB, dir string) {
 	}
 }
 
-// plugins is an archive of programs of a release: small, so that a matrix of hundreds of runs is
-// quick, and different in each release.
+// plugins returns an archive with the programs of a release. It is small, so that hundreds of runs
+// are quick, and its content differs in each release.
 func plugins(t testing.TB, release string) (name, content, sum string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -81,7 +81,7 @@ func plugins(t testing.TB, release string) (name, content, sum string) {
 	return "assets/plugins-" + release + ".tgz", b.String(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 }
 
-// nodeDocuments are a cluster of two nodes whose network is spec, with plugins of a release.
+// nodeDocuments returns a cluster of two nodes with this spec, and with the plugins of a release.
 func nodeDocuments(t testing.TB, release, spec string) documents {
 	t.Helper()
 	name, content, sum := plugins(t, release)

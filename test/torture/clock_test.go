@@ -12,10 +12,10 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// A machine boots with a clock that is a year ahead, which is then set right, a year behind, and
-// ahead again. The certificates of its store are of today. A clock that is wrong is said, with what
-// to do; everything else is made right; what was right stays as it is, whatever its times say; what
-// drifts is seen although it looks as before; and a reset takes all of it away.
+// A machine boots with a clock that is a year ahead. The clock is then set right, a year behind,
+// and ahead again. The certificates of its store are of today. The agent reports a wrong clock, and
+// what to do. It makes everything else right. What was right stays as it is, whatever its times
+// are. What drifts is noticed although its times look as before, and a reset removes all of it.
 //
 // What keeps it: pkg/tasks/certificates_check.go check (expired, not valid yet) for those that are
 // to be installed, pkg/certs/issue/expiring.go Ending for those in place,

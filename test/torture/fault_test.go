@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// image is a node's root that the agent works on with --root.
+// image is a node's root, on which the agent works with --root.
 type image struct{ agent, store, root string }
 
 func newImage(t testing.TB, root string) image {
@@ -29,7 +29,7 @@ func newImage(t testing.TB, root string) image {
 	d["cluster.yaml"] = strings.Replace(d["cluster.yaml"], "  networking:", extras("one", "128")+"  networking:", 1)
 	i := image{agent(t), t.TempDir(), root}
 	d.write(t, i.store)
-	for _, dir := range []string{filepath.Dir(i.agent), i.store, filepath.Dir(i.store)} { // for who is not root
+	for _, dir := range []string{filepath.Dir(i.agent), i.store, filepath.Dir(i.store)} { // for users other than root
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func (i image) command() []string {
 	return []string{i.agent, "--store", i.store, "--cluster", cluster, "--node", "node-1", "--root", i.root, "--once"}
 }
 
-// run runs the agent; said is all that it printed.
+// run runs the agent and returns its exit code and its output.
 func (i image) run(t testing.TB, as uint32) (code int, said string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), i.command()[0], i.command()[1:]...)
@@ -69,12 +69,12 @@ func (i image) clear(t testing.TB) {
 	}
 }
 
-// creates are the calls that need room on a disk.
+// creates has the calls that need room on a disk.
 var creates = []string{"openat", "mkdirat", "symlinkat", "linkat", "write", "pwrite64", "fallocate", "fsetxattr"}
 
-// From one of its system calls on, the disk fails: full, broken, read-only, forbidden. The agent
-// says so once, with what to do, and leaves each file old or new; when the disk is well again the
-// next run does the rest. Tried at each call.
+// From one of the agent's system calls on, the disk fails: full, broken, read-only or forbidden.
+// The agent says so once, with what to do, and leaves each file old or new. When the disk works
+// again, the next run makes the rest. The test repeats this at each call.
 //
 // What keeps it: pkg/host/hostpath/error.go Explain (what to do), pkg/host/hostfs/batch.go Commit's
 // order and Discard (old or new).
@@ -94,7 +94,7 @@ func TestFailingCalls(t *testing.T) {
 	for _, c := range []struct {
 		errno unix.Errno
 		says  string
-		calls []string // that fail; nil: all
+		calls []string // the calls that fail; nil: all
 	}{
 		{unix.ENOSPC, "free some space", creates},
 		{unix.EIO, "the disk or its file system fails", nil},
@@ -143,20 +143,21 @@ func trapped(t testing.TB, i image, decide func(trap.Call) trap.Decision) trap.O
 	return o
 }
 
-// fault is something wrong with a host, for real.
+// fault is a real fault of a host.
 type fault struct {
 	name  string
-	kind  string // of the file system: "" is tmpfs
+	kind  string // the file system; "" is tmpfs
 	mount string // options of the tmpfs
 	setup func(t testing.TB, root string)
 	mend  func(t testing.TB, root string)
 	as    uint32
-	fits  bool // it may just be enough
+	fits  bool // there may be just enough room
 	says  []string
-	keep  []string // paths that must stay as they are
+	keep  []string // paths that must not change
 }
 
-// Real faults, one clear error each; the host is old or new, and right after the fault is gone.
+// Each real fault causes one clear error. The host is old or new, and right after the fault is
+// gone.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

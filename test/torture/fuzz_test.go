@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fuzzer is one fuzz target: what it reads comes from outside.
+// fuzzer is one fuzz target. It reads what comes from outside.
 type fuzzer struct{ dir, name, reads string }
 
 var fuzzers = []fuzzer{
@@ -30,7 +30,7 @@ var fuzzers = []fuzzer{
 	{"pkg/tomledit", "FuzzTOML", "the runtime's TOML"},
 }
 
-// Every fuzz target of the tree is in the list: `make torture` runs them all.
+// The list has every fuzz target of the tree, and `make torture` runs them all.
 func TestEveryFuzzerIsRun(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 	var found []string
@@ -59,8 +59,8 @@ func TestEveryFuzzerIsRun(t *testing.T) {
 	}
 }
 
-// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`), with one worker, and as
-// many at once as there are processors. In short, `go test` runs their seeds.
+// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`), with one worker. As many
+// run at once as there are processors. In a short run, `go test` runs only their seeds.
 func TestFuzzers(t *testing.T) {
 	t.Parallel()
 	if !full {
@@ -89,8 +89,8 @@ func TestFuzzers(t *testing.T) {
 	}
 }
 
-// Each fuzz target begins with inputs that somebody chose: committed, so that every `go test` tries
-// them.
+// Each fuzz target begins with inputs that a person chose. They are committed, so that every `go
+// test` tries them.
 func TestEveryFuzzerHasACorpus(t *testing.T) {
 	t.Parallel()
 	for _, f := range fuzzers {

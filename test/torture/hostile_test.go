@@ -61,9 +61,9 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Archives that attack, and servers that do: the agent says what is wrong in one error, installs
-// nothing of it, leaves nothing beside it, and keeps its memory. The hash of the archives is right:
-// the last line of defence is asked.
+// Archives and servers attack the agent. The agent reports the fault in one error, installs
+// nothing, leaves no other file, and its memory stays small. The hash of each archive is right, so
+// only the last check can refuse it.
 //
 // What keeps it: pkg/archive/archive.go entry, pkg/archive/decompress.go Read (of inflated),
 // pkg/archive/compressed_source.go Read (of source) and verdict.
@@ -74,10 +74,10 @@ func TestHostileAssets(t *testing.T) {
 	}
 	type attack struct {
 		name    string
-		body    []byte           // served as it is, with its own hash
-		handler http.HandlerFunc // or this, with the hash of nothing
+		body    []byte           // served unchanged, with its own hash
+		handler http.HandlerFunc // or this, with the hash of an empty body
 		says    string
-		long    bool // only in full
+		long    bool // only in the full run
 	}
 	attacks := []attack{
 		{name: "entry with ..", body: archive(t, member{name: "../../etc/evil", size: 1}), says: "leads out"},
@@ -128,11 +128,11 @@ func TestHostileAssets(t *testing.T) {
 	report(t, "hostile archives and servers", tried, lost, "memory below %d MB each", mostMemory)
 }
 
-// Files that attack: the agent says what is wrong with them in one line, and keeps its memory. A
-// document is read by whoever has its store, a conf comes from whatever pod has its directory.
+// Files attack the agent. The agent reports the fault in one line, and its memory stays small. Its
+// documents come from any person with its store, and a conf from any pod with its directory.
 //
-// What keeps it: pkg/config/document/document.go checkIndicators,
-// pkg/tasks/cni_conf_file.go readConf.
+// What keeps it: pkg/config/document/document.go checkIndicators, pkg/tasks/cni_conf_file.go
+// readConf.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	usual := baseSpec + "  networking:\n    cni: {}\n"
@@ -153,7 +153,7 @@ func TestHostileFiles(t *testing.T) {
 			if out, err := make.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			run := launch(t, i.command()) // it says what is wrong, whether or not that is why it fails
+			run := launch(t, i.command()) // it reports this, whether or not that is why it fails
 			if !strings.Contains(run.out, a.says) {
 				t.Errorf("it does not say %q:\n%s", a.says, run.out)
 			}
@@ -164,8 +164,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// The largest store that is legal, of 5000 nodes and as many files, is taken within the memory that
-// the daemon's unit allows.
+// The largest legal store, of 5000 nodes and as many files, is read within the memory that the
+// daemon's unit allows.
 //
 // What keeps it: systemd/netwright-agent.service MemoryMax.
 func TestTheLargestIsTaken(t *testing.T) {
@@ -197,19 +197,18 @@ func TestTheLargestIsTaken(t *testing.T) {
 	t.Logf("%d MB of memory", run.memory)
 }
 
-// mostMemory is what the agent may take of anything hostile, in MB: 96 above what it takes when it
-// idles.
+// mostMemory is the most memory for any hostile input, in MB: 96 more than an idle agent has.
 const mostMemory = 132
 
-// launched is a run of the agent that has ended.
+// launched is the result of a run of the agent.
 type launched struct {
 	out    string
 	code   int
-	memory int64 // the most that it had, in MB
+	memory int64 // its largest amount, in MB
 }
 
-// launch runs a command by a small program: the kernel counts the memory of who forks as the
-// child's.
+// launch runs a command from a small program, since the kernel also counts the memory of the
+// process that forks.
 func launch(t testing.TB, command []string) launched {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -231,7 +230,7 @@ func launch(t testing.TB, command []string) launched {
 	return launched{string(out), cost.Code, cost.Peak >> 10}
 }
 
-// attacked runs the agent against a server and says what is broken.
+// attacked runs the agent with a server, and returns the broken promises.
 func attacked(t testing.TB, url, sum, says string) (broken []string) {
 	t.Helper()
 	d := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n")

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// nodesAPI is as much of a Kubernetes API server as a node needs: the Node node-1, which can be
-// read, listed and marked. The real server is in test/kubernetes.
+// nodesAPI is the part of a Kubernetes API server that a node needs: the Node node-1, which can be
+// read, listed and changed. The real server is in test/kubernetes.
 type nodesAPI struct {
 	mu            sync.Mutex
 	gone          bool
@@ -24,11 +24,11 @@ type nodesAPI struct {
 	unschedulable bool
 	annotations   map[string]string
 	version       int
-	cordons       int // how often the Node was made unschedulable
+	cordons       int // how often the Node became unschedulable
 }
 
-// serveAPI answers beyond the nodes' default route until the test ends. kubeconfig is the text of
-// one for it.
+// serveAPI serves beyond the nodes' default route until the test ends. It returns a kubeconfig for
+// the API.
 func serveAPI(t testing.TB, f *node.Fabric) (api *nodesAPI, kubeconfig string) {
 	t.Helper()
 	var listener net.Listener
@@ -48,21 +48,21 @@ func serveAPI(t testing.TB, f *node.Fabric) (api *nodesAPI, kubeconfig string) {
   "clusters": [{"name": "k", "cluster": {"server": "http://%s"}}], "users": [{"name": "u", "user": {"token": "t"}}]}`, listener.Addr())
 }
 
-// reset makes the Node what it is before the agent ever ran.
+// reset makes the Node as it was before the agent ever ran.
 func (a *nodesAPI) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.gone, a.cidr, a.unschedulable, a.annotations = false, "10.244.1.0/24", false, map[string]string{}
 }
 
-// away has the server fail, or answer again.
+// away makes the server fail, or answer again.
 func (a *nodesAPI) away(gone bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.gone = gone
 }
 
-// cordoned says whether the node takes no pods, and whether a mark of ours is left.
+// cordoned says whether the Node is unschedulable, and whether it has a mark of ours.
 func (a *nodesAPI) cordoned() (cordoned, marked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,10 +94,10 @@ func (a *nodesAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name == "" {
 		object = map[string]any{"kind": "NodeList", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{object}}
 	}
-	_ = json.NewEncoder(w).Encode(object) // a client that goes away is its own business
+	_ = json.NewEncoder(w).Encode(object) // the client may be gone
 }
 
-// patch merges what marks a Node. https://www.rfc-editor.org/rfc/rfc7386
+// patch merges a change into the Node. https://www.rfc-editor.org/rfc/rfc7386
 func (a *nodesAPI) patch(body io.Reader) {
 	var change struct {
 		Spec     struct{ Unschedulable *bool }
@@ -120,9 +120,10 @@ func (a *nodesAPI) patch(body io.Reader) {
 
 const ownKubeconfig = "/etc/netwright/kubeconfig"
 
-// The agent is killed while it learns its pods' range from the Kubernetes API. At the next start
-// the API is gone: the node has its network, by what was learnt, or waits for the API and has none
-// of it; with the API there it has its network, and then needs the API no more.
+// The agent is killed while it learns its pod CIDR from the Kubernetes API. At the next start the
+// API does not answer. The node then either has its network by the recorded answer, or waits for
+// the API and has no part of the network. When the API answers, the node has its network, and needs
+// the API no more.
 //
 // What keeps it: pkg/ledger/api_cache.go SaveAPICache (one rename), pkg/reconcile/carry_out.go
 // converge: Save (before the first change).
@@ -186,8 +187,8 @@ func TestKilledWhileLearning(t *testing.T) {
 	report(t, "kill: pods' range learnt", tried, lost, "of %d calls; known without the API after %d", len(o.Calls), known)
 }
 
-// The agent is killed in a switch of networks for which it cordons the node: in the end the node
-// takes pods again, and where a person had cordoned it, it does not.
+// The agent is killed in a switch of networks for which it cordons the node. In the end the node
+// takes pods again, but stays cordoned if a person had cordoned it.
 //
 // What keeps it: pkg/reconcile/rollout/cordon.go Cordon (SaveAPICache before the API is asked),
 // Uncordon; pkg/kube/nodes.go Cordon, Uncordon.

@@ -21,17 +21,17 @@ import (
 
 const awaitingIndex = "/var/lib/netwright/awaiting/index.json"
 
-// boots is a node whose next boot fails with a file, over and over: the agent, and the machine, end
-// in the middle of its being brought back.
+// boots is a node whose boot fails with a file, again and again. The agent is killed or the power
+// is cut while the agent restores the former file.
 type boots struct {
 	*bench
 	path, content string // the file
 	update        string // more of spec.update
-	act           string // what a boot does with it
-	lost          string // a condition: it has acted
+	act           string // what a boot does with the file
+	lost          string // a condition: the boot has acted on it
 }
 
-// good and bad are the documents without the file, and with it.
+// good and bad return the documents without the file, and with it.
 func (b boots) good(t testing.TB) documents { return b.documents(t, "") }
 
 func (b boots) bad(t testing.TB) documents {
@@ -42,24 +42,24 @@ func (b boots) documents(t testing.TB, files string) documents {
 	return nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n  update: {splay: 0s"+b.update+"}\n"+files)
 }
 
-// begin makes the node right without the file, with windows that end soon.
+// begin makes the node right without the file, and sets a short window.
 func (b boots) begin(t *testing.T) {
 	t.Helper()
 	b.prepare(t, scenario{from: []documents{b.good(t)}})
 	b.shell(t, "sed -i 's/^probeWindow:.*/probeWindow: 9s/' /etc/netwright/agent.yaml; "+earlier)
-	if o := b.run(t, nil, pass); o.Code != 0 || b.awaits(t) { // the first configuration has met its boot
+	if o := b.run(t, nil, pass); o.Code != 0 || b.awaits(t) { // the boot of the first configuration is judged
 		t.Fatalf("it is not right without the file: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 	}
 	b.put(b.bad(t))
 }
 
-// earlier has the record, if there is one, say that its boot was one before this, and that all was
-// right in this one before the change, as the ledger has it by now.
+// earlier changes the record, if there is one: its boot was before this one, and in this one all
+// was right before the change, as the ledger says by now.
 const earlier = "test ! -e " + awaitingIndex +
 	` || sed -i 's/,"right":"[^"]*"//; s/"boot":"\([^"]*\)"/"boot":"an earlier one","right":"\1"/' ` + awaitingIndex
 
-// fail has the file made again, and the node as a boot leaves it that has read it. What the record
-// says is true of a boot before this one.
+// fail makes the file again, and leaves the node as after a boot that has read it. The record then
+// belongs to an earlier boot.
 func (b boots) fail(t *testing.T) {
 	t.Helper()
 	b.shell(t, "rm -f /var/lib/netwright/boots.json /var/lib/netwright/checkpoint/verdict.json")
@@ -71,7 +71,7 @@ func (b boots) fail(t *testing.T) {
 	b.until(t, b.lost)
 }
 
-// awaits says that the record names the file.
+// awaits says whether the record names the file.
 func (b boots) awaits(t *testing.T) bool {
 	t.Helper()
 	return strings.Contains(b.shell(t, "cat "+awaitingIndex+" 2>/dev/null || true"), `"path":"`+b.path+`"`)
@@ -79,7 +79,7 @@ func (b boots) awaits(t *testing.T) bool {
 
 func (b boots) until(t *testing.T, condition string) {
 	t.Helper()
-	end := time.Now().Add(time.Minute) // it only ends what hangs
+	end := time.Now().Add(time.Minute) // only so that a test that hangs ends
 	for b.shell(t, "if "+condition+"; then echo yes; fi") == "" {
 		if time.Now().After(end) {
 			t.Fatalf("it never came that %s", condition)
@@ -88,15 +88,15 @@ func (b boots) until(t *testing.T, condition string) {
 	}
 }
 
-// reached says that somebody outside reaches the node.
+// reached says whether a machine outside reaches the node.
 func (b boots) reached(t *testing.T) bool {
 	t.Helper()
 	_, err := probe.Ping(t.Context(), b.f.Netns(), netip.MustParseAddr(b.n.Address()), 0)
 	return err == nil
 }
 
-// back says what is amiss once the boot is judged: the node is reached without the file, and it is
-// known once that the boot failed with it.
+// back returns what is wrong after the boot was judged. The node must be reached without the file,
+// and the ledger must say once that the boot failed with it.
 func (b boots) back(t *testing.T, was string) (broken []string) {
 	t.Helper()
 	if now := b.shell(t, "cat "+b.path+" 2>/dev/null || true"); now != was {
@@ -105,7 +105,7 @@ func (b boots) back(t *testing.T, was string) (broken []string) {
 	if !b.reached(t) {
 		broken = append(broken, "the node is not reached:\n"+b.shell(t, "ip addr show dev host0; ip route"))
 	}
-	// The directory itself is empty if the agent was killed just before it went.
+	// The directory itself is empty if the agent was killed just before it removed it.
 	if left := b.shell(t, "ls -A /var/lib/netwright/awaiting 2>/dev/null || true"); left != "" {
 		broken = append(broken, "left: "+left)
 	}
@@ -127,7 +127,7 @@ func (b boots) back(t *testing.T, was string) (broken []string) {
 	return broken
 }
 
-// judged makes two passes, and says what is amiss after each. Neither makes the file again.
+// judged makes two passes, and returns what is wrong after each. Neither may make the file again.
 func (b boots) judged(t *testing.T, was string) (broken []string) {
 	t.Helper()
 	for _, run := range []string{"the next run", "the third run"} {
@@ -142,8 +142,8 @@ func (b boots) judged(t *testing.T, was string) (broken []string) {
 	return broken
 }
 
-// onNetworkd is a node of networkd, whose file takes its address away. networkd, started anew, may
-// keep the addresses that it finds, of which a boot has none.
+// onNetworkd is a node of networkd whose address the file removes. A restarted networkd may keep
+// addresses that it finds, but after a boot there are none.
 func onNetworkd(t *testing.T) boots {
 	b := boots{
 		bench: newBenchBy(t, true), path: "/usr/local/lib/systemd/network/05-bad.network",
@@ -155,15 +155,15 @@ func onNetworkd(t *testing.T) boots {
 	return b
 }
 
-// onDisk are the calls that are no question to the kernel or systemd, of which there are as many as
-// there is time.
+// onDisk returns the calls that are no requests to the kernel or systemd, whose number depends on
+// the time.
 func onDisk(calls []trap.Call) []trap.Call {
 	return slices.DeleteFunc(slices.Clone(calls), func(c trap.Call) bool { return strings.HasPrefix(c.Name, "send") })
 }
 
-// The agent is killed while it judges a boot: before the files come back, in the middle of it,
-// while it writes down what it found. The next pass judges to the end: the node is reached without
-// the file, it is known once and for all that the boot failed with it, and nothing else.
+// The agent is killed while it judges a boot: before it restores the files, in the middle, or while
+// it records the result. The next pass completes the judgement. The node is reached without the
+// file, and the ledger says once that the boot failed with it, and nothing else.
 //
 // What keeps it: pkg/checkpoint/firstboot/firstboot.go FirstBoot (Judged, Restored) and end (Note
 // before drop), pkg/checkpoint/firstboot/awaiting.go drop; pkg/reconcile/revert/revert.go Forget.
@@ -182,7 +182,7 @@ func TestKilledAtTheFirstBoot(t *testing.T) {
 		killed := b.run(t, nil, func(c trap.Call) trap.Decision { return trap.Decision{Kill: c.N == n} })
 		if !killed.Killed {
 			b.judged(t, "")
-			continue // this time it asked less often
+			continue // in this run it made fewer calls
 		}
 		tried++
 		if broken := b.judged(t, ""); len(broken) > 0 {
@@ -194,9 +194,9 @@ func TestKilledAtTheFirstBoot(t *testing.T) {
 	report(t, "kill: first boot", tried, lost, "of %d calls", len(o.Calls))
 }
 
-// The agent is killed while it makes a change that acts at the next boot. Once its undo was, as the
-// timer or the boot has it, the record names the file if it is there, and else is gone with all
-// that was kept for it.
+// The agent is killed during a change that acts at the next boot. After its undo, by the timer or
+// by the boot, the record names the file if the file is there. Otherwise the record is gone with
+// all that was kept for it.
 //
 // What keeps it: pkg/checkpoint/arm.go arm (Keep before the journal) and removeStale;
 // pkg/checkpoint/undo.go undo (Trim before disarm); pkg/checkpoint/firstboot/awaiting.go Prove.
@@ -238,9 +238,9 @@ func TestKilledWhileItIsRecorded(t *testing.T) {
 	report(t, "kill: what awaits a boot is recorded", tried, lost, "of %d calls; the change stayed in %d", len(o.Calls), kept)
 }
 
-// The machine loses its power while the agent judges a boot, before the files come back, after it,
-// and just before it asks for one more boot. It boots once more at most by itself, and then is
-// reached, as it was: what was recorded is neither lost nor done twice.
+// The power fails while the agent judges a boot: before the files are restored, after that, and
+// just before the agent asks for another boot. The machine boots by itself at most once more. Then
+// it is reached and is as before: no record is lost, and nothing is done twice.
 //
 // What keeps it: pkg/checkpoint/firstboot/firstboot.go FirstBoot (Judged, Restored, mayReboot).
 func TestPowerCutAtTheFirstBoot(t *testing.T) {
@@ -255,7 +255,7 @@ func TestPowerCutAtTheFirstBoot(t *testing.T) {
 	was := b.n.Read(b.path)
 	b.begin(t)
 	tried, lost := 0, 0
-	const last = 3 // the saves of the index: what is not back yet, which boot failed, which one is ended
+	const last = 3 // writes of the index: the files to restore, the failed boot, the end
 	for saves := range last + 1 {
 		b.fail(t)
 		saved := 0
@@ -288,8 +288,9 @@ func TestPowerCutAtTheFirstBoot(t *testing.T) {
 	report(t, "power cut: first boot", tried, lost, "with at most one more boot")
 }
 
-// up boots the node, with an agent in each boot, until one is judged, and says how many ended by
-// themselves before. Nobody enters the node meanwhile: a process from outside keeps it from ending.
+// up boots the node, with an agent in each boot, until one boot is judged. It returns how many
+// boots ended by themselves before. No process enters the node meanwhile, since such a process
+// would keep it from ending.
 func (b boots) up(ctx context.Context) (ends int, err error) {
 	for ; ends < 3; ends++ {
 		if err := b.n.TryBoot(ctx); err != nil {

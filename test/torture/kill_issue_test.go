@@ -17,9 +17,9 @@ const (
 	ownIssued = "/var/lib/netwright/issued/calico-client.json"
 )
 
-// The agent is killed while it renews a certificate that a CA of the store signs on the node. What
-// is installed belongs together once the next start has been, with no store; the run after that
-// ends with the certificate that was issued last, and the one after issues nothing.
+// The agent is killed while it renews a certificate that a CA of the store signs on the node. After
+// the next start, without a store, the installed files fit each other. The next run ends with the
+// certificate that was issued last, and the run after that issues nothing.
 //
 // What keeps it: pkg/certs/issue/issued.go save (one file), pkg/host/hostfs/batch_intents.go (the
 // installed three).
@@ -63,7 +63,7 @@ func TestKilledRenewal(t *testing.T) {
 	report(t, "kill: certificate renewed", tried, lost, "of %d calls", len(o.Calls))
 }
 
-// renewed holds the node to what must be after a kill.
+// renewed checks the node after a kill.
 func (b *bench) renewed(t *testing.T) error {
 	b.shell(t, "mv /srv/netwright /srv/away")
 	b.run(t, []string{"recover"}, pass)
@@ -88,7 +88,7 @@ func (b *bench) renewed(t *testing.T) error {
 	return nil
 }
 
-// fits says whether key, certificate and CA belong together.
+// fits checks that key, certificate and CA belong together.
 func (b *bench) fits() error {
 	leaf, err := certs.Parse([]byte(b.n.Read(ownDir + "calico-client.pem")))
 	if err != nil {

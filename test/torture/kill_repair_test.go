@@ -11,10 +11,10 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// A daemon repairs a file and a sysctl that somebody changed, each without a pass, and is killed at
-// each system call of that and of the pass after it. At the kill the file is theirs or ours, whole;
-// the next run ends with both right and nothing of ours left over, and there is nothing more to do.
-// The lines that keep it: pkg/reconcile/repair.go, plan (Noted) and repair;
+// A daemon repairs a file and a sysctl that somebody changed, each without a pass. It is killed at
+// each system call of these repairs and of the pass after them. At the kill the file is either
+// theirs or ours, as a whole. After the next run both are right, no other file of ours is left, and
+// nothing is left to do. The lines that keep it: pkg/reconcile/repair.go, plan (Noted) and repair;
 // pkg/host/hostfs/batch_staged.go, stageFile.
 func TestKilledInARepair(t *testing.T) {
 	t.Parallel()
@@ -36,14 +36,14 @@ func TestKilledInARepair(t *testing.T) {
 	for n := 1; n <= len(calls); n += either(1, max(len(calls)/6, 1)) {
 		killed := b.repair(t, n)
 		if len(killed) < n {
-			continue // this time it made fewer calls
+			continue // in this run it made fewer calls
 		}
 		tried++
 		var broken []string
 		if now := b.n.Read(motd); now != ours && now != "theirs\n" {
 			broken = append(broken, fmt.Sprintf("the file is neither old nor new: %.80q", now))
 		}
-		for _, args := range [][]string{{"--once"}, {"--dry-run"}} { // which ends with 0 if there is nothing to do
+		for _, args := range [][]string{{"--once"}, {"--dry-run"}} { // exit code 0: nothing is left to do
 			o := b.run(t, args, pass)
 			if now := b.n.Read(motd); o.Code != 0 || now != ours || strings.TrimSpace(b.shell(t, "cat /proc/sys/net/core/somaxconn")) != "128" {
 				broken = append(broken, fmt.Sprintf("%s then: exit %d, the file is %.80q\n%s%s", args[0], o.Code, now, o.Stdout, o.Stderr))
@@ -60,8 +60,8 @@ func TestKilledInARepair(t *testing.T) {
 	report(t, "kill: repair without a pass", tried, lost, "of %d calls", len(calls))
 }
 
-// repair has a daemon repair a file and a sysctl, and kills it at its n-th call from then on, or at
-// one long after. It returns the calls from then on.
+// repair has a daemon repair a file and a sysctl, and kills the daemon at its n-th call from then
+// on, or long after. It returns the calls from then on.
 func (b *bench) repair(t *testing.T, n int) []trap.Call {
 	t.Helper()
 	var armed, over atomic.Bool
@@ -82,7 +82,7 @@ func (b *bench) repair(t *testing.T, n int) []trap.Call {
 	if !b.n.Await(t.Context(), "netwright status >/dev/null") {
 		t.Fatalf("the daemon does not come to rest: %s", b.n.Shell(t.Context(), "netwright status || true"))
 	}
-	time.Sleep(time.Second) // what it has begun is over
+	time.Sleep(time.Second) // what it has begun has ended by then
 	armed.Store(true)
 	b.shell(t, "echo theirs >/etc/motd.d/cluster; echo 64 >/proc/sys/net/core/somaxconn")
 	select {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// recovered starts the agent without a store, as the boot does or as a daemon would, and says which
-// sets are not wholly old or wholly new.
+// recovered starts the agent without a store, as the boot or a daemon would. It returns the sets
+// that are neither completely old nor completely new.
 func (b *bench) recovered(t testing.TB, s scenario, w want, n int) (broken []string) {
 	t.Helper()
 	const away = "/srv/away"

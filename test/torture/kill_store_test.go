@@ -23,7 +23,7 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// fleet is a store behind HTTPS with signed generations, and an image whose agent reads it.
+// fleet is a store behind HTTPS with signed generations, and an image whose agent reads the store.
 type fleet struct {
 	image
 	key    minisign.PrivateKey
@@ -65,7 +65,7 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// publish makes documents a generation.
+// publish publishes documents as a generation.
 func (f *fleet) publish(generation int64, d documents) {
 	objects := map[string][]byte{}
 	for name, content := range d {
@@ -85,15 +85,15 @@ func (f *fleet) publish(generation int64, d documents) {
 	f.memory.Set("manifest", trust.Join(all["manifest"], trust.Sign(f.key, all["manifest"], "")))
 }
 
-// away has the store fail, or answer again.
+// away makes the store fail, or answer again.
 func (f *fleet) away(gone bool) {
 	f.server.Fail(nil)
 	if gone {
-		f.server.Fail(toxic.Status(http.StatusForbidden, 0)) // it is not tried again
+		f.server.Fail(toxic.Status(http.StatusForbidden, 0)) // the client does not try this again
 	}
 }
 
-// once runs the agent, in the trap if there is something to decide.
+// once runs the agent, in the trap if decide is set.
 func (f *fleet) once(t testing.TB, decide func(trap.Call) trap.Decision) trap.Outcome {
 	t.Helper()
 	command := []string{f.agent, "--conf", f.conf + "/agent.yaml", "--root", f.root, "--once"}
@@ -112,7 +112,7 @@ func (f *fleet) once(t testing.TB, decide func(trap.Call) trap.Decision) trap.Ou
 	return trap.Outcome{Code: cmd.ProcessState.ExitCode(), Stdout: string(said)}
 }
 
-// taken is the generation of the last good configuration.
+// taken returns the generation of the last good configuration.
 func (f *fleet) taken(t testing.TB) int64 {
 	t.Helper()
 	var good struct{ Generation int64 }
@@ -127,9 +127,9 @@ func (f *fleet) taken(t testing.TB) int64 {
 }
 
 // The agent is killed while it takes a new generation from a store behind a network. At the next
-// start there is no store: the node is wholly as the one generation or the other says, the one that
-// is noted as the last good, keys and all. With the store there again it has the new one, and then
-// needs no store for it.
+// start there is no store. The node is then completely as one of the two generations says, keys
+// included, and that one is recorded as the last good. When the store answers again, the node has
+// the new generation, and needs no store for it.
 //
 // What keeps it: pkg/ledger/lastgood.go SaveLastGood (what is named is there first, then one
 // rename; Tidy last), pkg/reconcile/carry_out.go converge: keep comes at the end of a pass, and
@@ -160,7 +160,8 @@ func TestKilledWhileTakingAGeneration(t *testing.T) {
 	}
 	trees[2] = f.tree(t)
 	tried, lost, with := 0, 0, map[int64]int{}
-	// With a file staged in a directory that the old generation does not know, and at any call.
+	// The agent is killed with a file staged in a directory that the old generation does not know,
+	// and at any call.
 	at := []func(trap.Call) bool{func(c trap.Call) bool { return strings.HasPrefix(c.Name, "rename") && c.Target == "cluster" }}
 	for _, n := range points(o.Calls, "last-good.json") {
 		at = append(at, func(c trap.Call) bool { return c.N == n })
@@ -190,7 +191,7 @@ func TestKilledWhileTakingAGeneration(t *testing.T) {
 		}
 		f.away(true)
 		before := f.tree(t)
-		_ = f.once(t, nil) // that the store is away is an error, always
+		_ = f.once(t, nil) // without the store this is always an error
 		broken = append(append(broken, differs(f.tree(t), trees[2])...), differs(f.tree(t), before)...)
 		if len(broken) > 0 {
 			lost++

@@ -19,44 +19,44 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// scenario is one way of life of a node in which the agent is killed. A further one is a line in
+// scenario is one course of events on a node in which the agent is killed. Another one is a line in
 // [scenarios].
 type scenario struct {
 	name   string
-	theirs map[string]string               // files of a person that are there before the agent: path → content
-	from   []documents                     // what the node was converged to before, one after the other; none: a fresh node
-	store  documents                       // what the agent is started with
-	begin  func(*bench, testing.TB)        // more that makes the node what the scenario starts with
-	after  string                          // a file after whose rename the agent is always killed: its base name
+	theirs map[string]string               // files of a person from before the agent, by path
+	from   []documents                     // the former configurations, one after the other; none: a new node
+	store  documents                       // the configuration of the killed run
+	begin  func(*bench, testing.TB)        // more that makes the state before it
+	after  string                          // the base name of a file after whose rename the agent is always killed
 	args   []string                        // of the agent; nil: --once
-	sets   [][]string                      // files that appear together or not at all
-	needs  map[string][]string             // file → files that are in place first
-	alone  []string                        // what runs by itself after the kill: it may fail, and leaves the node all old or all new; nil: nothing
-	clear  func(*bench, testing.TB)        // what a person does then, before all is run again
-	ready  func(*bench, testing.TB) string // more that must hold in the end: "" is well
-	fresh  bool                            // in the end the node is as before the agent ever ran, times too
+	sets   [][]string                      // files that are all old or all new
+	needs  map[string][]string             // for a file, the files that are in place before it
+	alone  []string                        // what runs by itself after the kill. It may fail, and leaves the node all old or all new; nil: nothing
+	clear  func(*bench, testing.TB)        // what a person does before the next run
+	ready  func(*bench, testing.TB) string // a further check at the end; "": it succeeds
+	fresh  bool                            // in the end the node is as before the agent, times included
 }
 
-// bench is a booted node that is killed on, over and over.
+// bench is a booted node on which the agent is killed again and again.
 type bench struct {
 	t      *testing.T
 	f      *node.Fabric
 	n      *node.Node
 	leader string
-	halves int // kills that left a set partly old and partly new, until something starts again
+	halves int // kills that left a set partly old and partly new until the next start
 
-	under []string // what the agent is started by
+	under []string // the command that starts the agent
 
-	fresh     tree // before the agent ever ran, with times
+	fresh     tree // the state before the agent ever ran, with times
 	freshLive string
 }
 
-// The agent's own binary is killed at every mutating system call on a booted node: in the first
-// converge, in changes that replace programs, certificates, units and a unit's settings, in the
-// scenarios of kill_ways_test.go. At the kill, before anything runs again, each file is the old or
-// the new one, whole; what belongs together is together, but for a kill between two adjacent
-// renames of one batch: that the next start makes whole before anything else, with no store; then
-// the next run ends as if nothing had been, with each restart that was asked for, once, and the one
+// The released agent is killed at every call that changes something, on a booted node: in the first
+// converge, in changes that replace programs, certificates, units and a unit's settings, and in the
+// scenarios of kill_ways_test.go. At the kill, before anything runs again, each file is completely
+// old or completely new. Files of a set are all old or all new, except after a kill between two
+// adjacent renames of one batch. The next start completes that set before anything else, without a
+// store. The next run then ends as without the kill, with each wanted restart once, and the run
 // after that changes nothing.
 //
 // What keeps it: pkg/host/hostfs/batch.go Commit: announce (sets; red without it, tried),
@@ -68,7 +68,7 @@ func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
 	all := append(scenarios(t), ways(t)...)
-	const nodes = 3 // that share the scenarios, side by side
+	const nodes = 3 // nodes that share the scenarios and run at once
 	for i := range nodes {
 		t.Run(fmt.Sprintf("node %d", i+1), func(t *testing.T) {
 			t.Parallel()
@@ -97,10 +97,10 @@ func scenarios(t testing.TB) []scenario {
 
 const calicoDir = "/srv/kubernetes/calico/"
 
-// certificates are Calico's, which belong together.
+// certificates are Calico's, which form a set.
 var certificates = [][]string{{calicoDir + "ca.pem", calicoDir + "calico-client.pem", calicoDir + "calico-client-key.pem"}}
 
-// harmlessExtras are files and a sysctl that the user wants besides, which take no checkpoint.
+// harmlessExtras are files and a sysctl of the user, which take no checkpoint.
 func harmlessExtras(word, backlog string) string {
 	return fmt.Sprintf(`  sysctlParameters: [net.core.somaxconn=%s]
   fileAssets:
@@ -109,8 +109,8 @@ func harmlessExtras(word, backlog string) string {
 `, backlog, strings.Repeat(word+" ", 3000), word, word)
 }
 
-// extras have a hook, too: what changes it takes a checkpoint. It is not watched: what is kept for
-// that goes by itself, minutes later.
+// extras also have a hook, whose change takes a checkpoint. The hook is not watched, since the
+// files of a watch are removed only minutes later.
 func extras(word, backlog string) string {
 	return harmlessExtras(word, backlog) + fmt.Sprintf(`  update: {watch: 0s}
   hooks:
@@ -140,14 +140,14 @@ const startsFile = "/run/lab/containerd-starts"
 
 func newBench(t *testing.T) *bench { return newBenchBy(t, false) }
 
-// newBenchBy is a bench whose link is set up by networkd, or once at the boot.
+// newBenchBy makes a bench whose link networkd sets up, or a script once at the boot.
 func newBenchBy(t *testing.T, networkd bool) *bench {
 	t.Helper()
 	f := node.NewFabric(t)
 	n := f.Node(t, node.Options{
 		Name: "node-1", Address: "10.77.0.11", Networkd: networkd,
 		Copies: map[string]string{installed: agent(t)},
-		Mask:   []string{checkpoint.TimerName + ".path"}, // what a killed agent leaves stays, for who runs it again: see e2e, TestUndoAsTheAgentIsKilled
+		Mask:   []string{checkpoint.TimerName + ".path"}, // so the undo of a killed agent stays for the next run: see e2e, TestUndoAsTheAgentIsKilled
 		Files: map[string]string{
 			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 4s\n", cluster),
 			"/etc/systemd/system/netwright-agent.service":         shippedUnit(t),
@@ -159,7 +159,8 @@ func newBenchBy(t *testing.T, networkd bool) *bench {
 	return b
 }
 
-// installed is the agent in a node, as large as all else that a tree has many times over.
+// installed is the agent in a node. It is as large as all other files of a tree, of which there are
+// many.
 const installed = "/usr/bin/netwright"
 
 // tree reads the node's files from outside: the upper layer of its overlay.
@@ -171,7 +172,7 @@ func (b *bench) tree(t testing.TB) tree {
 		t.Fatal(err)
 	}
 	out[installed] = fmt.Sprintf("%s %x", head, sum)
-	delete(out, "/etc/systemd/system/sysinit.target.wants") // the base has it; the first link in it copies it up
+	delete(out, "/etc/systemd/system/sysinit.target.wants") // the base has it; its first new link copies it up
 	return out
 }
 
@@ -191,8 +192,8 @@ func (b *bench) shell(t testing.TB, script string) string {
 
 var nodeEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 
-// live is the node's network as ip and nft tell it, and its units when nothing is queued any more,
-// without what differs between two equal nodes.
+// live returns the node's network as ip and nft list it, and its units when no job is queued any
+// more. It leaves out what differs between two equal nodes.
 func (b *bench) live(t testing.TB) string {
 	t.Helper()
 	b.idle(t)
@@ -209,7 +210,7 @@ func (b *bench) live(t testing.TB) string {
 	return strings.Join(lines, "")
 }
 
-// wipe makes the node fresh again.
+// wipe makes the node new again.
 func (b *bench) wipe(t testing.TB) {
 	t.Helper()
 	b.idle(t)
@@ -244,7 +245,7 @@ func (b *bench) run(t testing.TB, args []string, decide func(trap.Call) trap.Dec
 	return o
 }
 
-// command is how the agent is run in the node.
+// command returns the command that runs the agent in the node.
 func (b *bench) command(args []string) []string {
 	if args == nil {
 		args = []string{"--once"}
@@ -254,7 +255,7 @@ func (b *bench) command(args []string) []string {
 
 func pass(trap.Call) trap.Decision { return trap.Decision{} }
 
-// prepare brings the node to where a scenario starts.
+// prepare makes the state in which a scenario starts.
 func (b *bench) prepare(t testing.TB, s scenario) {
 	t.Helper()
 	b.wipe(t)
@@ -269,7 +270,7 @@ func (b *bench) prepare(t testing.TB, s scenario) {
 		if o := b.run(t, nil, pass); o.Code != 0 {
 			t.Fatalf("converge to the start: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 		}
-		b.idle(t) // a containerd that is still starting makes the directory of its confs
+		b.idle(t) // a containerd that is starting makes the directory of its confs
 	}
 	b.put(s.store)
 	if s.begin != nil {
@@ -278,7 +279,7 @@ func (b *bench) prepare(t testing.TB, s scenario) {
 	b.shell(t, ": >"+startsFile)
 }
 
-// want is a run of a scenario that nothing disturbs.
+// want is the result of a scenario without a kill.
 type want struct {
 	before, after tree
 	live          string
@@ -286,14 +287,14 @@ type want struct {
 	starts        int
 }
 
-// starts is how often containerd was started, when nothing is queued any more.
+// starts returns how often containerd was started, when no job is queued any more.
 func (b *bench) starts(t testing.TB) int {
 	t.Helper()
 	b.idle(t)
 	return strings.Count(b.shell(t, "cat "+startsFile), "start")
 }
 
-// idle waits until systemd has nothing queued or under way.
+// idle waits until systemd has no job queued or running.
 func (b *bench) idle(t testing.TB) {
 	t.Helper()
 	b.shell(t, "while systemctl list-jobs --no-legend | grep -q .; do sleep 0.02; done")
@@ -331,12 +332,12 @@ func (b *bench) kill(t *testing.T, s scenario) {
 	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next start: %d; %s", len(w.calls), b.halves, counts(at))
 }
 
-// points are the calls to be killed at: all, or a sample of as many kinds of calls, which begins
-// with another kind in each scenario, with those after a file was renamed into place, and with one
-// after each note of the effects that it asks for: of the restart that is tried, and of the one
-// that is done.
+// points returns the calls at which the agent is killed: all of them, or a sample of as many kinds
+// of calls as possible. The sample begins with another kind in each scenario. It also has the calls
+// after a file was renamed into place, and a call after each record of wanted effects: of the
+// restart that is tried, and of the one that is done.
 func points(calls []trap.Call, after string) []int {
-	most, draw := either(len(calls), 4), rand.New(rand.NewPCG(1, 1)) // the same sample each time
+	most, draw := either(len(calls), 4), rand.New(rand.NewPCG(1, 1)) // the same sample in each run
 	byName := map[string][]int{}
 	for _, c := range calls {
 		byName[c.Name] = append(byName[c.Name], c.N)
@@ -377,9 +378,9 @@ func counts(at map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// killAt kills the agent at its n-th call and says what is broken, then and after the next runs. A
-// run that makes fewer calls than the one before it, which may have waited longer, is made again
-// and killed as far into it.
+// killAt kills the agent at its n-th call. It returns what is broken then and after the next runs.
+// A run may make fewer calls than the one before it, which may have waited longer. Then it is made
+// again, and killed after the same share of its calls.
 func (b *bench) killAt(t *testing.T, s scenario, w want, n int) (at string, broken []string) {
 	t.Helper()
 	b.prepare(t, s)
@@ -398,7 +399,7 @@ func (b *bench) killAt(t *testing.T, s scenario, w want, n int) (at string, brok
 	}
 	broken = append(broken, torn(w.before, now, w.after)...)
 	if half := mixed(w.before, now, w.after, s.sets); len(half) > 0 && strings.HasPrefix(at, "rename") {
-		b.halves++ // between two renames of one batch, which no call does at once
+		b.halves++ // between two renames of one batch, which no call makes together
 	} else {
 		broken = append(broken, half...)
 	}
@@ -436,7 +437,7 @@ func (b *bench) killAt(t *testing.T, s scenario, w want, n int) (at string, brok
 		}
 	}
 	b.idle(t)
-	if _, err := os.Stat(b.n.Upper() + "/var/lib/netwright/trials.json"); err == nil { // a unit came up when that run had ended: one more takes note
+	if _, err := os.Stat(b.n.Upper() + "/var/lib/netwright/trials.json"); err == nil { // a unit came up later: one more run records it
 		b.run(t, s.args, pass)
 	}
 	before := b.n.Snapshot()

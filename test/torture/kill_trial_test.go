@@ -9,13 +9,13 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// containerd does not come up with what the documents make of its settings, and the agent is killed
-// while it finds that out and takes it back: whenever that is, the next run ends with containerd's
-// files as they were and containerd running, and names it; it is started twice in all, with the new
-// settings and with the old ones. Red without the states of a trial on the disk
-// (pkg/reconcile/probation/probation.go Begin: SaveTrials, pkg/reconcile/probation/judge.go judge:
-// SaveTrials before bringBack), and without the note of what the undo is about to do
-// (pkg/reconcile/probation/judge.go bringBack: try).
+// containerd does not start with settings of the documents. The agent is killed while it notices
+// that and restores the former settings. Whenever that is, after the next run containerd's files
+// are as before, containerd runs, and the output names it. It is started twice in all, with the new
+// settings and with the old ones.
+//
+// What keeps it: pkg/reconcile/probation/probation.go Begin (SaveTrials),
+// pkg/reconcile/probation/judge.go judge (SaveTrials before restore), restore, try.
 func TestKilledWhileTakingBack(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -39,7 +39,7 @@ func TestKilledWhileTakingBack(t *testing.T) {
 	if n := b.starts(t); n != 2 {
 		t.Fatalf("undisturbed: containerd was started %d times, want with the new settings and with the old ones", n)
 	}
-	var from int // the rename that brings the new settings
+	var from int // the rename of the new settings
 	for _, c := range o.Calls {
 		if from == 0 && c.Target == "config.toml" && strings.HasPrefix(c.Name, "rename") {
 			from = c.N
@@ -51,7 +51,7 @@ func TestKilledWhileTakingBack(t *testing.T) {
 		before := settings()
 		killed := b.run(t, nil, func(c trap.Call) trap.Decision { return trap.Decision{Kill: c.N == n} })
 		if !killed.Killed {
-			continue // this time it had to look less often
+			continue // in this run it looked less often
 		}
 		tried++
 		var broken []string

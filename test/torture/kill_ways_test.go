@@ -16,9 +16,9 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// ways are the lives of a node besides converging: what somebody changed is repaired, what is no
-// longer wanted goes, an earlier revision comes back, all of it goes, and changes that may cut the
-// node off are made and undone.
+// ways has further courses of events. The agent repairs what somebody changed, and removes what is
+// no longer wanted. It rolls back to an earlier revision, and resets the node. It makes and undoes
+// changes that may cut the node off.
 //
 // What keeps it: pkg/reconcile/ownership/write_before_change.go Intend (prune) and noted (repair),
 // pkg/reconcile/rollback.go Rollback: the pin comes last, pkg/reset/reset.go: the ledger goes last,
@@ -40,7 +40,7 @@ func ways(t testing.TB) []scenario {
 	risky["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "sysctlParameters: [", "sysctlParameters: [net.ipv4.conf.host0.arp_announce=1, ", 1)
 	watched := maps.Clone(risky)
 	watched["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "watch: 0s", "watch: 1h", 1)
-	// containerd makes the directory of its confs when it starts, if nobody has.
+	// containerd makes the directory of its confs at its start, if it is absent.
 	theirs := map[string]string{"/etc/cni/net.d/README": "a person's\n", "/etc/motd.d/cluster": "a person's\n", "/etc/sysctl.d/99-netwright.conf": "# a person's\n"}
 	return []scenario{
 		{name: "repair", from: []documents{bridge}, store: bridge, begin: (*bench).spoil},
@@ -66,7 +66,8 @@ func shippedUnit(t testing.TB) string {
 	return string(text)
 }
 
-// restarted: containerd was asked to read its new settings, once, whenever the agent was killed.
+// restarted checks that containerd was asked once to read its new settings, whenever the agent was
+// killed.
 func (b *bench) restarted(t testing.TB) string {
 	if n := b.starts(t); n != 1 {
 		return fmt.Sprintf("containerd was restarted %d times, want once", n)
@@ -74,7 +75,7 @@ func (b *bench) restarted(t testing.TB) string {
 	return ""
 }
 
-// held: the node says that it is held at the first revision.
+// held checks that the node says that it is held at the first revision.
 func (b *bench) held(t testing.TB) string {
 	if out := b.shell(t, "netwright history"); !strings.Contains(out, "held at revision 1 by") {
 		return "not held: " + out
@@ -82,20 +83,20 @@ func (b *bench) held(t testing.TB) string {
 	return ""
 }
 
-// spoil is somebody who writes to what is the agent's.
+// spoil changes files of the agent, as somebody else might.
 func (b *bench) spoil(t testing.TB) {
 	b.shell(t, "echo theirs >/etc/motd.d/cluster; echo theirs >>/etc/sysctl.d/99-netwright.conf; rm /srv/kubernetes/lab.d/one; echo 64 >/proc/sys/net/core/somaxconn")
 }
 
-// enable has the daemon started at the next boot.
+// enable makes the daemon start at the next boot.
 func (b *bench) enable(t testing.TB) { b.shell(t, "systemctl enable -q netwright-agent") }
 
-// acquit takes back that a generation is held, as a person would who knows that it was not the
-// change.
+// acquit removes the verdict on a generation, as a person does who knows that the change was not
+// the cause.
 func (b *bench) acquit(t testing.TB) { b.shell(t, "rm -f /var/lib/netwright/checkpoint/verdict.json") }
 
-// unconfirmed leaves a change under a checkpoint that was made and not confirmed: the agent was
-// killed just before.
+// unconfirmed leaves a change under a checkpoint that was made and not confirmed, since the agent
+// was killed just before.
 func (b *bench) unconfirmed(t testing.TB) {
 	o := b.run(t, nil, func(c trap.Call) trap.Decision {
 		return trap.Decision{Kill: c.Name == "unlinkat" && path.Base(c.Target) == "journal.json"}
@@ -105,17 +106,17 @@ func (b *bench) unconfirmed(t testing.TB) {
 	}
 }
 
-// each is how often a watch looks.
+// each finds how often a watch looks.
 var each = regexp.MustCompile(`"each":\d+`)
 
-// lose leaves a good change that is watched, of which the hook cuts the node off: who watches is to
-// be killed, and looks more often than it would.
+// lose leaves a good change that is watched, and whose hook cuts the node off. The watching process
+// is then killed, and looks more often than otherwise.
 func (b *bench) lose(t testing.TB) {
 	t.Helper()
 	if o := b.run(t, nil, pass); o.Code != 0 {
 		t.Fatalf("the change that is watched: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 	}
-	b.shell(t, "systemctl stop netwright-watch.timer; systemctl stop netwright-watch.service 2>/dev/null || true") // one that has not run is not loaded any more
+	b.shell(t, "systemctl stop netwright-watch.timer; systemctl stop netwright-watch.service 2>/dev/null || true") // a watch that never ran is no longer loaded
 	const file = "/var/lib/netwright/checkpoint/watch.json"
 	text := b.n.Read(file)
 	if !each.MatchString(text) {
@@ -125,7 +126,7 @@ func (b *bench) lose(t testing.TB) {
 	b.shell(t, "ip link set host0 down")
 }
 
-// quietWith: with the documents from before the change all is right, and stays as it is.
+// quietWith checks that with the documents from before the change all is right, and stays so.
 func (b *bench) quietWith(t testing.TB, d documents) string {
 	b.put(d)
 	before := b.tree(t)
@@ -136,11 +137,11 @@ func (b *bench) quietWith(t testing.TB, d documents) string {
 	return ""
 }
 
-// scaffold is what stands while a change is made under a checkpoint, and is gone after the next
-// run.
+// scaffold has the files that exist while a change is made under a checkpoint, and are gone after
+// the next run.
 var scaffold = []string{"/etc/systemd/system/netwright-undo.service", "/etc/systemd/system/sysinit.target.wants/netwright-undo.service"}
 
-// timed is the node's tree with the time at which each file was changed.
+// timed returns the node's tree with the time of each file's last change.
 func (b *bench) timed(t testing.TB) tree {
 	t.Helper()
 	out := b.tree(t)
@@ -150,14 +151,14 @@ func (b *bench) timed(t testing.TB) tree {
 			t.Fatal(err)
 		}
 		if name == "/var/lib" || name == "/etc/systemd/system/multi-user.target.wants" {
-			continue // its time cannot outlive the directory of the ledger in it; the test itself enabled the daemon
+			continue // the ledger in it changes its time; the test enabled the daemon
 		}
 		out[name] += fmt.Sprintf(" at %d.%09d", st.Mtim.Sec, st.Mtim.Nsec)
 	}
 	return out
 }
 
-// traces lists what the agent left of itself.
+// traces lists the files that the agent left of itself.
 func (b *bench) traces(t testing.TB) (left []string) {
 	t.Helper()
 	for _, d := range differs(b.timed(t), b.fresh) {
@@ -169,8 +170,8 @@ func (b *bench) traces(t testing.TB) (left []string) {
 	return left
 }
 
-// The agent is killed while it writes the first file of a checkpoint, and the documents take the
-// change back: the next run takes no checkpoint, and leaves nothing that was staged for one. The
+// The agent is killed while it writes the first file of a checkpoint, and the documents withdraw
+// the change. The next run takes no checkpoint, and leaves no file that was staged for one. The
 // line that keeps it: pkg/reconcile/carry_out.go, carryOut (RemoveStale).
 func TestKilledBeforeACheckpointStands(t *testing.T) {
 	t.Parallel()

@@ -18,10 +18,10 @@ func TestMain(m *testing.M) {
 	os.Exit(program.Main(m, printTable))
 }
 
-// full says that nothing is sampled: `make torture`.
+// full says that the run takes no samples: `make torture`.
 var full = os.Getenv("NETWRIGHT_TORTURE") == "full"
 
-// either picks the amount of work.
+// either returns the amount of work for a full or a short run.
 func either[T any](whenFull, whenShort T) T {
 	if full {
 		return whenFull
@@ -29,7 +29,7 @@ func either[T any](whenFull, whenShort T) T {
 	return whenShort
 }
 
-// row is what a suite tried, and how often a promise was broken.
+// row has what a suite tried, and how often a promise was broken.
 type row struct {
 	Suite       string
 	Tried, Lost int
@@ -41,7 +41,7 @@ var table struct {
 	rows []row
 }
 
-// report adds a row to the table that the run ends with.
+// report adds a row to the table at the end of the run.
 func report(t testing.TB, suite string, tried, lost int, note string, args ...any) {
 	t.Helper()
 	r := row{suite, tried, lost, fmt.Sprintf(note, args...)}

@@ -13,13 +13,13 @@ import (
 	"github.com/netwright/netwright/test/child"
 )
 
-// mountsEnv marks a process that runs one test in a mount namespace of its own; its value is where
-// its rows go.
+// mountsEnv marks a process that runs one test in a mount namespace of its own. Its value is the
+// file for the rows of that test.
 const mountsEnv = "NETWRIGHT_TORTURE_MOUNTS"
 
-// inOwnMounts runs the calling test once more in a process with a mount namespace of its own, with
-// the machine's mounts out of its reach, so that whatever it mounts is gone with it, however it
-// ends. It says whether this is that process: the caller returns if not.
+// inOwnMounts runs the calling test again in a process with a mount namespace of its own. That
+// process cannot reach the machine's mounts, and all its mounts are gone with it, however it ends.
+// inOwnMounts returns true in that process. Otherwise the caller returns.
 func inOwnMounts(t *testing.T) bool {
 	t.Helper()
 	if rows := os.Getenv(mountsEnv); rows != "" {
@@ -56,7 +56,7 @@ func inOwnMounts(t *testing.T) bool {
 	return false
 }
 
-// tmpfs mounts memory for the length of the test.
+// tmpfs mounts a file system in memory until the test ends.
 func tmpfs(t testing.TB, options string) string {
 	t.Helper()
 	dir := t.TempDir()

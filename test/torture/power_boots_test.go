@@ -23,7 +23,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// notes are the books of who judges a boot.
+// notes is the ledger of the process that judges a boot.
 type notes struct{}
 
 func (notes) Right() string { return "" }
@@ -36,15 +36,16 @@ func (notes) Note(ctx context.Context, h *host.Host, found firstboot.Boot) error
 	return ledger.NoteBoot(ctx, h.Files, ledger.Boot{ID: found.ID, Names: found.Names, Outcome: string(found.Outcome)})
 }
 
-// What a boot failed with, and what was there before it, by path; "": nothing.
+// failedWith has the files with which a boot failed, and original has what was there before, by
+// path; "": nothing.
 var (
 	failedWith = map[string]string{"/etc/replaced": "new", "/etc/came": "new", "/etc/went": "", "/etc/large": "new"}
 	original   = map[string]string{"/etc/replaced": "was", "/etc/came": "", "/etc/went": "was", "/etc/large": strings.Repeat("large", 1<<18)}
 )
 
-// The power goes while files come back that a boot failed with, at every write of the disk, with
-// and without what the disk had in its cache. The next boot finds the record, or all of them back:
-// it has the originals in the end, no record, and one note of one boot.
+// The power fails while the files are restored with which a boot failed, at every write of the
+// disk, with and without the disk's cache. The next boot finds the record, or finds all files
+// restored. In the end it has the originals, no record, and one note of one boot.
 //
 // What keeps it: pkg/checkpoint/firstboot/awaiting.go save and drop;
 // pkg/checkpoint/firstboot/firstboot.go FirstBoot (Judged); pkg/checkpoint/undo/restore.go Files
@@ -97,7 +98,7 @@ func TestPowerCutWhileFilesComeBack(t *testing.T) {
 	}
 }
 
-// recorded puts what a boot failed with on the disk, and the record of it.
+// recorded puts the files of a failed boot on the disk, and the record of them.
 func (p *powerTest) recorded(t *testing.T) {
 	t.Helper()
 	a := firstboot.Awaiting{Version: 1, Boot: "none", Generation: 7, Window: time.Millisecond}
@@ -131,7 +132,7 @@ func (p *powerTest) write(t *testing.T, path, content string) {
 	}
 }
 
-// judged judges a boot on the disk. There is no network on it by which the node could be reached.
+// judged judges a boot on the disk. There is no network by which the node could be reached.
 func (p *powerTest) judged(t *testing.T, boot string) error {
 	t.Helper()
 	p.write(t, "/proc/sys/kernel/random/boot_id", boot+"\n")
@@ -143,7 +144,7 @@ func (p *powerTest) judged(t *testing.T, boot string) error {
 	return firstboot.Examiner{Node: probe.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
 }
 
-// bootsAgain is the boot after the power cut.
+// bootsAgain makes the boot after the power cut.
 func (p *powerTest) bootsAgain(t *testing.T) (broken []string) {
 	t.Helper()
 	check := func(when string) {

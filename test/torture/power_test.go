@@ -21,11 +21,11 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// The power goes while the agent writes, at every write of the disk in turn, with and without what
-// the disk had in its cache. Each time the file system is mounted again, as a machine does that
-// boots, and every file is the old or the new one, whole; once the agent has said that it is done,
-// the new one. So it is where it brings back what somebody changed, of which the ledger has one
-// record, after it; and nothing of the ledger is damaged.
+// The power fails while the agent writes, at every write of the disk in turn, with and without the
+// disk's cache. Each time the file system is mounted again, as in a boot. Every file is completely
+// old or completely new. After the agent has reported its end, every file is new. This also holds
+// while it repairs what somebody changed, of which the ledger has one record, written after the
+// repair. No part of the ledger is damaged.
 //
 // What keeps it: pkg/host/hostfs/batch.go Commit: syncFiles before publish, and syncDirs after it
 // (that one shows in TestCommittedIsDurable: in a whole run later syncs cover for it). The control
@@ -69,15 +69,14 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// powerTest is an image of a node that the agent changes from one state to another, again and
-// again.
+// powerTest is an image of a node. The agent changes it from one state to another, again and again.
 type powerTest struct {
 	kind, dir, at string
 	agent         string
 	stores        [2]string
-	repairs       bool // from what somebody changed to what it was, and not from one store to the other
+	repairs       bool // the change is a repair, and not one from store to store
 	r             *disk.Recorder
-	buckets       [6]int // of the moments, fifths of the agent's time; the last: when it was done
+	buckets       [6]int // of the moments, fifths of the agent's time; the last: at its end
 }
 
 func newPowerTest(t *testing.T, kind, agent string) *powerTest {
@@ -134,7 +133,7 @@ func (p *powerTest) converge(t testing.TB, store int) {
 	}
 }
 
-// run runs the agent on the image, and says what went wrong.
+// run runs the agent on the image, and returns what went wrong.
 func (p *powerTest) run(t testing.TB, args ...string) (problem string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), p.agent, append(args, "--root", p.at)...).CombinedOutput(); err != nil {
@@ -143,8 +142,8 @@ func (p *powerTest) run(t testing.TB, args ...string) (problem string) {
 	return ""
 }
 
-// boots does what a boot does with the disk as it was judged: first recover, which has no store;
-// then the converge.
+// boots does what a boot does with the disk after the cut: first recover, without a store, and then
+// a converge.
 func (p *powerTest) boots(t testing.TB, store int, before, after tree) (broken []string) {
 	t.Helper()
 	p.mount(t, p.image())
@@ -167,14 +166,14 @@ func (p *powerTest) boots(t testing.TB, store int, before, after tree) (broken [
 	return broken
 }
 
-// image is the disk as it was when the power went.
+// image is the disk as it was when the power failed.
 func (p *powerTest) image() string { return filepath.Join(p.dir, "cut") }
 
 func (p *powerTest) tree(t testing.TB) tree {
 	return readTree(t, p.at, "/run", "/lost+found", "/other")
 }
 
-// cut lets the agent go to and fro until there were enough cuts, and returns how many lost
+// cut runs the agent back and forth until there were enough cuts. It returns how many lost
 // something.
 func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int) {
 	t.Helper()
@@ -207,7 +206,7 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 			p.buckets[min(5, moment*5/max(done, 1))]++
 			want := before
 			if moment >= done && strict {
-				want = after // in the control only torn files count, not those that are late
+				want = after // in the control only damaged files count, and not late ones
 			}
 			broken := p.judge(t, moment, cache, want, after, moment >= done && strict)
 			if strict {
@@ -229,8 +228,8 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 	return tried, lost
 }
 
-// spoil is somebody who writes to two of the agent's files, in each round to others: what is
-// changed again and again has to wait its turn.
+// spoil changes two of the agent's files, other ones in each round, since a file that is changed
+// again and again must wait.
 func (p *powerTest) spoil(t testing.TB, round int) {
 	t.Helper()
 	var ours []string
@@ -248,7 +247,7 @@ func (p *powerTest) spoil(t testing.TB, round int) {
 	}
 }
 
-// damage is what the agent cannot read of its memory.
+// damage returns the part of its ledger that the agent cannot read.
 func (p *powerTest) damage(t testing.TB) string {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Root: p.at})
@@ -259,7 +258,7 @@ func (p *powerTest) damage(t testing.TB) string {
 	return strings.Join(ledger.Load(h.Live.Files).Damage(), "; ")
 }
 
-// moments are the moment at which the agent was done, the end of the recording, and n evenly
+// moments returns the moment of the agent's end, the end of the recording, and n moments evenly
 // between.
 func moments(done, end, n int) []int {
 	out := []int{done, end}
@@ -269,8 +268,8 @@ func moments(done, end, n int) []int {
 	return out
 }
 
-// foreignSync is another program that syncs a file of its own: the journal that it commits has our
-// renames in it.
+// foreignSync is another program that syncs its own file. The file system's journal that it writes
+// contains our renames, too.
 func (p *powerTest) foreignSync(t testing.TB) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(p.at, "other"))
@@ -288,7 +287,7 @@ func (p *powerTest) foreignSync(t testing.TB) {
 	}
 }
 
-// judge mounts the disk as it was at a moment and compares.
+// judge mounts the disk as it was at a moment, and compares.
 func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, after tree, done bool) []string {
 	t.Helper()
 	image := p.image()
@@ -320,8 +319,8 @@ func (p *powerTest) histogram() string {
 	return strings.Join(out, ", ") + fmt.Sprintf(" of the agent's time, %d when it was done", p.buckets[5])
 }
 
-// The power goes the moment that a batch was committed, and a file of somebody else's kept that
-// they had not synced: all of it is there. What keeps it: pkg/host/hostfs/batch.go Commit:
+// The power fails just after a batch was committed, and after a file of another program was kept
+// that had not been synced. Both are complete. What keeps it: pkg/host/hostfs/batch.go Commit:
 // syncDirs; pkg/host/hostfs/backup.go linkFile: syncAll of the file.
 func TestCommittedIsDurable(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/assets"
 )
 
-// What durability costs: the same cold converge, with the real CNI plugins, by the agent and by one
-// with its syncs compiled out, in turns. Nothing is asserted on the time.
+// The cost of durability: the same first converge, with the real CNI plugins, by the agent and by
+// one without its syncs, in turns. The test does not judge the times.
 func TestPriceOfDurability(t *testing.T) {
 	if !full {
 		t.Skip("runs in `make torture`: a measurement, not a test")

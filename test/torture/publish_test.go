@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// The real containerd loads every conf that the agent publishes, by its watch on the directory:
-// none of many in a row is missed.
+// The real containerd loads every conf that the agent publishes, by its watch on the directory. It
+// misses none of many in a row.
 //
 // What keeps it: pkg/host/hostfs/batch_staged.go stageFile, which stages beside the target. A file
 // that comes from another directory by a rename raises no event that containerd heeds
@@ -34,7 +34,7 @@ func TestEveryConfIsLoaded(t *testing.T) {
 		}
 		tried++
 		want := fmt.Sprintf(`"mtu":%d`, mtu)
-		deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
+		deadline := time.Now().Add(2 * time.Minute) // only so that a test that hangs ends
 		info := ""
 		for !strings.Contains(info, want) && time.Now().Before(deadline) {
 			info = strings.NewReplacer(`\`, "", " ", "").Replace(status(t, b.n.Path("/run/containerd/containerd.sock")))
@@ -48,7 +48,7 @@ func TestEveryConfIsLoaded(t *testing.T) {
 	report(t, "confs loaded by containerd", tried, lost, "each seen in its CRI status")
 }
 
-// status is what containerd says of itself and its network, by CRI.
+// status returns what containerd says of itself and of its network, over CRI.
 func status(t testing.TB, socket string) string {
 	t.Helper()
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// harmless are the calls that change nothing but the process itself. What is neither here nor known
-// to the trap turns the test below red.
+// harmless has the calls that change nothing outside the process. The test below fails for a call
+// that is neither here nor known to the trap.
 var harmless = strings.Fields(`
 	accept4 access alarm arch_prctl brk capget capset chdir chroot clock_getres clock_gettime clock_nanosleep clone clone3 close close_range connect dup dup2 dup3
 	epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd2 execve exit exit_group faccessat faccessat2 fadvise64 fchdir fcntl
@@ -26,23 +26,23 @@ var harmless = strings.Fields(`
 	setresgid setresuid setrlimit setsid setsockopt setuid shutdown sigaltstack socket socketpair stat statfs statx sysinfo tgkill timer_create timer_delete
 	timer_settime timerfd_create timerfd_settime umask uname unshare vfork wait4 waitid`)
 
-// What strace says of a call that changes nothing, of calls that depend on their arguments.
+// These match what strace prints for harmless calls, where that depends on the arguments.
 var (
 	reads  = regexp.MustCompile(`^[^"]*"(/dev/[^"]*"|[^"]*", \{?(flags=)?O_RDONLY(\|O_(CLOEXEC|NOFOLLOW|DIRECTORY|PATH|NONBLOCK|LARGEFILE|NOCTTY|NOATIME))*($|[^|A-Z_]))`)
 	pipes  = regexp.MustCompile(`^\d+(<(/dev/|pipe:|anon_inode:|/memfd:)|, |$)`)
 	judged = map[string]*regexp.Regexp{
 		"openat": reads, "openat2": reads,
 		"write": pipes, "pwrite64": pipes, "writev": pipes, "pwritev": pipes,
-		"sendto": regexp.MustCompile(`nlmsg_type=(RTM_GET|0x(12|16|1a|1e|22) )`), // numbers where it does not know the socket: RTM_GETLINK … RTM_GETRULE
+		"sendto": regexp.MustCompile(`nlmsg_type=(RTM_GET|0x(12|16|1a|1e|22) )`), // strace may not know the socket: RTM_GETLINK … RTM_GETRULE by number
 		"bind":   regexp.MustCompile(`AF_NETLINK|AF_INET|sun_path=@`),
 		"ioctl":  regexp.MustCompile(`TCGETS|TIOCGWINSZ|FIONREAD|FIONBIO|NS_GET_`),
 		"bpf":    regexp.MustCompile(`^BPF_(OBJ_GET|MAP_LOOKUP|PROG_GET|MAP_GET|LINK_GET|BTF_GET)`),
 	}
 )
 
-// The trap, of which the kill matrix takes its calls, knows every call that changes something: a
-// run is watched by both, and what strace saw that is not harmless, the trap has stopped at.
-// strace's words are judged here, by other rules than the trap's.
+// The kill matrix takes its calls from the trap, so the trap must know every call that changes
+// something. Both watch one run. The trap must have stopped at each call in strace's output that is
+// not harmless. This test judges strace's output by other rules than the trap's.
 //
 // What keeps it: test/trap/calls.go mutating. Without one of its lines this test names the call.
 func TestTrapKnowsWhatStraceSees(t *testing.T) {
@@ -57,7 +57,7 @@ func TestTrapKnowsWhatStraceSees(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			b.prepare(t, s)
-			// Two that stop each call take longer than a change may.
+			// With two programs that stop each call, the change takes longer than its normal limit.
 			b.shell(t, "sed -i 's/^probeWindow:.*/probeWindow: 1m/' /etc/netwright/agent.yaml")
 			out := filepath.Join(t.TempDir(), "calls")
 			b.under = []string{"strace", "-f", "-qq", "-y", "-s", "256", "-o", out, "-e", "trace=!" + strings.Join(harmless, ",")}
@@ -97,8 +97,8 @@ var (
 	random = regexp.MustCompile(`\.netwright-[A-Z2-7]{10}-[0-9a-f]{8}`)
 )
 
-// sawMutating returns what strace saw that is not harmless, by name and target, as the trap tells
-// them.
+// sawMutating returns the calls in strace's output that are not harmless, by name and target in the
+// trap's form.
 func sawMutating(text string) map[string]string {
 	out := map[string]string{}
 	for _, m := range lines.FindAllStringSubmatch(text, -1) {
@@ -129,13 +129,13 @@ func sawMutating(text string) map[string]string {
 	return out
 }
 
-// steady is a target without what differs from call to call.
+// steady returns a target without the parts that differ from call to call.
 func steady(target string) string {
 	target = strings.TrimSuffix(target, " (deleted)")
 	switch {
 	case strings.HasPrefix(target, "socket:"):
 		return "a socket"
-	case strings.HasPrefix(target, "fd "): // not a descriptor, or one that is gone
+	case strings.HasPrefix(target, "fd "): // no descriptor, or one that is closed
 		return ""
 	}
 	return random.ReplaceAllString(target, ".netwright-X")

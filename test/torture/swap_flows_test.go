@@ -20,27 +20,26 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// swapFlow is what the agent does to a root of which somebody else can write to some directories.
+// swapFlow is work of the agent on a root in which others can write to some directories.
 type swapFlow struct {
 	name    string
-	applied bool     // the agent has been there before
-	change  string   // a script that the root is changed by then
-	code    int      // that it ends with undisturbed
+	applied bool     // the agent has worked there before
+	change  string   // a script that changes the root before it
+	code    int      // the exit code without a swap
 	args    []string // besides --root
 }
 
-// swapTargets are what somebody else can replace: in a user's own directory, and in those of pods
-// with a hostPath.
+// swapTargets has what others can replace: in a user's own directory, and in those of pods with a
+// hostPath.
 var swapTargets = []string{
 	"home/app/.config", "home/app/.config/app", "home/app/.config/app/app.conf",
 	"opt/cni", "opt/cni/bin", "opt/cni/bin/bridge", "etc/cni/net.d", "etc/cni/net.d/99-x.conf",
 }
 
-// The agent's own binary, on an image, and at each of its calls that names something which somebody
-// else can replace: there it is a link to a tree of root's, by a rename or by an exchange, or
-// another name of a file of root's. Nothing of that tree changes, and nothing that it holds comes
-// into the state directory, into what is printed or into a bug report. What is only compared may be
-// read.
+// The released agent works on an image. At each call that names something which others can replace,
+// a link to a tree of root replaces it, by a rename or by an exchange, or another name of a file of
+// root does. Nothing of that tree changes, and no part of its content comes into the state
+// directory, into the output or into a support archive. A file that is only compared may be read.
 //
 // What keeps it: as for TestSwappedPaths, and pkg/reconcile/changes/check_paths.go checkPaths,
 // pkg/tasks/path_baseline.go Baseline, pkg/tasks/file.go showOld, cmd/agent/support_pieces.go.
@@ -73,7 +72,7 @@ func TestSwappedFlows(t *testing.T) {
 	report(t, "paths swapped in flows", tried, 0, "%d places", len(swapTargets))
 }
 
-// swapAll tries each swap at each call that names one of the places, or every some of them.
+// swapAll tries each swap at each call that names one of the places, or at a sample of these calls.
 func (f swapFlow) swapAll(t *testing.T, program string, apply []string) (tried int) {
 	l := newSwapRoot(t)
 	if f.applied {
@@ -121,7 +120,7 @@ func (f swapFlow) swapAll(t *testing.T, program string, apply []string) (tried i
 	return tried
 }
 
-// swapRoot is a root with a tree of root's in it that nobody may change by way of the places.
+// swapRoot is a root with a tree of root, which nobody may change through the places.
 type swapRoot struct {
 	dir, root string
 	outside   map[string]string
@@ -151,7 +150,7 @@ func (l *swapRoot) script(t *testing.T, script string) {
 	}
 }
 
-// names says that a call names a place, something in it, or what is staged there.
+// names says whether a call names a place, something in it, or what is staged there.
 func (l *swapRoot) names(c trap.Call) bool {
 	for _, word := range []string{".config", "app.conf", "/opt/cni", "net.d", "bridge", ".netwright-", "/home/app"} {
 		if strings.Contains(c.Target, word) {
@@ -167,7 +166,7 @@ func (l *swapRoot) swap(t *testing.T, place, way string) {
 	switch way {
 	case "link":
 		_ = os.Rename(at, away)
-		_ = os.Symlink(target, at) // where its directory is gone there is nothing to replace
+		_ = os.Symlink(target, at) // without its directory there is nothing to replace
 	case "exchange":
 		if err := os.Symlink(target, away); err != nil {
 			t.Fatal(err)
@@ -181,7 +180,7 @@ func (l *swapRoot) swap(t *testing.T, place, way string) {
 	}
 }
 
-// look describes what is outside.
+// look returns the state of the tree outside the places.
 func (l *swapRoot) look(t *testing.T) map[string]string {
 	all := map[string]string{}
 	err := filepath.WalkDir(l.root+"/outside", func(at string, _ fs.DirEntry, err error) error {
@@ -198,7 +197,7 @@ func (l *swapRoot) look(t *testing.T) map[string]string {
 	return all
 }
 
-// wrong says what became of what is outside; "" is nothing.
+// wrong returns what happened to the tree outside; "" is nothing.
 func (l *swapRoot) wrong(t *testing.T, o trap.Outcome) string {
 	if now := l.look(t); !maps.Equal(now, l.outside) {
 		return fmt.Sprintf("what is outside is %v, was %v", now, l.outside)

@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// A booted node leaves flannel, and takes that back, while root in a pod that has /run/flannel as
-// its hostPath puts links to a tree of root's in the place of what the agent is about to remove, to
-// capture or to put back: at each call that names it. That tree stays as it is, and nothing that it
-// holds comes to where the pod reads it, into the checkpoint, or into what is printed.
+// A booted node leaves flannel, and undoes that. Meanwhile root in a pod that has /run/flannel as
+// its hostPath replaces what the agent is about to remove, to capture or to restore by links to a
+// tree of root: at each call that names it. That tree does not change. No part of its content comes
+// to a place where the pod can read it, into the checkpoint, or into the output.
 //
 // What keeps it: as for TestSwappedPaths, and pkg/checkpoint/undo/restore.go,
 // pkg/checkpoint/undo/capture.go.
@@ -59,13 +59,13 @@ func TestSwappedSwitch(t *testing.T) {
 	}
 }
 
-// hostPath makes what the pod has, and the tree that it is not to reach.
+// hostPath makes the pod's directory, and the tree that the pod must not reach.
 const hostPath = `rm -rf /run/flannel /srv/outside; mkdir -p /run/flannel/d/e /srv/outside/d/e; : >/run/flannel/subnet.env
 	for file in file e/deep e/zz; do echo pod >/run/flannel/d/$file; printf SECRET >/srv/outside/d/$file; done; chown -R 33:33 /srv/outside/d; chmod -R go-w,o-rx /srv/outside/d; chmod 0777 /run/flannel/d`
 
-// swapAt runs the agent, and at one of the calls that name what the pod has the pod swaps it. It
-// returns how many such calls there were, below 0 if the pod got what it wanted. At 0 nothing is
-// swapped.
+// swapAt runs the agent, and the pod makes its swap at one of the calls that name a path of the
+// pod. It returns the number of such calls, below 0 if the pod got what it wanted. At 0 it makes no
+// swap.
 func (b *bench) swapAt(t *testing.T, s scenario, at int, place string, exchange bool) int {
 	t.Helper()
 	b.prepare(t, s)
@@ -97,7 +97,7 @@ func (b *bench) swapAt(t *testing.T, s scenario, at int, place string, exchange 
 	return named
 }
 
-// look is run, which stops at calls that only look, too.
+// look is run, but also stops at calls that only read.
 func (b *bench) look(t testing.TB, args []string, decide func(trap.Call) trap.Decision) trap.Outcome {
 	t.Helper()
 	o, err := trap.Look(t.Context(), b.command(args), nodeEnv, decide)
@@ -107,7 +107,7 @@ func (b *bench) look(t testing.TB, args []string, decide func(trap.Call) trap.De
 	return o
 }
 
-// swap is what the pod does: it needs nothing but its hostPath, which is of the node's own file
+// swap makes the pod's swap. The pod needs only its hostPath, which belongs to the node's own file
 // system.
 func (b *bench) swap(t testing.TB, place string, exchange bool) {
 	t.Helper()

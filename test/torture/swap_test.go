@@ -22,8 +22,8 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// What the agent does below a directory that a pod can write to. Each is done to the tree of
-// [lair].
+// doings has what the agent does below a directory to which a pod can write. Each is done to the
+// tree of a [lair].
 var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (read string, err error){
 	"remove the tree": func(ctx context.Context, h *host.Host, dir string) (string, error) {
 		return "", h.Files.RemoveTree(ctx, dir)
@@ -85,13 +85,14 @@ var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (rea
 }
 
 const (
-	swapDoing = "NETWRIGHT_SWAP_DOING" // the name of one
+	swapDoing = "NETWRIGHT_SWAP_DOING" // the name of one of them
 	swapIn    = "NETWRIGHT_SWAP_IN"    // the directory of a [lair]
 	swapBegin = "/netwright-swap/begin"
 	swapEnd   = "/netwright-swap/end/" // with what was read, in hexadecimal
 )
 
-// TestSwapVictim is not a test: it is the process that is stopped. It does one thing over and over.
+// TestSwapVictim is not a test: it is the process that is stopped. It repeats one thing again and
+// again.
 func TestSwapVictim(t *testing.T) {
 	what, dir := doings[os.Getenv(swapDoing)], os.Getenv(swapIn)
 	if what == nil {
@@ -101,18 +102,18 @@ func TestSwapVictim(t *testing.T) {
 		if _, err := os.Stat(swapBegin); !errors.Is(err, fs.ErrNotExist) {
 			return // all was tried
 		}
-		h, err := host.Open(t.Context(), host.Options{Root: "/", Facts: &host.Facts{}}) // anew: it remembers where it has cleared up
+		h, err := host.Open(t.Context(), host.Options{Root: "/", Facts: &host.Facts{}}) // anew: it remembers what it has cleared
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, _ := what(t.Context(), h, dir+"/pod") // it may fail, and may do no harm
+		read, _ := what(t.Context(), h, dir+"/pod") // it may fail, but must do no harm
 		h.Close()
 		_, _ = os.Stat(swapEnd + hex.EncodeToString([]byte(read)[:min(len(read), 100)]))
 	}
 }
 
-// lair is a directory that a pod can write to, and one beside it that nobody may read or change by
-// way of it.
+// lair has a directory to which a pod can write, and one beside it that nobody may read or change
+// through the first.
 type lair struct {
 	t       *testing.T
 	dir     string
@@ -151,14 +152,14 @@ func (l *lair) must(errs ...error) {
 	}
 }
 
-// reset makes the pod's directory as it was.
+// reset restores the pod's directory.
 func (l *lair) reset() {
 	l.must(os.RemoveAll(l.dir+"/pod"), os.RemoveAll(l.dir+"/links"), os.RemoveAll(l.dir+"/state"),
 		os.MkdirAll(l.dir+"/pod/d/e", 0o755), os.Mkdir(l.dir+"/links", 0o755), os.Mkdir(l.dir+"/state", 0o755),
 		os.WriteFile(l.dir+"/pod/d/file", []byte("the pod's"), 0o644), os.WriteFile(l.dir+"/pod/d/e/deep", []byte("the pod's"), 0o644))
 }
 
-// look describes what is outside, by names and stat.
+// look returns the state of the tree outside, by names and stat.
 func (l *lair) look() map[string]string {
 	all := map[string]string{}
 	l.must(filepath.WalkDir(l.dir+"/outside", func(at string, _ fs.DirEntry, err error) error {
@@ -172,7 +173,7 @@ func (l *lair) look() map[string]string {
 	return all
 }
 
-// happened is what was done outside since it was last asked.
+// happened returns the events outside since its last call.
 func (l *lair) happened() (events []string) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -189,11 +190,11 @@ func (l *lair) happened() (events []string) {
 	}
 }
 
-// wrong says what became of what is outside; "" is nothing.
+// wrong returns what happened to the tree outside; "" is nothing.
 func (l *lair) wrong(read string) string {
 	events := l.happened()
 	now := l.look()
-	l.happened() // by this look
+	l.happened() // caused by this look
 	switch {
 	case strings.Contains(read, "SECRET"):
 		return "what is outside was read"
@@ -205,7 +206,7 @@ func (l *lair) wrong(read string) string {
 	return ""
 }
 
-// swap is how one thing below the pod's directory becomes another.
+// swap is a way in which one thing below the pod's directory is replaced.
 type swap struct{ at, way string }
 
 var swaps = []swap{
@@ -214,7 +215,7 @@ var swaps = []swap{
 	{"pod/d/e/deep", "link"}, {"pod/d/e/deep", "another name"}, {"pod/d/new", "link"}, {"pod/d/new", "another name"},
 }
 
-// put does it. What is not there any more cannot be swapped.
+// put makes the swap. What is absent cannot be replaced.
 func (s swap) put(l *lair) {
 	at, out := l.dir+"/"+s.at, l.dir+"/outside"+strings.TrimPrefix(s.at, "pod")
 	switch s.way {
@@ -230,10 +231,10 @@ func (s swap) put(l *lair) {
 	}
 }
 
-// Whatever the agent does below a directory that a pod can write to, and at whatever system call of
-// it the pod puts a link, or another name of a file of root's, in the place of anything there:
-// nothing outside is read or changed. Each call, one after the other, with the kernel's own walk
-// and with that of kernels that have none. `make test` samples the calls.
+// The agent works below a directory to which a pod can write. At any of its system calls the pod
+// replaces something there by a link, or by another name of a file of root. Nothing outside is read
+// or changed. The test tries each call, one after the other, with the kernel's own walk and with
+// the walk for kernels without one. `make test` takes a sample of the calls.
 //
 // What keeps it: pkg/host/hostpath/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go
 // tree.remove (O_NOFOLLOW); pkg/host/hostfs/backup.go openRegularAt and only;
@@ -249,8 +250,8 @@ func TestSwappedPaths(t *testing.T) {
 	report(t, "paths swapped at each call", tried, 0, "%d doings, %d swaps", len(doings), len(swaps))
 }
 
-// sampled is every how many calls a swap is tried at where not all are: each swap begins with
-// another.
+// sampled is the distance between two calls at which a swap is tried in a sample. Each swap begins
+// at another call.
 const sampled = 6
 
 func swapAll(t *testing.T, name string, old bool) (tried int) {
@@ -270,7 +271,7 @@ func swapAll(t *testing.T, name string, old bool) (tried int) {
 			text, _ := hex.DecodeString(read)
 			if why := l.wrong(string(text)); why != "" {
 				t.Errorf("%v at call %d: %s", swaps[which], at, why)
-				which = len(swaps) // what is outside is not what it was any more
+				which = len(swaps) // the tree outside has changed
 			} else if at += either(1, sampled); seen < at {
 				which++
 				at = 1 + which%either(1, sampled)

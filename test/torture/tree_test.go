@@ -15,18 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is path → type, mode, owner and content of everything below a directory; times do not count.
+// tree has type, mode, owner and content of everything below a directory, by path. Times do not
+// count.
 type tree map[string]string
 
-// staged is what a run that was killed may leave, until the next one: the only name that no reader
-// of these directories picks up.
+// staged matches what a killed run may leave until the next one. No reader of these directories
+// accepts this name.
 var staged = regexp.MustCompile(`/\.netwright-[A-Z2-7]{10}-[0-9a-f]{8}$`)
 
-// intent is what a batch of files that belong together begins with: one that a power cut tore, or
-// emptied, says nothing (pkg/host/hostfs/batch_intents.go).
+// intent matches the record with which a set of files begins. A record that a power cut damaged or
+// emptied is ignored (pkg/host/hostfs/batch_intents.go).
 var intent = regexp.MustCompile(`/batch-[A-Z2-7]{10}-[0-9a-f]{8}\.json$`)
 
-// readTree reads a directory. What skip names, by whole path, is left out with all below it.
+// readTree reads a directory. It leaves out the paths in skip with all below them.
 func readTree(t testing.TB, root string, skip ...string) tree {
 	t.Helper()
 	out := tree{}
@@ -76,13 +77,13 @@ func describe(path string) (string, error) {
 		return head + " → " + target, err
 	case unix.S_IFCHR:
 		if st.Rdev == 0 {
-			return "", nil // an overlay's mark for what was removed
+			return "", nil // an overlay's mark for a removed file
 		}
 	}
 	return head, nil
 }
 
-// owner is type, mode and owner.
+// owner returns type, mode and owner.
 func owner(path string) (string, unix.Stat_t, error) {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
@@ -91,10 +92,11 @@ func owner(path string) (string, unix.Stat_t, error) {
 
 func isDir(description string) bool { return strings.HasPrefix(description, "04") }
 
-// memory is the agent's own: what it holds differs from run to run.
+// memory says whether a path is in the agent's own directory, whose content differs from run to
+// run.
 func memory(path string) bool { return strings.HasPrefix(path, "/var/lib/netwright/") }
 
-// torn lists what is neither as it was nor as it shall be.
+// torn lists the files that are neither as they were nor as they must become.
 func torn(before, now, after tree) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -115,7 +117,7 @@ func torn(before, now, after tree) []string {
 	return out
 }
 
-// differs lists what is not as it shall be in the end, staged files too.
+// differs lists what is not as it must be in the end, also staged files.
 func differs(now, want tree) []string {
 	var out []string
 	for _, path := range sortedKeys(now) {
@@ -131,7 +133,7 @@ func differs(now, want tree) []string {
 	return out
 }
 
-// mixed lists sets of files that belong together and are partly old and partly new.
+// mixed lists the sets of files that are partly old and partly new.
 func mixed(before, now, after tree, sets [][]string) []string {
 	var out []string
 	for _, set := range sets {
@@ -152,7 +154,7 @@ func mixed(before, now, after tree, sets [][]string) []string {
 	return out
 }
 
-// early lists what is in place before what it needs.
+// early lists the files that are in place before the files that they need.
 func early(before, now, after tree, needs map[string][]string) []string {
 	var out []string
 	for path, wants := range needs {
