@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The clock goes with the time while the control is done, and not while the machine stands still.
-// The lines that keep it: clock.go, Beat (stopped) and Now.
+// The clock runs with the time while the control runs, and not while the machine stands still. The
+// lines that keep it: clock.go, Beat (stopped) and Now.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

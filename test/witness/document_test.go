@@ -19,10 +19,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// checked are documents enough for each stratum to be drawn both tame and wild, some ten times.
+// checked is a number of documents that draws each stratum some ten times, both tame and wild.
 const checked = 30 * 7
 
-// A seed and a number are a document, whatever was drawn before; other seeds have others.
+// A seed and a number always make the same document, whatever was drawn before. Another seed makes
+// other documents.
 func TestASeedAndANumberAreOneDocument(t *testing.T) {
 	w := NewWorld(t)
 	same := 0
@@ -44,7 +45,7 @@ func TestASeedAndANumberAreOneDocument(t *testing.T) {
 	}
 }
 
-// Documents are YAML, and `store check` takes all but few: see [mostRefused].
+// Documents are YAML, and `store check` accepts almost all of them: see [mostRefused].
 func TestStoreCheckTakesMostDocuments(t *testing.T) {
 	w := NewWorld(t)
 	facts := check.DefaultFacts()
@@ -78,7 +79,7 @@ func TestStoreCheckTakesMostDocuments(t *testing.T) {
 		}
 	}
 	for _, s := range strata {
-		if of[s.name] < checked/len(strata) || refused[s.name]*4 > of[s.name]*3 { // of routes many lead to what is no range of pods
+		if of[s.name] < checked/len(strata) || refused[s.name]*4 > of[s.name]*3 { // many routes lead to what is no pod CIDR
 			t.Errorf("%s: %d of %d are refused", s.name, refused[s.name], of[s.name])
 		}
 	}
@@ -97,7 +98,7 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// archive is a tar of plugins, for who looks no further than at their names.
+// archive returns a tar of plugins that have only the right names.
 func archive(t *testing.T, names ...string) string {
 	t.Helper()
 	files := fstest.MapFS{}

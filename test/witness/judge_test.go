@@ -2,8 +2,8 @@ package witness
 
 import "testing"
 
-// A node that is lost fails the run, and so do documents that are too tame or too wild. The lines
-// that keep it: witness_test.go, lost, unfit and tame.
+// A run fails if a node is lost, and if the documents are too tame or too wild. The lines that keep
+// it: witness_test.go, lost, unfit and tame.
 func TestJudge(t *testing.T) {
 	of := func(applies, takes, refuses, loses int) (all []outcome) {
 		for verdict, n := range map[verdict]int{applied: applies, taken: takes, refused: refuses} {
@@ -18,7 +18,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		of                []outcome
-		lost, unfit, tame int // complaints
+		lost, unfit, tame int // number of complaints
 	}{
 		"as they should be":        {of(70, 20, 10, 30), 30, 0, 0},
 		"one less lost":            {of(70, 20, 10, 29), 29, 0, 1},

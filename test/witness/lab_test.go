@@ -24,17 +24,17 @@ import (
 
 const (
 	store   = "/srv/netwright/" + clusterName
-	journal = "/var/lib/netwright/checkpoint/journal.json" // there while a change is not confirmed
+	journal = "/var/lib/netwright/checkpoint/journal.json" // exists until a change is confirmed
 )
 
-// layers are what nodes have before a document meets them, by whether networkd manages their
-// uplink: the agent with a configuration that is right, peers, and a pod.
+// layers has the disks that nodes start from, one with and one without networkd for the uplink: the
+// agent with a right configuration, peers, and a pod.
 type layers struct {
-	assets string // the field of the good documents
+	assets string // spec.assets of the good documents
 	dirs   map[bool]string
 }
 
-// newLayers boots a node of each, lets the agent make it right, and keeps what is on its disk.
+// newLayers boots a node of each kind, converges it, and keeps its disk.
 func newLayers(t *testing.T) layers {
 	t.Helper()
 	archive, sum := assets.CNIArchive(t)
@@ -69,28 +69,28 @@ func newLayers(t *testing.T) layers {
 		n := f.Node(t, o)
 		n.Shell(t.Context(), "chmod 600 "+peersKey)
 		converge(t, n)
-		n.Reboot(t.Context()) // which proves what of the configuration acts at boots
+		n.Reboot(t.Context()) // confirms the files that act at boots
 		converge(t, n)
-		n.Shell(t.Context(), "rm -r /var/log/journal/*") // of lives that are no document's
+		n.Shell(t.Context(), "rm -r /var/log/journal/*") // of lives without a document
 		l.dirs[networkd] = n.Layer(t.Context())
 	}
 	return l
 }
 
-// converge waits for the node's network, and lets the agent make the node right.
+// converge waits for the node's network, and has the agent converge the node.
 func converge(t *testing.T, n *node.Node) {
 	t.Helper()
 	n.Shell(t.Context(),
 		"until ip -4 route show default | grep -q .; do sleep 0.05; done; netwright --once")
 }
 
-// service is a unit that is started again however it ends.
+// service returns a unit that is started again whenever it ends.
 func service(command string) string {
 	return "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=" + command +
 		"\nRestart=always\nRestartSec=500ms\n[Install]\nWantedBy=multi-user.target\n"
 }
 
-// podScript attaches a pod as kubelet's runtime does, once its bridge is there, with a peer in it.
+// podScript attaches a pod as kubelet's runtime does, when its bridge is there, with a peer in it.
 const podScript = `#!/bin/sh
 until ip link show cbr0 >/dev/null 2>&1; do sleep 0.1; done
 ip netns del pod 2>/dev/null
@@ -104,7 +104,7 @@ mv /run/pod.new ` + podFile + `
 exec ip netns exec pod peer 8080
 `
 
-// How the uplink of a node is set up, but for the default route of IPv6.
+// These set up the uplink of a node, without the default route of IPv6.
 const (
 	labNetwork = `link set host0 up
 addr add NODE4/24 dev host0
@@ -122,7 +122,7 @@ IPv6AcceptRA=no
 `
 )
 
-// ground is a node of a ground, but for its name and its layers.
+// ground returns the options of a node of a ground, without its name and its layers.
 func ground(g Ground) node.Options {
 	lab, networkd := labNetwork, networkdFile
 	if g.Leased {
@@ -159,13 +159,13 @@ func agentFile(window time.Duration) string {
 		"\n  ask: [" + node.Gateway4 + ", \"" + node.Gateway6 + "\"]\n"
 }
 
-// Peers of the node knock from its gateways, by what an agent has on them.
+// Peers of the node connect to it from its gateways, with these files of their agents.
 const (
 	peersKey    = "/etc/netwright/peers.key"
 	peersSecret = "of the lab alone, and long enough for a key\n"
 )
 
-// servePeers runs a peer in a fabric until the end of the test.
+// servePeers runs a peer in a fabric until the test ends.
 func servePeers(t *testing.T, f *node.Fabric) {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "key")
@@ -180,8 +180,8 @@ func servePeers(t *testing.T, f *node.Fabric) {
 	t.Cleanup(p.Kill)
 }
 
-// newFabric is a fabric with what nodes ask: API servers and name servers on the link and beyond
-// the gateway, and the addresses of the witness.
+// newFabric makes a fabric with the servers that nodes ask, API servers and name servers on the
+// link and beyond the gateway, and with the addresses of the witness.
 func newFabric(t *testing.T) *node.Fabric {
 	t.Helper()
 	f := node.NewFabric(t)
@@ -208,15 +208,15 @@ route add 10.244.0.0/16 via NODE
 	return f
 }
 
-// serveAPI is a server that lets nobody in, at some length.
+// serveAPI runs a server that refuses every client, with a long answer.
 func serveAPI(t *testing.T, f *node.Fabric, address string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprintln(w, strings.Repeat("no", 100<<10))
 	}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // who only connects, as a probe does
-	s.Listener.Close()                             // which is here, and not in the fabric
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // from clients that only connect, as a probe does
+	s.Listener.Close()                             // it is here, and not in the fabric
 	err := f.Do(func() (err error) {
 		s.Listener, err = net.Listen("tcp4", address)
 		return err
@@ -228,7 +228,7 @@ func serveAPI(t *testing.T, f *node.Fabric, address string) {
 	t.Cleanup(s.Close)
 }
 
-// serveNames answers every question with itself, and that there is nothing.
+// serveNames answers every query with the query itself and an empty result.
 func serveNames(t *testing.T, f *node.Fabric, address string) {
 	t.Helper()
 	var conn net.PacketConn
@@ -249,13 +249,13 @@ func serveNames(t *testing.T, f *node.Fabric, address string) {
 			if n > 2 {
 				question[2] |= 0x80
 			}
-			_, _ = conn.WriteTo(question[:n], from) // who asked may be gone
+			_, _ = conn.WriteTo(question[:n], from) // the client may be gone
 		}
 	}()
 }
 
-// undone says whether the agent took a change back, by its own word, and whether a boot brought
-// back what it had failed with.
+// undone says whether the agent undid a change, by its own record, and whether a boot was not
+// confirmed.
 func undone(t *testing.T, n *node.Node) (change, boot bool) {
 	t.Helper()
 	var history struct {

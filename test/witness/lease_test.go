@@ -16,17 +16,17 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// leases are a server of DHCP (RFC 2131) on the link, that gives the node its address.
+// leases is a DHCP server (RFC 2131) on the link, which gives the node its address.
 type leases struct {
 	mu      sync.Mutex
-	granted chan struct{} // closed by the next grant, and replaced
+	granted chan struct{} // the next grant closes and replaces it
 }
 
-// leaseTime is how long a lease holds if nobody renews it, in seconds. The node renews it at half
-// of it.
+// leaseTime is how long a lease is valid without a renewal, in seconds. The node renews it after
+// half of that.
 const leaseTime = 30
 
-// serveLeases has the fabric give the node its address until the test ends.
+// serveLeases runs a DHCP server for the node on the fabric until the test ends.
 func serveLeases(t testing.TB, f *node.Fabric) *leases {
 	t.Helper()
 	var conn net.PacketConn
@@ -43,7 +43,7 @@ func serveLeases(t testing.TB, f *node.Fabric) *leases {
 	return l
 }
 
-// toTheLink makes a socket one of the fabric's link, which may send to everybody there.
+// toTheLink binds a socket to the fabric's link, and allows it to send broadcasts there.
 func toTheLink(_, _ string, raw syscall.RawConn) (err error) {
 	controlErr := raw.Control(func(fd uintptr) {
 		err = errors.Join(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_BROADCAST, 1),
@@ -52,7 +52,7 @@ func toTheLink(_, _ string, raw syscall.RawConn) (err error) {
 	return errors.Join(controlErr, err)
 }
 
-// Await waits until the next lease is granted, or a limit is over.
+// Await waits until the next lease is granted, or until a limit.
 func (l *leases) Await(limit time.Duration) {
 	l.mu.Lock()
 	granted := l.granted
@@ -77,7 +77,7 @@ func (l *leases) serve(conn net.PacketConn) {
 		if renewing, ok := from.(*net.UDPAddr); ok && !renewing.IP.IsUnspecified() {
 			to.IP = renewing.IP
 		}
-		_, _ = conn.WriteTo(answer, to) // who asked may be gone
+		_, _ = conn.WriteTo(answer, to) // the client may be gone
 		if grants {
 			l.mu.Lock()
 			close(l.granted)
@@ -87,7 +87,7 @@ func (l *leases) serve(conn net.PacketConn) {
 	}
 }
 
-// Messages of DHCP, and where their options begin.
+// These are the types of DHCP messages, and the offset of their options.
 const (
 	dhcpDiscover, dhcpOffer, dhcpRequest, dhcpAck = 1, 2, 3, 5
 
@@ -96,7 +96,7 @@ const (
 
 var dhcpCookie = []byte{99, 130, 83, 99}
 
-// leaseFor answers a message, nil if it wants no answer, and says whether that grants a lease.
+// leaseFor returns the answer to a message, nil if it needs none, and whether that grants a lease.
 func leaseFor(asked []byte) (answer []byte, grants bool) {
 	if len(asked) < dhcpOptions || !bytes.Equal(asked[dhcpOptions-4:dhcpOptions], dhcpCookie) {
 		return nil, false
@@ -118,8 +118,8 @@ func leaseFor(asked []byte) (answer []byte, grants bool) {
 	}
 	bytesOf := func(address string) []byte { return netip.MustParseAddr(address).AsSlice() }
 	answer = append([]byte{2}, asked[1:dhcpOptions]...)
-	copy(answer[16:], bytesOf(node4))         // yours
-	copy(answer[20:], bytesOf(node.Gateway4)) // the server's
+	copy(answer[16:], bytesOf(node4))         // the client's address
+	copy(answer[20:], bytesOf(node.Gateway4)) // the server's address
 	for _, o := range []struct {
 		code  byte
 		value []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// edited writes the files of overlays, and the list of them for the compiler.
+// edited writes the files of overlays, and returns the list of them for the compiler.
 func edited(t *testing.T, overlays ...Overlay) (list string) {
 	t.Helper()
 	root, texts := program.Repository(t), map[string]string{}
@@ -47,7 +47,7 @@ func edited(t *testing.T, overlays ...Overlay) (list string) {
 	return list
 }
 
-// agentWithout is the agent without a rule.
+// agentWithout builds the agent without a rule.
 func agentWithout(t *testing.T, o Overlay) string {
 	t.Helper()
 	agent := filepath.Join(program.Dir(t), "without-"+o.Name)
@@ -65,7 +65,8 @@ func compile(t *testing.T, list string, args ...string) {
 	}
 }
 
-// Every overlay still applies to the files of today, and they compile. No two change one line.
+// Every overlay still applies to the present files, and they compile. No two overlays change one
+// line.
 func TestOverlaysApply(t *testing.T) {
 	compile(t, edited(t, append([]Overlay{Off}, Overlays...)...), "./pkg/tasks",
 		"./pkg/checkpoint", "./pkg/reconcile")

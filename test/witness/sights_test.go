@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// Each capability is seen, and is missed when what it stands for is cut, and no other. What stands
-// for the node is a namespace with peers.
+// The witness sees each capability. If one is cut, it misses that one and no other. A namespace
+// with peers stands for the node.
 func TestSights(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	f := newFabric(t)
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "host0", "type", "veth", "peer", "name", "port", "netns",
@@ -56,8 +56,8 @@ func TestSights(t *testing.T) {
 		t.Fatalf("of a node that is well it misses %s", lost)
 	}
 	for _, c := range []struct {
-		rule string   // of nft, in the node's input
-		lost []string // names
+		rule string   // an nft rule in the node's input
+		lost []string // names of capabilities
 	}{
 		{"tcp dport 22 drop", []string{"ssh"}},
 		{"tcp dport 8080 reject", []string{"pod"}},

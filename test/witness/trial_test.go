@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	window = 3 * time.Second         // in which probes must pass after a change
-	bound  = window + 30*time.Second // for which a node may be lost
-	// After a boot the agent looks, brings back what awaited it, looks again, and may boot once
-	// more: far above what that takes on a busy machine.
+	window = 3 * time.Second         // of the probes after a change
+	bound  = window + 30*time.Second // the longest time for which a node may be lost
+	// After a boot the agent looks, undoes what awaited the boot, looks again, and may boot once
+	// more. This is far more than that takes on a busy machine.
 	bootBound = 2 * time.Minute
 )
 
-// verdict is what became of a document.
+// verdict is what happened to a document.
 type verdict string
 
 const (
@@ -34,18 +34,18 @@ const (
 type outcome struct {
 	Document
 	verdict verdict
-	atBoot  bool          // it was applied, and brought back by a boot
-	gap     time.Duration // the longest in which a capability was lost, while the node was on
-	missed  string        // which
-	lost    string        // why the witness was lost for too long; "": it was not
-	said    string        // the last that the agent said
+	atBoot  bool          // it was applied, and a boot undid it
+	gap     time.Duration // the longest loss of a capability, while the node was on
+	missed  string        // that capability
+	lost    string        // why the witness lost the node for too long; "": it did not
+	said    string        // the agent's last output
 }
 
-// bench is a fabric with one node, which every document finds as new.
+// bench is a fabric with one node, which is new for every document.
 type bench struct {
 	t      *testing.T
 	layers layers
-	agent  string // the program, "" for that of the layers
+	agent  string // the program, "" for the one of the layers
 	clock  *Clock
 	fabric *node.Fabric
 	leases *leases
@@ -60,12 +60,12 @@ func newBench(t *testing.T, l layers, agent string, clock *Clock) *bench {
 	return b
 }
 
-// meet has a document meet a node that is right, and says what came of it.
+// meet gives a document to a node that is right, and returns the outcome.
 func (b *bench) meet(d Document) outcome {
 	b.t.Helper()
 	ctx, n, begun := b.t.Context(), b.n, time.Now()
 	o := ground(d.Ground)
-	o.Layers, o.Networkd = []string{b.layers.dirs[d.Ground.Networkd]}, false // the layer has it
+	o.Layers, o.Networkd = []string{b.layers.dirs[d.Ground.Networkd]}, false // the layer has networkd
 	if b.agent != "" {
 		o.Binds = map[string]string{"/usr/bin/netwright": b.agent}
 	}
@@ -85,7 +85,7 @@ func (b *bench) meet(d Document) outcome {
 	out := outcome{Document: d}
 	out.verdict, out.said = b.apply(ctx, d)
 	if n.Is(ctx, "ip -4 address show dev host0 | grep -qw dynamic") {
-		b.leases.Await(bound) // who does not renew it is seen by the witness
+		b.leases.Await(bound) // without a renewal the witness sees the loss
 	}
 	lost := w.Await(ctx, names, bound)
 	out.gap, out.missed = w.Gap(names)
@@ -109,7 +109,7 @@ func (b *bench) meet(d Document) outcome {
 	return out
 }
 
-// journal is the end of what the agent's units said, in every life of the node.
+// journal returns the last lines of the agent's units, in every life of the node.
 func (b *bench) journal(ctx context.Context) string {
 	select {
 	case <-b.n.Ended():
@@ -120,7 +120,7 @@ func (b *bench) journal(ctx context.Context) string {
 		"--unit=netwright*", "--unit=document").Stdout)
 }
 
-// forget has the fabric forget what it learnt of the node's former life.
+// forget makes the fabric forget what it learned of the node's former life.
 func (b *bench) forget() {
 	b.t.Helper()
 	for _, what := range []string{"neigh flush dev br0", "-6 neigh flush dev br0", "route flush cache",
@@ -131,7 +131,7 @@ func (b *bench) forget() {
 			if err == nil {
 				break
 			}
-			// ip lists the entries and then removes each: one may go by itself between.
+			// ip lists the entries and then removes each. An entry may go by itself in between.
 			if try == 10 || !strings.Contains(string(out), "No such file or directory") {
 				b.t.Fatalf("ip %s: %v\n%s", what, err, out)
 			}
@@ -139,7 +139,7 @@ func (b *bench) forget() {
 	}
 }
 
-// watch looks at the node of the bench.
+// watch starts a watch of the bench's node.
 func (b *bench) watch(ctx context.Context) *Watch {
 	root := b.n.Path("/")
 	read := func(path string) ([]byte, error) { return os.ReadFile(root + path) }
@@ -167,7 +167,7 @@ func (b *bench) apply(ctx context.Context, d Document) (v verdict, said string) 
 	if res.Code == 0 {
 		return applied, said
 	}
-	// Of an agent that was killed the timer undoes the change.
+	// If the agent was killed, the timer undoes the change.
 	for end := time.Now().Add(bound); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if _, err := os.Stat(n.Path(journal)); err != nil {
 			break
@@ -181,13 +181,13 @@ func (b *bench) apply(ctx context.Context, d Document) (v verdict, said string) 
 
 func tail(text string) string { return text[max(0, len(text)-2000):] }
 
-// reboot pulls the node's plug, boots it, and says what does not come back. The documents let the
-// agent boot it once more.
+// reboot cuts the node's power, boots it, and returns what does not come back. The documents allow
+// the agent one more boot.
 func (b *bench) reboot(ctx context.Context, names []string) (lost string) {
 	b.n.Kill()
 	lost, ended := b.bootAgain(ctx, names)
 	if ended {
-		b.n.Kill() // what is left of that life
+		b.n.Kill() // the rest of that life
 		if lost, ended = b.bootAgain(ctx, names); ended {
 			lost = "it boots again and again"
 		}
@@ -198,8 +198,8 @@ func (b *bench) reboot(ctx context.Context, names []string) (lost string) {
 	return lost
 }
 
-// bootAgain boots the node, has the daemon run as its boot would, and says what does not come back.
-// It is over when the node ends itself.
+// bootAgain boots the node, runs the daemon as the boot would, and returns what does not come back.
+// ended is true if the node ended itself.
 func (b *bench) bootAgain(ctx context.Context, names []string) (lost string, ended bool) {
 	limited, cancel := context.WithTimeoutCause(ctx, 2*time.Minute,
 		fmt.Errorf("not up after two minutes"))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A gap is between two attempts that worked, if one between them did not, or goes on; a pause
-// between attempts is none. The lines that keep it: watch.go, note and Gap (failing).
+// A gap lies between two attempts that succeeded, if one between them failed, or if it goes on. A
+// pause between attempts is no gap. The lines that keep it: watch.go, note and Gap (failing).
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &Watch{now: time.Now, seen: map[string]*seen{"a": {last: time.Now()}, "b": {last: time.Now()}}}
@@ -21,7 +21,7 @@ func TestGap(t *testing.T) {
 			longest, _ := w.Gap([]string{name})
 			return longest
 		}
-		note("a", away) // not yet there: no gap
+		note("a", away) // not there yet: no gap
 		note("a", nil)
 		note("b", nil)
 		note("a", nil)

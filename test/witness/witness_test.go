@@ -28,11 +28,11 @@ var (
 
 const (
 	sample  = 25  // documents in `make test`
-	full    = 200 // documents from which on the shares and the rules are judged
+	full    = 200 // from this number on the shares and the rules are judged
 	control = 100 // documents of the control
 )
 
-// documents is how many are tried: NETWRIGHT_WITNESS, else a sample.
+// documents returns how many documents are tried: NETWRIGHT_WITNESS, or a sample.
 func documents(t *testing.T) int {
 	t.Helper()
 	said := os.Getenv("NETWRIGHT_WITNESS")
@@ -46,16 +46,16 @@ func documents(t *testing.T) int {
 	return n
 }
 
-// seed is that of this run.
+// seed returns the seed of this run.
 func seed() uint64 {
 	rapid, _ := strconv.ParseUint(os.Getenv("RAPID_SEED"), 10,
 		64) // 0, and what is no number: a new one
 	return cmp.Or(*seedFlag, rapid, rand.Uint64())
 }
 
-// No document costs a node its network for longer than the window and 30 s, nor after a reboot, as
-// an independent witness sees it. In full, documents are neither too tame nor too wild, and each
-// rule of the checkpoint is missed by them where it is missing.
+// No document costs a node its network for longer than the window and 30 s, or after a reboot, as
+// an independent witness sees it. In a full run the documents are neither too tame nor too wild,
+// and for each rule of the checkpoint they find a loss of the node if that rule is taken out.
 func TestWitness(t *testing.T) {
 	rerun.Never(t, "the safety witness: what it sees once is a node lost")
 	r := run{world: NewWorld(t), layers: newLayers(t), clock: NewClock(t), seed: seed()}
@@ -80,7 +80,7 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// run is one of many documents.
+// run is one run of many documents.
 type run struct {
 	world  World
 	layers layers
@@ -88,13 +88,13 @@ type run struct {
 	seed   uint64
 }
 
-// all tries the documents of a range with one agent, several side by side.
+// all tries the documents of a range with one agent, several at once.
 func (r run) all(t *testing.T, without string, from, to int) []outcome {
 	t.Helper()
 	return r.until(t, without, from, to, func(outcome) bool { return false })
 }
 
-// until is all, but no document is begun any more once one is enough.
+// until is all, but begins no further document when one is enough.
 func (r run) until(t *testing.T, without string, from, to int,
 	enough func(outcome) bool) (all []outcome) {
 	t.Helper()
@@ -135,7 +135,7 @@ func (r run) until(t *testing.T, without string, from, to int,
 	return all
 }
 
-// lost tells of each document by which the witness lost the node.
+// lost returns a complaint for each document by which the witness lost the node.
 func lost(all []outcome) (complaints []string) {
 	for _, out := range all {
 		if out.lost != "" {
@@ -145,7 +145,7 @@ func lost(all []outcome) (complaints []string) {
 	return complaints
 }
 
-// told is what became of a document, and how to see it again.
+// told returns what happened to a document, and how to repeat it.
 func told(out outcome) string {
 	return fmt.Sprintf("%s: %s, %s\n%sto see it again: go test ./test/witness -count 1 -v "+
 		"-run TestWitness -seed %d -document %d\nthe agent said:\n%s",
@@ -160,7 +160,7 @@ func complain(t *testing.T, complaints []string) {
 	}
 }
 
-// unfit says what is wrong with documents that are too tame or too wild for the agent.
+// unfit returns what is wrong with documents that are too tame or too wild for the agent.
 func unfit(all []outcome) (complaints []string) {
 	for _, want := range []struct {
 		verdict     verdict
@@ -175,7 +175,7 @@ func unfit(all []outcome) (complaints []string) {
 	return complaints
 }
 
-// tame says what is wrong with documents that cost the node too little where nothing keeps it.
+// tame returns what is wrong with documents that harm a node too rarely without a checkpoint.
 func tame(all []outcome) (complaints []string) {
 	if p := percent(all, func(o outcome) bool { return o.lost != "" }); p < leastLost {
 		complaints = append(complaints, fmt.Sprintf("without any checkpoint %d %% of the documents "+
@@ -194,7 +194,7 @@ func percent(all []outcome, is func(outcome) bool) int {
 	return n * 100 / max(1, len(all))
 }
 
-// control takes the checkpoint away: without it enough of the documents cost the node.
+// control runs without any checkpoint: then enough of the documents lose the node.
 func (r run) control(t *testing.T) {
 	t.Helper()
 	out := r.all(t, Off.Name, 0, control)
@@ -202,8 +202,8 @@ func (r run) control(t *testing.T) {
 	complain(t, tame(out))
 }
 
-// finds looks for a document by which an agent without a rule loses the node, and the whole one
-// does not.
+// finds looks for a document by which an agent without a rule loses the node, and the complete
+// agent does not.
 func (r run) finds(t *testing.T, o Overlay, whole []outcome) {
 	t.Helper()
 	found := func(out outcome) bool { return out.lost != "" && whole[out.Number].lost == "" }
@@ -217,7 +217,7 @@ func (r run) finds(t *testing.T, o Overlay, whole []outcome) {
 	t.Logf("%s: the rule that %s is missed by\n%s", o.Name, o.Rule, told(all[at]))
 }
 
-// table is a line for each stratum, and one for all.
+// table returns a line for each stratum, and one for all.
 func table(all []outcome) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
