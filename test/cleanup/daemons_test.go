@@ -14,20 +14,20 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// running is a network that its own daemons bring to a node, and that they leave there.
+// running is a network that its own daemons set up on a node, and that they leave there.
 type running struct {
 	title string
 	name  string
 	asked
 	start func(*daemonNode)
-	// tables of the second uplink that the daemons take for themselves: it is without them
-	// meanwhile
+	// tables has the tables of the second uplink that the daemons use for themselves. Meanwhile the
+	// uplink has no routes there.
 	tables string
-	stays  string // takes away what its page says stays
-	lines  int    // at least that many of the node's state are theirs: else they did not do their work
+	stays  string // a script that removes what stays, as the network's page says
+	lines  int    // at least this many lines of the node's state are theirs, or the daemons did not work
 }
 
-// The other node of these clusters is none: it is what their daemons know.
+// The other node of these clusters does not exist: only their daemons know it.
 const peer, peerPods = "10.77.0.12", "10.244.2.0/24"
 
 var daemonic = []running{
@@ -50,15 +50,15 @@ var daemonic = []running{
 	{title: "flannel udp", name: "flannel", asked: asked{spec: "{backend: udp}"}, lines: 200, start: func(n *daemonNode) { n.flannel("udp", "") }},
 }
 
-// linkLocal is whether new links get an address by themselves: on hosts of proofs they do not.
+// linkLocal decides whether new links get an address by themselves. On hosts of proofs they do not.
 const linkLocal = "net.ipv6.conf.default.addr_gen_mode"
 
-// asking are those whose daemons ask the Kubernetes API.
+// asking has the networks whose daemons use the Kubernetes API.
 var asking = []running{
-	// coild has every packet look into table 116, and takes what it does not know from 119.
+	// coild makes every packet look into table 116, and uses 119 for the rest.
 	{title: "coil", name: "coil", lines: 150, tables: "116 119", stays: "rm /var/lib/cni/results/k8s-pod-network-*", start: func(n *daemonNode) {
 		ctx := n.t.Context()
-		n.Must(ctx, "sysctl", "-qw", linkLocal+"=0") // coild wants such an address at the host's end
+		n.Must(ctx, "sysctl", "-qw", linkLocal+"=0") // coild needs such an address at the host's end
 		d := daemons.NewCoil(n.t, n.api, "10.244.0.0/16", "fd00:244::/112")
 		d.Peer("n2", "10.244.200.0/27", "fd00:244::c800/123")
 		d.Controller(ctx, n.Node)
@@ -77,20 +77,20 @@ var asking = []running{
 	}},
 }
 
-// daemonNode is a switchNode whose networks are real.
+// daemonNode is a switchNode with real networks.
 type daemonNode struct {
 	*switchNode
-	server *etcd.Server    // of those that have one
-	api    *kubeapi.Server // of those that ask it
+	server *etcd.Server    // for networks with etcd
+	api    *kubeapi.Server // for networks that use the API
 	fabric *node.Fabric
-	units  []string // those of the daemons
+	units  []string // of the daemons
 }
 
 // calico runs Calico over VXLAN in both families, with a node beside this one.
 func (n *daemonNode) calico(iptables string) {
 	n.t.Helper()
 	ctx := n.t.Context()
-	n.Must(ctx, "sysctl", "-qw", linkLocal+"=0") // its plugin wants such an address at the host's end
+	n.Must(ctx, "sysctl", "-qw", linkLocal+"=0") // its plugin needs such an address at the host's end
 	d := daemons.NewCalico(n.t, n.server, "", "CALICO_NETWORKING_BACKEND=vxlan", "IP="+n.Address(), "IP6="+n.Address6(), "CALICO_IPV4POOL_CIDR=10.244.0.0/16",
 		"CALICO_IPV4POOL_IPIP=Never", "CALICO_IPV4POOL_VXLAN=Always", "CALICO_IPV6POOL_CIDR=fd00:244::/48", "CALICO_IPV6POOL_VXLAN=Always",
 		"CALICO_IPV6POOL_NAT_OUTGOING=true", "FELIX_IPV6SUPPORT=true", "FELIX_IPTABLESBACKEND="+iptables)
@@ -117,14 +117,14 @@ func (n *daemonNode) flannel(backend, more string) {
 	d.Install(ctx, n.Node)
 	d.Start(ctx, n.Node)
 	n.units = append(n.units, "flanneld")
-	if backend != "udp" { // which has one route to all
+	if backend != "udp" { // udp has one route to all nodes
 		n.Shell(ctx, "until ip route show "+peerPods+" | grep -q .; do sleep 0.1; done")
 	}
 }
 
-// What no script of ours made goes as well: on a node the daemons of a network run, with its
-// plugins and a pod, and all that they write is theirs. They end, and the node is switched to
-// bridge by the agent as it ships, among things of others.
+// The clean-up also removes what no script of ours made. On a node the daemons of a network run,
+// with its plugins and a pod, and make all their own state. Then they end, and the released agent
+// switches the node to bridge, among things of other owners.
 func TestSwitchesFromDaemonsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -133,7 +133,7 @@ func TestSwitchesFromDaemonsLeaveNothing(t *testing.T) {
 	n.leaves(daemonic)
 }
 
-// The same for daemons that ask the Kubernetes API.
+// The same for daemons that use the Kubernetes API.
 func TestKubernetesDaemonsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -145,14 +145,14 @@ func TestKubernetesDaemonsLeaveNothing(t *testing.T) {
 	n.leaves(asking)
 }
 
-// leaves goes to each network from bridge, has its daemons run, and comes back.
+// leaves switches from bridge to each network, runs its daemons, and switches back.
 func (n *daemonNode) leaves(all []running) {
 	t, ctx := n.t, n.t.Context()
 	t.Helper()
 	n.wants("", "", "bridge: {}\n")
 	n.once()
 	n.Copy(assets.Cnitool(t), "/run/lab/cnitool", 0o755)
-	// Whoever asks iptables-nft for a chain of the kernel's makes it, and it stays.
+	// A program that asks iptables-nft for a chain of the kernel makes that chain, and it stays.
 	n.Shell(ctx, "for p in iptables-nft ip6tables-nft; do $p -t mangle -A POSTROUTING -j ACCEPT; $p -t mangle -D POSTROUTING -j ACCEPT; done")
 	n.shell("looks before")
 	var table strings.Builder
@@ -173,12 +173,12 @@ func (n *daemonNode) leaves(all []running) {
 			r.start(n)
 			n.AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
 			n.Must(ctx, "sysctl", "-qw", linkLocal+"=1")
-			if slices.Contains(n.units, "calico-node") { // Felix hears of the pod by its watch
+			if slices.Contains(n.units, "calico-node") { // Felix learns of the pod by its watch
 				n.Shell(ctx, "until { iptables-nft-save; iptables-legacy-save; } | grep -q '^-A cali-tw-cali'; do sleep 0.1; done")
 			}
 			n.shell("looks running")
-			// What a daemon took away is not ours to bring back: Felix has no rule but its own lead
-			// to its tables, of which 1 is one.
+			// The agent does not restore what a daemon removed. Felix removes each rule that leads
+			// to its tables and is not its own, and table 1 is one of its tables.
 			n.shell("diff /run/proof/bare /run/proof/running | sed -n 's/^< //p' >/run/proof/taken; grep -vxFf /run/proof/taken /run/proof/before >/run/proof/kept; mv /run/proof/kept /run/proof/before")
 			made := lines(n.shell("diff /run/proof/bare /run/proof/running | grep '^>' || true"))
 			if len(made) < r.lines {

@@ -18,8 +18,8 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// cluster is a Kubernetes API server for virtual machines: their kernel has what this one need not
-// have.
+// cluster is a Kubernetes API server for virtual machines, whose kernel has modules that this
+// machine may not have.
 type cluster struct {
 	fabric *node.Fabric
 	server *kubeapi.Server
@@ -35,8 +35,9 @@ func newCluster(t *testing.T) cluster {
 	return cluster{fabric, kubeapi.Start(t, kubeapi.Options{Netns: fabric.Netns(), Address: node.Gateway4})}
 }
 
-// run boots the machine vm-NUMBER, which is 10.77.0.2NUMBER, and returns what a script of testdata
-// printed that is called with the machine's name and more words. packages are the distribution's.
+// run boots the machine vm-NUMBER with the address 10.77.0.2NUMBER, and runs a script of testdata
+// with the machine's name and more words. It returns the script's output. packages are packages of
+// the distribution.
 func (c cluster) run(t *testing.T, number int, script, words string, payload map[string]string, packages ...string) string {
 	t.Helper()
 	name, address := fmt.Sprintf("vm-%d", number), fmt.Sprintf("10.77.0.2%d", number)
@@ -73,7 +74,7 @@ func (c cluster) run(t *testing.T, number int, script, words string, payload map
 	return boot.Output
 }
 
-// leftAsBefore fails for each difference that a script found, and where fewer than 100 lines of the
+// leftAsBefore fails for each difference that a script found, and if fewer than 100 lines of the
 // machine's state were made.
 func leftAsBefore(t *testing.T, output string) {
 	t.Helper()
@@ -85,8 +86,8 @@ func leftAsBefore(t *testing.T, output string) {
 	}
 }
 
-// Two machines run Kube-OVN's daemons beside OVN of a node: their pods reach each other by Geneve.
-// One is switched to bridge then, and nothing of what the daemons made is left.
+// Two machines run Kube-OVN's daemons and OVN for one node each, and their pods reach each other by
+// Geneve. Then one machine switches to bridge, and nothing of the daemons is left.
 func TestKubernetesKubeOVN(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -118,8 +119,8 @@ func TestKubernetesKubeOVN(t *testing.T) {
 	}
 }
 
-// What a real kube-proxy made in mode ipvs goes once it has ended, and what others have in IPVS
-// stays.
+// What a real kube-proxy made in mode ipvs is removed when kube-proxy has ended. What others have
+// in IPVS stays.
 func TestKubernetesKubeProxyByIPVS(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

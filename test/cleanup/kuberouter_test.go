@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// kube-router by its own daemon on two nodes, with a real API server: pods talk by it, a policy of
-// the API is in force, and the agent takes away all that it left, among things of others.
+// kube-router's own daemon runs on two nodes, with a real API server. Pods reach each other by it,
+// and a policy of the API is in force. The agent removes all that it left, among things of other
+// owners.
 func TestKubernetesKubeRouter(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -29,7 +30,7 @@ func TestKubernetesKubeRouter(t *testing.T) {
 	n.wants("", "", "bridge: {}\n")
 	n.once()
 	n.Copy(assets.Cnitool(t), "/run/lab/cnitool", 0o755)
-	// Whoever asks iptables-nft for a chain of the kernel's makes it, and it stays.
+	// A program that asks iptables-nft for a chain of the kernel makes that chain, and it stays.
 	n.Shell(ctx, "for p in iptables-nft ip6tables-nft; do $p -t mangle -A POSTROUTING -j ACCEPT; $p -t mangle -D POSTROUTING -j ACCEPT; done")
 	n.shell("looks before")
 
@@ -37,7 +38,7 @@ func TestKubernetesKubeRouter(t *testing.T) {
 	other.wants("", "", "kubeRouter: {}\n")
 	other.once()
 	n.shell("looks bare")
-	// Whoever has routes in table 77 as well gets its pods' packets.
+	// Another owner with routes in table 77 gets the packets of kube-router's pods.
 	const uplink = "default via 10.78.0.1 dev up1 onlink table 77 metric 77"
 	n.Shell(ctx, "ip route del "+uplink)
 	for _, n := range []*switchNode{n, other} {
@@ -49,7 +50,7 @@ func TestKubernetesKubeRouter(t *testing.T) {
 		}
 		said := n.Run(ctx, "netwright", "verify").Stdout
 		for _, want := range []string{"the bridge of the pods is up: kube-bridge is up", "its kubeconfig is there: /var/lib/kube-router/kubeconfig",
-			"its controllers are alive: http://localhost:20244/healthz says 200 OK", "kube-dummy-if is not there"} { // its services are off: this kernel has no IPVS
+			"its controllers are alive: http://localhost:20244/healthz says 200 OK", "kube-dummy-if is not there"} { // no services: this kernel has no IPVS
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: verify does not say %q:\n%s", n.Name(), want, said)
 			}
@@ -57,12 +58,12 @@ func TestKubernetesKubeRouter(t *testing.T) {
 	}
 	near := n.AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
 	far := other.AddPod(ctx, "pod", node.PodOptions{})
-	n.Shell(ctx, "until ip route show proto 17 | grep -qF '"+peerPods+" via '; do sleep 0.1; done") // each hears of the other by BGP
+	n.Shell(ctx, "until ip route show proto 17 | grep -qF '"+peerPods+" via '; do sleep 0.1; done") // each learns of the other by BGP
 	other.Shell(ctx, "until ip route show proto 17 | grep -qF '"+pods+" via '; do sleep 0.1; done")
 	here, there := near.Addresses[0].String(), far.Addresses[0].String()
 	n.answer("pod", here)
 	other.answer("pod", there)
-	// A rule of another owner masquerades all that leaves the first node.
+	// A rule of another owner masquerades all packets that leave the first node.
 	named := []flow{{"to the other node's pod", near.Netns(), "", net.JoinHostPort(there, "80"), n.Address()},
 		{"from the other node's pod", far.Netns(), "", net.JoinHostPort(here, "80"), there}}
 	stranger := flow{"from the other node", other.Netns(), "", net.JoinHostPort(here, "80"), peer}
@@ -94,7 +95,7 @@ func TestKubernetesKubeRouter(t *testing.T) {
 	t.Logf("DAEMONS kube-router: lines made %d, by the agent removed %d", len(made), removed)
 }
 
-// known makes a pod of a node in the API, as its kubelet has it.
+// known makes a pod of a node in the API, as its kubelet reports it.
 func known(s *kubeapi.Server, n *node.Node, name, address string) {
 	s.Apply("apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n  namespace: default\n  labels: {app: " + name + "}\nspec:\n  nodeName: " + n.Name() + "\n  containers: [{name: c, image: none}]\n")
 	s.Must("PATCH", "/api/v1/namespaces/default/pods/"+name+"/status", fmt.Sprintf(`{"status": {"phase": "Running", "hostIP": %q, "podIP": %q, "podIPs": [{"ip": %[2]q}]}}`, n.Address(), address))

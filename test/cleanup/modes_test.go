@@ -9,12 +9,12 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// change is one of mode within a network: how documents have it before and after, what both modes
-// have on a node, what the former leaves, and what shows the other.
+// change is a change of mode within a network. It has the documents before and after, what both
+// modes have on a node, what the former mode leaves, and what shows the new mode.
 type change struct {
 	before, after     string
 	both, left, there string
-	// says is what else documents say where nothing shows the other mode
+	// says is added to the documents where nothing on the node shows the new mode.
 	says string
 }
 
@@ -25,7 +25,7 @@ var changes = []change{
 			"ip route add 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink",
 		there: "ip route add 10.244.3.0/24 via 10.77.0.1"},
 	{before: "flannel: {backend: host-gw}\n", after: "flannel: {backend: vxlan}\n",
-		both: "ip route del 10.244.3.0/24", // of the case before
+		both: "ip route del 10.244.3.0/24", // left by the case before
 		left: "ip route add 10.244.4.0/24 via 10.77.0.1",
 		there: "link flannel.1 type vxlan id 1 dstport 8472 dev host0; ip link set flannel.1 up\n" +
 			"ip route add 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink"},
@@ -43,9 +43,9 @@ var changes = []change{
 		left: "link cilium_vxlan type vxlan external dstport 8472", says: "    switch: {allow: true}\n"},
 }
 
-// A change of mode within a network takes away what the former mode left, once what the new one has
-// is there, or somebody says so: by the agent as it ships, on one node, among things of others.
-// What both modes have stays.
+// After a change of mode within a network the released agent removes what the former mode left. It
+// does so when the new mode's state is there, or when documents say so, on one node among things of
+// other owners. What both modes have stays.
 func TestChangesOfModeLeaveNothing(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -60,7 +60,7 @@ func TestChangesOfModeLeaveNothing(t *testing.T) {
 			if lost := n.shell("makes_left '" + c.left + "'"); lost != "" {
 				t.Fatalf("what it leaves took away:\n%s", lost)
 			}
-			n.once() // it is the network's while the documents want that mode
+			n.once() // it belongs to the network as long as the documents want that mode
 
 			n.wants("", "", c.after)
 			n.once()
@@ -87,8 +87,8 @@ func TestChangesOfModeLeaveNothing(t *testing.T) {
 	}
 }
 
-// cleans is the step of a plan that takes away what a mode of the network left; none where there is
-// nothing to take away.
+// cleans returns the step of a plan that removes what a mode of the network left. It is empty if
+// there is nothing to remove.
 func (n *switchNode) cleans(network string) (out report.Step) {
 	n.t.Helper()
 	for _, s := range n.plan().Steps {

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The daemons of Open vSwitch without its kernel module: bridges of their own packet path.
+// ovs starts the daemons of Open vSwitch without its kernel module: their bridges have a packet
+// path of their own.
 const ovs = `
 systemctl -q disable --now openvswitch-switch.service ovs-vswitchd.service ovsdb-server.service 2>/dev/null || true
 mkdir -p /run/openvswitch /etc/openvswitch
@@ -42,6 +43,6 @@ func TestBridgesOfOpenVSwitch(t *testing.T) {
 	if got := n.Shell(ctx, "ip -o link | grep -c ' br-int' || true"); got != "0\n" {
 		t.Errorf("%s links br-int", got)
 	}
-	// Its daemons gone, there is nothing to ask, and that is no error.
+	// Without its daemons nothing can be asked, and that is no error.
 	n.Shell(ctx, "systemctl stop lab-vswitchd lab-ovsdb; /lab/clean ovn4nfv; /lab/clean -apply ovn4nfv")
 }

@@ -22,14 +22,14 @@ var update = flag.Bool("update", false, "write testdata/shared.txt")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// clean and pin are the programs of a proof.
+// clean and pin build the programs of a proof.
 func clean(t *testing.T) string { return program.Build(t, "test/cleanup/clean") }
 func pin(t *testing.T) string   { return program.Build(t, "test/cleanup/pin") }
 
-// scripts are what a proof runs, beside its two programs.
+// scripts has the files of a proof, beside its two programs.
 var scripts = []string{"state.sh", "host.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks", "modules", "proxy"}
 
-// networks are those that have a script in that directory of testdata.
+// networks returns the networks with a script in this directory of testdata.
 func networks(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/" + dir + "/*.sh")
@@ -45,7 +45,7 @@ func networks(t *testing.T, dir string) []string {
 	return out
 }
 
-// proved fails for each FAIL of what the proof printed and returns its lines.
+// proved fails for each FAIL in a proof's output, and returns its lines.
 func proved(t *testing.T, out string, names []string) {
 	t.Helper()
 	t.Log("\n" + out)
@@ -59,7 +59,7 @@ func proved(t *testing.T, out string, names []string) {
 	}
 }
 
-// lab is a booted node with all that a proof needs.
+// lab boots a node with all that a proof needs.
 func lab(t *testing.T) *node.Node {
 	t.Helper()
 	needs.Root(t)
@@ -76,17 +76,18 @@ func TestNetworksLeaveNothingInANode(t *testing.T) {
 	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
 }
 
-// What kube-proxy left of all its modes goes, and kubelet's chains of alike names stay.
+// What kube-proxy left of all its modes is removed, and kubelet's chains with similar names stay.
 func TestKubeProxyLeavesNothingInANode(t *testing.T) {
 	t.Parallel()
 	const name = "kubeProxy"
 	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && SCRIPTS=proxy sh ./prove.sh "+name+" 2>&1").Stdout, []string{name})
 }
 
-// Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt,
-// to be read; where that other is the next network and its things are kept, the clean-up takes
-// nothing of them. `make test` has the hosts of some networks, beside which each that finds
-// something of another's does so; all are looked for on each.
+// Some networks share names, tables and marks. testdata/shared.txt lists, for a person to read,
+// what the clean-up of one network finds of another. If the other is the next network and its
+// things are kept, the clean-up removes nothing of them. `make test` has the hosts of some
+// networks, so that each network that finds something of another does so on one of them. Every
+// network is looked for on each host.
 func TestNetworksBesideEachOther(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/shared.txt"
@@ -95,7 +96,7 @@ func TestNetworksBesideEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Collect(strings.Lines(string(text)))
-	// What only waits for what kubenet has finds the same.
+	// A network that only waits for kubenet's things finds the same.
 	names := slices.DeleteFunc(networks(t, "networks"), func(n string) bool { return n == "external" || n == "gcp" })
 	hosts := names
 	if os.Getenv("NETWRIGHT_PAIRS") != "full" && !*update {
@@ -128,8 +129,8 @@ func TestNetworksBesideEachOther(t *testing.T) {
 	}
 }
 
-// forEachShare picks hosts so that each network that finds something of another's on any host does
-// so on one of them.
+// forEachShare picks hosts. Each network that finds something of another on any host does so on one
+// of them.
 func forEachShare(lines []string) []string {
 	finds := map[string][]string{}
 	for _, line := range lines {

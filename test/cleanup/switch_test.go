@@ -14,13 +14,13 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// asked is how documents ask for a network on a node of this lab.
+// asked is how documents request a network on a node of this lab.
 type asked struct {
-	spec    string // what is below its name; "": {}
-	version string // of Kubernetes, where a newer one has it no more
+	spec    string // the text below its name; "": {}
+	version string // of Kubernetes, if a newer one no longer has it
 	cloud   string
-	never   string   // why no document here can: then somebody else brings it, under `cni: {}`
-	stays   []string // sysctls that the agent set to 1 for it, and that prune leaves as they are
+	never   string   // why no document can request it here: then another program sets it up, under `cni: {}`
+	stays   []string // sysctls that the agent set to 1 for it, and that a prune leaves
 }
 
 var ways = map[string]asked{
@@ -37,9 +37,9 @@ var ways = map[string]asked{
 	"weave":     {version: "1.22.17"},
 }
 
-// Each network is switched to from bridge, leaves all that it leaves, and is left for bridge again:
-// by the agent as it ships, on one node, among things of others. Those are as they were, and carry
-// traffic after every switch.
+// The released agent switches a node from bridge to each network. The network leaves all that it
+// can leave, and the agent switches back to bridge, on one node among things of other owners. Those
+// are as they were, and carry traffic after every switch.
 func TestSwitchesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -51,7 +51,7 @@ func TestSwitchesLeaveNothing(t *testing.T) {
 	n.shell("looks before")
 	var table strings.Builder
 	for _, name := range networks(t, "networks") {
-		if name == "bridge" || name == "multus" { // multus is beside another network, and no switch
+		if name == "bridge" || name == "multus" { // multus is beside another network, so there is no switch to it
 			continue
 		}
 		if n.lost {
@@ -81,8 +81,8 @@ func TestSwitchesLeaveNothing(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// goes makes the node leave bridge for a network, or for nobody's where documents cannot ask for
-// it.
+// goes switches the node from bridge to a network, or to `cni: {}` if documents cannot request the
+// network.
 func (n *switchNode) goes(name string, way asked) {
 	n.t.Helper()
 	to := name
@@ -107,7 +107,7 @@ func (n *switchNode) goes(name string, way asked) {
 	}
 }
 
-// comesBack makes the node leave a network for bridge, and says how many things that takes away.
+// comesBack switches the node from a network to bridge, and returns how many things that removes.
 func (n *switchNode) comesBack(from string) int {
 	n.t.Helper()
 	n.wants("", "", "bridge: {}\n    switch: {allow: true, from: "+from+"}\n")
@@ -124,7 +124,7 @@ func (n *switchNode) comesBack(from string) int {
 
 func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
-// plan is a dry run.
+// plan makes a dry run.
 func (n *switchNode) plan() report.Plan {
 	n.t.Helper()
 	res := n.Run(n.t.Context(), "netwright", "--dry-run", "-o", "json")
@@ -135,7 +135,7 @@ func (n *switchNode) plan() report.Plan {
 	return p
 }
 
-// once converges.
+// once makes a pass.
 func (n *switchNode) once() {
 	n.t.Helper()
 	if res := n.Run(n.t.Context(), "netwright", "--once"); res.Code != 0 {

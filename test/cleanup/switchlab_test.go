@@ -13,14 +13,14 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// switchNode is a booted node with the agent, a kubelet as systemd sees it, a store, and things of
+// switchNode is a booted node with the agent, a unit in kubelet's place, a store, and things of
 // other owners.
 type switchNode struct {
 	*node.Node
 	t      *testing.T
 	assets string
-	flows  []flow // of the things of others
-	lost   bool   // nobody knows how it is
+	flows  []flow // of the things of other owners
+	lost   bool   // its state is not known
 }
 
 func newSwitchNode(t *testing.T, f *node.Fabric) *switchNode {
@@ -35,7 +35,7 @@ func newSwitchNode(t *testing.T, f *node.Fabric) *switchNode {
 	return n
 }
 
-// agentNode is one with the agent, a kubelet and a store alone.
+// agentNode boots a node that has only the agent, a kubelet and a store.
 func agentNode(t *testing.T, f *node.Fabric, name, address, pods string, copies map[string]string) *switchNode {
 	t.Helper()
 	archive, sum := assets.CNIArchive(t)
@@ -51,7 +51,7 @@ func agentNode(t *testing.T, f *node.Fabric, name, address, pods string, copies 
 	return n
 }
 
-// pluginSpec are the lines of a spec that name the plugins in the store, by their hash.
+// pluginSpec returns the lines of a spec that name the plugins in the store, with their hash.
 func pluginSpec(sum string) string {
 	return fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)
 }
@@ -62,7 +62,7 @@ func (n *switchNode) shell(line string) string {
 	return n.Shell(n.t.Context(), "cd /lab; . ./switch.sh; "+line)
 }
 
-// wants writes the cluster's document. networking is what is below spec.networking.
+// wants writes the cluster's document. networking is the text below spec.networking.
 func (n *switchNode) wants(version, cloud, networking string) {
 	spec := "  kubernetesVersion: " + cmp.Or(version, "1.33.2") + "\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n"
 	if cloud != "" {

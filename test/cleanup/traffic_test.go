@@ -15,19 +15,19 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// flow is what somebody else's things carry: a connection from a namespace, to where whoever
-// accepts it answers with whom it sees.
+// flow is traffic over things of other owners: a connection from a namespace to a server, which
+// answers with the address that it sees.
 type flow struct {
 	what      string
 	namespace string
-	from      string // address; "" as the kernel picks
+	from      string // an address; "": the kernel chooses
 	to        string
 	seen      string
 }
 
-// traffic is that of testdata/decoys.sh: by each table of the second uplink, and to each port that
-// podman publishes, from another machine and from the node. Servers are sockets in namespaces of
-// the node, so that nothing runs on it for them.
+// traffic returns the flows of testdata/decoys.sh: by each table of the second uplink, and to each
+// port that podman publishes, from another machine and from the node. The servers are sockets in
+// namespaces of the node, so no program of theirs runs on it.
 func (n *switchNode) traffic(f *node.Fabric) (flows []flow) {
 	n.t.Helper()
 	n.answer("mgmt", "198.51.100.1")
@@ -67,7 +67,7 @@ func (n *switchNode) answer(namespace, address string) {
 					return // closed
 				}
 				client, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-				_, _ = io.WriteString(c, client) // a client that is gone fails by itself
+				_, _ = io.WriteString(c, client) // the client may be gone
 				c.Close()
 			}
 		}()
@@ -78,7 +78,7 @@ func (n *switchNode) answer(namespace, address string) {
 	}
 }
 
-// family is the network of an address in the words of package net: see netns.In.
+// family returns the network of an address in the words of package net: see netns.In.
 func family(address string) string {
 	if a, err := netip.ParseAddr(address); err == nil && a.Is6() {
 		return "tcp6"
@@ -86,7 +86,7 @@ func family(address string) string {
 	return "tcp4"
 }
 
-// carries fails for each flow of the things of others that does not come through.
+// carries fails for each flow over things of other owners that does not arrive.
 func (n *switchNode) carries(when string) {
 	n.t.Helper()
 	n.flowsCarry(when, n.flows)
@@ -107,10 +107,10 @@ func (n *switchNode) flowsCarry(when string, flows []flow) {
 	}
 }
 
-// send makes a connection and reads whom the other end sees.
+// send makes a connection and reads the address that the other end sees.
 func (f flow) send() error {
 	return netns.In(f.namespace, func() (err error) {
-		d := net.Dialer{Timeout: 20 * time.Second} // far above what a busy machine takes
+		d := net.Dialer{Timeout: 20 * time.Second} // far more than a busy machine needs
 		if f.from != "" {
 			d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(f.from)}
 		}

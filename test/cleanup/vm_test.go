@@ -15,11 +15,11 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// onlyWith finds in a network's script what takes a module: see only in prelude.sh.
+// onlyWith finds in a network's script what needs a module: see only in prelude.sh.
 var onlyWith = regexp.MustCompile(`\bonly ([a-z0-9_]+)`)
 
-// forEachModule picks networks that use, between them, each module that any network uses. They
-// stand for the rest where not all run.
+// forEachModule picks networks that together use each module that any network uses. They stand for
+// the others in a short run.
 func forEachModule(t *testing.T, networks []string) []string {
 	t.Helper()
 	uses := map[string][]string{}
@@ -37,7 +37,8 @@ func forEachModule(t *testing.T, networks []string) []string {
 	return cover(uses)
 }
 
-// cover picks names that have, between them, all that any name has: first the one with the most.
+// cover picks names that together have all that any name has. It begins with the name that has
+// most.
 func cover(has map[string][]string) (picked []string) {
 	left := map[string]bool{}
 	for _, things := range has {
@@ -66,9 +67,9 @@ func cover(has map[string][]string) (picked []string) {
 	return picked
 }
 
-// A node shares this machine's kernel, which may have no ipip, wireguard, IPVS or Open vSwitch: a
-// virtual machine has a kernel with modules. It is emulated and slow, so that it proves only what
-// needs one.
+// A node shares this machine's kernel, which may lack ipip, wireguard, IPVS or Open vSwitch. A
+// virtual machine has a kernel with these modules. Its processor is emulated and slow, so the test
+// there has only the networks that need it.
 func TestNetworksLeaveNothingInAMachine(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -100,7 +101,7 @@ sh ./moved.sh 2>&1 || echo FAIL moved
 	proved(t, boots[0].Output, names)
 }
 
-// archive packs a directory with its links as they are.
+// archive packs a directory, and keeps its links as links.
 func archive(t *testing.T, dir, of string) string {
 	t.Helper()
 	path := filepath.Join(dir, "layer.tar")

@@ -21,7 +21,7 @@ var bundleKinds = []kind{
 	{"certificate set", []string{absent, right, content, mode, owner, wrong, dangling, missing, "key does not fit"}, certificates},
 }
 
-// fetcher has one archive, and counts who asks for it.
+// fetcher has one archive, and counts the requests.
 type fetcher struct {
 	mu     sync.Mutex
 	opened int

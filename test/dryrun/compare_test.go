@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// identical says what a look has changed: nothing may be, not even a time.
+// identical fails if a look changed anything, even a time.
 func identical(t *testing.T, what string, before, after snapshot) {
 	t.Helper()
 	for _, key := range union(before, after) {
@@ -23,7 +23,7 @@ func identical(t *testing.T, what string, before, after snapshot) {
 	}
 }
 
-// claims are the keys that a plan says will change, with what it says of each.
+// claims returns the keys that a plan says will change, and how.
 func claims(p *report.Plan) map[string]report.Item {
 	out := map[string]report.Item{}
 	for _, step := range p.Steps {
@@ -32,7 +32,7 @@ func claims(p *report.Plan) map[string]report.Item {
 		}
 		for _, it := range step.Items {
 			if step.Unknown != "" {
-				it.Op = "?" // it says that it does not know
+				it.Op = "?" // the plan says that it does not know
 			}
 			out[it.Key] = it
 		}
@@ -40,7 +40,7 @@ func claims(p *report.Plan) map[string]report.Item {
 	return out
 }
 
-// hold holds what a dry run listed against what a real run then did.
+// hold compares what a dry run listed with what a real run then did.
 func hold(t *testing.T, listed *report.Plan, before, after snapshot) {
 	t.Helper()
 	said := claims(listed)
@@ -72,8 +72,8 @@ func hold(t *testing.T, listed *report.Plan, before, after snapshot) {
 	}
 }
 
-// same compares what of two things is content and not a trace; a thing that is replaced by its like
-// has changed.
+// same compares the content of two things, and not their traces. A thing that was replaced by an
+// equal one has changed.
 func same(a, b thing) bool {
 	if (a == nil) != (b == nil) || a["type"] != "directory" && a[".inode"] != b[".inode"] || a[".index"] != b[".index"] {
 		return false
@@ -86,7 +86,7 @@ func same(a, b thing) bool {
 	return maps.Equal(steady(a), steady(b))
 }
 
-// claim holds one listed item against its key: mark, and each field's old and new value.
+// claim compares one listed item with its key: the mark, and each field's old and new value.
 func claim(it report.Item, before, after thing) string {
 	switch {
 	case it.Op == "+" && before != nil:
@@ -103,7 +103,7 @@ func claim(it report.Item, before, after thing) string {
 		named[f.Name] = true
 		want, known := after[f.Name]
 		if !known {
-			continue // "certificate", "written": said for people
+			continue // "certificate", "written": texts for people
 		}
 		if f.Before != "" && f.Before != "unknown" && !secret(f.Before) && field(f.Name, f.Before) != before[f.Name] {
 			return fmt.Sprintf("%s was %q", f.Name, before[f.Name])
@@ -124,7 +124,7 @@ func claim(it report.Item, before, after thing) string {
 
 func secret(value string) bool { return value == "secret" || value == "another secret" }
 
-// field is a value as the snapshot writes it.
+// field returns a value as the snapshot writes it.
 func field(name, value string) string {
 	switch {
 	case name == "owner" && value == "root:root":
@@ -140,7 +140,7 @@ func field(name, value string) string {
 func tomlClaim(it report.Item, name string, before, after snapshot, explained map[string]bool) string {
 	file, key, _ := strings.Cut(name, "#")
 	if target := before["file:"+file]["target"]; target != "" {
-		file = path.Join(path.Dir(file), target) // it is edited where it is
+		file = path.Join(path.Dir(file), target) // it is edited at the link's target
 	}
 	explained["file:"+file] = true
 	if it.Op == "?" {
@@ -176,7 +176,7 @@ func tomlClaim(it report.Item, name string, before, after snapshot, explained ma
 	return ""
 }
 
-// addressClaim: an address whose network gets another length is another address to the kernel.
+// addressClaim: an address with another prefix length is another address for the kernel.
 func addressClaim(it report.Item, before, after snapshot, explained map[string]bool) string {
 	explained[it.Key] = true
 	if before[it.Key] != nil || after[it.Key] == nil {
@@ -192,7 +192,7 @@ func addressClaim(it report.Item, before, after snapshot, explained map[string]b
 	return ""
 }
 
-// forwardClaim: each chain that is listed has two rules more for the link, and no other has.
+// forwardClaim: each listed chain has two more rules for the link, and no other chain has.
 func forwardClaim(it report.Item, link string, before, after snapshot, explained map[string]bool) string {
 	for _, f := range it.Fields { // "ip filter FORWARD"
 		key := "chain:" + strings.Join(strings.Fields(f.Name), "/")
@@ -205,7 +205,7 @@ func forwardClaim(it report.Item, link string, before, after snapshot, explained
 	return ""
 }
 
-// tableClaim: a table goes as a whole, with its chains.
+// tableClaim: a table is removed as a whole, with its chains.
 func tableClaim(it report.Item, name string, before, after snapshot, explained map[string]bool) string {
 	explained[it.Key] = true
 	body := func(s snapshot) (out string) {
@@ -226,9 +226,9 @@ func tableClaim(it report.Item, name string, before, after snapshot, explained m
 	return ""
 }
 
-// follows says that the kernel changes a sysctl by itself, in the wake of what was listed: all of a
-// new link's, the copies that it keeps of a link's MTU, and those that the switches of forwarding
-// and the defaults reach (https://docs.kernel.org/networking/ip-sysctl.html).
+// follows says whether the kernel changes a sysctl by itself after a listed change: all sysctls of
+// a new link, the kernel's copies of a link's MTU, and those that the switches of forwarding and
+// the defaults change (https://docs.kernel.org/networking/ip-sysctl.html).
 func follows(key string, said map[string]report.Item) bool {
 	parts := strings.Split(key, ".") // sysctl:net ipv4 conf lo forwarding
 	if len(parts) != 5 || parts[0] != "sysctl:net" {

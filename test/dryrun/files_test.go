@@ -38,12 +38,12 @@ var fileKinds = []kind{
 	{"effect", []string{"asked", "not asked"}, effect},
 }
 
-// name is the case's own.
+// name returns a name that only this case uses.
 func (w *world) name(prefix string) string { return fmt.Sprintf("%s%d", prefix, w.n) }
 
 func (w *world) path() string { return "/srv/host/" + w.name("case-") + "/thing" }
 
-// parent makes the directory for a path, or what stands in its place.
+// parent makes the directory for a path, or what is in its place.
 func (w *world) parent(at, state string) {
 	dir := path.Dir(at)
 	switch state {
@@ -57,7 +57,7 @@ func (w *world) parent(at, state string) {
 	}
 }
 
-// put sets a file up in a state of being wrong. It is right for the states that it does not know.
+// put makes a file that is wrong in one way. For a state that it does not know the file is right.
 func (w *world) put(at, text, state string, perm os.FileMode) {
 	switch state {
 	case absent, missing, "parent is a file", "parent is a dangling link":
@@ -119,7 +119,7 @@ func file(w *world, state string) []tasks.Task {
 	t.Secret = state == "secret content"
 	w.put(at, text, state, 0o640)
 	switch state {
-	case missing: // two that would make the same directories
+	case missing: // two files that would make the same directories
 		t.Path = path.Dir(at) + "/deep/er/thing"
 		return []tasks.Task{t, tasks.File{Meta: meta(), Path: path.Dir(at) + "/deep/er/other", Mode: 0o600}}
 	case "unknown owner":

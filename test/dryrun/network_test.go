@@ -19,7 +19,7 @@ var networkKinds = []kind{
 	{"sysctl", []string{right, content, missing, "optional", "link to come", "no such link", "host-wide", "forwarding", "all and default", "IPv6 forwarding"}, sysctl},
 }
 
-// dev makes a bridge of the case, up and with an address.
+// dev makes a bridge for the case, up and with an address.
 func (w *world) dev() string {
 	name := w.name("br")
 	w.sh("ip link add %s type bridge", name)
@@ -42,7 +42,7 @@ func link(w *world, state string) []tasks.Task {
 	if state != absent {
 		w.sh("ip link add %s address %s type %s", t.Name, mac, kind)
 		w.sh("ip link set %s mtu %s", t.Name, mtu)
-		if state != mode { // what a link has for a mode: up or down
+		if state != mode { // for a link mode means up or down
 			w.sh("ip link set %s up", t.Name)
 		}
 	}
@@ -67,7 +67,7 @@ func address(w *world, state string) []tasks.Task {
 		w.sh("ip address add %s/28 dev %s", t.Prefix.Addr(), t.Link)
 	case "wrong content beside another":
 		w.sh("ip address add %s/28 dev %s", t.Prefix.Addr(), t.Link)
-		w.sh("ip address add %s/28 dev %s", t.Prefix.Addr().Next(), t.Link) // a secondary one: it goes with the first
+		w.sh("ip address add %s/28 dev %s", t.Prefix.Addr().Next(), t.Link) // secondary: it goes with the first one
 	case "IPv6":
 		t.Prefix = netip.MustParsePrefix(fmt.Sprintf("fd00:%d::1/64", w.n))
 	}
@@ -96,7 +96,7 @@ func route(w *world, state string) []tasks.Task {
 		w.sh("ip route add %s via %s dev %s proto 149", dst, gw, r.Link)
 	case content:
 		w.sh("ip route add %s via %s dev %s proto 149", dst, gw.Next(), r.Link)
-	case wrong: // another's, and it leads another way
+	case wrong: // a route of others, which leads another way
 		w.sh("ip route add %s via %s dev %s proto static", dst, gw.Next(), r.Link)
 	case "IPv6":
 		w.sh("ip address add fd01:%d::1/64 dev %s nodad", w.n, r.Link)
@@ -112,7 +112,7 @@ func policyRule(w *world, state string) []tasks.Task {
 	switch state {
 	case right:
 		w.sh("ip rule add pref %d from 10.9.0.0/16 lookup %d", r.Priority, r.Table)
-	case content: // another table is another rule
+	case content: // a rule for another table is another rule
 		w.sh("ip rule add pref %d from 10.9.0.0/16 lookup 99", r.Priority)
 	case "IPv6":
 		r = rtnl.Rule{Family: 6, Priority: 700 + w.n, Mark: 0x80, Mask: 0x80, Table: 100 + w.n}
@@ -189,7 +189,7 @@ func sysctl(w *world, state string) []tasks.Task {
 	return []tasks.Task{one(key, "1")}
 }
 
-// once keeps tasks that every state can have only once.
+// once adds tasks that each state can have only once.
 func (w *world) once(name string, list ...tasks.Task) []tasks.Task {
 	if w.made == nil {
 		w.made = map[string]bool{}

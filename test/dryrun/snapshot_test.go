@@ -18,16 +18,16 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// thing is what one key of the host is, as the system's own tools tell it. What is under a name
-// that starts with "." only shows that somebody touched it.
+// thing is the state of one key of the host, as the system's own tools print it. A name that starts
+// with "." only shows that somebody touched the thing.
 type thing map[string]string
 
-// snapshot is a host by the agent's names for its things, read with lstat, sha256, ip, nft and
-// /proc: with nothing of ours.
+// snapshot is the state of a host, by the agent's names for its things. lstat, sha256, ip, nft and
+// /proc read it, and no code of ours.
 type snapshot map[string]thing
 
-// trees are the parts of the file system that the states and the agent write to. /var/lib/netwright
-// is the agent's memory, and no change.
+// trees has the directories that the states and the agent write to. /var/lib/netwright belongs to
+// the agent, and does not count.
 var trees = []string{"/srv", "/etc"}
 
 func take(t *testing.T) snapshot {
@@ -110,7 +110,7 @@ func (s snapshot) sysctl(path string, entry fs.DirEntry, err error) error {
 	}
 	value, err := os.ReadFile(path)
 	if err != nil {
-		value = []byte("cannot be read") // write-only, or not set yet (stable_secret)
+		value = []byte("cannot be read") // write-only, or not yet set (stable_secret)
 	}
 	name := strings.NewReplacer("/", ".", ".", "/").Replace(strings.TrimPrefix(path, "/proc/sys/"))
 	if name != "net.netfilter.nf_conntrack_count" {
@@ -125,7 +125,7 @@ func (s snapshot) addresses(t *testing.T) {
 		for _, info := range infos {
 			a, _ := info.(map[string]any)
 			if text(a["scope"]) == "link" {
-				continue // the kernel's own
+				continue // the kernel's own route
 			}
 			s[fmt.Sprintf("address:%s/%s/%s", text(l["ifname"]), text(a["local"]), text(a["prefixlen"]))] = thing{}
 		}
@@ -157,7 +157,7 @@ func (s snapshot) route(family string, r map[string]any) {
 	s[key] = thing{"via": text(r["gateway"]), "dev": text(r["dev"]), "src": text(r["prefsrc"]), "type": text(r["type"])}
 }
 
-// rule names a policy rule in the words that ip takes.
+// rule returns a policy rule in ip's own words.
 func rule(family string, r map[string]any) string {
 	words := []string{"rule:ipv" + family[1:], text(r["priority"])}
 	for _, w := range [][2]string{{"src", "from"}, {"dst", "to"}} {
@@ -194,7 +194,7 @@ func rule(family string, r map[string]any) string {
 	return strings.Join(append(words, "lookup", table), " ")
 }
 
-// nft names tables by the agent's key, and chains with their rules below "chain:".
+// nft adds tables by the agent's key, and chains with their rules below "chain:".
 func (s snapshot) nft(t *testing.T) {
 	out := run(t, "nft", "--json", "--handle", "list", "ruleset")
 	var ruleset struct{ Nftables []map[string]map[string]any }

@@ -34,31 +34,29 @@ var (
 	verbose = flag.Bool("plans", false, "print each plan")
 )
 
-// tried is what the tries of one state add up to.
+// tried has the results of the tries of one state.
 type tried struct {
 	Seed     uint64         `json:"seed"`
 	Cases    map[string]int `json:"cases"` // "file: wrong mode"
 	Changes  int            `json:"changes"`
 	Unknown  int            `json:"unknown"`
-	Settled  int            `json:"settled"` // changes that the real run made
+	Settled  int            `json:"settled"` // changes of the real run
 	Failures int            `json:"failures"`
 }
 
-// What a dry run lists is, change for change, what the next real run does; and to list it changes
-// nothing.
+// A dry run lists exactly the changes that the next real run makes, and changes nothing itself.
 //
-// It turns red without any of: the items of missingParents and the owner in access.changed
-// (pkg/tasks/path_access.go), the Pending fact of Link.Plan (pkg/tasks/link.go), reachable in
-// Route.Plan (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed
-// in applier.visit (pkg/reconcile/execute/apply.go).
+// The lines that keep it: pkg/tasks/path_access.go, missingParents (its items) and changed (the
+// owner); pkg/tasks/link.go, Plan (the Pending fact); pkg/tasks/route.go, Plan (reachable);
+// pkg/host/rtnl/addresses.go, DelAddress; pkg/reconcile/execute/apply.go, visit (disturbed).
 func TestRandomStates(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")
 	t.Logf("%d states from seed %d: repeat one with -args -states 1 -seed N", *states, *seed)
-	// One at a time: who reads a link's addr_gen_mode takes all its processor until nobody holds
-	// the kernel's lock of links. Three of them have kept two processors from who was to let go of
-	// it.
+	// The states run one after another. A process that reads a link's addr_gen_mode uses a whole
+	// processor until the kernel's lock of links is free. Three such processes once kept two
+	// processors from the owner of the lock.
 	var all []tried
 	for i := range *states {
 		if got, ok := inSandbox(t, *seed+uint64(i)); ok {
@@ -93,7 +91,7 @@ func inSandbox(t *testing.T, s uint64) (got tried, ok bool) {
 	return got, false
 }
 
-// summarize prints what was tried, and asserts that it was worth something.
+// summarize prints what was tried, and checks that it was enough.
 func summarize(t *testing.T, all []tried) {
 	sum, cases, many := tried{}, map[string]int{}, 0
 	for _, one := range all {
@@ -125,7 +123,7 @@ func summarize(t *testing.T, all []tried) {
 	}
 }
 
-// TestInsideState is the other half of TestRandomStates: it runs in the sandbox.
+// TestInsideState is the part of TestRandomStates that runs in the sandbox.
 func TestInsideState(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(sandbox.Env) == "" {
@@ -137,11 +135,11 @@ func TestInsideState(t *testing.T) {
 	w := &world{T: t, Rand: rand.New(rand.NewPCG(*seed, 0)), fetch: &fetcher{}}
 	w.must(os.MkdirAll("/srv/host", 0o755))
 	result := tried{Seed: *seed, Cases: map[string]int{}}
-	// Of three states, one is small, one is middling and one is large.
+	// Of three states, one is small, one is medium and one is large.
 	count := []int{1 + w.IntN(3), 2 + w.IntN(6), 12 + w.IntN(8)}[*seed%3]
 	want := []tasks.Task{tasks.Effect{Meta: meta(), Action: tasks.ActionDaemonReload}}
 	for i := range count {
-		// The first walks through all cases as the seeds go on.
+		// The first task covers all cases as the seeds go on.
 		c, state := w.pick(i == 0, *seed)
 		result.Cases[c.kind+": "+state]++
 		w.n = i
@@ -154,7 +152,7 @@ func TestInsideState(t *testing.T) {
 	fmt.Printf("TRIED %s\n", data)
 }
 
-// try holds a dry run of the tasks against a real one, and a second dry run against nothing.
+// try compares a dry run of the tasks with a real one. A second dry run must find nothing.
 func try(t *testing.T, w *world, want []tasks.Task, result *tried) {
 	p := reconcile.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
 	d := desired.FromTasks("state", want)
@@ -191,7 +189,7 @@ func try(t *testing.T, w *world, want []tasks.Task, result *tried) {
 	}
 }
 
-// fates says of every task that was not right whether it met the same fate in both runs.
+// fates checks that each task that was not right had the same result in both runs.
 func fates(t *testing.T, listed, made *report.Plan) {
 	of := func(p *report.Plan) map[string]string {
 		out := map[string]string{}
@@ -209,7 +207,7 @@ func fates(t *testing.T, listed, made *report.Plan) {
 	}
 	was, is := of(listed), of(made)
 	for key := range was {
-		if was[key] != is[key] && (is[key] != "" || !strings.HasPrefix(key, "sysctl:")) { // another sysctl's change may bring it about
+		if was[key] != is[key] && (is[key] != "" || !strings.HasPrefix(key, "sysctl:")) { // another sysctl may have caused it
 			t.Errorf("%s was to be %q and was %q", key, was[key], is[key])
 		}
 		delete(is, key)
@@ -227,11 +225,11 @@ func show(p *report.Plan) string {
 	return b.String()
 }
 
-// world is a host that is being made up.
+// world is a host that is being made.
 type world struct {
 	*testing.T
 	*rand.Rand
-	n     int // of the case that is being made
+	n     int // the number of the case that is being made
 	fetch *fetcher
 	made  map[string]bool // what a host has only once
 
@@ -268,15 +266,15 @@ func (w *world) must(err error) {
 	}
 }
 
-// sh runs a command that sets the host up.
+// sh runs a command that sets up the host.
 func (w *world) sh(line string, args ...any) {
 	w.Helper()
 	words := strings.Fields(fmt.Sprintf(line, args...))
 	run(w.T, words[0], words[1:]...)
 }
 
-// converge is for states that only the agent makes: all of them are converged at once, for what a
-// pass does not name it removes. Then each is spoilt.
+// converge is for states that only the agent makes. All of them are converged at once, since a pass
+// removes what it does not want. Then each is spoilt.
 func (w *world) converge(want tasks.Task, spoil func()) {
 	w.settled, w.spoil = append(w.settled, want), append(w.spoil, spoil)
 }
@@ -292,7 +290,7 @@ func (w *world) settle() {
 	}
 }
 
-// kind makes host states of one kind of task, and the task.
+// kind makes states of one kind of task on a host, and the task.
 type kind struct {
 	kind   string
 	states []string

@@ -24,11 +24,11 @@ const inNode = "NETWRIGHT_DRYRUN_IN_NODE"
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// With a real systemd: what is listed of units, mounts and effects is what systemctl then shows,
-// and no unit else was touched.
+// With a real systemd, the listed changes of units, mounts and effects are what systemctl then
+// shows, and no other unit was touched.
 //
-// It turns red without GetUnitFileState in pkg/host/systemd/units.go:look (links that systemd does
-// not know yet), and without missingParents in pkg/tasks/mount.go:Plan.
+// The lines that keep it: pkg/host/systemd/units.go, look (GetUnitFileState: links that systemd
+// does not know yet); pkg/tasks/mount.go, Plan (missingParents).
 func TestUnitsInANode(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inNode) == "" {
@@ -38,7 +38,7 @@ func TestUnitsInANode(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Copies: map[string]string{
-			"/dryrun.test": self, "/usr/bin/netwright": program.Agent(t), // which undoes, if need be: units take a checkpoint
+			"/dryrun.test": self, "/usr/bin/netwright": program.Agent(t), // also for an undo, since units take a checkpoint
 		}})
 		out := n.Run(t.Context(), "env", inNode+"=1", "/dryrun.test", "-test.run=^TestUnitsInANode$", "-test.v", "-test.timeout=10m")
 		if t.Log(out.Stdout); out.Code != 0 {
@@ -53,7 +53,7 @@ func TestUnitsInANode(t *testing.T) {
 
 const sleeper = "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
 
-// unitCase is a unit in a state, and what is wanted of it.
+// unitCase is a unit in a state, and what the documents want of it.
 type unitCase struct {
 	name string
 	set  string // a script that makes the state
@@ -97,11 +97,11 @@ func dropped(name string) []tasks.Task {
 	return []tasks.Task{reload(), restart(name), tasks.DropIn{Meta: meta(tasks.Restart(name)), Unit: name, Name: "50-netwright.conf", Content: []byte("[Service]\nNice=1\n")}}
 }
 
-// truth is a unit as systemctl shows it, and how often systemd read its files.
+// truth returns a unit as systemctl shows it, and how often systemd has read its files.
 func truth(t *testing.T, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{"reloads": strings.TrimSpace(sh(t, "journalctl --sync; journalctl -b _PID=1 -o cat | grep -c '^Reloading' || true"))}
-	out["UnitFileState"] = strings.TrimSpace(sh(t, "systemctl is-enabled "+name+" 2>/dev/null || true")) // as the disk has it
+	out["UnitFileState"] = strings.TrimSpace(sh(t, "systemctl is-enabled "+name+" 2>/dev/null || true")) // as on the disk
 	for line := range strings.Lines(sh(t, "systemctl show -p ActiveState,InvocationID "+name)) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
 		out[k] = v
@@ -142,20 +142,20 @@ func tryUnits(t *testing.T, c unitCase) {
 	if !touched && (was["ActiveState"] != is["ActiveState"] || was["UnitFileState"] != is["UnitFileState"]) {
 		t.Errorf("the unit went from %v to %v and was not listed", was, is)
 	}
-	// A restart that was listed is one, of what runs; none that was not.
+	// A listed restart happened, for a unit that ran. No other restart did.
 	_, again := said["effect:restart "+name]
 	ran := was["ActiveState"] == "active" && is["ActiveState"] == "active"
 	if ran && again != (was["InvocationID"] != is["InvocationID"]) {
 		t.Errorf("a restart was listed: %t; it was %v and is %v", again, was, is)
 	}
-	// A start reads new files by itself: only a reload that nothing explains is one too many.
+	// A start reads new files by itself. A reload is wrong only if nothing explains it.
 	_, read := said["effect:daemon-reload"]
 	if read && was["reloads"] == is["reloads"] || len(said) == 0 && was["reloads"] != is["reloads"] {
 		t.Errorf("a daemon-reload was listed: %t; there were %s and are %s", read, was["reloads"], is["reloads"])
 	}
 	for _, key := range union(files, after) {
 		_, ok := said[key]
-		link := strings.Contains(key, ".wants") // what enabling a unit makes
+		link := strings.Contains(key, ".wants") // made when the unit is enabled
 		if strings.HasPrefix(key, "file:") && !ok && !link && !same(files[key], after[key]) {
 			t.Errorf("%s changed and was not listed", key)
 		}
