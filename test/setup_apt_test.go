@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// inRoot is this machine with a root file system over its own, in memory, which lacks minisign; apt
-// knows one repository, whose only package is one of that name. There the real apt and dpkg work,
-// on files that nobody else sees. It says so, and goes on when it is told to.
+// inRoot makes a root file system in memory over this machine's own. It lacks minisign, and apt
+// knows one repository, whose only package has that name. The real apt and dpkg work there, on
+// files that no other program sees. The script prints "ready", and goes on after a line of input.
 const inRoot = `cd space
 mkdir upper work root package repo
 mount -t overlay -o lowerdir=/,upperdir=upper,workdir=work overlay root
@@ -45,8 +45,8 @@ echo ready
 read go
 `
 
-// start starts a machine by inRoot, changed by a script, which runs setup.sh; and returns the root
-// file system, and how to read what it says.
+// start starts a machine by inRoot and the script change, which then runs setup.sh. It returns the
+// root file system, the command, its output, and a function that lets it go on.
 func start(t *testing.T, change string) (root string, setup *exec.Cmd, said *bufio.Reader, run func()) {
 	t.Helper()
 	needs.Root(t)
@@ -58,7 +58,7 @@ func start(t *testing.T, change string) (root string, setup *exec.Cmd, said *buf
 	if err := errors.Join(errIn, errOut, setup.Start()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { in.Close(); setup.Process.Kill(); setup.Wait() }) // it has ended, or shall
+	t.Cleanup(func() { in.Close(); setup.Process.Kill(); setup.Wait() }) // it has ended by now, or must end
 	said = bufio.NewReader(out)
 	if line, err := said.ReadString('\n'); line != "ready\n" {
 		t.Fatalf("prepare a root file system: %q, %v", line, err)
@@ -80,13 +80,13 @@ func hold(t *testing.T, path string) (release func()) {
 	return func() { file.Close() }
 }
 
-// Another package manager has one lock after the other: the script says for which it waits, goes on
-// when it is given back, and installs.
+// Another package manager has one lock after the other. The script says for which lock it waits,
+// goes on when the lock is free, and installs.
 func TestSetupWaitsForOtherPackageManagers(t *testing.T) {
 	t.Parallel()
 	root, setup, said, run := start(t, "")
-	// In the order in which they are met: the lists are empty, so that the first install ends after
-	// it had dpkg's.
+	// The order is the one in which setup.sh meets the locks. The lists are empty, so the first
+	// install ends after it had dpkg's lock.
 	locks := []string{"/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock", "/var/cache/apt/archives/lock"}
 	release := map[string]func(){}
 	for _, lock := range locks {
@@ -118,7 +118,7 @@ func TestSetupWaitsForOtherPackageManagers(t *testing.T) {
 	}
 }
 
-// What apt says is not kept back when it is the end: that the lock was not given back in time, that
+// When apt fails for good, the script prints apt's own text: the lock was not released in time, or
 // there is no such package.
 func TestSetupSaysWhyAptFails(t *testing.T) {
 	t.Parallel()

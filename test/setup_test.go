@@ -1,6 +1,6 @@
-// Package test holds the script that prepares a machine for the suites against machines that are
-// short of something, or busy: this one, seen from a mount namespace in which some files say
-// otherwise.
+// Package test tests the script that prepares a machine for the suites, on machines that are busy
+// or lack something. Each is this machine in a mount namespace in which some files have another
+// content.
 package test
 
 import (
@@ -19,8 +19,8 @@ import (
 //go:embed setup.sh
 var script string
 
-// ample makes, in a mount namespace, a machine that has more than enough of all that is counted,
-// with room in $0/space, and no apt-get: nothing is installed here.
+// ample makes in a mount namespace a machine that has more than enough of all that is counted, with
+// room in $0/space. It has no apt-get, so nothing is installed.
 const ample = `cd "$0"
 mount -t tmpfs -o size=64g,mode=755 tmpfs space
 mkdir space/cache space/tmp
@@ -33,21 +33,21 @@ mount --bind space/instances /proc/sys/fs/inotify/max_user_instances
 
 const withoutApt = "! apt=$(command -v apt-get) || mount --bind /bin/false $apt\n"
 
-// machine is the command that changes an ample machine by a script, which then runs setup.sh, and
-// the directory that both have.
+// machine returns a command that changes an ample machine by a script and runs setup.sh, and the
+// directory of both.
 func machine(t *testing.T, change string) (*exec.Cmd, string) {
 	t.Helper()
 	needs.Root(t)
 	needs.Tool(t, "unshare")
 	dir := t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "space"), 0o755), os.WriteFile(filepath.Join(dir, "setup.sh"), []byte(script), 0o755),
-		os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755)); err != nil { // for who is not root
+		os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755)); err != nil { // for users other than root
 		t.Fatal(err)
 	}
 	return exec.CommandContext(t.Context(), "unshare", "--mount", "--", "/bin/sh", "-euc", ample+change, dir), dir
 }
 
-// ended is how a command ended: its status, and all that it said.
+// ended runs a command and returns its exit code and its output.
 func ended(t *testing.T, cmd *exec.Cmd) (code int, said string) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
@@ -60,8 +60,8 @@ func ended(t *testing.T, cmd *exec.Cmd) (code int, said string) {
 	return 0, string(out)
 }
 
-// The script says of each thing that is short how much there is, how much it takes, and what to do;
-// and of nothing else.
+// For each thing that is short the script says how much there is, how much is needed, and what to
+// do. It says nothing about other things.
 func TestSetupSaysWhatIsShort(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, change, want string }{
@@ -96,11 +96,11 @@ func TestSetupSaysWhatIsShort(t *testing.T) {
 	}
 }
 
-// groups are the hierarchies of cgroups, the last mounted first.
+// groups finds the hierarchies of cgroups, the last mounted one first.
 const groups = `groups=$(awk '/ - cgroup2? / { print $5 }' /proc/self/mountinfo | tac)` + "\n"
 
-// What root has of inotify is counted, in whichever process, and of nobody else: in a pid
-// namespace, where nobody else is. `tail -f` has one instance.
+// The script counts root's inotify instances in all processes, and no other user's. The test uses a
+// pid namespace without other processes. `tail -f` has one instance.
 func TestSetupCountsInotifyOfRoot(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "unshare", "setpriv")
@@ -119,7 +119,7 @@ done
 	}
 }
 
-// A user boots no nodes: what only they need is not asked for.
+// A user other than root boots no nodes, so the script does not ask for what only nodes need.
 func TestSetupAsUser(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "setpriv")

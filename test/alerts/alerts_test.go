@@ -10,15 +10,15 @@ import (
 
 const day = 24 * time.Hour
 
-// node-1 is the node that an alert is about, unless the case says otherwise.
+// one has the labels of node-1, the node of an alert unless the case names another.
 const one = `{job="netwright", instance="node-1"} `
 
-// cases have for each alert a series with which it fires, at a time after the series begins, and
-// those with which it does not. Series are as promtool writes them: every minute a value, "0x30" is
-// 0 and thirty times more, "0+1x30" counts. The clock begins at 0.
+// cases has for each alert series with which it fires at a time after the series begin, and series
+// with which it does not. Series have promtool's form, with a value every minute: "0x30" is 0 and
+// thirty times more, and "0+1x30" counts. The clock begins at 0.
 var cases = []struct {
 	alert string
-	on    string // instance; "": node-1
+	on    string // the instance; "": node-1
 	fires string
 	at    time.Duration
 	says  string // in the text of the alert that fires
@@ -207,8 +207,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// A store that a fleet cannot use is one alert, however long that lasts, and one of a single node
-// is that node's.
+// A store that a fleet cannot use causes one alert, however long that lasts. A store that only one
+// node cannot use causes an alert of that node.
 func TestAStoreOutageIsOneAlert(t *testing.T) {
 	for name, c := range map[string]struct {
 		failing int

@@ -17,12 +17,12 @@ import (
 
 const (
 	file  = "../../docs/alerts.yaml"
-	every = time.Minute // between the values of series
-	steps = 50          // evaluations, the last at the time that counts
+	every = time.Minute // between two values of a series
+	steps = 50          // evaluations, the last at the wanted time
 )
 
-// evaluate tells which alerts fire at a time after the series began, by name and instance, with
-// what they say. It is what `promtool test rules` does.
+// evaluate returns the alerts that fire at a time after the series began, by name and instance,
+// with their texts. It does what `promtool test rules` does.
 func evaluate(t *testing.T, series string, at time.Duration) map[string]string {
 	t.Helper()
 	loader, err := promqltest.NewLazyLoader("load 1m\n"+indented(series), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
@@ -59,7 +59,7 @@ func evaluate(t *testing.T, series string, at time.Duration) map[string]string {
 	return firing
 }
 
-// load reads the file as a server does.
+// load reads the file of rules as a server does.
 func load(t *testing.T, o *rules.ManagerOptions) map[string]*rules.Group {
 	t.Helper()
 	o.Context, o.Logger, o.Parser = t.Context(), promslog.NewNopLogger(), parser.NewParser(parser.Options{})
@@ -71,10 +71,10 @@ func load(t *testing.T, o *rules.ManagerOptions) map[string]*rules.Group {
 	return groups
 }
 
-// runbooks is where an alert says what to do, with its own name at the end.
+// runbooks is the page with the advice for each alert. The alert's name comes at its end.
 const runbooks = "https://github.com/netwright/netwright/blob/main/docs/metrics.md#"
 
-// names are the alerts that there are.
+// names returns the names of all alerts.
 func names(t *testing.T) (all []string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/metrics.md")
@@ -97,7 +97,7 @@ func names(t *testing.T) (all []string) {
 	return all
 }
 
-// indented is each line as a line of promtool's load.
+// indented indents each line as promtool's load needs it.
 func indented(series string) string {
 	var out strings.Builder
 	for line := range strings.Lines(series) {
@@ -106,7 +106,7 @@ func indented(series string) string {
 	return out.String()
 }
 
-// fleet is a cluster of nodes of which some fail.
+// fleet returns the series of a cluster in which some nodes fail.
 func fleet(nodes, failing int) string {
 	var out strings.Builder
 	for i := range nodes {
@@ -119,8 +119,8 @@ func fleet(nodes, failing int) string {
 	return out.String()
 }
 
-// storeless is a cluster of nodes of which some cannot use their store, and some of these do not
-// trust it. It is long since they could, and their requests fail.
+// storeless returns the series of a cluster in which some nodes cannot use their store, and some of
+// these do not trust it. They have not used it for long, and their requests fail.
 func storeless(nodes, failing, untrusted int) string {
 	var out strings.Builder
 	is := map[bool]int{true: 1}
@@ -133,13 +133,13 @@ func storeless(nodes, failing, untrusted int) string {
 	return out.String()
 }
 
-// passes are so many short and so many long ones each minute.
+// passes returns series with this many short and long passes each minute.
 func passes(short, long int) string {
 	const bucket = `netwright_pass_duration_seconds_bucket{instance="node-1", le=`
 	return fmt.Sprintf("%s\"1\"} 0+%dx200\n%s\"60\"} 0+%dx200\n%s\"300\"} 0+%dx200\n%s\"+Inf\"} 0+%dx200\n", bucket, short, bucket, short, bucket, short+long, bucket, short+long)
 }
 
-// generations are those of two nodes of a cluster.
+// generations returns the generations of two nodes of a cluster.
 func generations(one, two int) string {
 	return fmt.Sprintf(`netwright_node_info{instance="node-1", cluster="demo"} 1x2000
 		netwright_node_info{instance="node-2", cluster="demo"} 1x2000
@@ -147,7 +147,7 @@ func generations(one, two int) string {
 		netwright_configuration_applied_generation{instance="node-2"} %dx2000`, one, two)
 }
 
-// requests are those that end in a way, and those that read something.
+// requests returns requests with one outcome, and requests that read something.
 func requests(outcome, those, read string) string {
 	return fmt.Sprintf("netwright_store_requests_total{instance=\"node-1\", outcome=%q} %s\nnetwright_store_requests_total{instance=\"node-1\", outcome=\"read\"} %s\n", outcome, those, read)
 }

@@ -32,8 +32,8 @@ func TestCNIPlugins(t *testing.T) {
 	}
 }
 
-// The plugin delegates to bridge, and answers to what flannel's own conf says (0.3.1); the daemon
-// starts without a library of the machine.
+// flannel's plugin calls bridge, and answers for the version in flannel's own conf (0.3.1). The
+// daemon starts without a library of the machine.
 func TestFlannel(t *testing.T) {
 	cmd := exec.Command(assets.Flannel(t))
 	cmd.Env = []string{"CNI_COMMAND=VERSION"}

@@ -47,7 +47,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 	}
 }
 
-// The test runs itself as the parent that gets killed.
+// The test runs itself as the parent that is killed.
 func TestDiesWithParent(t *testing.T) {
 	if os.Getenv("CHILD_TEST_PARENT") != "" {
 		p, err := child.Start(exec.Command("sleep", "1000"))

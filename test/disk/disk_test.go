@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A process that serves a disk opens it too. Red without refusePoll: it hangs, on one processor at
+// A process that serves a disk may also open it. Without refusePoll it hangs, with one processor at
 // once.
 func TestWhoServesTheDiskMayOpenIt(t *testing.T) {
 	needs.Root(t)

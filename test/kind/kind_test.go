@@ -22,7 +22,7 @@ import (
 const (
 	cluster = "kind.example.com"
 	store   = "/srv/netwright/" + cluster
-	server  = "10.77.0.20" // that the node must go on reaching
+	server  = "10.77.0.20" // the node must go on reaching it
 	lib     = "/var/lib/netwright/"
 )
 
@@ -39,12 +39,12 @@ func document(kind, name, spec string) string {
 	return fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: %s\nmetadata:\n  name: %s\nspec:\n%s", kind, name, spec)
 }
 
-// lab is a node with the agent that has the kind.
+// lab is a node whose agent has the new kind.
 type lab struct {
 	t *testing.T
 	n *node.Node
 
-	cluster string // its document
+	cluster string // the cluster's document
 }
 
 func newLab(t *testing.T) lab {
@@ -74,7 +74,7 @@ func newLab(t *testing.T) lab {
 	return lab{t, n, text}
 }
 
-// serve puts a server on the fabric that the node's probes reach.
+// serve starts a server on the fabric, which the node's probes reach.
 func serve(t *testing.T, f *node.Fabric) {
 	t.Helper()
 	name := strings.TrimPrefix(f.Netns(), "/run/netns/")
@@ -101,8 +101,8 @@ func serve(t *testing.T, f *node.Fabric) {
 	}()
 }
 
-// revision makes a revision of the first with more tasks. No document can ask for the kind: a
-// revision can, by what the ledger calls it.
+// revision makes a revision from the first one, with more tasks. No document can ask for the new
+// kind, but a revision can, by the kind's name in the ledger.
 func (l lab) revision(number int, more ...string) {
 	l.t.Helper()
 	var rev map[string]json.RawMessage
@@ -134,7 +134,7 @@ func hosts(name, address string) string {
 	return fmt.Sprintf(`{"kind":"hosts","version":1,"params":{"Name":%q,"Address":%q},"from":"test"}`, name, address)
 }
 
-// is waits until a name has an address in /etc/hosts; "": it is not there.
+// is waits until a name has this address in /etc/hosts; "": until the name is absent.
 func (l lab) is(what, name, address string) {
 	l.t.Helper()
 	condition := fmt.Sprintf("grep -qx '%s %s' /etc/hosts", address, name)
@@ -153,14 +153,14 @@ func (l lab) until(what, condition string) {
 	}
 }
 
-// drift says what becomes of drift.
+// drift sets the policy for drift.
 func (l lab) drift(spec string) {
 	l.t.Helper()
 	l.n.Write(store+"/cluster.yaml", l.cluster+spec, 0o644)
 }
 
-// A kind that is its file, its test and its row is recorded, watched, undone, pruned and reset.
-// Judged by the lines of /etc/hosts.
+// A kind that consists of its file, its test and its row is recorded, watched, undone, pruned and
+// reset. The lines of /etc/hosts judge.
 //
 // The lines that keep it: pkg/tasks/kind_lookup.go, each function; pkg/checkpoint/undo/own_keys.go;
 // pkg/config/policy/drift.go, Fields.
@@ -209,8 +209,8 @@ func TestAKindInThreeFiles(t *testing.T) {
 	}
 }
 
-// undone makes a change that cuts the node off, ends the agent in the middle of it, and has the
-// timer's program bring the keys back.
+// undone makes a change that cuts the node off, and kills the agent in the middle. The program of
+// the timer restores the keys.
 func (l lab) undone() {
 	ctx := l.t.Context()
 	was := l.n.Read("/etc/hosts")

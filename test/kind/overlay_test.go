@@ -12,8 +12,8 @@ import (
 // tree is the root of the module.
 const tree = "../.."
 
-// overlay lays files over those of the tree: path in the tree → content. It returns the file for
-// the compiler's flag -overlay.
+// overlay lays files over those of the tree, by their path in the tree. It returns the file for the
+// compiler's flag -overlay.
 func overlay(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.Abs(tree)
@@ -52,7 +52,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// table is the table of kinds with a constant and a row more; "" adds none.
+// table returns the table of kinds with one more constant and row; "" adds none.
 func table(t *testing.T, constant, row string) string {
 	t.Helper()
 	text := read(t, tree+"/pkg/tasks/kind.go")
@@ -67,7 +67,7 @@ func table(t *testing.T, constant, row string) string {
 	return text
 }
 
-// kindFiles are the three files of the kind: its own, its test's, and the table with its row.
+// kindFiles returns the three files of the kind: its own, its test's, and the table with its row.
 func kindFiles(t *testing.T, table string) map[string]string {
 	t.Helper()
 	return map[string]string{
@@ -87,7 +87,7 @@ func run(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// A kind without its row, and a row without all of its columns, do not compile.
+// A kind without its row does not compile, and neither does a row without one of its columns.
 //
 // The lines that keep it: pkg/tasks/task.go, Task (row); pkg/tasks/kind.go, the length of kinds,
 // and rows without field names.
@@ -97,7 +97,7 @@ func TestWithoutItsRowAKindDoesNotCompile(t *testing.T) {
 	own := strings.Replace(read(t, "testdata/hosts.go"), "func (Hosts) row() row { return rowHosts }", "", 1)
 	for _, c := range []struct {
 		name, constant, row, want string
-		file                      string // instead of the kind's own
+		file                      string // in place of the kind's own
 	}{
 		{name: "nothing in the table", want: "undefined: rowHosts"},
 		{name: "a constant without a row", constant: "\trowHosts\n", want: "cannot use &kinds"},
@@ -119,7 +119,7 @@ func TestWithoutItsRowAKindDoesNotCompile(t *testing.T) {
 	}
 }
 
-// built is the agent with the kind, and the kind's test passes with the table's.
+// built builds the agent with the kind. The kind's test passes, and so does the table's.
 func built(t *testing.T) (agent string) {
 	t.Helper()
 	flag := overlay(t, kindFiles(t, table(t, "\trowHosts\n", read(t, "testdata/row.txt"))))

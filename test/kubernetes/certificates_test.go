@@ -30,9 +30,9 @@ import (
 
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-// A node asks as its kubelet, waits for whoever approves, and takes what was signed: the API server
-// knows its holder by it. One that is denied is an error with the reason. The test is the approver
-// and the signer: the cluster has no controllers.
+// A node requests a certificate as its kubelet, waits for the approval, and takes what was signed.
+// The API server then recognises the node by it. If the request is denied, the error has the
+// reason. The test approves and signs, since the cluster has no controllers.
 func TestANodeAsksForCertificates(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
@@ -82,7 +82,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 	if read(t, root+"/etc/own/ca.crt") != s.Authority.PEM {
 		t.Error("the CA beside it is not the API's")
 	}
-	s.Must("DELETE", path, "") // as the controller manager does after an hour
+	s.Must("DELETE", path, "") // the controller manager does so after an hour
 	if _, err := converge(); err != nil || count(t, s) != 0 {
 		t.Errorf("it asks again: %v", err)
 	}
@@ -102,7 +102,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 	}
 }
 
-// request is what the test looks at of a CertificateSigningRequest.
+// request has the parts of a CertificateSigningRequest that the test needs.
 type request struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -132,7 +132,7 @@ func only(t *testing.T, s *kubeapi.Server) request {
 	return all[0]
 }
 
-// sign signs a request with the CA that the server trusts of its clients.
+// sign signs a request with the CA that the server trusts for its clients.
 func sign(t *testing.T, ca *pki.Authority, text []byte) []byte {
 	t.Helper()
 	block, _ := pem.Decode(text)

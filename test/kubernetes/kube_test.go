@@ -1,4 +1,4 @@
-// Package kubernetes is the tier that needs a real Kubernetes API server: `make test-kubernetes`.
+// Package kubernetes has the tests that need a real Kubernetes API server: `make test-kubernetes`.
 package kubernetes
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/netwright/netwright/test/kubeapi"
 )
 
-// open makes the agent's client of a kubeconfig's text.
+// open makes the agent's client from a kubeconfig's text.
 func open(t *testing.T, s *kubeapi.Server, kubeconfig string) *kube.Client {
 	t.Helper()
 	c, err := kube.Open(s.File(kubeconfig), kube.Options{Version: "test"})
@@ -36,8 +36,8 @@ func node(name, spec string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\nspec: %s\n", name, spec)
 }
 
-// A kubelet's credential reads its own Node and makes it unschedulable, and no other: what each
-// release allows is the server's own.
+// A kubelet's credential can read its own Node and make it unschedulable, and no other Node. The
+// server's own release decides what is allowed.
 func TestAKubeletsOwnNode(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -88,7 +88,7 @@ func TestAKubeletsOwnNode(t *testing.T) {
 		t.Errorf("a kubelet reads all names: %v", err)
 	}
 
-	s.Must("PATCH", "/api/v1/nodes/node-1", `{"spec": {"unschedulable": true}}`) // by a person
+	s.Must("PATCH", "/api/v1/nodes/node-1", `{"spec": {"unschedulable": true}}`) // as a person does it
 	if ours, err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil || ours {
 		t.Errorf("a person's cordon is taken for ours: %v, %v", ours, err)
 	}
@@ -120,7 +120,7 @@ func unschedulable(s *kubeapi.Server, node string) bool {
 	return n.Spec.Unschedulable
 }
 
-// A ServiceAccount of our own lists Nodes by pages, and hears of changes.
+// A ServiceAccount of our own lists Nodes by pages, and learns of changes.
 func TestAServiceAccountOfOurOwn(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -182,7 +182,7 @@ subjects:
 	}
 }
 
-// allowed lists the Nodes, as soon as the server has taken up the rules that were just made.
+// allowed lists the Nodes as soon as the server applies the rules that were just made.
 func allowed(ctx context.Context, t *testing.T, c *kube.Client) ([]kube.Node, string) {
 	t.Helper()
 	for {
@@ -196,7 +196,7 @@ func allowed(ctx context.Context, t *testing.T, c *kube.Client) ([]kube.Node, st
 	}
 }
 
-// ConfigMaps and Secrets are made once, replaced as they were read, and never by halves.
+// ConfigMaps and Secrets are made once, replaced only as they were read, and never in part.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -229,8 +229,8 @@ func TestObjects(t *testing.T) {
 }
 
 // A server that was started again does not have an old object's version in its watch cache, and
-// answers 410 each time. A watch of an object that is as it was hears nothing then, and hears the
-// next change. Otherwise each node of a fleet would read its store every two seconds, for ever.
+// answers 410 each time. A watch of an unchanged object reports nothing then, and reports the next
+// change. Otherwise each node of a fleet would read its store every two seconds without an end.
 func TestAWatchOfAnOldObject(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
@@ -279,7 +279,7 @@ func TestAWatchOfAnOldObject(t *testing.T) {
 	}
 }
 
-// A certificate is asked for, and what became of it is read.
+// The test requests a certificate, and reads the result of the request.
 func TestSigningRequests(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// manifests are those that docs/kubernetes.md tells people to apply, so that what is documented is
-// what is tested.
+// manifests returns the manifests that docs/kubernetes.md tells people to apply, so that the tests
+// use what is documented.
 func manifests(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/kubernetes.yaml")

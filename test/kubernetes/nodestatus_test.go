@@ -21,8 +21,8 @@ import (
 	"github.com/netwright/netwright/test/kubeapi"
 )
 
-// The condition comes, changes, stays beside kubelet's own, outlives an API that is gone, and ends
-// with the agent. Events count.
+// The condition is set, changes, stays beside kubelet's own and after an outage of the API, and
+// ends with the agent. Events have counts.
 func TestTheNodeIsTold(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
@@ -43,7 +43,7 @@ func TestTheNodeIsTold(t *testing.T) {
 		}
 		return s
 	}
-	n.Observe(now(report.NodeConverged, 7, ""), nil) // and there is no Node yet
+	n.Observe(now(report.NodeConverged, 7, ""), nil) // there is no Node yet
 	s.Apply(node("node-1", "{}") + "---\n" + node("node-2", "{}"))
 	s.Send(s.Kubelet("node-1"), types.StrategicMergePatchType, "/api/v1/nodes/node-1/status", `{"status": {"conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "False"}]}}`)
 	first := await(t, s, "node-1", func(c corev1.NodeCondition) bool { return c.Status == "True" })
@@ -94,8 +94,8 @@ func TestTheNodeIsTold(t *testing.T) {
 	}
 }
 
-// The gate of a rollout is true when kubectl's wait returns, and a Node that is deleted and
-// registered anew is told all of it again.
+// When kubectl's wait returns, the gate of a rollout is true. A Node that is deleted and registered
+// again gets all of it again.
 func TestTheGateOfARollout(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
@@ -142,7 +142,7 @@ func TestTheGateOfARollout(t *testing.T) {
 	until("8")
 }
 
-// NodeRestriction keeps a kubelet's credential to its own Node, and an account of our own needs a
+// NodeRestriction limits a kubelet's credential to its own Node. An account of our own needs a
 // rule.
 func TestAnothersConditionIsRefused(t *testing.T) {
 	t.Parallel()
@@ -165,8 +165,8 @@ func TestAnothersConditionIsRefused(t *testing.T) {
 	}
 }
 
-// kubeletUpdates a Node's status as kubelet does: with a two-way strategic merge patch of what it
-// changes, and with the order of the conditions that it knows.
+// kubeletUpdates updates a Node's status as kubelet does: with a two-way strategic merge patch of
+// its changes, and with the order of the conditions that it knows.
 // https://github.com/kubernetes/kubernetes/blob/v1.34.0/staging/src/k8s.io/component-helpers/node/util/status.go
 func kubeletUpdates(s *kubeapi.Server, name string, knows ...string) {
 	order := make([]string, len(knows))
@@ -185,7 +185,7 @@ func conditions(s *kubeapi.Server, name string) []corev1.NodeCondition {
 	return n.Status.Conditions
 }
 
-// condition is ours.
+// condition returns our condition.
 func condition(all []corev1.NodeCondition) *corev1.NodeCondition {
 	for i := range all {
 		if all[i].Type == nodestatus.Type {
@@ -195,7 +195,7 @@ func condition(all []corev1.NodeCondition) *corev1.NodeCondition {
 	return nil
 }
 
-// await waits until ours is as wanted; the test's own deadline ends what hangs.
+// await waits until our condition is as wanted. The test's own deadline ends a test that hangs.
 func await(t *testing.T, s *kubeapi.Server, name string, is func(corev1.NodeCondition) bool) corev1.NodeCondition {
 	t.Helper()
 	for {
@@ -206,7 +206,7 @@ func await(t *testing.T, s *kubeapi.Server, name string, is func(corev1.NodeCond
 	}
 }
 
-// events are those that `kubectl describe node` shows.
+// events returns the Events that `kubectl describe node` shows.
 func events(s *kubeapi.Server, name string) []corev1.Event {
 	var list corev1.EventList
 	s.Get("/api/v1/namespaces/default/events?fieldSelector="+url.QueryEscape("involvedObject.kind=Node,involvedObject.uid="+name), &list)

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// What no generation needs any more goes, with all its parts, from ConfigMaps, Secrets and the
-// control plane's namespace; what another cluster or somebody else has beside it stays.
+// A prune removes what no generation needs any more, with all its parts, from ConfigMaps, Secrets
+// and the control plane's namespace. What another cluster or another owner has there stays.
 func storePrune(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	pruneInNamespace(t, open(t, all.server, all.server.Kubeconfig(all.server.Here, all.server.Authority.Client("admin", "system:masters"))), namespace, all.sink(t, namespace),
@@ -73,8 +73,8 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Bytes != dry.Bytes {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	// Of each of the two: a document, a key, a bundle, a record, and a file of two parts. The mark
-	// of who pruned is new.
+	// Each of the two generations has a document, a key, a bundle, a record, and a file of two
+	// parts. The mark of the prune is new.
 	now := there()
 	if len(whole)-len(now) != 2*6-1 {
 		t.Errorf("%d of %d objects stay: %q", len(now), len(whole), now)
@@ -92,7 +92,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	if err != nil || len(again.Objects)+len(again.Generations) > 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	publish("one") // whose objects are gone
+	publish("one") // its objects are gone
 	if got, err := reader().Fetch(t.Context(), statestore.Revision{}); err != nil || string(got.Objects["nodes/n1.yaml"]) != "# one\n" {
 		t.Errorf("%v, %v", got, err)
 	}

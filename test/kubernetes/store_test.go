@@ -23,11 +23,11 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// namespaces are the namespaces of one server, each with an account that may do what
-// docs/kubernetes.md gives a node's.
+// namespaces has namespaces of one server. Each has an account with the rights that
+// docs/kubernetes.md gives a node's account.
 type namespaces struct {
 	server *kubeapi.Server
-	admin  string // path of a kubeconfig
+	admin  string // the path of a kubeconfig
 	made   atomic.Int64
 }
 
@@ -44,12 +44,12 @@ func (n *namespaces) make(t *testing.T) (name, reader string) {
 	return name, n.account(t, name, "netwright-node", name)
 }
 
-// account is the kubeconfig of an account of the namespace, once it may read the Secrets of a
-// namespace.
+// account returns the kubeconfig of an account of the namespace, as soon as the account may read
+// the Secrets of a namespace.
 func (n *namespaces) account(t *testing.T, namespace, name, reads string) string {
 	t.Helper()
 	kubeconfig := n.server.TokenKubeconfig(n.server.Here, n.server.File(n.server.Token(namespace, name)))
-	for client := open(t, n.server, kubeconfig); ; { // the server takes rules up by a watch of its own
+	for client := open(t, n.server, kubeconfig); ; { // the server learns of rules by a watch of its own
 		if _, err := client.Objects(kube.Secret, reads).Get(t.Context(), "none"); !errors.Is(err, fs.ErrPermission) {
 			return n.server.File(kubeconfig)
 		}
@@ -75,8 +75,8 @@ func openStore(t *testing.T, namespace, cluster, kubeconfig string) statestore.S
 	return s
 }
 
-// put writes what a publication has, the manifest last and only if it is wanted. What is private
-// goes where it belongs.
+// put writes the objects of a publication, and the manifest last if it is wanted. Private objects
+// go into Secrets.
 func put(t *testing.T, sink *kubernetes.Namespace, objects, publication map[string][]byte, manifest bool) {
 	t.Helper()
 	private := map[string]bool{}
@@ -108,7 +108,8 @@ func put(t *testing.T, sink *kubernetes.Namespace, objects, publication map[stri
 	}
 }
 
-// The state store in a namespace, each test in one of its own.
+// The test runs the suite of stores with the store in a namespace. Each test has a namespace of its
+// own.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	all := newNamespaces(t)
@@ -147,8 +148,8 @@ func storeConforms(t *testing.T, all *namespaces) {
 	})
 }
 
-// overwrite does what the server refuses of an immutable object: it takes it away and makes another
-// of its name.
+// overwrite does what the server refuses for an immutable object: it deletes the object and makes
+// another one of its name.
 func (n *namespaces) overwrite(t *testing.T, namespace, hash string, data []byte) {
 	t.Helper()
 	path, name := "/api/v1/namespaces/"+namespace+"/configmaps", storetest.Cluster+"."+hash
@@ -160,15 +161,15 @@ func (n *namespaces) overwrite(t *testing.T, namespace, hash string, data []byte
 	n.server.Must("POST", path, body)
 }
 
-// What is confidential is in Secrets and nowhere else, what is big is in several objects, and a
-// reader needs no more than the rules that are documented.
+// Confidential objects are in Secrets alone, a large object is in several parts, and a reader needs
+// only the documented rules.
 func storeLayout(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	big := strings.Repeat("# a long comment\n", 100_000) // 1.7 MB: three parts in the bundle
 	objects := map[string][]byte{
 		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(big), "pki/private/a/1.key": []byte("a private key"), "files/secret": []byte("a secret file"),
 	}
-	for i := range 2 { // again: nothing is moved
+	for i := range 2 { // the second time nothing is written
 		done, err := publisher.Publish(t.Context(), all.sink(t, namespace), publisher.Publication{Cluster: storetest.Cluster, Objects: objects, Now: time.Now()})
 		if err != nil || done.Generation != 1 || done.Unchanged != (i == 1) {
 			t.Fatalf("publish %d: %+v, %v", i, done, err)
@@ -203,8 +204,8 @@ func storeLayout(t *testing.T, all *namespaces) {
 	}
 }
 
-// A CA's private key that control plane nodes sign with is in a namespace that the account of other
-// nodes cannot read.
+// The private key of a CA with which control plane nodes sign is in a namespace that the account of
+// other nodes cannot read.
 func storeOfControlPlanes(t *testing.T, all *namespaces) {
 	namespace, worker := all.make(t)
 	controlPlane := all.account(t, namespace, "netwright-control-plane", namespace+"-control-plane")
@@ -242,7 +243,7 @@ func storeOfControlPlanes(t *testing.T, all *namespaces) {
 	}
 }
 
-// Of two that publish at once one is told so, and nothing of its manifest is there.
+// Of two publishers at once one gets an error, and nothing of its manifest is stored.
 func storeTwoPublishers(t *testing.T, all *namespaces) {
 	namespace, _ := all.make(t)
 	ctx, one, two := t.Context(), all.sink(t, namespace), all.sink(t, namespace)
@@ -270,14 +271,15 @@ func storeTwoPublishers(t *testing.T, all *namespaces) {
 	}
 }
 
-// A change is heard of without a poll, and a reader that may not is told which rule is missing.
+// A reader learns of a change without a poll. A reader without the right is told which rule is
+// missing.
 func storeWatch(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	sink, objects := all.sink(t, namespace), map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}
 	s := openStore(t, namespace, storetest.Cluster, reader)
 	watcher := s.(statestore.Watcher)
 	heard := make(chan error, 1)
-	for generation := int64(1); generation <= 3; generation++ { // the first one comes where nothing is
+	for generation := int64(1); generation <= 3; generation++ { // before the first one there is nothing
 		go func() { heard <- watcher.Changed(t.Context()) }()
 		objects["nodes/n.yaml"] = fmt.Append(nil, generation)
 		put(t, sink, objects, storetest.Publication(generation, objects, true), true)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// verdict stands in for a test and keeps how it ended.
+// verdict replaces a test and records how it ended.
 type verdict struct {
 	testing.TB
 	ended string
@@ -25,7 +25,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// ending runs f as a test of its own and returns how it ended, "" for well.
+// ending runs f as a test of its own and returns how it ended, "" for success.
 func ending(t *testing.T, f func(testing.TB)) string {
 	v, done := &verdict{TB: t}, make(chan struct{})
 	go func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// What a layer brings runs in the node that lies over it, and is not in another.
+// The programs of a layer run in the node above it, and are in no other node.
 func TestLayer(t *testing.T) {
 	t.Parallel()
 	layer, fabric := node.Layer(t, "network-manager", "firewalld"), node.NewFabric(t)

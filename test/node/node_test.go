@@ -50,7 +50,7 @@ func TestCommands(t *testing.T) {
 			"/etc/systemd/system/hello.service": "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/local/bin/hello\n",
 			"/usr/local/bin/hello":              "#!/bin/sh\necho hello >/run/hello\n",
 
-			// late starts after systemd has read its units anew.
+			// late starts after systemd has read its units again.
 			"/etc/systemd/system/late.service.d/after.conf": "[Unit]\nAfter=reload.service\n[Service]\nType=oneshot\n",
 			"/etc/systemd/system/reload.service":            "[Service]\nType=oneshot\nExecStart=/usr/local/bin/reload\n",
 			"/usr/local/bin/reload": "#!/bin/sh\nuntil systemctl list-jobs | grep -q late.service; do sleep 0.1; done\n" +
@@ -79,7 +79,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// What is the machine's must not be writable from a node.
+// A node cannot write what belongs to this machine.
 func TestMachineIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

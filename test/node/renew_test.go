@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A node that is renewed has nothing of its former life, and all of its layers.
-// The lines that keep it: renew.go, renew (RemoveAll) and Layer (Upper).
+// A renewed node has nothing of its former life, and all of its layers. The lines that keep it:
+// renew.go, renew (RemoveAll) and Layer (Upper).
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

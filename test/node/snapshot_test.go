@@ -14,7 +14,7 @@ func TestSnapshot(t *testing.T) {
 	n.Shell(ctx, "nft add table inet lab; nft add chain inet lab c '{ type filter hook input priority 0; }'; nft add rule inet lab c counter")
 
 	before := n.Snapshot()
-	n.Must(ctx, "ping", "-c1", "-w20", node.Gateway4) // a node that lives: journal, counters, neighbours
+	n.Must(ctx, "ping", "-c1", "-w20", node.Gateway4) // so the node has a journal, counters and neighbours
 	if lines := node.Diff(before, n.Snapshot()); len(lines) != 0 {
 		t.Errorf("nothing was changed, but the snapshots differ:\n%s", strings.Join(lines, "\n"))
 	}

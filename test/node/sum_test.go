@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A sum that is remembered is no longer that of a file whose content changed, whatever was done to
+// A remembered checksum does not count for a file whose content has changed, whatever was done to
 // its size and times, and however soon.
 func TestSumIsOfWhatTheFileHolds(t *testing.T) {
 	t.Parallel()

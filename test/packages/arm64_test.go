@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// What is in the packages for arm64 is what is in those for amd64, but for the program and the
+// The packages for arm64 have the same content as those for amd64, except the program and the
 // architecture.
 func TestPackagesOfBothArchitecturesAreAlike(t *testing.T) {
 	t.Parallel()
@@ -40,9 +40,9 @@ func TestPackagesOfBothArchitecturesAreAlike(t *testing.T) {
 	})
 }
 
-// The program for arm64, run by an emulator of its user space: it knows what it is, plans and makes
-// of a disk what the one of this machine does. Such an emulator has no nft: what needs a kernel is
-// tried on a machine of amd64 alone.
+// An emulator of user space runs the program for arm64. The program knows its architecture, plans
+// as this machine's program does, and makes the same of a disk. The emulator has no nft, so tests
+// that need a kernel run only on amd64.
 func TestARM64Runs(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("NETWRIGHT_RELEASE") == "" {
@@ -81,7 +81,7 @@ func TestARM64Runs(t *testing.T) {
 		t.Errorf("facts: %s", out)
 	}
 
-	// A disk of each architecture: the same plan, the same files.
+	// The program of each architecture makes the same plan and the same files on a disk.
 	archive, sum := assets.CNIArchive(t)
 	store := t.TempDir()
 	both := fmt.Sprintf("%s, urls: [assets/plugins.tgz]}, arm64: {sha256: %s", sum, sum)

@@ -11,29 +11,29 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// killDpkg, as policy-rc.d, which the postinst asks before it restarts the daemon, kills both that
-// script and its dpkg, once, and then allows all.
+// killDpkg replaces policy-rc.d, which the postinst asks before it restarts the daemon. Once it
+// kills that script and its dpkg, and then it allows everything.
 const killDpkg = `#!/bin/sh
 [ ! -e /run/killed ] || exit 0
 touch /run/killed
 kill -9 $(ps -o ppid= -p $PPID) $PPID
 `
 
-// withoutSystemd runs a command as the build of a container or an image does: no systemd runs, and
-// systemctl gets nowhere.
+// withoutSystemd runs a command as in the build of a container or an image: no systemd runs, and
+// systemctl fails.
 const withoutSystemd = `unshare --mount sh -ec 'mount -t tmpfs tmpfs /run; mount --bind /bin/false /usr/bin/systemctl; "$@"' sh `
 
-// network is what the kernel has, but for counters and times.
+// network prints the kernel's network, without counters and times.
 const network = `(ip -o link; ip -o address | sed 's/valid_lft.*//'; ip route; nft list ruleset)`
 
-// A package comes where no systemd runs, over what install made before it, and is interrupted: by a
-// kill of dpkg, and by its removal in the middle of a converge.
+// A package is installed where no systemd runs, over the files of `agent install`. It is
+// interrupted by a kill of dpkg, and by its removal in the middle of a converge.
 func TestDebianInterrupted(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the package manager")
 	ctx, n := t.Context(), fresh(t, "deb", nil)
 
-	// Units of the same text become the package's, the one that somebody changed stays and is
+	// Units with the same text become the package's. A unit that somebody changed stays and is
 	// named.
 	n.Shell(ctx, `dpkg-deb -x /root/older.deb /root/tree; /root/tree/usr/bin/netwright install --start=false; echo '# mine' >>/etc/systemd/system/netwright-recover.service`)
 	said := n.Shell(ctx, withoutSystemd+`dpkg --install /root/older.deb 2>&1`)
@@ -46,8 +46,8 @@ func TestDebianInterrupted(t *testing.T) {
 	want(t, "the changed unit", n.Must(ctx, "systemctl", "show", "-P", "FragmentPath", "netwright-recover"), "/etc/systemd/system/netwright-recover.service\n")
 	n.Shell(ctx, `rm /etc/systemd/system/netwright-recover.service; systemctl daemon-reload; netwright install --start=false; ! [ -e /etc/systemd/system/netwright-agent.service ]`)
 
-	// Killed between what is unpacked and the restart, while the daemon runs; the network does not
-	// notice.
+	// dpkg is killed between the unpacking and the restart, while the daemon runs. The network does
+	// not change.
 	n.Shell(ctx, `sed -i 's/{cni: {}}/{bridge: {}}/' /srv/netwright/packages.example.com/cluster.yaml`)
 	converges(ctx, t, n)
 	before := n.Shell(ctx, `ip link show cbr0 >/dev/null; while ip -6 address show tentative | grep -q .; do sleep .1; done; `+network)
@@ -60,8 +60,8 @@ func TestDebianInterrupted(t *testing.T) {
 	runsTheInstalled(ctx, n)
 	want(t, "the network after an upgrade", n.Shell(ctx, network), before)
 
-	// Removed in the middle of a converge: no file is by halves, and the package that comes again
-	// goes on.
+	// The package is removed in the middle of a converge: no file is half written, and when the
+	// package comes again, the agent goes on.
 	var many strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&many, "  - {path: /srv/many/%03d, content: \"whole\\n\"}\n", i)
@@ -74,15 +74,15 @@ func TestDebianInterrupted(t *testing.T) {
 	n.Shell(ctx, `dpkg --install /root/older.deb; systemctl start netwright-agent; until [ "$(cat /srv/many/* | grep -c whole)" = 300 ]; do sleep .1; done`)
 	want(t, "what is left over", n.Shell(ctx, `find /srv/many /etc /opt/cni /usr/bin -name '.netwright-*' -o -name '*.dpkg-*'`), "")
 
-	// A unit of another version in /etc, as newer user-data brings it, is named when its program
-	// goes.
+	// /etc has a unit of another version, from newer user-data. When its program is removed, the
+	// unit is named.
 	n.Shell(ctx, `(cat /usr/lib/systemd/system/netwright-agent.service; echo '# newer') >/etc/systemd/system/netwright-agent.service`)
 	if said := n.Must(ctx, "dpkg", "--remove", "netwright"); !strings.Contains(said, "netwright-agent.service is not of the package and stays without its program") {
 		t.Errorf("remove says: %s", said)
 	}
 }
 
-// unconfirmed makes a change that somebody may confirm within an hour.
+// unconfirmed makes a change that may be confirmed within an hour.
 func unconfirmed(ctx context.Context, t testing.TB, n *node.Node) {
 	t.Helper()
 	const file = "/srv/netwright/packages.example.com/cluster.yaml"
@@ -92,9 +92,9 @@ func unconfirmed(ctx context.Context, t testing.TB, n *node.Node) {
 	n.Must(ctx, "test", "-e", "/var/lib/netwright/checkpoint/journal.json")
 }
 
-// A package that goes takes back what nobody has confirmed: its unit for the next boot goes with
-// it. Where that fails it stays, and a daemon that ran runs again. The line that keeps it:
-// packaging/scripts/common.sh, halt (start).
+// When a package is removed, it undoes a change that nobody has confirmed, and removes its unit for
+// the next boot. If that fails, the package stays, and a daemon that ran runs again. The line that
+// keeps it: packaging/scripts/common.sh, halt (start).
 func TestAPackageGoesBeforeAChangeIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for kind, remove := range map[string]string{"deb": "dpkg --purge netwright", "rpm": "rpm -e --nodeps netwright"} {

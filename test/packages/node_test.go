@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// document is a cluster whose network somebody else brings.
+// document is a cluster whose network another program sets up.
 const document = `apiVersion: netwright.dev/v1alpha1
 kind: Cluster
 metadata: {name: packages.example.com}
@@ -38,8 +38,8 @@ metadata: {name: node-1}
 spec: {podCIDRs: [10.244.1.0/24]}
 `
 
-// fresh is a booted node with packages of both versions in /root, as kind says, and a store;
-// nothing of the agent is there.
+// fresh boots a node with a store, and with packages of this kind and of both versions in /root.
+// Nothing of the agent is installed.
 func fresh(t testing.TB, kind string, copies map[string]string) *node.Node {
 	t.Helper()
 	older, newer := versions(t, kind)
@@ -50,11 +50,11 @@ func fresh(t testing.TB, kind string, copies map[string]string) *node.Node {
 	n := node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Copies: all, Files: map[string]string{
 		store + "cluster.yaml": fmt.Sprintf(document, runtime.GOARCH, sum), store + "nodes/node-1.yaml": nodeDocument,
 	}})
-	n.Must(t.Context(), "rm", "-f", "/var/lib/man-db/auto-update") // each package would have all manual pages read anew
+	n.Must(t.Context(), "rm", "-f", "/var/lib/man-db/auto-update") // each package would read all manual pages again
 	return n
 }
 
-// state is what systemd says of the daemon.
+// state returns what systemd says of the daemon.
 func state(ctx context.Context, n *node.Node) string {
 	said := strings.Fields(n.Must(ctx, "systemctl", "show", "netwright-agent", "--property=UnitFileState,ActiveState,Result"))
 	slices.Sort(said) // ActiveState, Result, UnitFileState
@@ -71,7 +71,7 @@ func want(t testing.TB, what, got, wanted string) {
 	}
 }
 
-// converges starts the daemon with a configuration, and sees that it does its work.
+// converges starts the daemon with a configuration, and checks that it works.
 func converges(ctx context.Context, t testing.TB, n *node.Node) {
 	t.Helper()
 	n.Shell(ctx, `sysctl -qw net.ipv4.ip_forward=0; echo 'store: /srv/netwright' >>/etc/netwright/agent.yaml; systemctl start netwright-agent`)
@@ -79,13 +79,13 @@ func converges(ctx context.Context, t testing.TB, n *node.Node) {
 	want(t, "forwarding", strings.TrimSpace(n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward")), "1")
 }
 
-// runsTheInstalled waits until the daemon is the program that is installed.
+// runsTheInstalled waits until the daemon is the installed program.
 func runsTheInstalled(ctx context.Context, n *node.Node) {
 	n.Shell(ctx, `until pid=$(systemctl show netwright-agent -P MainPID); cmp -s /proc/$pid/exe /usr/bin/netwright && systemctl -q is-active netwright-agent; do sleep .1; done`)
 }
 
-// The whole life of a .deb by dpkg: nothing starts by surprise, what an administrator said stays,
-// and what is purged is gone.
+// The test has the whole life of a .deb by dpkg. Nothing starts without being asked, an
+// administrator's settings stay, and a purge removes everything.
 func TestDebian(t *testing.T) {
 	t.Parallel()
 	ctx, n := t.Context(), fresh(t, "deb", nil)
@@ -104,7 +104,7 @@ func TestDebian(t *testing.T) {
 	want(t, "fresh", state(ctx, n), "inactive success enabled")
 	n.Shell(ctx, `systemctl start netwright-agent; while systemctl show -P ActiveState netwright-agent | grep -qx -e active -e deactivating; do sleep .1; done`) // without a store: no failure
 	want(t, "without a store", state(ctx, n), "inactive success enabled")
-	n.Reboot(ctx) // fails where a unit does
+	n.Reboot(ctx) // fails if a unit fails
 	if log := n.Shell(ctx, "journalctl --sync; journalctl -b -t netwright -o cat"); !strings.Contains(log, "no state store is named") {
 		t.Errorf("the journal of a boot without a store: %s", log)
 	}
@@ -132,12 +132,12 @@ func TestDebian(t *testing.T) {
 	want(t, "files after a purge", n.Shell(ctx, listed), before)
 }
 
-// The same life of an .rpm by rpm, which is copied into the node: no Debian installs it.
+// The same life of an .rpm by rpm. rpm is copied into the node, since no Debian installs it.
 func TestRPM(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "rpm")
 	ctx, n := t.Context(), fresh(t, "rpm", rpmItself(t))
-	rpm := func(args ...string) string { return n.Must(ctx, "rpm", append([]string{"--nodeps"}, args...)...) } // its database knows no systemd
+	rpm := func(args ...string) string { return n.Must(ctx, "rpm", append([]string{"--nodeps"}, args...)...) } // its database has no systemd
 
 	if said := rpm("-i", "/root/older.rpm"); !strings.Contains(said, "systemctl start netwright-agent") {
 		t.Errorf("install says: %s", said)
@@ -166,7 +166,7 @@ func TestRPM(t *testing.T) {
 	n.Shell(ctx, `rpm -i --nodeps /root/newer.rpm; netwright reset; rpm -e netwright; ! [ -e /var/lib/netwright ]`)
 }
 
-// rpmItself is rpm of this machine with what it needs that a node has not, as copies for one.
+// rpmItself returns this machine's rpm and its dependencies that a node lacks, as files to copy.
 func rpmItself(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{"/usr/bin/rpm": needs.Path("rpm"), "/usr/lib/rpm": "/usr/lib/rpm"}

@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/test/release"
 )
 
-// The same source makes the same bytes, for both architectures; sums and their signature are what
-// other implementations take.
+// The same source makes the same bytes, for both architectures. Other implementations accept the
+// checksums and their signature.
 func TestReleaseIsReproducible(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm", "minisign")
@@ -47,7 +47,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 	}
 }
 
-// What package managers call newer is what git calls later.
+// What git calls later is newer for package managers.
 func TestVersionsAreInOrder(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "dpkg", "rpm")
@@ -64,7 +64,7 @@ func TestVersionsAreInOrder(t *testing.T) {
 	}
 }
 
-// Package managers find in them what they should, with nothing to say about it.
+// Package managers find in the packages what they need, without a complaint.
 func TestContents(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm", "shellcheck")

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// run runs a program of this machine that has to succeed and returns all that it printed.
+// run runs a program of this machine, which must succeed, and returns its output.
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -34,7 +34,7 @@ func released(t testing.TB, version string, args ...string) string {
 	return out
 }
 
-// small stands for the agent where only the package around it matters.
+// small returns a small program in place of the agent, for tests of only the package around it.
 func small(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agent")
@@ -44,8 +44,8 @@ func small(t testing.TB) string {
 	return path
 }
 
-// versions are two of the agent, as packages for this machine of a kind: the same program, but for
-// a byte after its end.
+// versions makes two versions of a kind of package for this machine. Their programs differ by one
+// byte after the end.
 func versions(t testing.TB, kind string) (older, newer string) {
 	t.Helper()
 	one, two := program.Agent(t), filepath.Join(t.TempDir(), "agent")

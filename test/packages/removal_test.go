@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/test/release"
 )
 
-// onHost is this machine with a root file system over its own, in memory, that has what a booted
-// one has, but for systemd, which systemctl does not ask in a chroot. There the real package
-// managers work, on files that nobody else sees.
+// onHost makes a root file system in memory over this machine's own. It has what a booted machine
+// has, except systemd, which systemctl does not ask in a chroot. The real package managers work
+// there, on files that no other program sees.
 const onHost = `mount -t tmpfs tmpfs "$1"
 cd "$1"
 mkdir upper work root
@@ -26,7 +26,7 @@ cp "$2" root/package
 exec chroot root /bin/sh -euc "$3"
 `
 
-// manager is how a package manager brings, takes away and knows a package.
+// manager says how a package manager installs, removes and knows a package.
 type manager struct{ install, purge, knows string }
 
 var managers = map[string]manager{
@@ -34,7 +34,7 @@ var managers = map[string]manager{
 	"rpm": {"rpm -i --nodeps /package", "rpm -e --nodeps netwright", "rpm -q netwright"},
 }
 
-// removes runs a script for each package manager: a package is installed before it.
+// removes runs a script for each package manager. A package is installed before it.
 func removes(t *testing.T, script func(manager) string) {
 	t.Helper()
 	needs.Root(t)
@@ -55,8 +55,9 @@ func removes(t *testing.T, script func(manager) string) {
 	}
 }
 
-// A package whose undo fails stays, with the units that try again at the next boot, and says how
-// it goes all the same. Red without `exit 1` in packaging/scripts/common.sh, halt (tried).
+// A package whose undo fails stays, with the units that try again at the next boot, and its output
+// says how to remove it all the same. The line that keeps it: `exit 1` in
+// packaging/scripts/common.sh, halt.
 func TestAPackageStaysWhoseUndoFails(t *testing.T) {
 	t.Parallel()
 	removes(t, func(m manager) string {
@@ -79,9 +80,9 @@ if KNOWS || [ -e /usr/bin/netwright ]; then exit 1; fi
 	})
 }
 
-// A package that is purged takes along what user-data left: the unit that would bring the agent
-// back at the next boot, and the proxy of the daemon; a person's own drop-in stays, and with it
-// what a reset needs. Red without rm in packaging/scripts/common.sh, forget (tried).
+// A purge also removes what user-data left: the unit that would install the agent again at the next
+// boot, and the daemon's proxy. A person's own drop-in stays, and so does what a reset needs. The
+// line that keeps it: rm in packaging/scripts/common.sh, forget.
 func TestAPurgeTakesWhatUserDataLeft(t *testing.T) {
 	t.Parallel()
 	removes(t, func(m manager) string {

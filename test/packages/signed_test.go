@@ -14,16 +14,15 @@ import (
 	"github.com/netwright/netwright/test/release"
 )
 
-// password is that of the keys which sign packages here.
+// password is the password of the keys that sign packages here.
 const password = "throw away"
 
-// gpgKey is a key of GPG's that nobody keeps: its secret part as exported, its public part, and its
-// id.
+// gpgKey is a key of GPG for one test: its exported secret part, its public part, and its id.
 type gpgKey struct{ secret, public, id string }
 
 func newGPGKey(t testing.TB, name string) gpgKey {
 	t.Helper()
-	home, err := os.MkdirTemp("", "gpg-") // short: an agent's socket lies in it
+	home, err := os.MkdirTemp("", "gpg-") // a short path, since an agent's socket is in it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +47,7 @@ func newGPGKey(t testing.TB, name string) gpgKey {
 	return k
 }
 
-// A policy of debsig-verify for a key: https://manpages.debian.org/debsig-verify
+// policy makes a policy of debsig-verify for a key: https://manpages.debian.org/debsig-verify
 func (k gpgKey) policy(t testing.TB) (policies, keyrings string) {
 	t.Helper()
 	policies, keyrings = t.TempDir(), t.TempDir()
@@ -71,9 +70,9 @@ func (k gpgKey) policy(t testing.TB) (policies, keyrings string) {
 	return policies, keyrings
 }
 
-// Packages that a key of GPG signed are what rpm and debsig-verify take as its own, are refused
-// where a byte is another or the key is another's, and are those of a release without a key but for
-// the signature.
+// rpm and debsig-verify accept packages that a key of GPG signed. They refuse them if one byte
+// differs or if another key signed. Except for the signature, the packages equal those of a release
+// without a key.
 func TestPackagesAreSigned(t *testing.T) {
 	needs.Tool(t, "gpg", "gpg-agent", "gpgconf", "debsig-verify", "rpmkeys", "rpm")
 	key, other, file := newGPGKey(t, "fleet"), newGPGKey(t, "other"), small(t)

@@ -8,15 +8,16 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// The program is on every node's disk, in memory while it runs, and copied for each checkpoint.
+// The program is on every node's disk, in memory while it runs, and is copied for each checkpoint,
+// so its size has a limit.
 func TestAgentIsWithinItsBudget(t *testing.T) {
 	t.Parallel()
 	withinBudget(t, program.Agent(t))
 }
 
-// The linker leaves methods away that nobody calls, unless a function of the program finds methods
-// by names that only a run knows: then it keeps every exported method of every type, which was 10
-// MB. It keeps all of reflect.Type's, too: nothing calls all of them by itself.
+// The linker leaves out methods that are never called, unless a function of the program finds
+// methods by names that are known only at run time. Then it keeps every exported method of every
+// type, which was 10 MB, and all methods of reflect.Type, which no program calls by itself.
 func TestLinkerRemovesUnusedMethods(t *testing.T) {
 	t.Parallel()
 	kept, err := program.Functions(program.Agent(t))
@@ -39,7 +40,7 @@ as text/template does (cobra's Set…Template link it). It is marked ReflectMeth
 text/template is linked: %v`, kept["text/template.(*state).evalField"])
 }
 
-// withinBudget holds an agent, of whichever architecture, to what it may weigh.
+// withinBudget checks the size of an agent, of any architecture.
 func withinBudget(t *testing.T, path string) {
 	t.Helper()
 	info, err := os.Stat(path)

@@ -31,8 +31,8 @@ const (
 	table     = root + "/cmd/agent/fields.tsv"
 )
 
-// TestPages holds docs/networks against the data that it is made of: the agent and its manual say
-// the same, or this is red.
+// TestPages compares docs/networks with the data from which it is made: the agent and its manual
+// must say the same.
 func TestPages(t *testing.T) {
 	meanings, err := ReadMeanings(sources()...)
 	if err != nil {
@@ -103,7 +103,7 @@ func extra(t *testing.T, want map[string]string) []string {
 
 var chosen = regexp.MustCompile(`(?m)^  networking:\s*(?:\{|\n    )(\w+):`)
 
-// goldens lists the plans and refusals of each network, by the network that their cluster chooses.
+// goldens returns the plans and refusals of each network, by the network of their cluster.
 func goldens(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -120,7 +120,7 @@ func goldens(t *testing.T) map[string][]string {
 			if m := chosen.FindSubmatch(data); m != nil {
 				name := string(m[1])
 				if !strings.HasPrefix(filepath.Base(f), strings.ToLower(name)) {
-					continue // it is about something else, on this network by chance
+					continue // it has this network by chance, and tests something else
 				}
 				out[name] = append(out[name], path.Join("pkg/model/testdata", dir, filepath.Base(f)))
 			}
@@ -129,7 +129,7 @@ func goldens(t *testing.T) map[string][]string {
 	return out
 }
 
-// sources are the packages whose types documents are read into.
+// sources returns the packages with the types of documents.
 func sources() (dirs []string) {
 	for _, room := range []string{"", "agentfile", "extras", "networks", "policy"} {
 		dirs = append(dirs, filepath.Join(root, "pkg/config", room))
@@ -137,8 +137,8 @@ func sources() (dirs []string) {
 	return dirs
 }
 
-// TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words
-// of its own.
+// TestEveryFieldIsDescribed: every field that the decoder knows says what it accepts, and has a
+// description of its own.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	meanings, err := ReadMeanings(sources()...)
 	if err != nil {
@@ -164,7 +164,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
-// TestProofs: a test that a page names is there.
+// TestProofs: a test that a page names exists.
 func TestProofs(t *testing.T) {
 	for _, n := range append(network.All(), network.KubeProxy()) {
 		for _, p := range n.TestedBy {
@@ -194,7 +194,8 @@ func hasTest(t *testing.T, dir, test string) bool {
 
 var constant = regexp.MustCompile(`(?m)^\s+\w+\s+ID = "([^"]+)"`)
 
-// TestEveryErrorHasASection: an identifier that code can give to an error is a section of the page.
+// TestEveryErrorHasASection: the page has a section for each identifier that code can give to an
+// error.
 func TestEveryErrorHasASection(t *testing.T) {
 	files, err := filepath.Glob(root + "/pkg/problem/*.go")
 	if err != nil || len(files) == 0 {
@@ -220,8 +221,8 @@ func TestEveryErrorHasASection(t *testing.T) {
 const (
 	upstreams = root + "/pkg/model/network/sources"
 	unsourced = "testdata/unsourced.txt"
-	// mostUnsourced is how many facts have no source. It is lowered with each that gets one, and
-	// never raised: a new fact comes with the place that it is from.
+	// mostUnsourced is how many facts have no source. It becomes smaller with each new source, and
+	// never larger: a new fact needs its source.
 	mostUnsourced = 721
 )
 
@@ -234,8 +235,8 @@ func cited(t *testing.T) []Source {
 	return out
 }
 
-// Every number and name of a row has the line of upstream's file that it is from, or is on the list
-// of those that have none yet, which only becomes shorter.
+// Every number and name of a row has the line of upstream's file that it comes from, or it is on
+// the list of facts without a source, which only becomes shorter.
 func TestFactsHaveSources(t *testing.T) {
 	proved := map[string]bool{}
 	known := map[string]bool{}

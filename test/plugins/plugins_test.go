@@ -20,20 +20,21 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// plugin is a program of a network's chain.
+// plugin is a program in a network's chain.
 type plugin struct {
-	network string // the row
+	network string // the network's row
 	module  string // below modules
-	tool    string // as its module builds it
-	name    string // as the chain has it
-	// reads is a field of the conf that the program decodes: of another type it is refused by name.
+	tool    string // the program's name in its module
+	name    string // its name in the chain
+	// reads is a field that the program decodes from the conf. The program refuses a value of
+	// another type, and names the field.
 	reads string
-	// stops is what an ADD ends with that has the whole conf and no pod, no daemon and no network.
+	// stops is the error of an ADD with the whole conf, but without a pod, a daemon and a network.
 	stops string
 }
 
-// long are modules whose builds take a minute and more of two processors each, where nothing is
-// cached, and that no other suite uses.
+// long has modules whose builds need more than a minute of two processors each without a cache, and
+// that no other suite uses.
 var long = []string{"azure", "kubeovn"}
 
 var table = []plugin{
@@ -52,10 +53,10 @@ var table = []plugin{
 	{"kubeOVN", "kubeovn", "cni", "kube-ovn", "server_socket", "failed to Statfs"},
 }
 
-// TestPlugins asks each program what a runtime asks it.
+// TestPlugins calls each program as a runtime does.
 func TestPlugins(t *testing.T) {
 	t.Parallel()
-	needs.Root(t) // a network of its own, in which it reaches nobody
+	needs.Root(t) // for a network of its own without connections
 	for _, p := range table {
 		if os.Getenv("NETWRIGHT_PLUGINS") != "full" && slices.Contains(long, p.module) {
 			continue
@@ -70,7 +71,7 @@ func TestPlugins(t *testing.T) {
 			if at < 0 {
 				t.Fatalf("the conf of %s has no plugin %s: %v", p.network, p.name, list.Plugins)
 			}
-			one := list.Plugins[at] // as libcni hands it over
+			one := list.Plugins[at] // as libcni passes it
 			one["name"], one["cniVersion"] = list.Name, list.CNIVersion
 			program := filepath.Join(assets.Plugins(t, p.module), p.tool) // one build at a time
 			t.Parallel()                                                  // some wait half a minute for their daemon
@@ -93,8 +94,8 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// call runs a plugin in a network of its own without a link, for a pod that is not there. What it
-// keeps and logs is not the machine's.
+// call runs a plugin in a network of its own without a link, for a pod that does not exist. Its
+// files and logs are not the machine's.
 func call(t *testing.T, program, command string, conf map[string]any) ([]byte, error) {
 	t.Helper()
 	in, err := json.Marshal(conf)
@@ -109,7 +110,7 @@ func call(t *testing.T, program, command string, conf map[string]any) ([]byte, e
 	return cmd.Output()
 }
 
-// otherType is a value of another JSON type.
+// otherType returns a value of another JSON type.
 func otherType(t *testing.T, v any) any {
 	t.Helper()
 	switch v.(type) {
@@ -124,21 +125,21 @@ func otherType(t *testing.T, v any) any {
 	return nil
 }
 
-// escaped is a text as it stands in JSON.
+// escaped returns a text as JSON writes it.
 func escaped(s string) string {
 	quoted, _ := json.Marshal(s)
 	return strings.Trim(string(quoted), `"`)
 }
 
-// conflist is what of a conf a runtime looks at.
+// conflist has the parts of a conf that a runtime reads.
 type conflist struct {
 	CNIVersion string
 	Name       string
 	Plugins    []map[string]any
 }
 
-// conf is the one that its installer writes: testdata has these as upstream has them, but for logs
-// on the host. Where it has documents instead, we write it.
+// conf returns the conf that the network's installer writes. testdata has these as upstream has
+// them, without logs on the host. If testdata has documents instead, the agent writes the conf.
 func conf(t *testing.T, row network.Network) conflist {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", row.Conf.File))
@@ -149,7 +150,7 @@ func conf(t *testing.T, row network.Network) conflist {
 	if err == nil {
 		err = json.Unmarshal(content, &list)
 	}
-	if err == nil && path.Ext(row.Conf.File) == ".conf" { // one plugin, and no list
+	if err == nil && path.Ext(row.Conf.File) == ".conf" { // one plugin, and not a list
 		list.Plugins = make([]map[string]any, 1)
 		err = json.Unmarshal(content, &list.Plugins[0])
 	}

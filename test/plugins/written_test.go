@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// nodeDocument is the node of all clusters here.
+// nodeDocument is the document of the node in all clusters here.
 const nodeDocument = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n"
 
-// written is the conf that a plan of testdata/<network>.yaml writes, byte for byte.
+// written returns the conf that a plan of testdata/<network>.yaml writes, byte for byte.
 func written(name string) ([]byte, error) {
 	file := filepath.Join("testdata", name+".yaml")
 	data, err := os.ReadFile(file)

@@ -40,7 +40,7 @@ func tools() []byte {
 	return b.Bytes()
 }
 
-// TestMain is the agent's passes when this program runs in a node.
+// TestMain makes a pass of the agent when this program runs in a node.
 func TestMain(m *testing.M) {
 	verb, which, inside := strings.Cut(os.Getenv(inNode), " ")
 	if !inside {
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 		plan, err = p.Converge(ctx, desired.FromTasks("n", want))
 	case "prune":
 		plan, err = p.Converge(ctx, desired.FromTasks("n", nil))
-	case "forced", "reset": // --changed=remove, and without
+	case "forced", "reset": // with --changed=remove, and without
 		plan, err = reset.Reset{Session: p.Session(), RemoveChanged: verb == "forced"}.Run(ctx)
 	}
 	if plan != nil {
@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// everything is what all scenarios want. Effects are wanted once.
+// everything returns the tasks of all scenarios. Each effect is there once.
 func everything() []tasks.Task {
 	out := []tasks.Task{reload, identity()}
 	for _, s := range scenarios {
@@ -89,7 +89,8 @@ func everything() []tasks.Task {
 	return out
 }
 
-// Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
+// Tasks of every kind are removed by prune and by reset, with and without a person who changed them
+// meanwhile.
 //
 // The lines that keep it: pkg/tasks/path_baseline.go, Remove and Restore, and those of each kind;
 // pkg/reconcile/ownership/removals.go and pkg/reset/reset.go, decide (holds after ours);
@@ -119,7 +120,7 @@ func TestKindsInANode(t *testing.T) {
 		contains(t, "prune", said, s.unpruned)
 		for _, line := range traces {
 			if len(s.unpruned) == 0 && regexp.MustCompile(fmt.Sprintf(`(ours|absent)%d\b|10\.%d\.`, i+1, i+1)).MatchString(line) && !strings.Contains(line, ": mode=4") {
-				t.Errorf("prune left of %s: %s", s.name, line) // times of directories are reset's
+				t.Errorf("prune left of %s: %s", s.name, line) // reset restores the times of directories
 			}
 		}
 	}
@@ -136,7 +137,7 @@ func TestKindsInANode(t *testing.T) {
 	}
 	l.n.Shell(t.Context(), "nft list table inet ours19 | grep 10.19.113.0/24")
 	for _, line := range l.traces(before) {
-		anew := strings.Contains(line, ` nft {"table":`) && strings.Contains(line, `"ours19"`) // only its handle
+		anew := strings.Contains(line, ` nft {"table":`) && strings.Contains(line, `"ours19"`) // a new handle
 		if !strings.Contains(line, lost) && !anew {
 			t.Errorf("after reset: %s", line)
 		}
@@ -146,7 +147,7 @@ func TestKindsInANode(t *testing.T) {
 	}
 	l.meddle("reset all")
 	l.n.Write("/run/lab/tidy", tidy, 0o644)
-	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy") // what is not there cannot be taken away
+	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy") // what is absent cannot be removed
 	l.each("before, again", func(s scenario) string { return s.before })
 	l.lose()
 	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy")
@@ -156,8 +157,8 @@ func TestKindsInANode(t *testing.T) {
 	l.force()
 }
 
-// force resets over what somebody changed meanwhile: that goes or comes back as it was, but for
-// what holds something of theirs.
+// force resets over what a person changed meanwhile. What was changed is removed or restored as it
+// was before the agent, except what holds something of the person's.
 func (l lab) force() {
 	l.t.Helper()
 	l.each("before, at last", func(s scenario) string { return s.before })
@@ -169,8 +170,8 @@ func (l lab) force() {
 		"address:ours15/10.15.2.1/24 stays: somebody has replaced it with their own", "route:254/10.16.100.0/24 stays: somebody has replaced it with their own", "rule:ipv4 717 from 10.17.2.0/24 lookup 1017 stays: somebody has replaced it with their own"})
 }
 
-// lose empties the journal: then reset refuses; and after the next pass it names every key that
-// stays, and all do.
+// lose empties the journal. Then reset refuses. After the next pass it names every key that stays,
+// and all stay.
 func (l lab) lose() {
 	l.t.Helper()
 	l.pass("converge all")
@@ -191,7 +192,7 @@ func (l lab) lose() {
 	})
 }
 
-// tidy takes away what the scenarios have left.
+// tidy removes what the scenarios left.
 const tidy = `for i in $(seq 1 31); do
 	systemctl disable --now ours$i theirs$i vendor$i static$i; systemctl unmask vendor$i absent$i
 	umount /srv/ours$i/mnt /srv/theirs$i
@@ -202,13 +203,13 @@ done
 rm -rf /run/netwright /var/lib/netwright /etc/some.toml /opt/link /opt/bin
 systemctl daemon-reload`
 
-// lab is the node that the scenarios are on.
+// lab is the node of the scenarios.
 type lab struct {
 	t *testing.T
 	n *node.Node
 }
 
-// pass makes one in the node, and returns what it said.
+// pass makes a pass in the node, and returns its output.
 func (l lab) pass(verb string) string {
 	l.t.Helper()
 	out := l.n.Run(l.t.Context(), "env", inNode+"="+verb, "/reset.test")
@@ -218,7 +219,7 @@ func (l lab) pass(verb string) string {
 	return out.Stdout
 }
 
-// each runs a script of every scenario, and says of which it fails.
+// each runs a script of every scenario, and fails for each script that fails.
 func (l lab) each(when string, script func(scenario) string) {
 	l.t.Helper()
 	var all strings.Builder
@@ -233,7 +234,8 @@ func (l lab) each(when string, script func(scenario) string) {
 	}
 }
 
-// meddle lets somebody change what was made, and holds that it stays as it is then, and is named.
+// meddle has a person change what was made. It checks that this stays as the person left it, and
+// that the output names it.
 func (l lab) meddle(verb string) {
 	l.t.Helper()
 	l.pass("converge all")
@@ -254,14 +256,14 @@ func contains(t *testing.T, what, said string, words []string) {
 	}
 }
 
-// traces is what differs from a snapshot, without what is systemd's and the agent's own.
+// traces returns the differences from a snapshot, without those of systemd and of the agent itself.
 func (l lab) traces(before node.Snapshot) []string {
 	return l.n.Traces(before, l.n.Snapshot(), func(path string) bool {
 		return path == "/run" || path == "/tmp" || strings.HasPrefix(path, "/tmp/") || strings.HasPrefix(path, "/run/systemd") || strings.Contains(path, "/netwright")
 	})
 }
 
-// units is what systemctl says of all units that a scenario could have touched.
+// units returns what systemctl says of all units that a scenario may touch.
 func (l lab) units() string {
 	return l.n.Shell(l.t.Context(), `systemctl list-unit-files --no-legend --no-pager | grep -v transient || true
 		systemctl show -p Id,ActiveState,UnitFileState 'theirs*' 'vendor*' 'static*' |

@@ -1,6 +1,6 @@
-// Package reset holds, on a booted node, that every kind of task can be taken away again: by prune
-// what was ours, by reset what was before, and never what somebody else changed meanwhile. The
-// judge is a snapshot from before, made by ip, nft, stat and systemctl.
+// Package reset tests on a booted node that every kind of task can be removed again. Prune removes
+// what was ours, reset restores what was before, and neither touches what somebody else changed
+// meanwhile. A snapshot from before, made by ip, nft, stat and systemctl, is the truth.
 package reset
 
 import (
@@ -19,26 +19,27 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// scenario is some tasks of one kind, on a node that is in a state.
+// scenario has tasks of one kind, and the state of the node before them.
 type scenario struct {
 	name   string
 	before string // a script that makes the state
 	want   []tasks.Task
 	is     string // a script that succeeds when the tasks are done
-	// unpruned says that prune leaves things, with these words; "" says that it leaves nothing.
+	// unpruned has words that prune's output has about things which it leaves; "" means that it
+	// leaves nothing.
 	unpruned []string
-	lost     []string // what reset says that it cannot bring back
-	person   string   // a script of somebody who changes something of it meanwhile
-	stays    string   // a script that succeeds while that is as somebody left it
+	lost     []string // what reset says that it cannot restore
+	person   string   // a script of a person who changes a part of it
+	stays    string   // a script that succeeds while that is as the person left it
 	kept     []string
-	forced   string // a script that succeeds when the person's change did not keep it, or something of theirs in it did
+	forced   string // a script that succeeds if the change was overruled, or if something of theirs prevented that
 }
 
 func meta(then ...graph.Key) tasks.Meta { return tasks.Meta{From: "test", Effects: then} }
 
 const sleeper = "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
 
-// theirs writes a unit of somebody else's.
+// theirs returns a command that writes another program's unit.
 func theirs(name string) string {
 	return "printf '" + strings.ReplaceAll(sleeper, "\n", `\n`) + "' >/etc/systemd/system/" + name + "; systemctl daemon-reload; "
 }
@@ -51,7 +52,7 @@ func state(name string, enabled, active, masked *bool) tasks.UnitState {
 
 func prefix(text string) netip.Prefix { return netip.MustParsePrefix(text) }
 
-// scenarios are held all at once on one node: names and addresses of each have its number.
+// scenarios are all on one node at once: the names and addresses of each have its number.
 var scenarios = []scenario{
 	{
 		name:   "unit",
@@ -237,7 +238,7 @@ var scenarios = []scenario{
 		is:       "ip address show theirs22 | grep 10.22.113.1/24",
 		unpruned: []string{"address:theirs22/10.22.113.1/24 is no longer wanted and stays: it was there before netwright"},
 	},
-	{ // the kernel takes others of its network along
+	{ // the kernel removes other addresses of its network with it
 		name:   "address beside theirs",
 		before: "ip link add theirs23 type bridge; ip link set theirs23 up",
 		want:   []tasks.Task{tasks.Address{Meta: meta(), Link: "theirs23", Prefix: prefix("10.23.113.1/24")}},
@@ -245,7 +246,7 @@ var scenarios = []scenario{
 		person: "ip address add 10.23.113.2/24 dev theirs23",
 		stays:  "ip address show theirs23 | grep 10.23.113.2/24",
 	},
-	{ // ip_forward writes others along
+	{ // ip_forward changes other keys, too
 		name: "sysctl",
 		before: "ip link add theirs24 type bridge; sysctl -qw net.ipv4.ip_forward=0; sysctl -qw net.ipv4.conf.all.accept_redirects=0; " +
 			"sysctl -qw net.ipv4.conf.theirs24.forwarding=1; sysctl -qw net.ipv4.ip_local_reserved_ports=1-9; sysctl -qw net.ipv4.conf.lo.log_martians=0",
@@ -307,7 +308,7 @@ var scenarios = []scenario{
 		stays: "test -e /etc/ours29/pki/key.pem",
 		kept:  []string{"file:/etc/ours29/pki/key.pem"},
 	},
-	{ // in a node it is the machine's: neither loaded nor ever unloaded
+	{ // in a node the machine's: never loaded nor unloaded
 		name:     "module",
 		want:     []tasks.Task{tasks.Module{Meta: meta(), Name: "bridge"}},
 		is:       "test -e /sys/module/bridge || grep -q bridge /lib/modules/*/modules.builtin",
@@ -325,7 +326,7 @@ var scenarios = []scenario{
 	},
 }
 
-// earlier is what an agent once made whose ledger is gone.
+// earlier has the tasks of an agent whose ledger is gone.
 var earlier = []tasks.Task{table("ours19", "10.19.113.0/24")}
 
 func table(name, from string) tasks.Table {
@@ -334,7 +335,7 @@ func table(name, from string) tasks.Table {
 	}}}}
 }
 
-// identity is a certificate set of what the test put into the node.
+// identity returns a certificate set from files that the test put into the node.
 func identity() tasks.Task {
 	read := func(name string) []byte {
 		text, err := os.ReadFile("/pki/" + name)
@@ -347,7 +348,7 @@ func identity() tasks.Task {
 		Cert: tasks.CertFile{Name: "cert.pem", PEM: read("cert"), Mode: 0o644}, Key: tasks.CertFile{Name: "key.pem", PEM: read("key"), Mode: 0o600}}
 }
 
-// fetcher has the archive at hand.
+// fetcher has the archive in this process.
 type fetcher struct{}
 
 func (fetcher) Open(context.Context, string) (io.ReadCloser, int64, error) {

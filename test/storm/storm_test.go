@@ -26,11 +26,11 @@ import (
 	"github.com/netwright/netwright/test/storetest"
 )
 
-// bucket is where the fleet looks.
+// bucket is the bucket that the fleet polls.
 const bucket = "fleet"
 
-// counter stands before the server and counts what passes; while it is down it says so to
-// everybody.
+// counter stands before the server and counts the requests. While it is down it refuses all of
+// them.
 type counter struct {
 	to    http.Handler
 	down  atomic.Bool
@@ -56,7 +56,7 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.seconds[int(time.Since(c.begun).Seconds())]++
 }
 
-// taken are the counts since the last call.
+// taken returns the counts since the last call.
 func (c *counter) taken() (requests int, bytes int64, busiest int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *sent) Write(p []byte) (int, error) {
 // node polls as the daemon does, until ctx ends.
 type node struct {
 	store statestore.Store
-	last  atomic.Int64 // generation
+	last  atomic.Int64 // the generation
 	calls atomic.Int64
 	bad   atomic.Int64 // errors in a row
 }
@@ -114,8 +114,8 @@ func (n *node) live(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// fleet is how many nodes there are, and how long their interval is: few, for a moment, unless
-// NETWRIGHT_STORM says how many.
+// fleet returns the number of nodes and their interval. Without NETWRIGHT_STORM it is a small fleet
+// with a short interval.
 func fleet(t *testing.T) (nodes int, interval time.Duration) {
 	text := os.Getenv("NETWRIGHT_STORM")
 	if text == "" {
@@ -138,7 +138,7 @@ func TestStorm(t *testing.T) {
 	}
 	between := &counter{begun: time.Now(), seconds: map[int]int{}, to: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Host = r.In.Host // it is signed
+		r.Out.Host = r.In.Host // the signature includes it
 	}}}
 	front := httptest.NewServer(between)
 	defer front.Close()
@@ -173,7 +173,7 @@ func TestStorm(t *testing.T) {
 		return each
 	}
 	await(t, nodes, "has the first generation", func(n *node) bool { return n.last.Load() == 1 })
-	// besides looks: for what a generation has behind its manifest, and one that is under way
+	// Other requests: for the objects of a generation, and a request that is under way.
 	polls := float64(total(nodes)) / float64(count)
 	if each := phase("all boot at the same moment"); each > polls+2 {
 		t.Errorf("%.2f requests a boot, for %.2f looks", each, polls)
@@ -191,7 +191,7 @@ func TestStorm(t *testing.T) {
 	calls = total(nodes)
 	time.Sleep(2 * interval)
 	polls = float64(total(nodes)-calls) / float64(count)
-	if each := phase("two intervals without it"); each > polls+1 { // one request a look
+	if each := phase("two intervals without it"); each > polls+1 { // one request in a look
 		t.Errorf("%.2f requests for %.2f looks", each, polls)
 	}
 	calls = total(nodes)
@@ -214,7 +214,7 @@ func total(nodes []*node) (n int64) {
 	return n
 }
 
-// await waits until a thing is so of every node.
+// await waits until a condition is true of every node.
 func await(t *testing.T, nodes []*node, what string, is func(*node) bool) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -233,8 +233,8 @@ func await(t *testing.T, nodes []*node, what string, is func(*node) bool) {
 	}
 }
 
-// publish puts a generation with a document for each node: the bundle, which is all that is read of
-// it, and the manifest last.
+// publish publishes a generation with a document for each node. A node reads only the bundle of it,
+// and the manifest comes last.
 func publish(t *testing.T, server *s3server.Server, generation int64, nodes int) {
 	t.Helper()
 	objects := map[string][]byte{"cluster.yaml": fmt.Appendf(nil, "kind: Cluster # %d\n", generation)}

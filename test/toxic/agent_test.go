@@ -14,56 +14,57 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// fault is what a node meets, from begin to end.
+// fault is a fault that a node meets, with its begin and its end.
 type fault struct {
 	begin, end func(*machine)
 }
 
-// answers is a server that answers in another way.
+// answers returns the fault of a server that answers by f.
 func answers(f toxic.Fault) fault {
 	return fault{func(m *machine) { m.server.Fail(f) }, func(m *machine) { m.server.Fail(nil) }}
 }
 
-// shows is a server that shows another certificate.
+// shows returns the fault of a server that shows another certificate.
 func shows(other func(*machine) pki.Pair) fault {
 	return fault{func(m *machine) { m.show(other(m)) }, func(m *machine) { m.show(m.ca.Server(name, name)) }}
 }
 
-// lost is a name that nobody knows: the nodes' name server does not answer either.
+// lost is the fault of a name that cannot be resolved: the nodes' name server does not answer
+// either.
 var lost = fault{
 	func(m *machine) { m.write("hosts", "127.0.0.1 localhost\n"); m.server.CloseClientConnections() },
 	func(m *machine) { m.write("hosts", "127.0.0.1 "+name+"\n") },
 }
 
-// expires is a token that the server no longer takes, until the node has another.
+// expires is the fault of a token that the server no longer accepts, until the node has another.
 var expires = fault{
 	func(m *machine) { renewed := m.read("token") + "-renewed"; m.token.Store(&renewed) },
 	func(m *machine) { m.write("token", *m.token.Load()) },
 }
 
-// old is a store as it was once, before all that the node took: a copy that was put back, or a
-// cache.
+// old serves the store as it was before all that the node has accepted, as a restored copy or a
+// cache does.
 func old(m *machine) http.Handler {
 	before := new(storetest.MapStore)
 	m.publish(before, 5)
 	return toxic.Files(before)
 }
 
-// trial is a fault and how a node stands it.
+// trial is a fault and what a node does about it.
 type trial struct {
 	name     string
 	fault    fault
-	text     string // in the one error that is logged; "": the node gets its new generation all the same
-	requests int    // that a look costs at most
+	text     string // in the one error of the log; "": the node gets its new generation all the same
+	requests int    // the most requests in a look
 	inS3     bool
-	believed bool // the server is left alone for longer than the test lasts
-	silent   bool // while it runs nothing shows
+	believed bool // the pause for the server is longer than the test
+	silent   bool // a running node shows nothing
 }
 
-// The agent as it ships, with a store that fails: while it runs, when a generation is waiting, and
-// at a boot. It goes on with the last good configuration and repairs with it what drifts, says why
-// once, and for how long already, asks no more often than it may, restarts and rewrites nothing,
-// and has what is new when the fault is over.
+// The store of a released agent fails: while the agent runs, when a new generation waits, and at a
+// boot. The agent goes on with the last good configuration and repairs by it. It says once why, and
+// since when. It sends no more requests than it may, and restarts and rewrites nothing. When the
+// fault is over it takes the new generation.
 //
 // The lines that keep it: pkg/daemon/loop.go once, publish; pkg/reconcile/rollout/lastgood.go
 // LastGood; pkg/daemon/log_troubles.go store.
@@ -103,7 +104,7 @@ func TestNodeStandsIt(t *testing.T) {
 		{name: "S3: clock is wrong", fault: answers(toxic.S3(403, "RequestTimeTooSkewed", "The difference is too large.", "Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))),
 			text: "look at this machine's clock", requests: 1, inS3: true},
 	} {
-		all.Go(func() { t.Run(c.name, func(t *testing.T) { c.run(t, &table) }) }) // they wait most of the time: all at once
+		all.Go(func() { t.Run(c.name, func(t *testing.T) { c.run(t, &table) }) }) // all at once, since they mostly wait
 	}
 	all.Wait()
 }
@@ -144,15 +145,14 @@ func (c trial) applied(m *machine, generation int) {
 	})
 }
 
-// looks are how often the store is asked while a fault lasts.
+// looks is how often the store is asked during a fault.
 const looks = 3
 
-// meet has the fault begin when a generation is published, and holds the node to what it must do
-// while that lasts.
+// meet begins the fault when a generation is published, and checks the node during the fault.
 func (c trial) meet(m *machine, table *toxic.Table, when string, generation int, status string, then func()) {
 	m.t.Helper()
 	before, since := 0, 0
-	m.server.Aside(func() { // or the node takes the generation before it meets the fault
+	m.server.Aside(func() { // so the node does not take the generation before the fault
 		m.server.Taken()
 		before = len(m.logged())
 		m.publish(m.memory, int64(generation))
@@ -170,14 +170,14 @@ func (c trial) meet(m *machine, table *toxic.Table, when string, generation int,
 	}
 	m.await("it goes on with what it has", func() bool {
 		_, with := m.statuses(since, status)
-		if c.silent && when == "poll" { // a poll that brings nothing is no pass, and says nothing
+		if c.silent && when == "poll" { // a poll that finds nothing makes no pass, and says nothing
 			with = m.server.Asked()
 		}
 		return with >= looks && m.read("root"+conflist) != ""
 	})
 	passes, _ := m.statuses(0, "")
 	asked, _ := m.server.Taken()
-	if most := c.requests*(passes-since+1) + 4; len(asked) > most { // the first look may try again, twice
+	if most := c.requests*(passes-since+1) + 4; len(asked) > most { // the first look may try twice more
 		m.t.Errorf("%s: %d requests in %d passes, at most %d are wanted: %q", when, len(asked), passes-since, most, asked)
 	}
 	said, want := complaints(m.logged()[before:]), 1
@@ -201,7 +201,7 @@ func (c trial) meet(m *machine, table *toxic.Table, when string, generation int,
 	table.Add(c.name, when, len(asked), errors.New(strings.ReplaceAll(text, `\`, "")))
 }
 
-// complaints are the lines of a log that are no mere information.
+// complaints returns the lines of a log above the level info.
 func complaints(log string) (out []string) {
 	for line := range strings.Lines(log) {
 		if words := strings.Fields(line); len(words) > 1 && (words[1] == "error" || words[1] == "warn") {

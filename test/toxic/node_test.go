@@ -32,18 +32,18 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// name is that of the server, which the nodes find in a file hosts of their own.
+// name is the name of the server. The nodes find it in a hosts file of their own.
 const name = "store.example.com"
 
-// The nodes' files that the tests look at.
+// These are the files and texts of nodes that the tests look at.
 const (
-	conflist = "/etc/cni/net.d/05-netwright-bridge.conflist" // drifts
+	conflist = "/etc/cni/net.d/05-netwright-bridge.conflist" // the file that drifts
 	which    = "/etc/generation"                             // has the number of the generation in force
-	secret   = "s3cr3t-of-the-store"                         // is never shown
+	secret   = "s3cr3t-of-the-store"                         // must never be shown
 )
 
-// machine is a node: the agent as it ships, which works on a root of its own and takes the test for
-// systemd, and the store that it reads.
+// machine is a node with its store. The released agent works on a root of its own, and the test
+// acts as its systemd.
 type machine struct {
 	t       *testing.T
 	dir     string // root, hosts, token …
@@ -51,13 +51,13 @@ type machine struct {
 	memory  *storetest.MapStore
 	server  *toxic.Server
 	shown   atomic.Pointer[tls.Certificate] // by the server
-	token   atomic.Pointer[string]          // that the server lets in; nil: everybody
+	token   atomic.Pointer[string]          // accepted by the server; nil: no token is needed
 	ca      *pki.Authority
 	manager *net.UnixConn
 	cmd     *exec.Cmd
 
 	mu   sync.Mutex
-	said []string // to systemd, one for each pass
+	said []string // to systemd, one text for each pass
 	log  bytes.Buffer
 }
 
@@ -83,7 +83,7 @@ func newMachine(t *testing.T, inS3 bool) *machine {
 	m.server = toxic.New(t, m.guarded(files), &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return m.shown.Load(), nil }})
 	_, port, _ := net.SplitHostPort(m.server.Listener.Addr().String())
 	key, _ := public.MarshalText()
-	// Go's resolver believes what it read in /etc/hosts for 5 s. A look, which comes up to a tenth
+	// Go's resolver uses what it read in /etc/hosts for 5 s. A look, which comes up to a tenth
 	// early, must come after that.
 	m.write("agent.yaml", fmt.Sprintf("store: "+store+"\ncluster: %s\nnode: n\ninterval: 6s\nmetrics: off\nstoreCA: %s\ntrustedKeys: [%s]\n", name, port, storetest.Cluster, m.path("ca.pem"),
 		bytes.Fields(key)[len(bytes.Fields(key))-1]))
@@ -103,7 +103,7 @@ func newMachine(t *testing.T, inS3 bool) *machine {
 	return m
 }
 
-// plugins is an archive with all that the bridge network wants.
+// plugins is an archive with all that the bridge network needs.
 var plugins = func() []byte {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -141,7 +141,8 @@ spec:
 	to.Set("manifest", trust.Join(all["manifest"], trust.Sign(m.key, all["manifest"], "")))
 }
 
-// show lets the server show a certificate from the next connection on, and ends those there are.
+// show makes the server show this certificate from the next connection on, and ends all present
+// connections.
 func (m *machine) show(pair pki.Pair) {
 	m.t.Helper()
 	certificate, err := tls.X509KeyPair([]byte(pair.Cert), []byte(pair.Key))
@@ -155,7 +156,7 @@ func (m *machine) show(pair pki.Pair) {
 	}
 }
 
-// guarded lets only those in who show the token.
+// guarded accepts only clients with the token.
 func (m *machine) guarded(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if want := m.token.Load(); want != nil && r.Header.Get("Authorization") != "Bearer "+*want {
@@ -180,19 +181,19 @@ func (m *machine) start() {
 	if err := errors.Join(os.MkdirAll(m.path("root"), 0o755), m.cmd.Start()); err != nil {
 		m.t.Fatal(err)
 	}
-	m.t.Cleanup(func() { _ = m.cmd.Process.Kill() }) // it is gone, unless the test failed
+	m.t.Cleanup(func() { _ = m.cmd.Process.Kill() }) // already gone, unless the test failed
 }
 
 // stop shuts the node down.
 func (m *machine) stop() {
 	m.t.Helper()
-	_ = m.cmd.Process.Signal(syscall.SIGTERM) // if it is gone, Wait says how it went
+	_ = m.cmd.Process.Signal(syscall.SIGTERM) // if it is gone, Wait returns its result
 	if err := m.cmd.Wait(); err != nil {
 		m.t.Errorf("the agent ended with %v:\n%s", err, m.logged())
 	}
 }
 
-// Write takes what the agent logs.
+// Write collects the agent's log.
 func (m *machine) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +206,7 @@ func (m *machine) logged() string {
 	return m.log.String()
 }
 
-// listen hears what the agent says to systemd, until the test ends.
+// listen receives what the agent says to systemd, until the test ends.
 func (m *machine) listen() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -221,7 +222,8 @@ func (m *machine) listen() {
 	}
 }
 
-// statuses are those that have a text, since the first so many.
+// statuses returns the number of all texts, and how many of those from number since on contain
+// text.
 func (m *machine) statuses(since int, text string) (all, with int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -233,10 +235,10 @@ func (m *machine) statuses(since int, text string) (all, with int) {
 	return len(m.said), with
 }
 
-// await waits until a thing is so.
+// await waits until a condition is true.
 func (m *machine) await(what string, is func() bool) {
 	m.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) { // it only ends what hangs
+	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) { // a limit for a hang
 		if time.Now().After(deadline) {
 			m.mu.Lock()
 			said := strings.Join(m.said, "\n")
@@ -255,7 +257,7 @@ func (m *machine) write(name, text string) {
 	}
 }
 
-// read is the content of a file, "" where there is none.
+// read returns the content of a file, "" if it is absent.
 func (m *machine) read(name string) string {
 	data, err := os.ReadFile(m.path(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -264,7 +266,7 @@ func (m *machine) read(name string) string {
 	return string(data)
 }
 
-// drift takes a file of the agent's away.
+// drift removes a file of the agent's.
 func (m *machine) drift() {
 	m.t.Helper()
 	if err := os.Remove(m.path("root" + conflist)); err != nil {
@@ -272,7 +274,7 @@ func (m *machine) drift() {
 	}
 }
 
-// times are when the node's files were changed, but for the one that drifts and the agent's memory.
+// times returns the times of the node's files, except the file that drifts and the agent's ledger.
 func (m *machine) times() map[string]time.Time {
 	out := map[string]time.Time{}
 	_ = filepath.WalkDir(m.path("root"), func(path string, d fs.DirEntry, err error) error {
@@ -288,7 +290,7 @@ func (m *machine) times() map[string]time.Time {
 	return out
 }
 
-// last is what was said last.
+// last returns the last text for systemd.
 func (m *machine) last() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

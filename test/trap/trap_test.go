@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 func TestCallsAreCounted(t *testing.T) {
 	needs.Root(t)
 	dir := t.TempDir()
-	for range 2 { // the second changes times only
+	for range 2 { // the second one changes only times
 		o, err := Run(t.Context(), []string{"touch", dir + "/a", dir + "/b"}, os.Environ(), func(Call) Decision { return Decision{} })
 		if err != nil || o.Code != 0 {
 			t.Fatalf("%+v, %v", o, err)
@@ -43,7 +43,7 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-// A program that makes no call of the list may have ended before anybody looks.
+// A program without a call of the list may have ended before the first look.
 func TestProgramThatChangesNothing(t *testing.T) {
 	needs.Root(t)
 	for code, command := range []string{"true", "false"} {

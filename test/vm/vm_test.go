@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// The machine itself. Each test that has one proves of it what it needs, so that this runs where
-// all do. One machine for all: each boot takes ten seconds.
+// This tests the machine itself. Each test with a machine checks of it what that test needs, so
+// this test runs where all tests run. One machine serves all cases, since each boot takes ten
+// seconds.
 func TestModulesAndPowerCut(t *testing.T) {
 	if os.Getenv("NETWRIGHT_VM") == "" {
 		t.Skip("runs with NETWRIGHT_VM=1, as in make test-all")
