@@ -124,7 +124,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 			t.Errorf("the drift was not repaired, or not said:\n%s", out)
 		}
 		if l := log(); !strings.Contains(l, `repaired {"key": "sysctl:net.ipv4.ip_forward"`) {
-			t.Errorf("it was not the daemon who did it:\n%s", l)
+			t.Errorf("the daemon did not make the repair:\n%s", l)
 		}
 		if res := n.Run(ctx, "netwright", "--once", "--node", "node-2"); res.Code != 1 || !strings.Contains(res.Stderr, `started for the node "node-1", and this command names "node-2"`) {
 			t.Errorf("another node's documents beside the daemon: exit %d %s", res.Code, res.Stderr)

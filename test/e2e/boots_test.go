@@ -50,7 +50,7 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 	for _, said := range []string{out, n.Must(ctx, "netwright", "history")} {
 		_, names, _ := strings.Cut(said, "awaiting boot: ") // with the files of the first configuration
 		if names, _, _ = strings.Cut(names, "\n"); !strings.HasSuffix(names, awaits) {
-			t.Errorf("it does not say what awaits the boot:\n%s", said)
+			t.Errorf("the pass does not name the file that awaits the boot:\n%s", said)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	}
 	until(t, n, "the daemon says what it does not make", "systemctl show -p StatusText netwright-agent | grep -q 'the first boot with it failed'")
 	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent"); strings.Count(log, "the agent restores the files") != 1 {
-		t.Errorf("it was not judged once:\n%s", log)
+		t.Errorf("the boot was not judged exactly once:\n%s", log)
 	}
 
 	// Without the file the agent makes the other changes of that generation again, and another boot

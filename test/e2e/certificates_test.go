@@ -52,7 +52,7 @@ func TestCertificateIsIssuedAndRenewed(t *testing.T) {
 		t.Errorf("one renewal reloads once, and etcd answers all the time: %q\n%s", got, n.Run(ctx, "cat", "/run/failures").Stdout)
 	}
 	if got := n.Must(ctx, "netwright", "certs"); !strings.Contains(got, "calico-client       valid  ca ") {
-		t.Errorf("it is listed as\n%s", got)
+		t.Errorf("agent certs does not list the certificate as valid:\n%s", got)
 	}
 	if got := n.Must(ctx, "stat", "-c", "%a %U:%G", dir+"/calico-client-key.pem", "/var/lib/netwright/issued/calico-client.json"); got != "600 root:root\n600 root:root\n" {
 		t.Errorf("the keys are %q", got)

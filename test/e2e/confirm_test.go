@@ -100,7 +100,7 @@ func back(t *testing.T, f *node.Fabric, n *node.Node, over time.Time) {
 		t.Fatal(err)
 	}
 	if last := history.Undone[len(history.Undone)-1]; last.Time.Before(over) || !strings.HasPrefix(last.Why, "nobody confirmed it ") {
-		t.Errorf("it was to be confirmed until %s; the history says %+v", over, last)
+		t.Errorf("the change could be confirmed until %s; the history says %+v", over, last)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestConfirm(t *testing.T) {
 	n.Must(ctx, "systemd-run", "--quiet", "--scope", "--unit=session-2.scope", "netwright", "confirm")
 	time.Sleep(time.Until(made.Add(margin))) // by now an undo would have happened
 	if pings(f, "10.77.0.11") {
-		t.Error("what was confirmed was undone")
+		t.Error("the confirmed change was undone")
 	}
 	n.Shell(ctx, "test -e /etc/silent; test ! -e /var/lib/netwright/checkpoint/journal.json; ! systemctl is-active -q netwright-undo-now-unconfirmed.timer")
 	if history := n.Must(ctx, "netwright", "history"); !strings.Contains(history, "* 2") {
@@ -222,7 +222,7 @@ func TestConfirmBesideTheDaemon(t *testing.T) {
 	n.Must(ctx, "systemd-run", "--quiet", "--scope", "--unit=session-2.scope", "netwright", "confirm")
 	time.Sleep(time.Until(made.Add(margin)))
 	if pings(f, "10.77.0.11") {
-		t.Error("what was confirmed was undone")
+		t.Error("the confirmed change was undone")
 	}
 	until(t, n, "status says that all is right", "netwright status >/dev/null")
 }

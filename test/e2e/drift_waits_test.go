@@ -56,7 +56,7 @@ func repairedIn(t *testing.T, n *node.Node) (took []time.Duration) {
 		}
 	}
 	if len(took) != 2 {
-		t.Fatalf("it is not known when it was right: %v", took)
+		t.Fatalf("the times of the repairs are not known: %v", took)
 	}
 	return took
 }

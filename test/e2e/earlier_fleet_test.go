@@ -103,7 +103,7 @@ func TestMixedFleet(t *testing.T) {
 		t.Errorf("the earlier release publishes it: %v\n%s", err, out)
 	}
 	if out := f.publish(newer, later); !strings.Contains(out, "the field spec.update.watch is newer than agents of earlier releases, which refuse the document for it") {
-		t.Errorf("who publishes it is not told:\n%s", out)
+		t.Errorf("publish does not name the newer field:\n%s", out)
 	}
 	f.has(1, "68")
 	until(t, f.nodes[0], "the earlier release refuses it", "journalctl -b -u netwright-agent -o cat | grep -q 'unknown field .*watch'")
@@ -114,7 +114,7 @@ func TestMixedFleet(t *testing.T) {
 	const reserved = "/etc/netwright/conf.d/lab"
 	refused := sysctl("69") + "  fileAssets:\n" + assetFile(reserved, "x\n") + assetFile("/etc/lab", "x\n")
 	if out, err := f.tryPublish(refused, later); err == nil || !strings.Contains(out, "the agent's own") || !strings.Contains(out, "nothing was published") {
-		t.Errorf("it publishes what it refuses: %v\n%s", err, out)
+		t.Errorf("this release publishes a path that it refuses: %v\n%s", err, out)
 	}
 	f.publish(refused, earlier)
 	f.has(0, "69")

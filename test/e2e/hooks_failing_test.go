@@ -54,7 +54,7 @@ func TestHookThatFails(t *testing.T) {
 				t.Errorf("%s, the %s run says: %s", row.name, run, said)
 			}
 			if row.name == "hangs" && !strings.Contains(said, "still here") {
-				t.Errorf("it does not say what the unit said: %s", said)
+				t.Errorf("the error has not the unit's output: %s", said)
 			}
 		}
 		until(t, n, row.name+" does not run", "! systemctl is-active "+row.name+" | grep -q -e '^active' -e activating")

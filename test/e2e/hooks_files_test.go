@@ -101,7 +101,7 @@ func TestHookOverAStaleFile(t *testing.T) {
 		t.Errorf("the run: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	if got := n.Shell(ctx, "cat /run/lab-x /run/lab-y; systemctl is-enabled x y; systemctl is-active x y"); got != "here\nhere\nenabled\nenabled\nactive\nactive\n" {
-		t.Errorf("they are %q", got)
+		t.Errorf("the hooks and their files are %q", got)
 	}
 	nothingToDo(t, n)
 

@@ -69,7 +69,7 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	ready()
 	until(t, n, "all is right beside a newer configuration after a start", right)
 	if n.Is(ctx, "test -e /etc/newer") {
-		t.Error("what cannot be noted was made")
+		t.Error("a configuration that cannot be recorded was applied")
 	}
 
 	n.Shell(ctx, "rm "+fill+" /etc/deep; chattr -i /etc/fixed")

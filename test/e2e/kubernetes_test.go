@@ -178,7 +178,7 @@ func TestKubernetesACordonLastsThroughTheTries(t *testing.T) {
 	n.Must(ctx, "touch", "/run/go")
 	n.until("! systemctl is-active -q switch.service")
 	if n.has("test", "!", "-e", conflistPath) {
-		t.Error("it is not undone")
+		t.Error("the switch is not undone")
 	}
 	answers = listen(t, n, probe)
 	for range 3 {

@@ -80,7 +80,7 @@ func TestAPackageReplacesTheAgent(t *testing.T) {
 		}
 	}
 	if after := n.Shell(ctx, "cat /var/lib/netwright/journal | sha256sum; cat /srv/many/* | sha256sum"); after != before {
-		t.Error("it changed the node, or the memory")
+		t.Error("the refusing version changed the node or the ledger")
 	}
 	n.Shell(ctx, "rm /var/lib/netwright/format; systemctl restart netwright-agent")
 	until(t, n, "the version that knows it goes on", fmt.Sprintf("test $(cat /srv/many/* | grep -c 'round 9$') = %d", packageFiles))

@@ -67,7 +67,7 @@ func takeOverAndBack(t *testing.T, n *node.Node) {
 	n.Must(ctx, "sysctl", "-qw", "net.core.somaxconn=128")
 	page := n.Must(ctx, "agent", "--store", "/root/state", "--cluster", "minimal.example.com", "--node-group", "nodes", "diff", "--nodeup")
 	if _, differs, _ := strings.Cut(page, "would be another"); !strings.Contains(differs, "sysctl:net.core.somaxconn") || !strings.Contains(differs, "128 → 32768") {
-		t.Errorf("what the kernel has is not said to become another:\n%s", page)
+		t.Errorf("the diff does not list the kernel's value:\n%s", page)
 	}
 	before := n.Snapshot()
 	untouched := func(after string) {

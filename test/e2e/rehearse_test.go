@@ -32,7 +32,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 		t.Errorf("exit %d:\n%s", res.Code, said)
 	}
 	if now := n.Shell(ctx, "ip route; ip -6 route; ls /var/lib/netwright/checkpoint/journal.json 2>/dev/null || true"); now != routes {
-		t.Errorf("it was changed, or is left armed:\n%s\nbefore:\n%s", now, routes)
+		t.Errorf("the routes changed, or the journal is left:\n%s\nbefore:\n%s", now, routes)
 	}
 	n.Shell(ctx, "umount /usr/bin/netwright")
 
@@ -56,7 +56,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	// The journal does not always know the unit of a process that has ended. --unit does not find
 	// the line of the process that could not start.
 	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat | grep -e 'netwright-undo.service: ' -e 'the change was undone'"); !strings.Contains(log, "skipping: Permission denied") || strings.Count(log, "the change was undone {") != 1 {
-		t.Errorf("who undid it at the boot:\n%s", log)
+		t.Errorf("the installed program did not make the undo of the boot:\n%s", log)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	n.Shell(ctx, "rm /var/lib/netwright/full")
 	time.Sleep(3 * 5 * time.Second) // three passes
 	if now, history := n.Shell(ctx, look), n.Must(ctx, "netwright", "history"); now != bad || strings.Contains(history, "held at") {
-		t.Errorf("what a command could not do was done later:\n%s\n%s", now, history)
+		t.Errorf("the failed rollback had a later effect:\n%s\n%s", now, history)
 	}
 	n.Must(ctx, "netwright", "rollback", "1")
 	if now := n.Shell(ctx, look); now != was {

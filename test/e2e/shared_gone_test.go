@@ -72,7 +72,7 @@ func TestSharedHostIsGivenBack(t *testing.T) {
 	eni("eni0123456789a", "other0")
 	until(t, n, "systemd-networkd leaves it", "grep -q ADMIN_STATE=unmanaged /run/systemd/netif/links/$(cat /sys/class/net/eni0123456789a/ifindex)")
 	if addr := n.Must(ctx, "ip", "-4", "-o", "addr", "show", "dev", "eni0123456789a"); addr != "" || drawn("eni0123456789a") {
-		t.Errorf("somebody takes the network's link: %s", addr)
+		t.Errorf("a manager or udev changes the network's link: %s", addr)
 	}
 
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, bridgeSpec+plugins), 0o644)

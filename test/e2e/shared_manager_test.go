@@ -136,7 +136,7 @@ ip -n far route add default dev eth0`)
 	n.Shell(ctx, ping)
 	p := plan(ctx, t, n, 0)
 	if text := notes(p); strings.Contains(text, "firewalld") {
-		t.Errorf("who has stopped it is told of it: %s", text)
+		t.Errorf("the plan warns of a firewalld that is stopped: %s", text)
 	}
 }
 

@@ -33,6 +33,6 @@ func TestUdevLeavesAddresses(t *testing.T) {
 		t.Error("udev gave flannel.1 another address")
 	}
 	if changed("flannel.1") || changed("other.1") {
-		t.Error("what is set is set again")
+		t.Error("udev changed an address again")
 	}
 }

@@ -34,6 +34,6 @@ func TestSwitchHandsOver(t *testing.T) {
 	n.wants("    cni: {}\n    switch: {allow: true, from: calico}\n")
 	n.once(0)
 	if left := n.Shell(ctx, "cat /etc/sysctl.d/99-netwright.conf /etc/modules-load.d/netwright.conf"); strings.Contains(left, "src_valid_mark") || strings.Contains(left, "wireguard") {
-		t.Errorf("it is gone, and this is left: %s", left)
+		t.Errorf("the network is gone, and its settings are left: %s", left)
 	}
 }

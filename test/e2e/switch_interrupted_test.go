@@ -86,6 +86,6 @@ func (n switchNode) switched() {
 		n.t.Fatalf("it is not switched:\n%s", n.Run(n.t.Context(), "sh", "-c", "systemctl status kubelet; ip -br link; ls /etc/cni/net.d").Stdout)
 	}
 	if p := plan(n.t.Context(), n.t, n.Node, 0); p.Switch != nil || p.Network != "calico" {
-		n.t.Fatalf("it is not known to be switched: %s, %+v", p.Network, p.Switch)
+		n.t.Fatalf("the status does not have the new network: %s, %+v", p.Network, p.Switch)
 	}
 }

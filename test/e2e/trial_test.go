@@ -61,7 +61,7 @@ func TestContainerdIsTakenBack(t *testing.T) {
 		}
 	}
 	if got := n.Shell(ctx, "cat /run/lab/starts"); got != starts || n.Shell(ctx, state) != before {
-		t.Error("it was tried again, though nothing changed")
+		t.Error("containerd was started with the settings again, though no document changed")
 	}
 
 	// The documents change: the agent makes the change, and reports nothing more.
@@ -111,7 +111,7 @@ func TestHookIsTakenBack(t *testing.T) {
 	n.Write(doc, hook("/bin/sleep 1000000"), 0o644)
 	res := n.Run(ctx, "netwright", "--once")
 	if !strings.Contains(res.Stdout+res.Stderr, "stay.service is failed before the change") {
-		t.Errorf("nobody says that it was down before: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+		t.Errorf("the pass does not say that the unit was down before the change: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	if got := n.Read("/etc/systemd/system/stay.service"); !strings.Contains(got, "sleep 1000000") {
 		t.Errorf("the change was taken back on account of a unit that was down before:\n%s", got)
