@@ -110,7 +110,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
 	}
 	if due, err := firstboot.Pending(h.Live.Files); due || err != nil {
-		t.Errorf("it is due in its own boot: %v", err)
+		t.Errorf("the record is due in its own boot: %v", err)
 	}
 
 	if err := changes(t, h, 2, false, "printf two >/etc/nw/n; mv /etc/nw/n /etc/nw/a; ln -sfn b /etc/nw/link; rm /etc/nw/large; printf x >/etc/nw/large", nil,

@@ -76,10 +76,10 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	}
 	asNobody(t, func() {
 		if j, err := Unconfirmed(h.Live.Files); j != nil || !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("who may not look is told %v, %v", j, err)
+			t.Errorf("a user without the right to read gets %v, %v", j, err)
 		}
 		if err := Check(h.Live.Files); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("who may not look is told %v", err)
+			t.Errorf("a user without the right to read gets %v", err)
 		}
 	})
 	takenBack("before it is due", VerdictFile, ", and an undo was asked for")
@@ -117,11 +117,11 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := Undo(t.Context(), h, settings()); v != nil || err != nil {
-		t.Errorf("what was confirmed is undone: %+v, %v", v, err)
+		t.Errorf("the confirmed change is undone: %+v, %v", v, err)
 	}
 	now := look(t)
 	if now["files"] == was["files"] || now["link br9"] == "" || Suppressed(h.Live.Files, "d7", time.Now()) != nil {
-		t.Error("what was confirmed is not there, or is held back")
+		t.Error("the confirmed change is not there, or is kept back")
 	}
 	if left := netns.Shell(t, "ls "+Dir); left != "" {
 		t.Errorf("left of the checkpoint: %s", left)

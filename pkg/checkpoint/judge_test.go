@@ -100,7 +100,7 @@ func TestHeldReadsTheSame(t *testing.T) {
 		t.Errorf("held: %s\nand later: %s\nwant %s", first, at(firstPause-1), want)
 	}
 	if at(firstPause) != "" || at(-time.Hour) != "" || Suppressed(h.Live.Files, "another", v.At) != nil {
-		t.Error("it is held for longer than it says")
+		t.Error("the generation is kept back for longer than the text says")
 	}
 }
 
@@ -145,10 +145,10 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 		t.Errorf("undone: %+v, %v; told of %v", v, err, told)
 	}
 	if _, err := os.Stat(filepath.Join(root, "first")); err != nil {
-		t.Error("what somebody else had settled was undone")
+		t.Error("a change that another process had settled was undone")
 	}
 	if _, err := os.Stat(filepath.Join(root, "second")); err == nil {
-		t.Error("what was to be undone is there")
+		t.Error("the change that must be undone is there")
 	}
 	// Another process undid it meanwhile: there is nothing to do and nothing to report.
 	journal(3, "/first")

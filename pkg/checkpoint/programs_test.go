@@ -42,7 +42,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		netns.Shell(t, did+"; ip link add weft0 type bridge")
 		if way == "itself" {
 			if err = c.Finish(t.Context(), nil); err == nil {
-				t.Error("it was not undone")
+				t.Error("the program's changes were not undone")
 			}
 		} else if _, err = Undo(t.Context(), h, settings()); err != nil {
 			t.Error(err)

@@ -173,7 +173,7 @@ func TestAClientThatDies(t *testing.T) {
 	<-queued
 	kill(errors.New("killed"))
 	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "had not begun the command") {
-		t.Errorf("who gave up hears %v", a.err)
+		t.Errorf("a client that gave up gets %v", a.err)
 	}
 
 	ctx, kill = context.WithCancelCause(t.Context())
@@ -192,7 +192,7 @@ func TestAClientThatDies(t *testing.T) {
 	<-began // the client has received it
 	kill(errors.New("killed"))
 	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "goes on with the command") {
-		t.Errorf("who is killed hears %v", a.err)
+		t.Errorf("a client that is killed gets %v", a.err)
 	}
 	for range 100 {
 		job.Send(Event{Event: Start, Key: "file:/a"})
@@ -352,7 +352,7 @@ func TestADaemonThatEnds(t *testing.T) {
 	<-queued
 	d.stop()
 	if a := <-got; a.err == nil || !strings.Contains(a.err.Error(), "the daemon stops, and this command was not begun") {
-		t.Errorf("who waited hears %v", a.err)
+		t.Errorf("a client that waited gets %v", a.err)
 	}
 	if left, err := os.ReadDir(filepath.Join(d.opt.Root, filepath.Dir(Socket))); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
@@ -362,7 +362,7 @@ func TestADaemonThatEnds(t *testing.T) {
 func TestTargetDiffers(t *testing.T) {
 	own := Target{Store: "/srv/a", Cluster: "demo", Node: "node-1"}
 	if what, _, _ := own.Differs(Target{Cluster: "demo"}); what != "" {
-		t.Errorf("what is not said differs: %s", what)
+		t.Errorf("a target without a value differs: %s", what)
 	}
 	if what, a, b := own.Differs(Target{Store: "/srv/a", NodeGroup: "gpu"}); what != "node group" || a != "" || b != "gpu" {
 		t.Errorf("%s %s %s", what, a, b)

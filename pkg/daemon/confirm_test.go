@@ -40,7 +40,7 @@ func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 		pass := b.daemon.Pass
 		pass.TakeNow = "alice"
 		if _, err := pass.Converge(t.Context(), d); err != nil || hostroot.Read(t, b.root, "/etc/motd") != "two" {
-			t.Errorf("who asks for it does not have it: %v, %q", err, hostroot.Read(t, b.root, "/etc/motd"))
+			t.Errorf("a person's command does not apply the change: %v, %q", err, hostroot.Read(t, b.root, "/etc/motd"))
 		}
 	})
 }

@@ -312,7 +312,7 @@ func TestAFreezeIsNotTakenBackByWhoCanWrite(t *testing.T) {
 	start()
 	s.live(t, func(t *testing.T) { later(11 * time.Minute) })
 	if !hostroot.There(s.root, "/etc/motd") {
-		t.Errorf("what a key signed that is not listed any more still counts: %+v", s.manager.last(t))
+		t.Errorf("a signature of a removed key still counts: %+v", s.manager.last(t))
 	}
 }
 

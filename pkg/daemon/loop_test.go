@@ -343,7 +343,7 @@ func TestDocumentsAreAppliedAsTheyChange(t *testing.T) {
 		}
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/hello"); got != "one" {
-			t.Errorf("what was last good was not repaired: %q", got)
+			t.Errorf("the last good configuration was not repaired: %q", got)
 		}
 		if last := b.manager.last(t); !strings.Contains(last.text, "cluster.yaml:12:5: spec.fileAssets[0].content is missing (and 1 more)") || !strings.Contains(last.text, "going on with") {
 			t.Errorf("the status does not tell of the bad documents: %q", last.text)
@@ -486,7 +486,7 @@ func TestALookThatIsHeldHoldsNoPass(t *testing.T) {
 			t.Fatalf("repaired: %t, after %d looks: want it repaired beside the first that is held", b.has(conflist), s.times()-before)
 		}
 		if b.logged("the configuration could not be loaded") != 0 {
-			t.Error("it was repaired after the look had ended, and not beside it")
+			t.Error("the repair came after the look had ended, and not beside it")
 		}
 		later(3 * time.Minute)
 		if last := b.manager.last(t); !strings.Contains(last.text, "it took longer than its limit of 1m40s") {

@@ -110,7 +110,7 @@ func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 			}
 		}
 		if !b.has(sysctls) {
-			t.Error("what was right did not come back")
+			t.Error("the file was not restored")
 		}
 		hostroot.Seal(t, b.root, false)
 		later(2 * b.daemon.Interval)

@@ -73,11 +73,11 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 		}
 		later(time.Hour - time.Minute)
 		if b.has("/etc/motd") {
-			t.Error("it ended early")
+			t.Error("the pause ended early")
 		}
 		later(time.Minute + time.Second)
 		if !b.has("/etc/motd") || hostroot.Read(t, b.root, "/etc/motd") != "two" || heard.last().Paused != nil || b.has("/var/lib/netwright/pause.json") {
-			t.Error("it did not end by itself, at once")
+			t.Error("the pause did not end at its time")
 		}
 	})
 	if begun, over := b.logged("paused: nothing is changed on this node"), b.logged("the pause is over"); begun != 2 || over != 1 {

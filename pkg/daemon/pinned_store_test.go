@@ -25,7 +25,7 @@ func TestAPinKeepsANodeWhereItIs(t *testing.T) {
 		s.publish(t, "  sysctlParameters: [net.core.somaxconn=4096]\n")
 		later(11 * time.Minute)
 		if now := told.last(); now.State != report.NodeConverged || !now.Configuration.Pinned || now.Configuration.Error != "" || now.Configuration.Digest != digest {
-			t.Errorf("it is %s (%s), %+v", now.State, now.Reason, now.Configuration)
+			t.Errorf("the pinned node is %s (%s), %+v", now.State, now.Reason, now.Configuration)
 		}
 	})
 	s.restart(t)
@@ -64,7 +64,7 @@ func TestARemovedKeysFastForwardLocksNobodyOut(t *testing.T) {
 		s.publish(t, "")
 		later(11 * time.Minute)
 		if seen, err := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); err != nil || seen.Generation != math.MaxInt64 {
-			t.Fatalf("it has taken %+v", seen)
+			t.Fatalf("the node has accepted %+v", seen)
 		}
 		public, private, _ := minisign.GenerateKey(rand.Reader)
 		s.decide(func(p *trust.Policy) { p.Keys = []trust.Key{{Public: public, Origin: "agent.yaml:2:1"}} })

@@ -82,7 +82,7 @@ func TestAPassThatHangsIsTold(t *testing.T) {
 		}
 		for _, entry := range b.log.FilterMessage(said).All() {
 			if at := entry.ContextMap()["at"]; at != "a pass of its own: plan" {
-				t.Errorf("it is at %v", at)
+				t.Errorf("the pass that hangs is reported at %v", at)
 			}
 		}
 		if last := b.manager.last(t); last.what != "status" || !strings.HasPrefix(last.text, said) {

@@ -31,7 +31,7 @@ func TestAnUndoOfOthersIsCounted(t *testing.T) {
 		if !slices.ContainsFunc(heard.events, func(e report.Event) bool {
 			return e.Kind == report.EventRolledBack && e.Text == "generation 9: the hook cut the node off"
 		}) {
-			t.Errorf("it is not told: %+v", heard.events)
+			t.Errorf("the undo is not reported: %+v", heard.events)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func TestASilentStore(t *testing.T) {
 		s.hold(false)
 		later(5 * time.Minute)
 		if now := heard.last(); now.State != report.NodeConverged || !now.Configuration.Silent.IsZero() || now.Configuration.Error != "" {
-			t.Errorf("it answers again: %s, %+v", now.State, now.Configuration)
+			t.Errorf("after the store answers again the status is %s, %+v", now.State, now.Configuration)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 	}
 	want("at woof", "/etc/weft.d/foreign", "/etc/woof/key", "/etc/cni/net.d/10-woof.conf")
 	if plan := b.pass(t, false); plan.Switch != nil || plan.Summary.Changes() != 0 {
-		t.Errorf("it switches again: %+v", plan.Switch)
+		t.Errorf("the next pass switches again: %+v", plan.Switch)
 	}
 
 	if _, err := b.daemon.Pass.Rollback(t.Context(), 1); err != nil {

@@ -21,7 +21,7 @@ func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
 		if until(h.next) != never {
-			t.Error("it is given back before any pass")
+			t.Error("memory is given back before any pass")
 		}
 		h.used()
 		time.Sleep(restAfter - time.Second)
@@ -31,11 +31,11 @@ func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 		}
 		time.Sleep(2 * restAfter)
 		if left := until(h.next); left != 0 {
-			t.Errorf("it is to be given back in %s, want now", left)
+			t.Errorf("memory is given back in %s, want now", left)
 		}
 		h.trim()
 		if until(h.next) != never {
-			t.Error("it is given back again")
+			t.Error("memory is given back a second time")
 		}
 	})
 }

@@ -232,7 +232,7 @@ func TestWhatWasLetGoGoesOn(t *testing.T) {
 		hostroot.Put(t, b.root, "/etc/motd", "two") // the state when the run was killed
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
-			t.Errorf("it was not brought to its end: %q", got)
+			t.Errorf("the released change was not completed: %q", got)
 		}
 		publish(t, "{auto: live}", "three")
 		later(11 * time.Minute)
@@ -293,7 +293,7 @@ func TestPercent(t *testing.T) {
 		publish(t, "{percent: 0,         splay: 0s}", "three")
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" || b.waits(t) != nil {
-			t.Errorf("who has taken it does not stay in: %q, %+v", got, b.waits(t))
+			t.Errorf("a node that has applied the change does not keep it: %q, %+v", got, b.waits(t))
 		}
 	})
 }
@@ -331,7 +331,7 @@ func TestWhatTheAPIBringsIsNoOtherChange(t *testing.T) {
 				t.Errorf("with %s it is another change: %+v, was %+v", pods, again, u)
 			}
 			if conf := hostroot.Read(t, b.root, "/etc/cni/net.d/05-netwright-bridge.conflist"); !strings.Contains(conf, pods) {
-				t.Errorf("what is in force does not follow: %s", conf)
+				t.Errorf("the configuration in force does not follow the API: %s", conf)
 			}
 		}
 		at := rollout.Bucket("n", u.Fingerprint)
@@ -357,7 +357,7 @@ func TestFreeze(t *testing.T) {
 		publish(t, "{splay: 0s, freeze: true}", "three")
 		later(11 * time.Minute)
 		if u := b.waits(t); u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
-			t.Fatalf("it was taken: %+v", u)
+			t.Fatalf("the configuration was applied, or does not wait: %+v", u)
 		}
 		hostroot.Put(t, b.root, "/etc/motd", "by hand")
 		later(11 * time.Minute)
@@ -386,7 +386,7 @@ func TestAFreezeHoldsWithoutTheLastGood(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, file); got == "damaged" || b.waits(t) != nil {
-			t.Fatalf("what is in force is not written down again: %q", got)
+			t.Fatalf("the configuration in force is not recorded again: %q", got)
 		}
 		hostroot.Put(t, b.root, file, "damaged")
 		publish(t, "{splay: 0s, freeze: true}", "three")
@@ -435,7 +435,7 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	for _, own := range []string{"100.96.1.0/24", "100.96.3.0/24"} {
 		converge(own)
 		if u := b.waits(t); u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
-			t.Errorf("it was taken: %+v", u)
+			t.Errorf("the configuration was applied, or does not wait: %+v", u)
 		}
 		if conf := hostroot.Read(t, b.root, conflist); !strings.Contains(conf, own) {
 			t.Errorf("the Node has %s, and the conf is %s", own, conf)
@@ -519,7 +519,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 		hostroot.Put(t, b.root, ledger.Dir+"/update.json", text)
 		later(22 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "two" {
-			t.Errorf("it waits for a year: %q", got)
+			t.Errorf("the change waits by the wrong clock: %q", got)
 		}
 	})
 }
@@ -579,7 +579,7 @@ func TestAnOutageOfTheStoreIsNoNewBeginning(t *testing.T) {
 		}
 		later(11 * time.Minute)
 		if again := b.waits(t); again == nil || *again != *u {
-			t.Errorf("it waits by\n%+v, before by\n%+v", again, u)
+			t.Errorf("the wait is recorded as\n%+v, before as\n%+v", again, u)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func TestWritersAreNamed(t *testing.T) {
 		}
 	}
 	if who := found[open].Text; strings.HasPrefix(who, "probably") || !strings.HasSuffix(who, "has it open") {
-		t.Errorf("who has a file open is %q", who)
+		t.Errorf("the writers are %q", who)
 	}
 }
 

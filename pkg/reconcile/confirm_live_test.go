@@ -82,7 +82,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	}
 
 	if p := made(asked, second); p.Awaits == nil {
-		t.Fatalf("who asks again does not get it:\n%s", said(p))
+		t.Fatalf("a second command does not make the change:\n%s", said(p))
 	}
 	if kept, err := plain.Confirm(t.Context()); err != nil || kept != "generation 1 is confirmed, and stays" {
 		t.Errorf("%q, %v", kept, err)
@@ -134,7 +134,7 @@ func TestAnUndoKnowsTheLinksOfADeclaredNetwork(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said(plan))
 	}
 	if journal := hostroot.Read(t, "/", checkpoint.JournalFile); !strings.Contains(journal, `"own":["weft*"]`) {
-		t.Errorf("it is not in the journal:\n%s", journal)
+		t.Errorf("the network's own links are not in the journal:\n%s", journal)
 	}
 	if _, err := p.Session().Undo(t.Context(), false); err != nil {
 		t.Error(err)

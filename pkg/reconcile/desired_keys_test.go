@@ -205,6 +205,6 @@ func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 	}
 	hostroot.Put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: ControlPlane}\n")
 	if keysets, left := withheld(); len(keysets) != 3 || len(left) > 0 {
-		t.Errorf("nobody signs with it: withheld %q, left %q", keysets, left)
+		t.Errorf("no node signs with the key: withheld %q, left %q", keysets, left)
 	}
 }

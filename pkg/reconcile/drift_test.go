@@ -210,7 +210,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 			t.Errorf("pass %d: a is %s, b is %s", i, x, y)
 		}
 		if contentOf(t, a.root, "/etc/a") != "by hand" || contentOf(t, a.root, "/etc/b") != "by hand" || contentOf(t, a.root, "/etc/c") != "1" {
-			t.Error("what is only reported, or ignored, was changed; or what is repaired was not")
+			t.Error("a reported or ignored file was changed, or a file to repair was not")
 		}
 		if s := p.Summary; s.Drifted != 1 || s.Ignored != 1 || s.Right != s.Tasks-2 {
 			t.Errorf("pass %d: %+v", i, s)
@@ -256,7 +256,7 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 		t.Errorf("a is %s, %+v", stateOfKey(p, "file:/etc/a"), p.Summary)
 	}
 	if contentOf(t, a.root, "/etc/below") != "1" || stateOfKey(p, "file:/etc/below") != report.Done {
-		t.Error("what needs a contested file that is there was not kept right")
+		t.Error("a file that needs the contested one was not repaired")
 	}
 	before := contentOf(t, a.root, "/var/lib/netwright/journal")
 	if a.pass(t, false); contentOf(t, a.root, "/var/lib/netwright/journal") != before {

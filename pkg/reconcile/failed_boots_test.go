@@ -100,7 +100,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		}
 	}
 	if _, ours := entries[string(tasks.FileKey("/etc/new"))]; ours || head.Clean {
-		t.Errorf("what is gone is ours: %v; settled: %v", ours, head.Clean)
+		t.Errorf("the removed file is still ours: %v; settled: %v", ours, head.Clean)
 	}
 
 	hostroot.Put(t, root, motd, "somebody's")

@@ -101,7 +101,7 @@ func TestIssueByCA(t *testing.T) {
 	b.converge()
 	first := b.leaf()
 	if got := certs.Subject(first) + " " + strings.Join(certs.Names(first), " "); got != "CN=own m-1 10.0.0.1" {
-		t.Errorf("it is %s", got)
+		t.Errorf("the certificate is for %s", got)
 	}
 	key, err := certs.ParseKey(secret.New(hostroot.Read(t, b.root, "/etc/own/own.key")))
 	if err != nil || !certs.KeyMatches(key, first) {
@@ -119,7 +119,7 @@ func TestIssueByCA(t *testing.T) {
 		b.converge()
 	}
 	if !b.leaf().Equal(first) {
-		t.Error("it was issued again, although it is not due")
+		t.Error("the certificate was issued again, although it is not due")
 	}
 	if blobs, _ := os.ReadDir(b.root + "/var/lib/netwright/blobs"); strings.Contains(contents(t, b.root+"/var/lib/netwright/blobs", blobs), "PRIVATE KEY") {
 		t.Error("the ledger has the key too")
@@ -167,7 +167,7 @@ func TestIssueAgain(t *testing.T) {
 			}
 			b.converge()
 			if b.leaf().Equal(first) || hostroot.Read(t, b.root, "/etc/own/own.key") == key {
-				t.Error("it is the same certificate, or the same key")
+				t.Error("the certificate or its key was not renewed")
 			}
 			second := b.leaf()
 			b.converge()
@@ -231,7 +231,7 @@ func TestIssueFails(t *testing.T) {
 	b.documents(strings.Replace(ownEntry, "1h", "2h", 1))
 	p = b.converge()
 	if !strings.Contains(said(p), "the certificate own is not renewed (the documents ask for another)") || !b.leaf().Equal(first) {
-		t.Errorf("it is not said, or the old one went:\n%s", said(p))
+		t.Errorf("the failure is not reported, or the old certificate is gone:\n%s", said(p))
 	}
 }
 
@@ -255,10 +255,10 @@ func TestIssueByCABelowARoot(t *testing.T) {
 	for range 2 {
 		_, err := b.pass.Converge(t.Context(), b.load())
 		if err == nil || !strings.Contains(err.Error(), "does not end at a CA in pki/issued/etcd-ca/ca.crt") {
-			t.Fatalf("one between is missing: %v", err)
+			t.Fatalf("with an incomplete chain the error is %v", err)
 		}
 		if graph.IsTransient(err) || hostroot.There(b.root, issue.Dir+"/own.json") {
-			t.Errorf("it is issued, or tried again: %v", err)
+			t.Errorf("the certificate is issued, or the error is transient: %v", err)
 		}
 	}
 	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/1.crt", ca.PEM+middle.PEM)
@@ -272,7 +272,7 @@ func TestIssueByCABelowARoot(t *testing.T) {
 	}
 	b.converge()
 	if !b.leaf().Equal(first) || strings.Contains(hostroot.Read(t, b.root, issue.Dir+"/own.json"), "superseded") {
-		t.Error("it is issued again, or will be soon, although it is not due")
+		t.Error("the certificate is issued again, or will be soon, although it is not due")
 	}
 	next := root.Below("etcd-ca")
 	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/2.crt", next.PEM)
@@ -284,6 +284,6 @@ func TestIssueByCABelowARoot(t *testing.T) {
 	hostroot.Put(t, b.dir, "demo/pki/issued/etcd-ca/ca.crt", next.PEM)
 	b.converge()
 	if b.leaf().Equal(first) {
-		t.Error("what leads to no CA that is trusted stays")
+		t.Error("a certificate of a CA that is not trusted stays")
 	}
 }

@@ -149,7 +149,7 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 			die(t, root, []tasks.Task{file("/etc/ours", "1"), file("/etc/found", "2")}, before)
 			mustConverge(t, root) // no document wants them any more
 			if hostroot.There(root, "/etc/ours") {
-				t.Error("what we made before the kill is nobody's now")
+				t.Error("a file that we made before the kill is not ours now")
 			}
 			if !hostroot.There(root, "/etc/found") {
 				t.Error("what was there before us was removed")

@@ -34,7 +34,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	for range 2 { // the second pass finds all right
 		p, err := converge(t, root, all...)
 		if contentOf(t, root, "/etc/a") != "1" || contentOf(t, root, "/run/x") != "1" || !changes.Prepared(p) {
-			t.Fatalf("what was right is not brought back: prepared %t, %v\n%s", changes.Prepared(p), err, said(p))
+			t.Fatalf("a right file is not restored: prepared %t, %v\n%s", changes.Prepared(p), err, said(p))
 		}
 	}
 
@@ -46,10 +46,10 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if contentOf(t, root, "/etc/a") != "1" {
-		t.Error("what was right is not brought back beside what is new")
+		t.Error("a right file is not restored beside a new one")
 	}
 	if contentOf(t, root, "/etc/b") != "1" || hostroot.There(root, "/etc/new") || !hostroot.There(root, "/etc/goes") {
-		t.Error("what cannot be written down was begun")
+		t.Error("a change that cannot be recorded was made")
 	}
 	for _, key := range []string{"file:/etc/b", "file:/etc/new"} {
 		if state := stateOfKey(p, key); state != report.Failed {
@@ -63,7 +63,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	hostroot.Seal(t, root, false)
 	mustConverge(t, root, changed...)
 	if contentOf(t, root, "/etc/b") != "2" || !hostroot.There(root, "/etc/new") || hostroot.There(root, "/etc/goes") {
-		t.Error("it is not made when it can be written down")
+		t.Error("the change is not made when it can be recorded")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 				t.Errorf("the rest is not kept right: %v", err)
 			}
 			if at == "/etc/deep" && (err == nil || stateOfKey(p, "file:/etc/deep/down") != report.Failed) {
-				t.Errorf("what cannot be made is not said: %v", err)
+				t.Errorf("the file that cannot be made is not reported: %v", err)
 			}
 		})
 	}

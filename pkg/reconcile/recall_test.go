@@ -52,7 +52,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 			t.Fatalf("%v\n%s", err, said(plan))
 		}
 		if plan.Proof.At.IsZero() {
-			t.Error("nobody knows when it was proved")
+			t.Error("the proof has no time")
 		}
 		plan.Proof.At = time.Time{}
 		if diff := cmp.Diff(want, plan.Proof); diff != "" {
@@ -131,7 +131,7 @@ func TestWhatWasTakenBackIsKnown(t *testing.T) {
 		}
 	}
 	if got := (&report.Plan{Undone: got[2:]}).UndoneAfter(at); !got.IsZero() {
-		t.Errorf("what nobody confirmed has failed: %s", got)
+		t.Errorf("an unconfirmed change counts as failed: %s", got)
 	}
 }
 

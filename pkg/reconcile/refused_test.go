@@ -40,7 +40,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 			t.Errorf("the files are %q and %q", x, y)
 		}
 		if _, head, _ := entriesOf(t, root); hostroot.There(root, "/etc/former") || head.Current != 2 || !head.Clean {
-			t.Errorf("what nobody wants any more stays, or the rest is no revision: %+v\n%s", head, said(plan))
+			t.Errorf("a file that no document wants stays, or there is no revision: %+v\n%s", head, said(plan))
 		}
 	}
 	if _, err := converge(t, root, other); err != nil || hostroot.Read(t, root, "/etc/netwright/x") != "1" {

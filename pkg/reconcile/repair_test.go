@@ -188,7 +188,7 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 				t.Errorf("it ends with %v, want %v", err, c.want)
 			}
 			if contentOf(t, root, name) != "theirs" || contentOf(t, root, ledger.JournalFile) != before {
-				t.Error("it was repaired, or something was written down")
+				t.Error("the repair was made, or the journal changed")
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func TestAKillBetweenRepairAndRecord(t *testing.T) {
 		t.Errorf("the ledger has %+v", e)
 	}
 	if mustConverge(t, root); hostroot.There(root, "/etc/a") {
-		t.Error("what was ours before the kill is nobody's now")
+		t.Error("a file that was ours before the kill is not ours now")
 	}
 }
 

@@ -51,7 +51,7 @@ func TestARepairIsWrittenDownOnce(t *testing.T) {
 				t.Errorf("the ledger has %+v", e)
 			}
 			if mustConverge(t, root); hostroot.There(root, "/etc/ours") {
-				t.Error("what was ours before the kill is nobody's now")
+				t.Error("a file that was ours before the kill is not ours now")
 			}
 		})
 	}

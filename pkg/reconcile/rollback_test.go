@@ -68,7 +68,7 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	}
 	entries, _, _ := entriesOf(t, root)
 	if _, known := entries["file:/etc/hosts"]; known {
-		t.Error("what was given back is ours still")
+		t.Error("a restored file is still in the ledger")
 	}
 	p, err = onRoot(root).Converge(t.Context(), nil)
 	if err != nil || p.Summary.Changes() > 0 || strings.Contains(said(p), "brought back") {
@@ -124,7 +124,7 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, content)
 		}
 		if !strings.Contains(said(p), "file:"+path+" is not restored: ") {
-			t.Errorf("it is not said of %s:\n%s", path, said(p))
+			t.Errorf("the plan does not say that %s is not restored:\n%s", path, said(p))
 		}
 	}
 }

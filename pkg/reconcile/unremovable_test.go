@@ -49,7 +49,7 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 		hold(false)
 	}
 	if p := mustConverge(t, root, file("/etc/stays", "2")); hostroot.There(root, "/etc/lab") || p.Summary.Waiting > 0 {
-		t.Errorf("it does not go when it can:\n%s", said(p))
+		t.Errorf("the file is not removed when that is possible:\n%s", said(p))
 	}
 
 	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/stays", "2"))

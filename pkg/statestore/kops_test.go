@@ -80,7 +80,7 @@ func TestKopsIsReadByName(t *testing.T) {
 func TestKopsIsNotTrusted(t *testing.T) {
 	_, err := remote.NewAutodetect(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{}).Fetch(t.Context(), statestore.Revision{})
 	if err == nil || !strings.Contains(err.Error(), "kOps' documents have no signature") {
-		t.Errorf("what nobody signed was taken: %v", err)
+		t.Errorf("an unsigned store was accepted: %v", err)
 	}
 	if _, err := remote.NewAutodetect(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{Unsigned: true}).Fetch(t.Context(), statestore.Revision{}); err != nil {
 		t.Errorf("a person takes it: %v", err)

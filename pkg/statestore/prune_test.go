@@ -344,7 +344,7 @@ func TestControlPlaneKeys(t *testing.T) {
 		return string(got.Objects[name])
 	}
 	if done := publish("one"); len(done.Exposed) > 0 {
-		t.Errorf("it is told as exposed: %q", done.Exposed)
+		t.Errorf("the key is reported as exposed: %q", done.Exposed)
 	}
 	for range 2 {
 		if done := publish("one", name); !slices.Equal(done.Exposed, []string{name}) {

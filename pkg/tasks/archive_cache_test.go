@@ -54,7 +54,7 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 	wantFile(t, bridge, strings.Repeat("bridge", 5000), 0o755, 0)
 	ok(t, os.Remove(bridge), a.Available(t.Context(), h))
 	if _, err := os.Stat(bridge); err == nil {
-		t.Error("who only asked has put it in place")
+		t.Error("Available installed the plugin")
 	}
 	if len(s.asked) != 1 {
 		t.Errorf("asked for %q", s.asked)

@@ -260,7 +260,7 @@ func TestCertificateSetToBeIssued(t *testing.T) {
 	ok(t, err)
 	for _, it := range c.Items {
 		if it.Key == FileKey("/etc/own/own.key") && it.Op != Update {
-			t.Errorf("what is there is not replaced: %+v", it)
+			t.Errorf("the key that is there is not replaced: %+v", it)
 		}
 	}
 }

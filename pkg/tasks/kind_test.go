@@ -72,6 +72,6 @@ func TestTheTableRebuildsEachKind(t *testing.T) {
 func TestAnUnknownKeyCountsAsDangerous(t *testing.T) {
 	key := graph.Key("weather:rain")
 	if RevertCosts(key, "", nil) != MayCutOff || rowOf(key).watch.notifies("rain", nil) {
-		t.Error("it counts as harmless, or as heard")
+		t.Error("the unknown key counts as harmless, or is not polled")
 	}
 }

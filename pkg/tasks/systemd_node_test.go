@@ -85,7 +85,7 @@ func testUnit(t *testing.T) {
 	}
 	reload := Effect{Action: ActionDaemonReload}
 	if c := plan(t, reload, h.Live.View()); c != nil {
-		t.Errorf("nobody asked, and yet %+v", c)
+		t.Errorf("no task asked for a reload, and the plan has %+v", c)
 	}
 	c = plan(t, reload, asked(h, DaemonReload, "a", "b"))
 	if c.Reason != "asked for by a, b" {
@@ -134,7 +134,7 @@ func testNoBlock(t *testing.T) {
 	ok(t, h.Units.DaemonReload(t.Context()), h.Units.StartUnit(t.Context(), "gate.service", false))
 	converge(t, h, UnitState{Name: "late.service", Active: new(true), NoBlock: true})
 	if got := systemctl(t, "is-active", "late"); got != "inactive" {
-		t.Errorf("it is %s before its gate opens", got)
+		t.Errorf("late.service is %s before its gate opens", got)
 	}
 	ok(t, os.WriteFile("/run/open", nil, 0o644))
 	waits := UnitState{Name: "late.service", Active: new(true)} // this one waits for us

@@ -32,7 +32,7 @@ func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	was, err := LinksOfUnit(h.Live.View(), systemd.UnitState{Name: "a.service", ID: "a.service"})
 	ok(t, err)
 	if !slices.Equal(was.Names, []string{"a.service", "b.socket", "c.timer"}) || len(was.Links) != 3 {
-		t.Errorf("it has %+v", was)
+		t.Errorf("the unit's links are %+v", was)
 	}
 	ok(t, os.RemoveAll(at+"hand.target.wants"), os.Remove(at+"a.service"), os.Remove(at+"other.service"))
 	link("new.target.requires/b.socket", "/usr/lib/systemd/system/b.socket")

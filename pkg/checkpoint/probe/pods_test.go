@@ -69,7 +69,7 @@ func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 	}}}
 	const both = Probe("pods:10.244.1.2 10.244.1.3")
 	if err := n.try(t.Context(), both); err == nil || !strings.HasPrefix(err.Error(), "10.244.1.3 does not answer, and it is not known whether its pod runs") {
-		t.Errorf("one is silent: %v", err)
+		t.Errorf("with a pod that does not answer: %v", err)
 	}
 	j := &Comparison{Node: n, Evidence: &Evidence{Probes: []Probe{"dns:10.0.0.2", both}, MissingProofs: []string{"inbound"}}}
 	j.DropEnded(t.Context())

@@ -47,7 +47,7 @@ func TestUndoFollowsNoLink(t *testing.T) {
 		t.Errorf("left: %q, want %q", r.Left, want)
 	}
 	if text, err := os.ReadFile(root + "/run/flannel/rest"); err != nil || string(text) != "rest" {
-		t.Errorf("what nobody was in the way of: %q, %v", text, err)
+		t.Errorf("the other file is %q, %v", text, err)
 	}
 
 	must(os.Link(root+"/shadow", root+"/run/flannel/name"))

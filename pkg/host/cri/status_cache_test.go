@@ -64,7 +64,7 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	select {
 	case <-r.Changed():
 	case <-time.After(time.Minute):
-		t.Fatal("nobody hears that it says something else")
+		t.Fatal("a changed answer is not reported")
 	}
 	f.set(nil, "v2")
 	if s, known, err := r.Status(t.Context(), socket); err != nil || !known || s.Version != "v2" {
@@ -72,7 +72,7 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	}
 	select {
 	case <-r.Changed():
-		t.Error("what a look was told is no news")
+		t.Error("an answer that a look got is reported as a change")
 	default:
 	}
 }

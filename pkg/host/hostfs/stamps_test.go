@@ -49,7 +49,7 @@ func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 		_, recorded := book.Lookup("/f", before)
 		must(t, os.WriteFile(path, []byte("two"), 0o644))
 		if after, err := h.Lstat("/f"); err != nil || recorded && after == before {
-			t.Fatalf("it was vouched for, and a change left no trace: %+v, %v", after, err)
+			t.Fatalf("the stamp was trusted, and a change left no trace: %+v, %v", after, err)
 		}
 		mustSum(t, h, "two")
 	}

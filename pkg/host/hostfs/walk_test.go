@@ -225,6 +225,6 @@ func TestRemoveTree(t *testing.T) {
 		t.Error("a mount was removed")
 	}
 	if _, err := os.Lstat(root + "/run/pod/a/first"); err != nil {
-		t.Errorf("what goes last went before the rest: %v", err)
+		t.Errorf("the last path was removed before the others: %v", err)
 	}
 }

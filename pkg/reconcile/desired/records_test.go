@@ -53,6 +53,6 @@ func TestRecordsAreMadeWhenSomebodyAsks(t *testing.T) {
 	}
 	waits := list[files].Owns()[0]
 	if _, kept := r.Of(waits); kept || len(all) != files || !r.Wants(waits) || r.Wants("file:/etc/other") {
-		t.Error("what only waits is recorded or not wanted, or what nobody asks for is")
+		t.Error("a task without a record has one or is not wanted, or another key is wanted")
 	}
 }
