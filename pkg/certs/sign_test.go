@@ -169,7 +169,7 @@ func TestSignedBy(t *testing.T) {
 		"other keys, same names":  {foreign, root.PEM, low.PEM + high.PEM, nil},
 	} {
 		one := func(text string) []*x509.Certificate {
-			all, _ := Parse([]byte(text)) // an empty list is no error
+			all, _ := Parse([]byte(text)) // an empty text is an error
 			return all
 		}
 		got := SignedBy(one(c.leaf)[0], one(c.roots), one(c.between)...)

@@ -55,7 +55,7 @@ func TestAnswerOfAMode(t *testing.T) {
 	of("", "")
 }
 
-// A mode without marks of its own is in force only if a program says so.
+// A mode without marks of its own counts as in force only if the documents allow that.
 func TestAModeWithoutMarksNeedsAWord(t *testing.T) {
 	vxlan := Residue{Links: []LinkSelector{{Name: "acme0", Kind: "vxlan"}}}
 	m := ActiveMode{Former: vxlan, Subject: "acme without any tunnel", Allow: "say so"}

@@ -9,8 +9,8 @@ import (
 )
 
 // A service that pods need and that does not work is reported first, and once as an Event. So is
-// its recovery. What pods lack for want of a key is reported with the key, and the publisher with
-// the generation. The lines that keep it: service_status.go; status_keys.go, key; status_text.go,
+// its recovery. What pods lack without a key is reported with the key, and the publisher with the
+// generation. The lines that keep it: service_status.go; status_keys.go, key; status_text.go,
 // configuration.
 func TestWhatPodsLackIsTold(t *testing.T) {
 	s := rightStatus()

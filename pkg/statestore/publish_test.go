@@ -174,8 +174,8 @@ func TestPublishFails(t *testing.T) {
 	}
 }
 
-// Only the owner may read keys. A damaged file is restored by publishing again. A manifest that is
-// no manifest is not overwritten.
+// Only the owner may read keys. A damaged file is restored by publishing again. If the manifest's
+// path has another file, a publication does not overwrite it.
 func TestPublishIntoADirectory(t *testing.T) {
 	dir := t.TempDir()
 	sink, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})

@@ -93,7 +93,7 @@ func TestToxic(t *testing.T) {
 			}
 			server.Fail(nil)
 			if c.name == "429, again in an hour" {
-				return // this answer is accepted
+				return // the pause is an hour
 			}
 			expect(t, running, last, 2)
 		})

@@ -116,7 +116,7 @@ func TestToxic(t *testing.T) {
 			}
 			server.Fail(nil)
 			if strings.HasSuffix(c.name, "again in an hour") {
-				return // this answer is accepted
+				return // the pause is an hour
 			}
 			if got, err := s.Fetch(t.Context(), first.Revision); err != nil || got.Generation != 2 {
 				t.Errorf("when it was over: %v, %v", got, err)
