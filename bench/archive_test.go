@@ -23,17 +23,17 @@ import (
 	"github.com/netwright/netwright/test/cache"
 )
 
-// archive is twenty static binaries, as a network's plugins are, packed by gzip. The same in zstd
-// is beside it.
+// archive has twenty static programs, as a network's plugins are, packed by gzip. The same programs
+// packed by zstd are beside it.
 type archive struct {
 	Path    string
 	Sum     string
 	Size    int64 // packed
 	Members []member
-	Zstd    *archive `json:",omitempty"` // of the same members
+	Zstd    *archive `json:",omitempty"` // the same members
 }
 
-// name is what the web server calls it.
+// name returns the archive's name on the web server.
 func (a archive) name() string { return filepath.Base(a.Path) }
 
 type member struct {
@@ -42,10 +42,10 @@ type member struct {
 	Sum  string
 }
 
-// plugins builds the archives once: the 18 plugins of containernetworking/plugins at the version
-// that examples/assets pins, with their symbols, and two of another build of one of them that stand
-// for calico and calico-ipam, whose own source does not come from a module. With -short they are
-// those that other tests have, which are smaller.
+// plugins builds the archives once. They have the 18 plugins of containernetworking/plugins in the
+// version of examples/assets, with their symbols. Two further builds of one of them stand for
+// calico and calico-ipam, whose source does not come from a module. With -short the programs are
+// those of other tests, which are smaller.
 func plugins(t testing.TB) archive {
 	t.Helper()
 	source, err := filepath.Abs("../examples/assets")
@@ -73,7 +73,7 @@ func plugins(t testing.TB) archive {
 	return a
 }
 
-// copyPlugins takes the plugins that other tests have, without symbols, and one of them twice more.
+// copyPlugins copies the plugins of other tests, without symbols, and one of them twice more.
 func copyPlugins(of, bin string) error {
 	all, err := filepath.Glob(filepath.Join(of, "*"))
 	if err := errors.Join(err, os.Mkdir(bin, 0o755)); err != nil {
@@ -111,7 +111,7 @@ func buildPlugins(source, bin string) error {
 	return nil
 }
 
-// describe packs the programs in bin, and writes down what there is.
+// describe packs the programs in bin, and records what there is.
 func describe(dir string) error {
 	bin := filepath.Join(dir, "bin")
 	a, err := pack(bin, filepath.Join(dir, "cni-plugins.tgz"), func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(to, 6) })

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// policy is the job for CFEngine 3.21, as a user of it would write it down. verify compares the
-// digests of the plugins; else they only have to exist with their mode. bulk lets a directory copy
-// keep the small files, which is how one keeps many; else each has a promise.
+// policy returns the job for CFEngine 3.21, as its users would write it. With verify it compares
+// the digests of the plugins; otherwise they must only exist with their mode. With bulk a copy of a
+// directory keeps the small files, as users do for many files; otherwise each has a promise.
 func (j job) policy(verify, bulk bool) string {
 	var out strings.Builder
 	out.WriteString(`body common control { bundlesequence => { "main" }; version => "1"; }
@@ -71,8 +71,8 @@ bundle agent main
 	return out.String()
 }
 
-// fetchScript downloads, checks and unpacks the archive for peers that have no means of their own
-// for that.
+// fetchScript returns a script that downloads, checks and unpacks the archive, for peers that
+// cannot do so themselves.
 func (j job) fetchScript() string {
 	return fmt.Sprintf(`#!/bin/sh
 set -e

@@ -22,7 +22,8 @@ import (
 
 var against = flag.String("against", "", "a commit: BenchmarkCosts measures its agent beside this one")
 
-// costed is the node of the costs: a bridge network, a neighbour that answers, and a daemon.
+// costed is the node whose costs are measured: with a bridge network, a neighbour that answers, and
+// a daemon.
 type costed struct {
 	*node.Node
 	t *testing.B
@@ -32,7 +33,7 @@ const (
 	costedDoc = "/srv/netwright/costs.example.com/cluster.yaml"
 )
 
-// costedSpec is what the node always wants, with more of its own, an MTU and a next hop.
+// costedSpec is what the node always wants. A class adds its own lines, an MTU and a next hop.
 const costedSpec = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: costs.example.com}\nspec:\n%s" +
 	"  kubernetesVersion: 1.36.0\n  podCIDR: 10.244.0.0/16\n  serviceClusterIPRange: 10.96.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n" +
 	"  update: {splay: 0s}\n  networking: {bridge: {mtu: %d, nodes: [{name: other, address: 10.77.0.%d, podCIDRs: [10.244.9.0/24]}]}}\n" +
@@ -41,10 +42,10 @@ const costedSpec = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:
 const costedNode = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\n" +
 	"spec: {address: 10.77.0.11, podCIDRs: [10.244.1.0/24]}\n"
 
-// Neighbours of the node that answer: next hops of a route.
+// These neighbours of the node answer: they are next hops of a route.
 const firstHop, otherHop = 20, 21
 
-// classes of changes, each of a node that has nothing of it.
+// classes has classes of changes. Each is a change of a node that has nothing of it.
 var classes = []struct{ name, doc string }{
 	{"nothing", cost("", 1400, firstHop)},
 	{"sysctl, harmless", cost("  sysctlParameters: [net.ipv4.tcp_max_syn_backlog=16384]\n", 1400, firstHop)},
@@ -58,9 +59,9 @@ var classes = []struct{ name, doc string }{
 
 func cost(spec string, mtu, hop int) string { return fmt.Sprintf(costedSpec, spec, mtu, hop) }
 
-// BenchmarkCosts measures on one node, in turns, what safety costs: how long the daemon takes until
-// it is ready, a pass that has nothing to do, and changes by class, with how many of them took a
-// checkpoint. With -against COMMIT it does so of two agents.
+// BenchmarkCosts measures what safety costs, on one node and in turns: the time until the daemon is
+// ready, a pass with nothing to do, and changes by class, with the number of checkpoints. With
+// -against COMMIT it measures two agents.
 func BenchmarkCosts(b *testing.B) {
 	ctx := b.Context()
 	agents := map[string]string{"this": program.Agent(b)}
@@ -155,7 +156,7 @@ func newCosted(b *testing.B, agents, programs map[string]string) costed {
 	return c
 }
 
-// install makes an agent the one that is measured.
+// install installs the agent that is measured next.
 func (n costed) install(ctx context.Context, name string) {
 	n.Shell(ctx, "systemctl stop netwright-agent; install -m 755 "+home+"/agents/"+name+" /usr/bin/netwright")
 }
@@ -166,7 +167,7 @@ func (n costed) write(doc string) {
 	}
 }
 
-// once measures a pass. Round of what it returns counts the checkpoints.
+// once measures a pass. Round in its result counts the checkpoints.
 func (n costed) once(ctx context.Context) sample {
 	before := n.taken(ctx)
 	m := machine{Node: n.Node, t: n.t}
@@ -189,8 +190,8 @@ func (n costed) restarted(ctx context.Context) sample {
 	return n.ready(ctx)
 }
 
-// ready is from the start of the daemon's process to its word that it is ready, with what its
-// threads ran until somebody could look.
+// ready measures the time from the start of the daemon's process until it says that it is ready,
+// and the time that its threads ran until the benchmark could look.
 func (n costed) ready(ctx context.Context) sample {
 	at := func(name string) time.Duration {
 		text := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "--value", "-p", name, "netwright-agent"))

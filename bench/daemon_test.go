@@ -24,17 +24,17 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// reactionKinds are what somebody changes, by which of the daemon's sources tells it. Of the last
-// two facts are made, and a pass follows at once.
+// reactionKinds has the changes that somebody makes, by the daemon's source of their events. The
+// last two change facts, so a pass follows at once.
 var reactionKinds = []string{"file", "sysctl, by netconf", "sysctl, by inotify", "link", "route"}
 
-// keepers are what the least daemon keeps right of these, by the arguments of bench/keeper.
+// keepers has the arguments of bench/keeper, the smallest daemon that repairs these.
 var keepers = map[string][]string{"file": {"file", "/etc/lab/x"}, "link": {"link", "cbr0"},
 	"sysctl, by inotify": {"sysctl", "/proc/sys/net/ipv4/tcp_fin_timeout"}, "route": {"route", fmt.Sprintf("10.244.9.0/24 via 10.77.0.%d", firstHop)}}
 
-// measureDaemon measures what the daemon costs while nothing happens, how soon it repairs what
-// somebody changes, and what a look at the store costs that finds nothing new: on a node of its
-// own, with a bridge network. With -short it takes fewer samples, for a first impression.
+// measureDaemon measures three costs on a node of its own with a bridge network: of the daemon
+// while nothing happens, the time until it repairs a change, and a look at the store that finds
+// nothing new. With -short it takes fewer samples, for a first impression.
 func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	ctx := b.Context()
 	idleFor, reactions, polls := time.Minute, 100, 8
@@ -63,7 +63,7 @@ func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
 	for kind, args := range keepers {
 		n.Start(ctx, "keeper", home+"/keeper", args...)
-		time.Sleep(time.Second) // far above what it takes to begin
+		time.Sleep(time.Second) // far more than the start needs
 		pid := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-P", "MainPID", "keeper"))
 		r.reaction(kind+", least daemon", n.reactions(ctx, pid, []string{kind}, reactions)[kind])
 		n.Must(ctx, "systemctl", "stop", "keeper")
@@ -96,14 +96,15 @@ func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	}
 }
 
-// reaction keeps the median and the 99th percentile of what it took each time.
+// reaction records the median and the 99th percentile of these times.
 func (r *results) reaction(kind string, took []time.Duration) {
 	slices.Sort(took)
 	r.figure("reaction: "+kind+", ms", ms(took[len(took)/2]))
 	r.figure("reaction: "+kind+", p99 ms", ms(took[(99*len(took)+99)/100-1]))
 }
 
-// figure keeps one, and prints it at once: a run that is ended early has told something.
+// figure records one figure and prints it at once, so that a run that ends early has told
+// something.
 func (r *results) figure(name string, value float64) {
 	r.figures[name] = value
 	fmt.Printf("%s: %.2f\n", name, value)
@@ -111,11 +112,11 @@ func (r *results) figure(name string, value float64) {
 
 func mb(kib int64) float64 { return float64(kib) * 1024 / 1e6 }
 
-// usage is what the daemon of a node has used since it began, and holds now.
+// usage has what the daemon of a node has used since its start, and what it holds now.
 type usage struct {
-	cpu, after     time.Duration // before somebody asked how it is, and after it answered
+	cpu, after     time.Duration // before and after the request for its status
 	rss, anonymous int64         // KiB
-	written        int64         // bytes that went to a disk
+	written        int64         // bytes written to a disk
 	passes         int
 }
 
@@ -135,19 +136,19 @@ func (n costed) usage(ctx context.Context) (u usage) {
 	return u
 }
 
-// since is what was used since then.
+// since returns what was used after before.
 func (u usage) since(before usage) usage {
-	u.cpu -= before.after // what the question cost is not the daemon's
+	u.cpu -= before.after // without the cost of the request
 	u.written -= before.written
 	u.passes -= before.passes
 	return u
 }
 
-// settled is how long what came with a start, or a new configuration, is looked at.
+// settled is how long the events of a start, or of a new configuration, are looked at.
 const settled = 10 * time.Second
 
-// restart starts the daemon anew, waits until it has nothing to do, and returns the number of its
-// process on the node.
+// restart restarts the daemon, waits until it has nothing to do, and returns its process id on the
+// node.
 func (n costed) restart(ctx context.Context, conf string) (pid string) {
 	if err := os.WriteFile(filepath.Join(n.Root(), "etc/netwright/agent.yaml"), []byte("node: node-1\n"+conf), 0o644); err != nil {
 		n.t.Fatal(err)
@@ -160,15 +161,15 @@ func (n costed) restart(ctx context.Context, conf string) (pid string) {
 	return strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-P", "MainPID", "netwright-agent"))
 }
 
-// stays is what a daemon uses that nothing happens to.
+// stays returns what a daemon uses while nothing happens to it.
 func (n costed) stays(ctx context.Context, long time.Duration) usage {
 	before := n.usage(ctx)
 	time.Sleep(long)
 	return n.usage(ctx).since(before)
 }
 
-// polls is what a daemon uses meanwhile that looks so often at a published store by HTTPS, which
-// answers each time that it has nothing new, and how long that took.
+// polls returns what a daemon uses, and the time, for this many looks at a published store over
+// HTTPS that has nothing new.
 func (n costed) polls(ctx context.Context, document string, count int) (used usage, took time.Duration) {
 	public, private, err := minisign.GenerateKey(crand.Reader)
 	if err != nil {
@@ -205,8 +206,8 @@ func (n costed) polls(ctx context.Context, document string, count int) (used usa
 	return used, took
 }
 
-// reactions are how long things of each kind are wrong that somebody changes, each when nothing is
-// under way: a pass that follows repairs is not yet due, or over.
+// reactions returns how long changes of each kind last, each made when nothing else is under way. A
+// pass that follows repairs is then either not yet due, or has ended.
 func (n costed) reactions(ctx context.Context, pid string, kinds []string, count int) map[string][]time.Duration {
 	took := map[string][]time.Duration{}
 	err := n.Do(func() error {
@@ -240,26 +241,26 @@ func (n costed) reactions(ctx context.Context, pid string, kinds []string, count
 	return took
 }
 
-// settle waits until the daemon has nothing more to do.
+// settle waits until the daemon has nothing to do.
 func (n costed) settle(pid string) {
 	const still, most = 300 * time.Millisecond, 10 * time.Second
 	ran, since := n.ran(pid), time.Now()
 	for end := since.Add(most); time.Since(since) < still && time.Now().Before(end); {
 		time.Sleep(still / 10)
-		if now := n.ran(pid); now-ran > time.Millisecond { // a look that finds nothing takes less
+		if now := n.ran(pid); now-ran > time.Millisecond { // a look that finds nothing needs less
 			ran, since = now, time.Now()
 		}
 	}
 }
 
-// ran is how long the threads of a process of the node have run.
+// ran returns how long the threads of a process of the node have run.
 func (n costed) ran(pid string) (sum time.Duration) {
 	threads, err := filepath.Glob(n.Path("/proc/" + pid + "/task/*/schedstat"))
 	if err != nil || len(threads) == 0 {
 		n.t.Fatalf("process %s has no threads: %v", pid, err)
 	}
 	for _, thread := range threads {
-		text, _ := os.ReadFile(thread) // one that ended has none
+		text, _ := os.ReadFile(thread) // a thread that ended has none
 		var ran time.Duration
 		_, _ = fmt.Sscan(string(text), &ran)
 		sum += ran
@@ -267,7 +268,7 @@ func (n costed) ran(pid string) (sum time.Duration) {
 	return sum
 }
 
-// reaction is how to change something, and to see that it is right.
+// reaction returns a function that makes a change, and one that says whether it is repaired.
 func (n costed) reaction(kind string) (change func() error, right func() bool, err error) {
 	content := func(path, wrong string) (func() error, func() bool, error) {
 		want, err := os.ReadFile(path)
@@ -279,7 +280,7 @@ func (n costed) reaction(kind string) (change func() error, right func() bool, e
 		return content(filepath.Join(n.Root(), "etc/lab/x"), "theirs")
 	case "sysctl, by netconf":
 		return content("/proc/sys/net/ipv4/ip_forward", "0")
-	case "sysctl, by inotify": // which hears who writes through the node's own procfs
+	case "sysctl, by inotify": // a write through the node's own procfs
 		return content(n.Path("/proc/sys/net/ipv4/tcp_fin_timeout"), "31")
 	case "link":
 		link, err := netlink.LinkByName("cbr0")
@@ -288,7 +289,7 @@ func (n costed) reaction(kind string) (change func() error, right func() bool, e
 	}
 	_, dst, err := net.ParseCIDR("10.244.9.0/24")
 	find := func() []netlink.Route {
-		list, _ := netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Dst: dst}, netlink.RT_FILTER_DST) // none is there either way
+		list, _ := netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Dst: dst}, netlink.RT_FILTER_DST) // then none is listed
 		return list
 	}
 	return func() error { return netlink.RouteDel(&netlink.Route{Dst: dst}) },

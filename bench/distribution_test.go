@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A node as a cluster's are: the list of modules of a distribution's kernel, containerd (of
-// test/node's base), kubelet with its files, the links of its pods and the chains of kube-proxy.
-// All of it is the same on every machine, and for every contender.
+// A node has what the nodes of clusters have: the list of modules of a distribution's kernel,
+// containerd (from test/node's base), kubelet with its files, the links of its pods, and the chains
+// of kube-proxy. All of it is the same on every machine, and for every contender.
 const (
 	pods      = 110 // kubelet's own limit
 	services  = 100
-	endpoints = 3 // of each service
+	endpoints = 3 // for each service
 	modules   = 4_200
 )
 
-// modulesDep is depmod's list for a generic kernel, as Debian's and Ubuntu's are: 520 kB. The names
-// that networks ask for are spread over it, but for those that the job loads.
+// modulesDep returns depmod's list for a generic kernel, as Debian and Ubuntu have it: 520 kB. The
+// names that networks need are spread over it, without those that the job loads.
 func modulesDep() string {
 	wanted := strings.Fields("drivers/net/dummy drivers/net/geneve drivers/net/ipvlan/ipvlan drivers/net/macvlan drivers/net/tun drivers/net/veth " +
 		"drivers/net/vxlan/vxlan drivers/net/wireguard/wireguard net/8021q/8021q net/bridge/bridge net/ipv4/esp4 net/ipv4/fou net/ipv4/ip_gre net/ipv4/ipip " +
@@ -47,9 +47,9 @@ func modulesDep() string {
 	return out.String()
 }
 
-// kubelet is what a node's owner has of kubelet: its unit with a drop-in, its configuration and
-// credentials. Its program says its version and waits. It is not kubeadm's, which has
-// /etc/kubernetes to itself.
+// kubelet has the files of kubelet that belong to a node's owner: its unit with a drop-in, its
+// configuration and credentials. Its program prints its version and waits. It is not set up by
+// kubeadm, which owns /etc/kubernetes.
 var kubelet = map[string]string{
 	"/usr/bin/kubelet": "#!/bin/sh\n[ \"$1\" = --version ] && exec echo Kubernetes v1.33.0\nexec sleep infinity\n",
 	"/usr/lib/systemd/system/kubelet.service": `[Unit]
@@ -87,7 +87,7 @@ users: [{name: node, user: {client-certificate: /var/lib/kubelet/pki/kubelet-cli
 `,
 }
 
-// distribution are the files of the node that are there before it boots.
+// distribution returns the files of the node from before its boot.
 func distribution(t testing.TB) map[string]string {
 	t.Helper()
 	list := modulesDep()
@@ -99,7 +99,7 @@ func distribution(t testing.TB) map[string]string {
 	return files
 }
 
-// modulesPath is where depmod's list is.
+// modulesPath returns the path of depmod's list.
 func modulesPath(t testing.TB) string {
 	t.Helper()
 	var name unix.Utsname
@@ -109,7 +109,7 @@ func modulesPath(t testing.TB) string {
 	return "/lib/modules/" + unix.ByteSliceToString(name.Release[:]) + "/modules.dep"
 }
 
-// furnish gives the node what a distribution's has, depmod's list and a runtime, or takes it away.
+// furnish gives the node depmod's list and a runtime, as a distribution does, or removes them.
 func (m *machine) furnish(ctx context.Context, furnished bool) {
 	m.t.Helper()
 	if m.plain != furnished {
@@ -125,11 +125,11 @@ func (m *machine) furnish(ctx context.Context, furnished bool) {
 	}
 	m.Must(ctx, "systemctl", verb, "containerd")
 	m.plain = !furnished
-	awaitQuiet(ctx, max(*patience, 2*time.Second)) // its start is nobody's
+	awaitQuiet(ctx, max(*patience, 2*time.Second)) // its start counts for no contender
 }
 
-// podLinks are commands of `ip -batch`: a veth for each pod, with its route, as Calico has them.
-// The other ends are in one namespace, as if it were all pods'.
+// podLinks returns commands of `ip -batch`: a veth for each pod, with its route, as Calico makes
+// them. The other ends are in one namespace, in place of those of all pods.
 func podLinks() string {
 	var out strings.Builder
 	for i := range pods {
@@ -139,8 +139,8 @@ func podLinks() string {
 	return out.String()
 }
 
-// serviceChains are kube-proxy's, as its mode iptables has them: a chain for each service and each
-// endpoint.
+// serviceChains returns the chains of kube-proxy in mode iptables: one for each service and for
+// each endpoint.
 func serviceChains() string {
 	var out, toServices strings.Builder
 	out.WriteString("table ip filter {\n chain KUBE-FORWARD {\n  ct state invalid drop\n  meta mark & 0x4000 == 0x4000 accept\n  ct state related,established accept\n }\n" +
@@ -165,7 +165,7 @@ func serviceChains() string {
 	return out.String()
 }
 
-// inhabit brings what a node has once it runs: containerd answers, pods have links, kube-proxy has
+// inhabit makes what a running node has: containerd answers, pods have links, and kube-proxy has
 // written its chains.
 func (m *machine) inhabit(ctx context.Context) {
 	m.t.Helper()

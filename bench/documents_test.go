@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What the harness puts into the node.
+// The benchmark puts these into the node.
 const (
 	home     = "/bench"
 	storeDir = home + "/store"
@@ -18,11 +18,11 @@ const (
 	listen   = "127.0.0.1:8099"
 )
 
-// inlined is how many small files the cluster's document holds itself; more of them it names by
-// their directory in the store.
+// inlined is how many small files the cluster's document contains. It names further ones by their
+// directory in the store.
 const inlined = 100
 
-// documents are the job as a state store's: path in the node → content.
+// documents returns the job as a state store's documents, by path in the node.
 func (j job) documents() map[string]string {
 	dir := path.Join(storeDir, cluster)
 	documents := map[string]string{
@@ -40,7 +40,7 @@ func (j job) documents() map[string]string {
 	return documents
 }
 
-// url is where the archive comes from.
+// url returns the URL of the archive.
 func (j job) url() string { return "http://" + listen + j.wire + "/" + j.archive.name() }
 
 func head(kind, name string) string {
@@ -90,7 +90,7 @@ func indent(text string, by int) string {
 	return out.String()
 }
 
-// manifest is the job as the limit reads it.
+// manifest returns the job in the form that the limit reads.
 func (j job) manifest() string {
 	var out strings.Builder
 	for _, f := range j.files {
@@ -108,7 +108,7 @@ func (j job) manifest() string {
 	return out.String()
 }
 
-// description is the job as JSON, for peers that come from outside of this repository.
+// description returns the job as JSON, for peers from outside of this repository.
 func (j job) description() string {
 	type jsonFile struct {
 		Path    string `json:"path"`
@@ -140,7 +140,7 @@ func (j job) description() string {
 	out.Service = j.unit
 	data, err := json.Marshal(out)
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // only strings
 	}
 	return string(data)
 }

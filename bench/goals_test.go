@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// goal is what the agent is to reach: a figure of its own, held against another one of the same
-// run. So it belongs to no machine.
+// goal is a goal of the agent: a figure of its own, compared with another one of the same run. So
+// it does not depend on the machine.
 type goal struct {
 	what string
 	have func(r *results, who string) (have float64, measured bool)
 	most float64
-	// floor is the contender that does the least of what the agent has to do; "": there is none.
+	// floor is the contender that does the least of the agent's work; "": there is none.
 	floor string
 }
 
@@ -25,7 +25,7 @@ var goals = []goal{
 		return float64(took) / float64(wire(r.packed)), took > 0
 	}, 1.05, "undoable"},
 	times("noop", "limit", 1.6, "linked"),
-	times("noop", "plain node", 1.05, ""), // a distribution's modules.dep and a runtime cost nothing
+	times("noop", "plain node", 1.05, ""), // a distribution's modules.dep and a runtime must cost nothing
 	times("verify", "limit", 1.10, "linked"),
 	{"drift: ms more than noop", func(r *results, who string) (float64, bool) {
 		drifted, quiet := r.wall("drift", who), r.wall("noop", who)
@@ -58,8 +58,8 @@ var goals = []goal{
 	{"program: MB", func(r *results, who string) (float64, bool) { return float64(r.size) / 1e6, who == "agent" }, 28, ""},
 }
 
-// times is the wall time in a scenario over somebody else's. A peer from outside may have any case
-// in its name.
+// times compares the wall time in a scenario with another contender's. A peer from outside may
+// write its name in any case.
 func times(scenario, whose string, most float64, floor string) goal {
 	return goal{fmt.Sprintf("%s: x %s", scenario, whose), func(r *results, who string) (float64, bool) {
 		ours, theirs := r.wall(scenario, who), r.wall(scenario, whose)
@@ -70,7 +70,7 @@ func times(scenario, whose string, most float64, floor string) goal {
 	}, most, floor}
 }
 
-// peak is the largest resident size in a scenario.
+// peak returns the goal of the largest resident size in a scenario.
 func peak(scenario string, most float64, floor string) goal {
 	return goal{scenario + ": peak MB", func(r *results, who string) (float64, bool) {
 		all := r.of(scenario, who)
@@ -78,7 +78,7 @@ func peak(scenario string, most float64, floor string) goal {
 	}, most, floor}
 }
 
-// figure is one of the daemon's.
+// figure returns a goal of the daemon.
 func figure(name string, most float64) goal {
 	return goal{name, func(r *results, who string) (float64, bool) {
 		have, measured := r.figures[name]
@@ -86,7 +86,7 @@ func figure(name string, most float64) goal {
 	}, most, ""}
 }
 
-// reaction is how soon something is right again, beside the least daemon.
+// reaction returns the goal of the time until a repair, beside the smallest daemon.
 func reaction(kind, unit string, most float64) goal {
 	return goal{"reaction: " + kind + ", " + unit, func(r *results, who string) (float64, bool) {
 		name := "reaction: " + kind + ", "
@@ -98,7 +98,7 @@ func reaction(kind, unit string, most float64) goal {
 	}, most, "least daemon"}
 }
 
-// wall is the median wall time of those runs that came to their end; 0: there are none.
+// wall returns the median wall time of the runs that ended well; 0: there are none.
 func (r *results) wall(scenario, contender string) time.Duration {
 	var all []sample
 	for _, s := range r.samples {
@@ -109,8 +109,8 @@ func (r *results) wall(scenario, contender string) time.Duration {
 	return median(all, wall)
 }
 
-// goals prints what the agent is to reach, what it has, what the least has that does the same work,
-// and what falls short.
+// goals prints each goal, what the agent reaches, what the smallest contender for the same work
+// reaches, and which goals are missed.
 func (r *results) goals(out *strings.Builder) {
 	fmt.Fprintf(out, "\ngoals: medians of this run\n\n| %-38s | %7s | %7s | %7s | %-22s |\n|%s|%s:|%[7]s:|%[7]s:|%s|\n", "", "has", "at most", "floor", "",
 		strings.Repeat("-", 40), strings.Repeat("-", 8), strings.Repeat("-", 24))

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// job is what every contender makes of a node.
+// job is the work of every contender on a node.
 type job struct {
 	archive archive
-	wire    string // where the web server has the archive: "", or slow for that at 1 Gbit/s
+	wire    string // the web server's directory of the archive: "", or slow for 1 Gbit/s
 	files   []file
-	small   int // how many of them are the small ones
+	small   int // the number of small ones
 	sysctls []sysctl
-	unit    string // enabled and active; "": none is started
+	unit    string // enabled and active; "": none
 }
 
 type file struct {
@@ -33,15 +33,15 @@ type file struct {
 type sysctl struct{ key, value string }
 
 const (
-	slow     = "/gbit" // the web server's directory that answers at 1 Gbit/s
+	slow     = "/gbit" // the directory that the web server serves at 1 Gbit/s
 	binDir   = "/opt/cni/bin"
 	smallDir = "/etc/kubernetes/conf.d"
 	service  = "node-setup.service"
-	drifting = smallDir + "/c00017.conf" // the file that a drift run repairs
+	drifting = smallDir + "/c00017.conf" // a drift run repairs this file
 )
 
-// newJob is the node job with so many small files. But for the certificates it is the same on every
-// machine.
+// newJob returns the job of a node with this many small files. Except for the certificates it is
+// the same on every machine.
 func newJob(t testing.TB, a archive, small int) job {
 	t.Helper()
 	j := job{archive: a, sysctls: sysctls(), unit: service, small: small}
@@ -67,7 +67,7 @@ func newJob(t testing.TB, a archive, small int) job {
 	return j
 }
 
-// smallFile is 200 to 4,000 bytes of settings.
+// smallFile returns settings of 200 to 4,000 bytes.
 func smallFile(i int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# small file %d\n", i)
@@ -123,7 +123,7 @@ const conflist = `{
 }
 `
 
-// sysctls are 30 keys of a network namespace, each with another value than a new one has.
+// sysctls returns 30 keys of a network namespace. Each has another value than in a new namespace.
 func sysctls() []sysctl {
 	var all []sysctl
 	for line := range strings.Lines(`net.ipv4.ip_forward=1
@@ -163,7 +163,7 @@ net.ipv6.conf.all.accept_redirects=0
 	return all
 }
 
-// certificates are a CA, a certificate that it signed, and its key.
+// certificates returns a CA, a certificate of that CA, and its key.
 func certificates(t testing.TB) map[string]string {
 	t.Helper()
 	must := func(err error) {

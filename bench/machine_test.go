@@ -19,18 +19,18 @@ import (
 	"github.com/netwright/netwright/test/rootfs"
 )
 
-// machine is the node that all contenders work on, in turns.
+// machine is the node on which all contenders work in turns.
 type machine struct {
 	*node.Node
 	t        testing.TB
-	pristine map[string]bool   // what was on its disk before any contender
-	sysctls  map[string]string // and in its network namespace
+	pristine map[string]bool   // the paths on its disk before any contender
+	sysctls  map[string]string // those of its network namespace
 	trash    int
 	job      job  // of the scenario
-	plain    bool // the node has no distribution's modules.dep and no runtime
+	plain    bool // without a distribution's modules.dep and a runtime
 }
 
-// changing are the directories that contenders write to, themselves or by what they run.
+// changing has the directories to which contenders and their programs write.
 var changing = []string{"etc", "opt", "srv", "root", "usr/local", "usr/lib/systemd/system", "var/cache", "var/tmp", "var/lib"}
 
 // newMachine boots a node with a disk of its own, the programs in place, and CFEngine if this
@@ -54,21 +54,22 @@ func newMachine(t testing.TB, programs map[string]string) *machine {
 	return m
 }
 
-// prefer gives the node's processes, and this one with its web server, most of the processors when
-// others want them too. It does what it can: figures are ratios, with or without.
+// prefer gives most of the processors to the node's processes, and to this process with its web
+// server, when other work wants them too. An error is ignored, since the figures are ratios in both
+// cases.
 func (m *machine) prefer() {
 	os.WriteFile("/proc/self/autogroup", []byte("-20"), 0)
 	groups, _ := os.ReadFile(strings.TrimSuffix(m.Netns(), "/ns/net") + "/cgroup")
 	for line := range strings.Lines(string(groups)) {
 		_, group, _ := strings.Cut(strings.TrimSpace(line), "/")
-		lab, _, _ := strings.Cut(group, "/") // competes with what else runs on the machine
+		lab, _, _ := strings.Cut(group, "/") // it competes with the machine's other work
 		os.WriteFile("/sys/fs/cgroup/cpu/"+lab+"/cpu.shares", []byte("262144"), 0)
 		os.WriteFile("/sys/fs/cgroup/"+lab+"/cpu.weight", []byte("10000"), 0)
 	}
 }
 
-// installCFEngine installs the distribution's package into the disk before it is booted; the agent
-// alone, none of its daemons.
+// installCFEngine installs the distribution's package into the disk before the boot. It installs
+// only the agent, and none of its daemons.
 func (m *machine) installCFEngine(ctx context.Context) error {
 	if err := rootfs.Chroot(ctx, m.Root(), "mkdir -p /run/systemd/resolve"); err != nil {
 		return err
@@ -108,8 +109,8 @@ func (m *machine) has(program string) bool {
 	return err == nil
 }
 
-// serve is the web server on the node's loopback that the archives come from, below slow at 1
-// Gbit/s. Its sockets are the node's, its processor time is this process's.
+// serve runs the web server with the archives on the node's loopback. Below slow it serves at 1
+// Gbit/s. Its sockets belong to the node, and its processor time to this process.
 func (m *machine) serve(dir string) {
 	var listener net.Listener
 	err := m.Do(func() (err error) {
@@ -129,10 +130,11 @@ func (m *machine) serve(dir string) {
 	m.t.Cleanup(func() { server.Close() })
 }
 
-// wire is how long a gigabit link takes for so many bytes, without what the protocols add.
+// wire returns how long a gigabit link needs for this many bytes, without the overhead of
+// protocols.
 func wire(size int64) time.Duration { return time.Duration(size * 8) }
 
-// gigabit answers as fast as a gigabit link does.
+// gigabit answers at the speed of a gigabit link.
 type gigabit struct {
 	http.ResponseWriter
 	began time.Time
@@ -152,7 +154,7 @@ func (g *gigabit) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// wait keeps the node for whoever wants to look at it: strace, a profile.
+// wait keeps the node, so that a person can look at it with strace or a profiler.
 func (m *machine) wait(ctx context.Context) {
 	m.put(map[string]string{home + "/hold": "remove me\n"})
 	fmt.Printf("nsenter -t %s -a\n", strings.Split(m.Netns(), "/")[2])
@@ -161,8 +163,7 @@ func (m *machine) wait(ctx context.Context) {
 	}
 }
 
-// offer puts the inputs of a scenario where the contenders read them, and takes those of the last
-// one away.
+// offer writes the inputs of a scenario for the contenders, and removes those of the last one.
 func (m *machine) offer(files map[string]string) {
 	for _, dir := range []string{storeDir, home + smallDir} {
 		if err := os.RemoveAll(filepath.Join(m.Root(), dir)); err != nil {
@@ -172,11 +173,11 @@ func (m *machine) offer(files map[string]string) {
 	m.put(files)
 }
 
-// put writes what a scenario brings: documents, policies, manifests.
+// put writes the files of a scenario: documents, policies, manifests.
 func (m *machine) put(files map[string]string) {
 	m.t.Helper()
 	for path, content := range files {
-		mode := fs.FileMode(0o600) // CFEngine refuses policies that others can write to
+		mode := fs.FileMode(0o600) // CFEngine refuses policies that other users can write
 		if strings.HasPrefix(content, "#!") {
 			mode = 0o755
 		}
@@ -187,7 +188,7 @@ func (m *machine) put(files map[string]string) {
 	}
 }
 
-// walk visits what is on the disk where contenders write. visit says whether to go into a
+// walk visits the paths on the disk where contenders write. visit returns whether to enter a
 // directory.
 func (m *machine) walk(visit func(path string) bool) {
 	m.t.Helper()
@@ -207,9 +208,9 @@ func (m *machine) walk(visit func(path string) bool) {
 	}
 }
 
-// reset makes the node bare again. What was added is moved aside and not deleted: ext4 searches
-// past inodes that were deleted in the last minutes, which would cost whoever comes next. Big files
-// are cut to nothing so that their pages go back to the kernel.
+// reset makes the node bare again. It moves added files aside and does not delete them, since ext4
+// searches past inodes that were deleted in the last minutes, which would slow the next contender.
+// It truncates large files, so that the kernel gets their pages back.
 func (m *machine) reset(ctx context.Context) {
 	m.t.Helper()
 	m.Run(ctx, "systemctl", "--quiet", "disable", "--now", service)
@@ -245,7 +246,7 @@ func cutBig(path string, entry fs.DirEntry, err error) error {
 	if info, err := entry.Info(); err != nil || info.Size() < 1<<20 {
 		return err
 	}
-	if err := os.Truncate(path, 0); !errors.Is(err, syscall.ETXTBSY) { // a copy of the program that runs just now
+	if err := os.Truncate(path, 0); !errors.Is(err, syscall.ETXTBSY) { // a copy of the program that runs now
 		return err
 	}
 	return nil
@@ -262,7 +263,8 @@ func (m *machine) readSysctls() map[string]string {
 	return values
 }
 
-// resetSysctls writes back what differs, twice: some keys change others when they are written.
+// resetSysctls restores all changed values, twice, since some keys change others when they are
+// written.
 func (m *machine) resetSysctls() error {
 	for range 2 {
 		differing := map[string]string{}
@@ -283,8 +285,8 @@ func (m *machine) resetSysctls() error {
 	return nil
 }
 
-// eachSysctl visits those of the network namespace that the calling thread is in. A link's mode of
-// addresses and its secret are left out: no scenario sets one, and readers of many stop the machine
+// eachSysctl visits the sysctls of the calling thread's network namespace. It leaves out a link's
+// mode of addresses and its secret: no scenario sets one, and many readers of them stop the machine
 // while links come and go.
 func eachSysctl(visit func(path, value string)) error {
 	return filepath.WalkDir(netSysctls, func(path string, entry fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
 // Package bench measures the agent beside its peers and beside the limits of the machine, in turns
-// on one booted node. README.md says how to run it and how to read what it prints. Nothing here
-// fails because of a time.
+// on one booted node. README.md says how to run it and how to read its output. No benchmark fails
+// because of a time.
 package bench
 
 import (
@@ -30,18 +30,18 @@ var (
 type contender struct {
 	name     string
 	command  []string
-	before   []string // run before the first sample of a scenario, for those that remember earlier runs
-	plain    bool     // on a node with no distribution's modules.dep and no runtime
-	unjudged bool     // does no job
+	before   []string // runs before the first sample of a scenario, for those that remember earlier runs
+	plain    bool     // on a node without a distribution's modules.dep and a runtime
+	unjudged bool     // it does no job
 }
 
-// scenario is one situation that every contender is put into.
+// scenario is a situation in which every contender is measured.
 type scenario struct {
 	name, title string
-	small       int                                   // small files of the job
-	zstd        bool                                  // the mirror has the archive in zstd
-	wire        string                                // where the web server has it
-	still       bool                                  // no service is started
+	small       int                                   // number of the job's small files
+	zstd        bool                                  // the mirror has the archive as zstd
+	wire        string                                // the web server's directory of it
+	still       bool                                  // no service starts
 	prepare     func(ctx context.Context, m *machine) // before every sample
 	contenders  func(m *machine, peers []string) []contender
 }
@@ -58,7 +58,7 @@ func ours(extra ...string) contender {
 	return contender{name: "agent", command: command, before: command}
 }
 
-// plainly is the agent on a node with no distribution's modules.dep and no runtime.
+// plainly returns the agent on a node without a distribution's modules.dep and a runtime.
 func plainly() contender {
 	c := ours()
 	c.name, c.plain = "plain node", true
@@ -73,7 +73,7 @@ func cfengine(m *machine, policy string) []contender {
 	return []contender{{name: "CFEngine", command: command, before: command}}
 }
 
-// outside are the peers that the user brought.
+// outside returns the peers that the user named.
 func outside(peers []string) []contender {
 	var all []contender
 	for _, p := range peers {
@@ -113,18 +113,18 @@ var table = []scenario{
 	}},
 }
 
-// bare takes away what the contender before made.
+// bare removes what the former contender made.
 func bare(ctx context.Context, m *machine) { m.reset(ctx) }
 
-// unpacking are limit and agent on a node without anything, where the archive decides; and the
-// limit of who can be undone.
+// unpacking returns the limit and the agent on an empty node, where the archive decides the time,
+// and the limit for a contender that can undo its work.
 func unpacking(m *machine) []contender {
 	apply := []string{limit, "apply", manifest, m.job.url(), m.job.archive.Sum, binDir}
 	return []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce},
 		{name: "undoable", command: append(slices.Clone(apply), home+"/agent")}}
 }
 
-// makers are all who can make a bare node right.
+// makers returns all contenders that can converge an empty node.
 func makers(m *machine, peers []string) []contender {
 	return append(append(unpacking(m), coldly(cfengine(m, "full.cf"))...), coldly(outside(peers))...)
 }
@@ -133,14 +133,14 @@ func many(m *machine, peers []string) []contender {
 	return append(append(append(checking(), ours()), cfengine(m, "bulk.cf")...), outside(peers)...)
 }
 
-// checking are the limit where nothing is to be done, and the limit with what the agent links.
+// checking returns the limit where nothing is to be done, and the limit with what the agent links.
 func checking(flags ...string) []contender {
 	args := append(append([]string{"check"}, flags...), manifest)
 	return []contender{{name: "limit", command: append([]string{limit}, args...)},
 		{name: "linked", command: append([]string{linked}, args...)}}
 }
 
-// coldly leaves the first run out: on a bare node nobody remembers anything.
+// coldly leaves out the first run, since on an empty node no contender remembers anything.
 func coldly(all []contender) []contender {
 	for i := range all {
 		all[i].before = nil
@@ -149,8 +149,8 @@ func coldly(all []contender) []contender {
 }
 
 // BenchmarkNodeJob measures everything once; -rounds says how often each. `make bench` runs it.
-// With -short it is what CI prints: what a minute can tell, without CFEngine, but for what flags
-// say.
+// With -short it measures what is possible in a minute, as CI does, without CFEngine, except what
+// flags ask for.
 func BenchmarkNodeJob(b *testing.B) {
 	ctx := b.Context()
 	if testing.Short() {
@@ -183,13 +183,12 @@ func BenchmarkNodeJob(b *testing.B) {
 	}
 }
 
-// wants says that -scenarios names this one, or none.
+// wants says whether -scenarios names this one, or none at all.
 func wants(scenario string) bool {
 	return *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), scenario)
 }
 
-// play runs all contenders in turns, so that whatever else happens on the machine happens to all of
-// them.
+// play runs all contenders in turns, so that other work of the machine slows all of them.
 func (m *machine) play(ctx context.Context, s scenario, peers []string, r *results) {
 	m.t.Helper()
 	if s.small > 0 {
@@ -230,7 +229,7 @@ func (m *machine) play(ctx context.Context, s scenario, peers []string, r *resul
 	}
 }
 
-// inputs are what the contenders read.
+// inputs returns what the contenders read.
 func (j job) inputs() map[string]string {
 	files := j.documents()
 	files[home+"/manifest"] = j.manifest()
@@ -247,7 +246,7 @@ func (j job) inputs() map[string]string {
 	return files
 }
 
-// spoil is what a person does who edits a file by hand.
+// spoil edits a file as a person does by hand.
 func (m *machine) spoil(path string) {
 	m.t.Helper()
 	f, err := os.OpenFile(filepath.Join(m.Root(), path), os.O_APPEND|os.O_WRONLY, 0)
@@ -260,9 +259,9 @@ func (m *machine) spoil(path string) {
 	}
 }
 
-// build makes the programs that the node gets, stripped as they ship: path in the node → path here.
-// And lists the peers that the user brought: the executables in $NETWRIGHT_PEERS, each called with
-// the path of job.json.
+// build builds the programs for the node, stripped as in a release, by path in the node. It also
+// lists the peers that the user brought: the executables in $NETWRIGHT_PEERS, each called with the
+// path of job.json.
 func build(b *testing.B) (programs map[string]string, peers []string) {
 	b.Helper()
 	dir := b.TempDir()
@@ -294,8 +293,8 @@ func build(b *testing.B) (programs map[string]string, peers []string) {
 	return programs, peers
 }
 
-// linking writes the overlay by which the limit imports all packages of others that the agent does,
-// and calls none of them.
+// linking writes the overlay with which the limit imports all packages of others that the agent
+// imports, and calls none of them.
 func linking(b *testing.B, dir string) (overlay string) {
 	b.Helper()
 	list, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "../cmd/agent").Output()
@@ -325,12 +324,12 @@ func linking(b *testing.B, dir string) (overlay string) {
 	return overlay
 }
 
-// results are the samples, and what else is measured once.
+// results has the samples, and what else is measured once.
 type results struct {
 	started time.Time
 	load    string
-	size    int64 // of the agent
-	packed  int64 // of the archive, as gzip
+	size    int64 // the agent's
+	packed  int64 // the archive's, as gzip
 	samples []sample
 	figures map[string]float64 // of the daemon, by the name of their goal
 }
@@ -347,7 +346,7 @@ func newResults(b *testing.B, programs map[string]string) *results {
 
 func (r *results) add(s sample) { r.samples = append(r.samples, s) }
 
-// write prints the table and keeps it, with every sample, in the cache directory.
+// write prints the table, and keeps it with every sample in the cache directory.
 func (r *results) write(b *testing.B) {
 	b.Helper()
 	text := r.text()

@@ -20,11 +20,11 @@ type sample struct {
 	Wall      time.Duration `json:"wall"`
 	User      time.Duration `json:"user"`
 	System    time.Duration `json:"system"`
-	Others    time.Duration `json:"others"` // processor time of all else meanwhile
+	Others    time.Duration `json:"others"` // processor time of all other work meanwhile
 	Peak      int64         `json:"peak"`   // KiB
 	Code      int           `json:"code"`
-	Quiet     bool          // the machine had nothing else to do just before
-	Wrong     string        // what the judge found, "" when the node has converged
+	Quiet     bool          // the machine had no other work just before
+	Wrong     string        // the judge's findings, "" if the node has converged
 }
 
 func (s sample) cpu() time.Duration { return s.User + s.System }
@@ -43,7 +43,7 @@ func (m *machine) measure(ctx context.Context, command ...string) sample {
 	return s
 }
 
-// said is the end of what the last command wrote.
+// said returns the end of the last command's output.
 func (m *machine) said() string {
 	log, _ := os.ReadFile(filepath.Join(m.Root(), runLog))
 	return string(log[max(0, len(log)-1500):])
@@ -59,7 +59,8 @@ func (m *machine) judge(ctx context.Context) string {
 	return strings.TrimSpace(r.Stderr[:min(len(r.Stderr), 300)])
 }
 
-// awaitQuiet waits until most of the machine is idle, at most so long, and tells whether it was.
+// awaitQuiet waits until most of the machine is idle, for at most this time, and returns whether it
+// was.
 func awaitQuiet(ctx context.Context, patience time.Duration) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end) && ctx.Err() == nil; {
 		idle, all := processors()
@@ -72,7 +73,7 @@ func awaitQuiet(ctx context.Context, patience time.Duration) bool {
 	return false
 }
 
-// processors are the ticks that they were idle, and all ticks.
+// processors returns the idle ticks of the processors, and all their ticks.
 func processors() (idle, all int64) {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")
@@ -97,7 +98,7 @@ func load() string {
 	return strings.Join(strings.Fields(string(line))[:3], " ")
 }
 
-// median of what f says of the samples.
+// median returns the median of f over the samples.
 func median[T int64 | time.Duration](samples []sample, f func(sample) T) T {
 	values := make([]T, 0, len(samples))
 	for _, s := range samples {

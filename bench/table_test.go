@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// text is the table, as Markdown.
+// text returns the table as Markdown.
 func (r *results) text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n%s, %d processors, %s; load %s before, %s after\n", r.started.UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version(), r.load, load())
@@ -64,8 +64,8 @@ func wall(s sample) time.Duration { return s.Wall }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// busyness is the share of the machine that all else had during the runs: above a few percent the
-// figures are the neighbours' too.
+// busyness returns the share of the machine that all other work had during the runs. Above a few
+// percent the figures include the other work.
 func busyness(all []sample) float64 {
 	share := 0.0
 	for _, s := range all {
