@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A repository of two commits, as upstream goes on: a line moves, one goes, one stays, and one was
-// never there.
+// A repository has two commits, as upstream makes them: one line moves, one is removed, one stays,
+// and one never existed.
 func TestUpstreamGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	upstream := filepath.Join(dir, "acme", "net")

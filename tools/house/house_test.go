@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// Each rule has a tree testdata/RULE/src of good and bad code; the bad lines say what is expected
-// of them.
+// Each rule has a tree testdata/RULE/src of good and bad code. Each bad line names the expected
+// complaint.
 func TestRules(t *testing.T) {
 	const why = "not yet cut"
 	uncut["pkg/mended"], uncut["pkg/kept"] = why, why
@@ -36,7 +36,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A rule that nobody may name in a nolint comment, or that stands in no list, would be of no use.
+// Each rule must have a name for nolint comments and be in a list. Otherwise it would have no
+// effect.
 func TestRulesAreNamed(t *testing.T) {
 	for _, rule := range Rules {
 		if rule != NoLint && !isRule(rule.Name) {

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// The module testdata/faults has a fault of each class: what one package alone shows, what follows
-// from another and from the standard library, what only a test uses, what a comment silences. Each
-// line is found that says so in a comment (want: of this line, above: of the line above), by what
-// it says, and none else. With the tag manual there are more.
+// The module testdata/faults has a fault of each class: in one package alone, by another package or
+// the standard library, in code that only a test uses, and one that a comment silences. Each line
+// is found whose comment says so (want: this line, above: the line above), by the text of the
+// complaint, and no other line. With the tag manual there are more.
 func TestFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	tool := filepath.Join(t.TempDir(), "houselint")
@@ -56,7 +56,7 @@ var (
 	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 )
 
-// wants is what comments ask for: file:line → texts.
+// wants returns the texts that comments ask for, by file:line.
 func wants(t *testing.T, dir, tags string) map[string][]string {
 	t.Helper()
 	wanted := map[string][]string{}
@@ -95,7 +95,7 @@ func wants(t *testing.T, dir, tags string) map[string][]string {
 	return wanted
 }
 
-// Another release of Go may have another analyzer.
+// A new release of Go may have a new analyzer.
 func TestAllOfVetIsThere(t *testing.T) {
 	t.Parallel()
 	help, err := exec.Command("go", "tool", "vet", "help").Output()

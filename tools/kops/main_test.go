@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A checkout of our own making has a cluster of each form: as a user writes it, with what an update
-// wrote, and a file that is none.
+// The test's own checkout has a cluster of each form: as a user writes it, with the files of an
+// update, and a file that is no cluster.
 func TestStores(t *testing.T) {
 	checkout, out := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{

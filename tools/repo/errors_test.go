@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// errorName is how exported errors are named: staticcheck holds values to the first form.
+// errorName matches the names of exported errors. staticcheck requires the first form for values.
 var errorName = regexp.MustCompile(`^Err[A-Z]\w*$|^[A-Z]\w*Error$`)
 
-// An exported error is there to be told apart (docs/adr/0031-errors.md): another package or a test
-// of its own names it, or its type has a method by which users and reports know it. Any other is
-// text, and says as much without a name.
+// A caller distinguishes an exported error (docs/adr/0031-errors.md): another package or a test of
+// its own names it, or its type has a method by which users and reports know it. Any other error is
+// a text, and needs no name.
 func TestExportedErrorsAreToldApart(t *testing.T) {
-	declared := map[string]string{} // by package and name: the file
+	declared := map[string]string{} // the file, by package and name
 	told := map[string]bool{}
 	files(t, func(name string, data []byte) {
 		if path.Ext(name) != ".go" {
@@ -64,7 +64,7 @@ func TestExportedErrorsAreToldApart(t *testing.T) {
 	}
 }
 
-// errorsOf are the names of errors that a file exports.
+// errorsOf returns the names of the errors that a file exports.
 func errorsOf(f *ast.File) (names []string) {
 	for _, decl := range f.Decls {
 		gen, ok := decl.(*ast.GenDecl)

@@ -19,10 +19,11 @@ var (
 	plain     = regexp.MustCompile(`^\w+$`)
 )
 
-// Whoever breaks a line on purpose, to see its test fail, finds it by what the test says. Each
-// file after "The line that keeps it:" is beside the test, or at its path from the root of the
-// repository. Each single word between it and the next file, ';' or the end of the sentence is a
-// name in that file's code: declared or used. Several words, and what is in brackets, are free.
+// The comment of a test names the lines that keep the test green, for a person who breaks such a
+// line to see the test fail. Each file after "The line that keeps it:" is beside the test, or at
+// its path from the root of the repository. Each single word between it and the next file, ';' or
+// the end of the sentence is a name in that file's code: declared or used. Several words, and text
+// in brackets, are free.
 func TestWhatKeepsATestExists(t *testing.T) {
 	names, told := map[string]map[string]bool{}, map[string]string{}
 	files(t, func(path string, data []byte) {

@@ -15,7 +15,7 @@ var (
 	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
 )
 
-// A link from one document to another, or to a part of one, that leads nowhere is worse than none.
+// A link from one document to another, or to a part of one, must lead somewhere.
 func TestLinksInDocuments(t *testing.T) {
 	parts := map[string][]string{}
 	files(t, func(path string, data []byte) {
@@ -45,8 +45,8 @@ func TestLinksInDocuments(t *testing.T) {
 	})
 }
 
-// anchors are what the headings of a document are linked by, as GitHub makes them: lower case,
-// punctuation gone, dashes for spaces, numbered where one comes again.
+// anchors returns the anchors of a document's headings as GitHub makes them: in lower case, without
+// punctuation, with dashes for spaces, and with numbers for repeated ones.
 func anchors(text string) []string {
 	seen := map[string]int{}
 	var out []string
@@ -69,7 +69,7 @@ func anchors(text string) []string {
 	return out
 }
 
-// A newcomer finds a file, and where to begin in it, by the question that it answers.
+// A newcomer finds by a question the file with the answer, and where to begin in it.
 func TestContributingAnswersWithFiles(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
@@ -90,7 +90,7 @@ func TestContributingAnswersWithFiles(t *testing.T) {
 	}
 }
 
-// A row of the page for contributors that names what nobody declares sends its reader nowhere.
+// A row of the page for contributors must name something that is declared.
 func TestArchitectureNamesWhatIsThere(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
 	if err != nil {
@@ -104,7 +104,7 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 			if filepath.Ext(dir) == ".go" {
 				dir = filepath.Dir(dir)
 			}
-			inside, _ := filepath.Glob(filepath.Join(dir, "*.go")) // fails on a bad pattern only
+			inside, _ := filepath.Glob(filepath.Join(dir, "*.go")) // an error only for a bad pattern
 			for _, path := range inside {
 				if source, err := os.ReadFile(path); err == nil && !strings.HasSuffix(path, "_test.go") {
 					sources = append(sources, source...)
@@ -122,8 +122,8 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// declares says whether a source has a function, a method, a type, a variable or a constant of a
-// name; of a script a function.
+// declares says whether a source has a function, a method, a type, a variable or a constant of this
+// name. For a script it looks for a function.
 func declares(source []byte, name string) bool {
 	return regexp.MustCompile(`(?m)^((func (\([^)]*\) )?|type |var |const )` + name + `\b|\t` + name + `( \w+)? += |` + name + `\(\) \{)`).Match(source)
 }
@@ -134,7 +134,7 @@ var (
 	ofPackage = regexp.MustCompile(`(?:[;:,.(]|\b(?:in|of|by|as|that|see|with|than)) package (?:\w+/)*([a-z]\w*)`)
 )
 
-// A comment that says of a package what it does names one that is there: of this tree, or imported.
+// A comment may say what a package does only if the package exists: in this tree, or imported.
 func TestCommentsNamePackagesThatAreThere(t *testing.T) {
 	there, said := map[string]bool{}, map[string][]string{}
 	files(t, func(path string, data []byte) {
@@ -160,7 +160,7 @@ func TestCommentsNamePackagesThatAreThere(t *testing.T) {
 	}
 }
 
-// The field's own words fit on one page, and each stands there once.
+// The words of the field fit on one page, and each is there once.
 func TestGlossaryIsShort(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "docs/glossary.md"))
 	if err != nil {

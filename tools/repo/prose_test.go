@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// widest is how many columns a line of prose has at most; a tab counts as four.
+// widest is the most columns in a line of prose; a tab counts as four.
 const widest = 100
 
-// whole is what stays on one line: code, and links.
+// whole matches what stays on one line: code and links.
 var whole = regexp.MustCompile("`[^`]*`|\\[[^\\]]*\\]\\([^)]*\\)")
 
-// lead is what stands before the prose of a line.
+// lead matches what comes before the prose of a line.
 var lead = regexp.MustCompile(`^\s*(// ?)?\s*([-*•→(]|\d+[.)])?\s*`)
 
-// Prose of Markdown, and comments of Go, are narrow enough to be read. Tables, code, headings and
-// generated pages are free, and so is what has no space at which to break it.
+// Prose of Markdown and comments of Go have short lines. Tables, code, headings and generated pages
+// are free, and so are lines without a space at which to break them.
 func TestProseIsNarrow(t *testing.T) {
 	files(t, func(path string, data []byte) {
 		text := string(data)
@@ -35,14 +35,14 @@ func TestProseIsNarrow(t *testing.T) {
 	})
 }
 
-// longest is how many words a cell of a table has at most.
+// longest is the most words in a cell of a table.
 const longest = 30
 
-// columns are what separates the cells of a table's row.
+// columns matches what separates the cells of a table's row.
 var columns = regexp.MustCompile(`(^|[^\\])\|`)
 
-// A cell of a table is short enough to be read at a glance: the rest belongs in a paragraph below.
-// Generated pages are free, since their cells are lists.
+// A cell of a table is short, and the rest belongs in a paragraph below. Generated pages are free,
+// since their cells are lists.
 func TestTableCellsAreShort(t *testing.T) {
 	files(t, func(path string, data []byte) {
 		text := string(data)
@@ -62,8 +62,8 @@ func TestTableCellsAreShort(t *testing.T) {
 	})
 }
 
-// markdownProse tells lines of prose from all others. It is given the lines of one file in their
-// order.
+// markdownProse returns a function that distinguishes lines of prose from others. It gets the lines
+// of one file in order.
 func markdownProse() func(string) bool {
 	code := false
 	return func(line string) bool {

@@ -1,4 +1,4 @@
-// Package repo_test holds the files of the repository to what no analyzer of Go sees.
+// Package repo_test checks the files of the repository for faults that no analyzer of Go finds.
 package repo_test
 
 import (
@@ -16,8 +16,8 @@ import (
 
 const root = "../.."
 
-// skipped are directories that hold no source: what is built, and what tests of rules get wrong on
-// purpose.
+// skipped has directories without sources: what is built, and intended faults of the tests of
+// rules.
 var skipped = []string{".git", ".cache", "bin", "testdata"}
 
 // files yields each source file with its path in the repository.
@@ -51,8 +51,8 @@ func files(t *testing.T, visit func(path string, data []byte)) {
 	}
 }
 
-// No program or archive is in the history: what is built stays out of it. What earlier releases
-// wrote is kept below testdata as it was.
+// The repository has no built program or archive, since what is built stays out of it. testdata has
+// what earlier releases wrote, unchanged.
 func TestNothingBuiltIsTracked(t *testing.T) {
 	list, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestGoIsFormatted(t *testing.T) {
 	})
 }
 
-// The bound of the size rule, for all that is not Go; tables of data, what programs write and the
+// The size rule has a limit for all files that are not Go. Tables of data, generated files and the
 // list of changes may be longer.
 func TestFilesAreShort(t *testing.T) {
 	written := []string{"LICENSE", "CHANGELOG.md", "go.sum", "sysctls.txt", "fields.tsv"}
@@ -107,7 +107,8 @@ func TestWorkLeftHasAnIssue(t *testing.T) {
 	})
 }
 
-// A script goes on after a failed command unless it is told not to, and then breaks something else.
+// A script goes on after a failed command unless it is told to stop, and then breaks something
+// else.
 func TestScriptsStopAtErrors(t *testing.T) {
 	files(t, func(path string, data []byte) {
 		first, rest, _ := strings.Cut(string(data), "\n")
@@ -141,9 +142,9 @@ func TestLicence(t *testing.T) {
 	}
 }
 
-// A failure that a kill or a look at system calls brings about is rare by nature: it is never run
-// again (tools/suites). Below are tests of which no failure is ever run again, and those that kill
-// to clean up or to look at a supervisor, whatever the moment.
+// A failure that a kill or a look at system calls causes is rare by nature, so such a test is never
+// run again (tools/suites). The lists below have the tests whose failures are never run again, and
+// the tests that kill only to clean up or to look at a supervisor.
 func TestKillsAreNeverRunAgain(t *testing.T) {
 	kills := regexp.MustCompile(`"KILL"|signal=KILL|-s KILL|kill -9|Process\.Kill\(\)|"strace"`)
 	exempt := []string{"test/torture/", "test/witness/", "test/dryrun/", "test/child/", "test/trap/", "tools/repo/", "test/e2e/drift_node_test.go", "pkg/host/watch/node_test.go", "test/toxic/node_test.go", "test/setup_apt_test.go"}

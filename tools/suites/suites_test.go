@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// module is a module of tests that fail in each way that there is. once fails once in a directory.
+// module is a module of tests that fail in each possible way. once fails once in a directory.
 const module = `package a
 
 import (
@@ -84,8 +84,8 @@ func TestFaultsAreToldFromBadLuck(t *testing.T) {
 	}
 }
 
-// A worker whose lane has nothing left takes suites that wait: here four run at once, and each
-// waits for the others.
+// A worker without suites of its own lane takes waiting suites of other lanes. Here four run at
+// once, and each waits for the others.
 func TestFreeLanesTakeWhatWaits(t *testing.T) {
 	const meet = `echo >"$0"; for i in $(seq 600); do if [ -e a ] && [ -e b ] && [ -e c ] && [ -e d ]; then exit 0; fi; sleep 0.1; done; exit 1`
 	var four []suite
@@ -100,9 +100,9 @@ func TestFreeLanesTakeWhatWaits(t *testing.T) {
 	}
 }
 
-// What the race detector looks at is no part of the rest, and what no suite has is.
+// The rest leaves out the packages of the race detector, and has all packages without a suite.
 func TestTheRestIsWhatNoSuiteHas(t *testing.T) {
-	t.Chdir("..") // where suites are run from
+	t.Chdir("..") // suites run from there
 	rest, err := otherPackages()
 	if err != nil {
 		t.Fatal(err)
