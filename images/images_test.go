@@ -1,4 +1,5 @@
-// Package images holds what is beside it to what its tools say of it; test/e2e boots what it makes.
+// Package images tests that the files beside it are what their tools say. test/e2e boots what they
+// make.
 package images
 
 import (
@@ -18,7 +19,8 @@ func TestScriptsAreClean(t *testing.T) {
 	}
 }
 
-// What is baked into an image, and what is taken away, on a root as small as one can be.
+// clean removes what must not be in an image, and keeps what is baked into it. The root of the test
+// is as small as possible.
 func TestClean(t *testing.T) {
 	root := t.TempDir()
 	for _, path := range []string{"etc/machine-id", "etc/ssh/ssh_host_rsa_key", "etc/ssh/sshd_config", "etc/hostname", "var/log/dpkg.log", "var/log/journal/0/system.journal",

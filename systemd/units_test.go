@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// others are units of a machine whose network is a service as others are, and which has a directory
-// of a server's: it is mounted when the network is up.
+// others has units of a machine whose network is a usual service. A directory of a server is
+// mounted when the network is up.
 var others = map[string]string{
 	"srv.mount": "[Unit]\nBefore=remote-fs.target\n[Mount]\nWhat=10.0.0.1:/srv\nWhere=/srv\nType=nfs\n",
 	"NetworkManager.service": "[Unit]\nWants=network.target\nAfter=network-pre.target\nBefore=network.target\n" +
@@ -20,15 +20,15 @@ var others = map[string]string{
 		"Before=network-online.target\n[Service]\nType=oneshot\nExecStart=/bin/true\n",
 }
 
-// wanted says which unit wants which.
+// wanted says for each unit which unit wants it.
 var wanted = map[string]string{
 	"netwright-agent.service": "multi-user.target", "netwright-recover.service": "sysinit.target",
 	"netwright-undo.service": "sysinit.target", "srv.mount": "remote-fs.target",
 	"NetworkManager.service": "multi-user.target", "NetworkManager-wait-online.service": "network-online.target",
 }
 
-// systemd breaks a cycle in the order of units by leaving one of them out of the boot. It may be
-// the network's.
+// systemd breaks a cycle in the order of units: it leaves one of the units out of the boot, and
+// that may be the network's.
 func TestUnitsAreInNoCycle(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "systemd-analyze")
@@ -52,8 +52,8 @@ func TestUnitsAreInNoCycle(t *testing.T) {
 		}
 	}
 	cmd := exec.Command("systemd-analyze", "verify", "--man=no", "multi-user.target")
-	cmd.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":") // and those of this machine
-	out, _ := cmd.CombinedOutput()                               // it fails of whatever it has to say
+	cmd.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":") // and the units of this machine
+	out, _ := cmd.CombinedOutput()                               // it fails for any finding
 	if !strings.Contains(string(out), "netwright-agent.service") {
 		t.Errorf("it did not look: %s", out)
 	}
