@@ -20,7 +20,7 @@ import (
 
 // The daemon looks at a paused node and reports, and changes nothing: it repairs no drift and takes
 // no configuration. Another daemon does not, either. The pause ends by itself. The lines that keep
-// it: pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/pause.go, lookOnly.
+// it: pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/paused_pass.go, lookOnly.
 func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")
@@ -203,7 +203,7 @@ func TestAPauseThatCannotBeReadHolds(t *testing.T) {
 }
 
 // On a paused node the agent reports a key that cannot be made at each pass, as on any other node.
-// The line that keeps it: pkg/reconcile/pause.go, lookOnly (Failure).
+// The line that keeps it: pkg/reconcile/paused_pass.go, lookOnly (Failure).
 func TestAPauseOfANodeThatFails(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")

@@ -7,7 +7,7 @@ import (
 )
 
 // Each state of a link in a manager's own words has one of four meanings. The lines that keep it:
-// managers.go, networkdSetup and setupNM.
+// link_managers.go, networkdSetup and setupNM.
 func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	root := t.TempDir()
 	f, err := hostfs.Open(hostfs.Options{Root: root})

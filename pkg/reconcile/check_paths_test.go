@@ -13,7 +13,7 @@ import (
 )
 
 // A file system is read-only or has no room. The plan fails as the run would, only for that file,
-// and says what to do. The lines that keep it: pkg/reconcile/changes/preflight.go, preflight;
+// and says what to do. The lines that keep it: pkg/reconcile/changes/check_paths.go, checkPaths;
 // pkg/host/hostfs/writable.go, Writable.
 func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	needs.Root(t)

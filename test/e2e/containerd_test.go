@@ -38,7 +38,7 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 
 // containerd 1.x may take its CNI settings from a file that its main file imports. Then the agent
 // sets the documents' directory in that file. A relative directory means the one below /. The lines
-// that keep it: pkg/model/runtime.go, containerd; pkg/host/facts/runtime_files.go, absolute.
+// that keep it: pkg/model/runtime.go, containerd; pkg/host/facts/runtime_config.go, absolute.
 func TestContainerdTakesTheDirectoriesInAnothersSection(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

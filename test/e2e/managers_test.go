@@ -14,8 +14,9 @@ import (
 // and ip judge.
 //
 // The lines that keep it: pkg/checkpoint/undo/restore_units.go, act; pkg/checkpoint/undo.go,
-// restore (SetUp); pkg/checkpoint/probe/managers.go, unmanagedProof; pkg/host/managers.go,
-// SetUpLink; pkg/host/managers.go, LinkSetup (a reload that takes longer than the probes).
+// restore (SetUp); pkg/checkpoint/probe/link_managers.go, unmanagedProof;
+// pkg/host/link_managers.go, SetUpLink; pkg/host/link_managers.go, LinkSetup (a reload that takes
+// longer than the probes).
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")

@@ -37,7 +37,7 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 // The agent writes a file onto the file system that systemd is about to mount, and not below it.
 // Until then the task waits, and names the mount. A mount that failed, or that is not made at boot,
 // keeps no file back. This holds whichever unit wants the mount, and if a link leads there. The
-// line that keeps it: pkg/reconcile/changes/preflight.go, pendingMount.
+// line that keeps it: pkg/reconcile/changes/check_paths.go, pendingMount.
 func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -149,7 +149,7 @@ func notes(p report.Plan) (text string) {
 
 // Both link managers take any link, unless a file tells them to leave it alone. They leave the
 // links of a proof alone, and the proof's files for them are removed. The line that keeps it:
-// pkg/host/managers_unmanaged.go, unmanageLink.
+// pkg/host/unmanage_links.go, unmanageLink.
 func TestLinkManagersLeaveAProofAlone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -10,7 +10,7 @@ import (
 
 // After a change, the manager must still manage the node's own links. NetworkManager also calls
 // bridges of pods its own, until their addresses are removed, and these do not count. The line that
-// keeps it: managers.go, managed.
+// keeps it: link_managers.go, managed.
 func TestLinksOfTheNodeAreHeldToTheirManagers(t *testing.T) {
 	facts := &host.Facts{Links: []host.LinkFact{
 		{Name: "lo", Manager: "systemd-networkd"}, {Name: "eth0", Manager: "systemd-networkd"},

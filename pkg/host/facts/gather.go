@@ -19,8 +19,9 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	g := newGatherer(l, facts)
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
-	// These goroutines read files. The first one also asks the runtime, and takes longest. Meanwhile
-	// the caller's goroutine asks the kernel, because its thread determines the network namespace.
+	// These goroutines read files. The first one also asks the runtime, and takes longest.
+	// Meanwhile the caller's goroutine asks the kernel, because its thread determines the network
+	// namespace.
 	var files sync.WaitGroup
 	files.Go(func() {
 		g.kubelet()

@@ -13,7 +13,7 @@ import (
 
 // The facts say which services act on the network of an image. An installed service may be
 // disabled, and a masked service is still installed, whatever the form of the mask. The lines that
-// keep it: service_state.go, serviceState; unitfile_read.go, readConfig.
+// keep it: service_state.go, serviceState; unit_files.go, readConfig.
 func TestServices(t *testing.T) {
 	const lib, wants, unit = "/usr/lib/systemd/system/", "/etc/systemd/system/", "[Unit]\n"
 	for name, c := range map[string]struct {

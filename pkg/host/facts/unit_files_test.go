@@ -15,7 +15,7 @@ import (
 // An empty file masks the files of its name, and so does a link to /dev/null in each form, on a
 // host and in an image without /dev. This holds for a unit's own file, and for one of several
 // drop-ins. The other files of the unit count, also if a drop-in cannot be read, which is a
-// problem. The lines that keep it: unitfile_read.go, readConfig; kubelet.go, unitFile;
+// problem. The lines that keep it: unit_files.go, readConfig; kubelet.go, unitFile;
 // pkg/host/hostpath/walk.go, open.
 func TestMasksOfUnitsAndDropIns(t *testing.T) {
 	const lib, etc = "/usr/lib/systemd/system/", "/etc/systemd/system/"

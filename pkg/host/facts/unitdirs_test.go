@@ -11,7 +11,7 @@ import (
 )
 
 // On a split /usr, systemd reads /lib before /usr/lib. Where /lib is a link, a unit has the path
-// below /usr. The lines that keep it: unitfile_read.go, existingUnitDirs;
+// below /usr. The lines that keep it: unit_files.go, existingUnitDirs;
 // pkg/host/systemd/unit_dirs.go, VendorUnitDirs.
 func TestSplitUsr(t *testing.T) {
 	root := t.TempDir()

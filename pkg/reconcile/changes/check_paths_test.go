@@ -18,7 +18,7 @@ func (starting) Unit(_ context.Context, name string) (systemd.UnitState, error) 
 }
 
 // A mount is awaited whichever program generated its unit, and a plan looks for each unit once. The
-// lines that keep it: preflight.go, pendingMount; pkg/host/facts/unitfile_read.go, UnitFinder.
+// lines that keep it: check_paths.go, pendingMount; pkg/host/facts/unit_files.go, UnitFinder.
 func TestMountUnitsAreSoughtOnce(t *testing.T) {
 	root := t.TempDir()
 	add := func(file string) {

@@ -30,7 +30,7 @@ func (s *slowly) Open(_ context.Context, url string) (io.ReadCloser, int64, erro
 }
 
 // The observer gets the bytes, the rate and the URL of a download as it comes, and its end. The
-// lines that keep it: observed.go, Read and end.
+// lines that keep it: progress.go, Read and end.
 func TestObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
