@@ -28,7 +28,7 @@ func (c *checker) healthChecks(ctx context.Context) error {
 		seen, there, err := c.sign(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrNoLiveState):
-			c.note(check, notApplicable(s.Text+": nothing on this host can tell"))
+			c.note(check, notApplicable(s.Text+": this host cannot answer"))
 		case err != nil && !errors.Is(err, errSilent):
 			return fmt.Errorf("look whether %s: %w", s.Text, err)
 		case there:
@@ -101,7 +101,7 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 const noPods = "no pod with an address runs here yet"
 
 // errSilent means that the runtime does not answer which pods there are.
-var errSilent = errors.New("the runtime does not say which pods live here")
+var errSilent = errors.New("the runtime does not say which pods run here")
 
 // living counts the pods here that have their own addresses.
 func (c *checker) living(ctx context.Context) (living int, err error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // lookAtRuntime is what to do about a runtime that does not answer.
-const lookAtRuntime = "does it run, and did its CRI plugin start? `systemctl status containerd crio`, " +
+const lookAtRuntime = "check that it runs and that its CRI plugin started: `systemctl status containerd crio`, " +
 	"`journalctl -u containerd`"
 
 // runtime compares the network that the container runtime reports (CRI's Status) with the conf in
@@ -24,7 +24,7 @@ func (c *checker) runtime() Result {
 			"so the agent knows no container runtime")
 	case rt.CRIDisabled:
 		return failed(fmt.Sprintf("the CRI of %s is switched off: disabled_plugins has %s", rt.Name,
-			strings.Join(rt.CRIDisabledBy, ", and ")), "take that out, and restart "+rt.Name)
+			strings.Join(rt.CRIDisabledBy, ", and ")), "remove it from that list, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
 		return waiting(rt.Name+" does not answer over CRI", lookAtRuntime)
 	}

@@ -293,7 +293,7 @@ func TestFilesOfPods(t *testing.T) {
 		{[]cri.Pod{{Name: "agent", Ready: true, HostNetwork: true}, {Name: "job"}}, nil, "ok: x: no pod with an address"},
 		{[]cri.Pod{{Name: "web", Ready: true}}, nil, "failed: x: " + at + " is not there → why"},
 		{nil, host.ErrNoLiveState, "not here: x"},
-		{nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken → does it run"},
+		{nil, errors.New("broken"), "failed: x: the runtime does not say which pods run here: broken → check that it runs"},
 	} {
 		l.pods, l.podsErr = c.pods, c.err
 		results := l.check(sign)
@@ -334,7 +334,7 @@ func TestSignsOfPods(t *testing.T) {
 			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
 			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
 			"nobody to ask":   {nil, host.ErrNoLiveState, "not here: x", ""},
-			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken → does it run", ""},
+			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods run here: broken → check that it runs", ""},
 			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
 			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
 		} {

@@ -67,7 +67,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	if rt.CRIDisabled {
 		g.problem("ask the container runtime",
-			fmt.Errorf("its CRI is switched off: disabled_plugins has %s: take that out, and restart %s",
+			fmt.Errorf("its CRI is switched off: disabled_plugins has %s: remove it from that list, and restart %s",
 				strings.Join(rt.CRIDisabledBy, ", and "), rt.Name))
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {

@@ -231,7 +231,7 @@ func TestCRISwitchedOff(t *testing.T) {
 		if rt := facts.Runtime; rt.CRIDisabled != want {
 			t.Errorf("without %s: CRI is off: %v, want %v", plugin, rt.CRIDisabled, want)
 		}
-		if says := strings.Contains(fmt.Sprint(facts.Problems), "disabled_plugins has "+plugin+" in /etc/containerd/more.toml: take that out"); says != want {
+		if says := strings.Contains(fmt.Sprint(facts.Problems), "disabled_plugins has "+plugin+" in /etc/containerd/more.toml: remove it"); says != want {
 			t.Errorf("without %s the problems are %v", plugin, facts.Problems)
 		}
 	}
