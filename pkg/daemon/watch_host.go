@@ -41,6 +41,7 @@ type hostWatch struct {
 
 	list   []tasks.Task       // the tasks of the last pass
 	facts  *host.Facts        // of the last look at the whole host; nil: the next pass gathers them
+	shared map[string]bool    // files of other programs in which tasks own a key: facts come from these files
 	polled time.Time          // when the host was last polled
 	drifts map[graph.Key]bool // keys that the last polls found wrong, and that no pass has repaired since
 	wakes  map[string]int64   // events since the daemon began, by source
@@ -94,7 +95,12 @@ func (w *hostWatch) watch(list []tasks.Task, facts *host.Facts) {
 	if w.watcher == nil {
 		return
 	}
-	w.list, w.facts = list, facts
+	w.list, w.facts, w.shared = list, facts, map[string]bool{}
+	for _, t := range list {
+		if key, ok := t.(tasks.TOMLKey); ok {
+			w.shared[key.Path] = true
+		}
+	}
 	w.watcher.Set(w.interest())
 	w.logUnwatched()
 }
@@ -148,7 +154,7 @@ func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
 		w.sources = append(w.sources, string(e.Source))
-		if inFacts(e.Source) {
+		if inFacts(e.Source) || w.inShared(e) {
 			w.facts, pass = nil, true
 		}
 		direct = direct && !e.Lost && len(e.Names) > 0
@@ -224,9 +230,17 @@ func (w *hostWatch) take() trigger {
 
 // inFacts reports whether events of a source can change facts, which come from links, running
 // processes, modules and forwarding policies. The sources of files, rules and sysctls report only
-// what tasks own, which is no fact. Nor is the clock.
+// what tasks own, which is no fact, except in files of other programs: see inShared. Nor is the
+// clock.
 func inFacts(s watch.Source) bool {
 	return s != watch.Files && s != watch.Rules && s != watch.Sysctls && s != watch.Clock
+}
+
+// inShared reports whether an event may be about a file of another program that facts come from,
+// such as containerd's own: its version decides where the agent's keys belong.
+func (w *hostWatch) inShared(e watch.Event) bool {
+	return e.Source == watch.Files && len(w.shared) > 0 && (e.Lost || len(e.Names) == 0 ||
+		slices.ContainsFunc(e.Names, func(name string) bool { return w.shared[name] }))
 }
 
 // drifted returns the trigger for changes that only the host can have made.

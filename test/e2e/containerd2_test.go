@@ -125,6 +125,40 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 	}
 }
 
+// Somebody converts containerd's file below a running daemon. The daemon reads it anew before it
+// repairs it: no key goes into a table that the file's new version does not have, and containerd is
+// restarted once. The line that keeps it: pkg/daemon/watch_host.go, inShared.
+func TestContainerdsFileIsConvertedBelowTheDaemon(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster,
+		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)))
+	o := containerd2(t, "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n")
+	o.Enable = []string{"netwright-agent.service"}
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", o))
+	if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" {
+		t.Fatalf("before it containerd has %+v", got)
+	}
+	n.Must(ctx, "netwright", "--once") // the daemon has heard of that restart
+	n.Write("/root/converted.toml", imports, 0o644)
+	n.Must(ctx, "cp", "/root/converted.toml", "/etc/containerd/config.toml")
+	until(t, n, "the file of ours is there", "test -e /etc/containerd/conf.d/50-netwright.toml")
+	if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" {
+		t.Errorf("after it containerd has %+v", got)
+	}
+	n.Must(ctx, "netwright", "--once")
+	if now := n.Read("/etc/containerd/config.toml"); now != imports {
+		t.Errorf("containerd's own file:\n%s", now)
+	}
+	if log := n.Must(ctx, "journalctl", "-b", "-o", "cat", "-u", "containerd"); strings.Count(log, "Stopping containerd") != 2 {
+		t.Errorf("containerd was restarted more often than at first and after the conversion:\n%s", log)
+	}
+	if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
+		t.Errorf("a dry run after it exits %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+}
+
 // When no document names the directories any more, containerd gets its own directories and the conf
 // in them again by one pass. This holds both for a file of ours and for containerd's own file. The
 // lines that keep it: pkg/host/facts/runtime.go, withoutOurs; pkg/reconcile/plan.go,
