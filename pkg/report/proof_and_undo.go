@@ -92,7 +92,7 @@ func (t *statusText) afterChange(s *Status) {
 	if p := s.Proof; p != nil {
 		line := fmt.Sprintf("proved by      %s", p)
 		if !p.At.IsZero() {
-			line += fmt.Sprintf(" (%s%s)", numbered(p.Generation), t.ago(p.At))
+			line += fmt.Sprintf(" (%s%s)", numbered(p.Generation), ago(p.At, t.now))
 		}
 		t.say("", "", line)
 	}
@@ -103,7 +103,7 @@ func (t *statusText) afterChange(s *Status) {
 	}
 	if len(s.Undone) > 0 && t.now.Sub(s.Undone[0].At) < undoShown {
 		u := s.Undone[0]
-		t.say("", yellow, fmt.Sprintf("undone         %s, %s: %s", t.ago(u.At),
+		t.say("", yellow, fmt.Sprintf("undone         %s, %s: %s", ago(u.At, t.now),
 			generation.Name(u.Generation, u.Digest), above(t.why, u.Why)))
 	}
 }

@@ -58,11 +58,11 @@ func (t *statusText) age(at time.Time) string { return span(t.now.Sub(at)) }
 
 // ago returns "3m ago" of a time that anybody noted, and the time itself where another clock was
 // ahead, or this one was set back since.
-func (t *statusText) ago(at time.Time) string {
-	if at.Sub(t.now) > clockStep {
+func ago(at, now time.Time) string {
+	if at.Sub(now) > clockStep {
 		return "at " + Stamp(at) + ", which this clock has not reached"
 	}
-	return t.age(at) + " ago"
+	return span(now.Sub(at)) + " ago"
 }
 
 // span returns a duration in its largest unit: "12s", "3m", "5h", "3d".

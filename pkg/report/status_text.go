@@ -103,7 +103,7 @@ func (t *statusText) configuration(c Configuration) {
 		t.say("", dim, "no configuration yet, from "+c.Store)
 	}
 	if p := c.Published; p != nil && p.By != "" {
-		t.say("  ", dim, fmt.Sprintf("generation %d was published %s by %s", p.Number, t.ago(p.At), p.By))
+		t.say("  ", dim, fmt.Sprintf("generation %d was published %s by %s", p.Number, ago(p.At, t.now), p.By))
 	}
 	if c.Wanted != nil && (!c.Wanted.Is(c.Applied) || c.Published != nil && !c.Published.Is(c.Wanted)) {
 		t.say("  ", yellow, fmt.Sprintf("published is %s, wanted %s, applied %s", c.Published.name(),
@@ -111,7 +111,7 @@ func (t *statusText) configuration(c Configuration) {
 	}
 	if !c.LastGood.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon "+
-			"began, and this was taken from it %s", t.ago(c.LastGood)))
+			"began, and this was taken from it %s", ago(c.LastGood, t.now)))
 	}
 	if c.Untrusted {
 		t.say("  ", red, "what the store has is not trusted: "+c.Error)
