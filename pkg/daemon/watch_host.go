@@ -81,7 +81,7 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if pass.CacheOnly {
 		pass.Host.Facts = w.facts
 	}
-	pass.Before = w.converged
+	pass.Before = w.converged.Ledger()
 	w.converged, w.owners = nil, nil
 	pass.OnConverged = func(c *reconcile.Converged) {
 		if w.converged = c; len(c.Tasks()) <= reconcile.ReadyAtOnce {

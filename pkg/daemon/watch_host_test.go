@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"go.uber.org/zap"
 
@@ -27,4 +29,17 @@ func TestLooksComeSoonWhereSomethingMayBeWrong(t *testing.T) {
 			t.Errorf("%s: the next look comes after %s, want %s", name, w.pollPause(), c.want)
 		}
 	}
+}
+
+// A pass holds no more of the pass before than its ledger: of many tasks there is one list and not
+// two. The lines that keep it: watch_host.go, subscribe; pkg/reconcile/converged.go, Ledger.
+func TestAPassHoldsTheLedgerOfTheLastOneAlone(t *testing.T) {
+	_, l := watchedLoop(t)
+	pass, last := l.Pass, weak.Make(l.drift.converged)
+	l.drift.subscribe(&pass)
+	runtime.GC()
+	if pass.Before == nil || last.Value() != nil {
+		t.Errorf("the ledger is %v, and the pass before is held: %t", pass.Before, last.Value() != nil)
+	}
+	runtime.KeepAlive(pass)
 }

@@ -18,5 +18,14 @@ type Converged struct {
 	cached  *ledger.Cached
 }
 
+// Ledger returns the cached ledger; nil without a state. The caller may keep it alone: a pass over
+// many files then holds the tasks of one state and not of two.
+func (s *Converged) Ledger() *ledger.Cached {
+	if s == nil {
+		return nil
+	}
+	return s.cached
+}
+
 // Tasks returns the wanted tasks. The caller must not change the list.
 func (s *Converged) Tasks() []tasks.Task { return s.set.Order }

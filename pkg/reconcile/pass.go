@@ -86,7 +86,7 @@ type Pass struct {
 
 	// OnConverged receives what a pass knew that ended with everything right. It may be nil.
 	OnConverged func(*Converged)
-	Before      *Converged        // what the last pass left, whose cached ledger may be used again; nil: nothing
+	Before      *ledger.Cached    // the ledger that the last pass left, which may be used again; nil: nothing
 	Answers     *discover.Answers // what others answered in a look; nil: the pass asks them
 	stamps      *ledger.Stamps    // the stamps that a store uses too; nil: the pass loads its own
 }

@@ -24,15 +24,15 @@ const ReadyAtOnce = 1000
 // converged returns what the pass leaves for direct repairs. It returns nil if not everything is
 // right or if anything is under way. It uses the ledger that was cached before again if its files
 // did not change.
-func (o *outcome) converged(h *host.Host, before *Converged) *Converged {
+func (o *outcome) converged(h *host.Host, before *ledger.Cached) *Converged {
 	r := o.plan
 	if r.unbuilt != nil || r.unwritten != nil || r.sw != nil || o.awaits || o.halfway || o.lookAgain ||
 		len(r.refused) > 0 || r.pruning.Graph != nil {
 		return nil
 	}
 	s := &Converged{desired: r.desired, graph: r.graph, set: r.ownership.Set, facts: h.Live.Facts}
-	if before != nil && !before.cached.Stale(h.Live.Files) {
-		s.cached = before.cached
+	if before != nil && !before.Stale(h.Live.Files) {
+		s.cached = before
 		return s
 	}
 	var err error

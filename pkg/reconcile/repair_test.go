@@ -28,7 +28,7 @@ func stands(t testing.TB, root string, d *desired.State, before *Converged) *Con
 	needs.Root(t) // files belong to root
 	var s *Converged
 	p := onRoot(root)
-	p.Before, p.OnConverged = before, func(left *Converged) { s = left }
+	p.Before, p.OnConverged = before.Ledger(), func(left *Converged) { s = left }
 	if _, err := p.Converge(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
