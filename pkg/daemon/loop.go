@@ -297,6 +297,7 @@ func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.
 // cannot be reached, or its documents are unusable, the pass repairs what the last usable documents
 // want.
 func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out outcome) {
+	before := l.desired
 	if got != nil {
 		out.load = l.unlessPinned(l.take(ctx, pass, got))
 		if ctx.Err() != nil {
@@ -311,6 +312,7 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		pass.Answers = &discover.Answers{} // no look has ended yet, and the pass itself asks nobody
 	}
 	defer l.notify.reloading(l.desired)(&out)
+	defer limitHeap(max(filesOf(before), filesOf(l.desired)))()
 	pass.WasUnwritten = l.unwritten
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	var unwritten *reconcile.UnwrittenError

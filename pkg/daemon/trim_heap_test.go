@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -126,4 +130,43 @@ func mappedFiles(t *testing.T) int {
 	}
 	t.Fatal("/proc/self/status has no RssFile")
 	return 0
+}
+
+// Garbage is collected more often in a pass over many files: of the documents before it, which it
+// removes, or of those that it takes. The lines that keep it: loop.go, once; trim_heap.go,
+// limitHeap.
+func TestThePassOverManyFilesHasLittleGarbage(t *testing.T) {
+	_, l := watchedLoop(t)
+	usual := percentOfGarbage()
+	few, many := l.desired, *l.desired
+	node := *few.Node
+	node.FileAssets = make([]extras.FileAsset, manyFiles)
+	many.Node = &node
+	for _, c := range []struct {
+		name         string
+		before, next *desired.State
+		want         uint64
+	}{{"few", few, few, usual}, {"installed", few, &many, gcPercent}, {"removed", &many, few, gcPercent}} {
+		var during uint64
+		l.desired = c.before
+		pass := l.Pass
+		pass.Hooks.OnPhase = func(string) { during = percentOfGarbage() }
+		l.once(t.Context(), pass, &looked{desired: c.next, pass: reconcile.Pass{}})
+		if after := percentOfGarbage(); during != c.want || after != usual {
+			t.Errorf("%s: %d %% in the pass and %d %% after it, want %d and %d", c.name, during, after, c.want, usual)
+		}
+	}
+	end := limitHeap(manyFiles)
+	debug.SetGCPercent(150) // as the first collection of the process sets another one
+	defer debug.SetGCPercent(int(usual))
+	if end(); percentOfGarbage() != 150 {
+		t.Errorf("%d %%, and the process set 150 meanwhile", percentOfGarbage())
+	}
+}
+
+// percentOfGarbage is at how much garbage the heap is collected, in percent of what is in use.
+func percentOfGarbage() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
