@@ -401,7 +401,7 @@ func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
 		before, _, _ := a.counts()
 		n.Observe(status(report.NodeFailing, 3), nil)
 		wait(24 * time.Hour)
-		if asked, _, _ := a.counts(); asked-before > 24*2+15 || logs.Len() != 1 {
+		if asked, _, _ := a.counts(); asked-before > inADay(retryNever) || logs.Len() != 1 {
 			t.Errorf("%d requests in a day; it said %v", asked-before, logs.All())
 		}
 	})
@@ -419,11 +419,15 @@ func TestCredentialsAreRenewed(t *testing.T) {
 		asked, _, _ := a.counts()
 		a.fails(nil)
 		wait(retryMax * 3 / 2)
-		if a.now().Status != kube.True || asked > 24*13+10 {
+		if a.now().Status != kube.True || asked > inADay(retryMax) {
 			t.Errorf("%+v, after %d requests", a.now(), asked)
 		}
 	})
 }
+
+// inADay returns how many attempts a day may have. A pause is at least half of the longest one, and
+// the first pauses are shorter.
+func inADay(longest time.Duration) int { return int(2*24*time.Hour/longest) + 10 }
 
 func TestNotYetAndNever(t *testing.T) {
 	a := newAPI()
@@ -443,7 +447,7 @@ func TestNotYetAndNever(t *testing.T) {
 		before, _, _ := a.counts()
 		n.Observe(status(report.NodeFailing, 3), nil)
 		wait(24 * time.Hour)
-		if asked, _, _ := a.counts(); asked-before > 24*2+15 {
+		if asked, _, _ := a.counts(); asked-before > inADay(retryNever) {
 			t.Errorf("%d requests in a day of an API that forbids it", asked-before)
 		}
 	})
