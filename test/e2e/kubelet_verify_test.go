@@ -40,7 +40,7 @@ func (k *kubelets) right(t *testing.T, services ...string) {
 			well[c.Check] = c.Seen
 		}
 		for check, says := range map[string]string{"runtime": "containerd has loaded network", "directories": "/etc/cni/net.d", "kube-proxy": "says 200 OK", "cluster DNS": "10.96.0.10 answers",
-			"pods in the log": "containerd has made ", "pod to cluster DNS": "10.96.0.10 answers", "service " + services[0]: "a pod reaches it", "pod to pod of another node": to.Name()} {
+			"pods in the log": "containerd has added ", "pod to cluster DNS": "10.96.0.10 answers", "service " + services[0]: "a pod reaches it", "pod to pod of another node": to.Name()} {
 			if !strings.Contains(well[check], says) {
 				t.Errorf("%s: %s: %q, want %q", n.Name(), check, well[check], says)
 			}
