@@ -312,7 +312,9 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		pass.Answers = &discover.Answers{} // no look has ended yet, and the pass itself asks nobody
 	}
 	defer l.notify.reloading(l.desired)(&out)
-	defer limitHeap(max(filesOf(before), filesOf(l.desired)))()
+	if before.HasManyFiles() || l.desired.HasManyFiles() {
+		defer limitHeap()()
+	}
 	pass.WasUnwritten = l.unwritten
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	var unwritten *reconcile.UnwrittenError

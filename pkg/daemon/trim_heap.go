@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 // restAfter is how long after a pass trim gives memory back to the kernel: repairs often follow
@@ -33,31 +32,17 @@ func (h *heap) trim() {
 	_ = host.UnmapProgram()
 }
 
-// Limits of the heap of a pass.
-const (
-	manyFiles = 4000 // the heap of a pass over so many files is limited
-	gcPercent = 25   // garbage in that heap, in percent of what is in use
-)
+// gcPercent is the garbage in the heap of a pass over many files, in percent of what is in use.
+const gcPercent = 25
 
-// limitHeap has garbage collected more often in a pass over many files, until the caller calls end.
-// With the Go runtime's default, half of the heap of such a pass is garbage. The runtime never
-// returns its tables about the heap to the kernel, so they stay as large as the largest heap needs.
-func limitHeap(files int) (end func()) {
-	if files < manyFiles {
-		return func() {}
-	}
+// limitHeap has garbage collected more often, until the caller calls end, because half of the heap
+// of a pass over many files is garbage with the Go runtime's default. The peak is smaller then, and
+// so are the runtime's tables about the heap, which it never returns to the kernel.
+func limitHeap() (end func()) {
 	before := debug.SetGCPercent(gcPercent)
 	return func() {
 		if now := debug.SetGCPercent(before); now != gcPercent { // the first collection of the process changed it
 			debug.SetGCPercent(now)
 		}
 	}
-}
-
-// filesOf returns how many files the documents name.
-func filesOf(d *desired.State) int {
-	if d == nil || d.Node == nil {
-		return 0
-	}
-	return len(d.Node.FileAssets)
 }

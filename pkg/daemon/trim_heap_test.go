@@ -140,7 +140,7 @@ func TestThePassOverManyFilesHasLittleGarbage(t *testing.T) {
 	usual := percentOfGarbage()
 	few, many := l.desired, *l.desired
 	node := *few.Node
-	node.FileAssets = make([]extras.FileAsset, manyFiles)
+	node.FileAssets = make([]extras.FileAsset, desired.ManyFiles)
 	many.Node = &node
 	for _, c := range []struct {
 		name         string
@@ -156,7 +156,7 @@ func TestThePassOverManyFilesHasLittleGarbage(t *testing.T) {
 			t.Errorf("%s: %d %% in the pass and %d %% after it, want %d and %d", c.name, during, after, c.want, usual)
 		}
 	}
-	end := limitHeap(manyFiles)
+	end := limitHeap()
 	debug.SetGCPercent(150) // as the first collection of the process sets another one
 	defer debug.SetGCPercent(int(usual))
 	if end(); percentOfGarbage() != 150 {

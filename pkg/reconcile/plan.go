@@ -67,10 +67,6 @@ func (p Pass) show(ctx context.Context, d *desired.State, v host.View, led *ledg
 	return p.plan(ctx, d, v, led)
 }
 
-// manyFiles is how many files need more memory in a plan than the program's pages have. Most of
-// those were used by the start and are not used again.
-const manyFiles = 4000
-
 // planner plans a pass from a view of the host and from the ledger.
 type planner struct {
 	pass Pass
@@ -79,7 +75,7 @@ type planner struct {
 }
 
 func (p planner) plan(ctx context.Context, d *desired.State) (*plan, error) {
-	if d != nil && d.Node != nil && len(d.Node.FileAssets) > manyFiles {
+	if d.HasManyFiles() {
 		_ = host.UnmapProgram() // it only saves memory: after an error the pages stay
 	}
 	to, learnt, err := p.target(ctx, d)

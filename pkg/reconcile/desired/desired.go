@@ -26,6 +26,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
+// ManyFiles is from how many files on a pass saves memory at the expense of time. A plan of so many
+// needs more memory than the pages of the program that only the start uses.
+const ManyFiles = 4000
+
 // State is what one snapshot of the store wants of one node.
 type State struct {
 	Snapshot *statestore.Snapshot
@@ -50,6 +54,11 @@ type State struct {
 
 	Issued    map[string]model.Issued // the status of the certificates that this node requests for itself
 	LookAgain time.Time               // when one of these certificates needs another pass; zero: none does
+}
+
+// HasManyFiles reports whether the documents name at least [ManyFiles] files.
+func (d *State) HasManyFiles() bool {
+	return d != nil && d.Node != nil && len(d.Node.FileAssets) >= ManyFiles
 }
 
 // FromTasks returns a state with only these tasks, without documents and model. Test harnesses use
