@@ -168,7 +168,7 @@ func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*S
 		if rev.Node != "" && rev.Node != d.Node.Name {
 			out.Damage = append(out.Damage, fmt.Sprintf("this machine is called %q, and revision %d was made for node %s: "+
 				"two machines have the same addresses if one has a copy of the other's disk; correct the name, or "+
-				"let it go with `agent resume`", d.Node.Name, rev.Number, rev.Node))
+				"end the hold with `agent resume`", d.Node.Name, rev.Number, rev.Node))
 		}
 	}
 	out.Pinned.by = fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By)

@@ -78,7 +78,7 @@ func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *chan
 		d.found.Postpone(key, l)
 		return l
 	}
-	dec := d.mayRepair(t, e.Drift)
+	dec := d.decide(t, e.Drift)
 	note := d.damping.noted
 	if d.pods(t) {
 		note = d.damping.notedPods
@@ -103,7 +103,7 @@ func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	if note == nil {
 		return nil
 	}
-	dec := d.mayRepair(t, note)
+	dec := d.decide(t, note)
 	if dec.repair {
 		dec.until = d.now
 	}

@@ -28,7 +28,7 @@ func (d *Judge) notRepaired(ctx context.Context, t tasks.Task, c *tasks.Change, 
 		l.State, l.Text = report.Ignored, "somebody changed it; the agent leaves it so: "+d.node.Says(key)
 		return l
 	}
-	dec := d.mayRepair(t, was)
+	dec := d.decide(t, was)
 	if dec.repair {
 		return nil
 	}
@@ -60,8 +60,8 @@ func (d *Judge) contested(t tasks.Task, c *tasks.Change, was *ledger.Drift, dec 
 	return l
 }
 
-// mayRepair decides whether a key in a conflict is repaired now.
-func (d *Judge) mayRepair(t tasks.Task, was *ledger.Drift) decision {
+// decide returns whether a key in a conflict is repaired now, and until when not.
+func (d *Judge) decide(t tasks.Task, was *ledger.Drift) decision {
 	switch {
 	case d.force:
 		return decision{repair: true, anew: true}

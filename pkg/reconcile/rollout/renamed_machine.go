@@ -22,10 +22,8 @@ type RenamedError struct {
 
 func (e *RenamedError) Error() string {
 	return fmt.Sprintf("this machine was %s %s, and is called %q now, so it keeps the configuration of %[2]s: correct "+
-		"the name "+
-		"(`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if another one is meant, "+
-		"let it go with "+
-		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.Kind, e.Was, e.Is)
+		"the name (`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if the new name is "+
+		"right, allow the change with spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.Kind, e.Was, e.Is)
 }
 
 // renamed returns an error if the machine has another name than the ledger records. It returns nil
