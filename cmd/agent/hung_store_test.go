@@ -14,7 +14,7 @@ import (
 
 // Nothing that fetches a snapshot waits for ever for a file system that does not answer: neither
 // the commands nor a checkpoint's probe of the store. The lines that keep it: the callers of
-// pkg/statestore/hung.go, Bounded.
+// pkg/statestore/hung_store.go, Bounded.
 func TestNothingWaitsForAHungStore(t *testing.T) {
 	store := disk.Hung(t)
 	late := errors.New("the limit of this test is over")

@@ -164,7 +164,7 @@ func unchanged(t *testing.T, was map[string]string, left ...string) {
 // An undo restores whatever a change did: in the process that made it, in another process, and
 // again after it was killed in the middle. It does so also if somebody has undone a half by hand.
 // The lines that keep it: pkg/checkpoint/undo/capture.go, Take and file;
-// pkg/checkpoint/undo/restore.go, all of it; arm.go, dismantle; bootunit.go.
+// pkg/checkpoint/undo/restore.go, all of it; arm.go, dismantle; boot_unit.go.
 func TestUndoBringsAllBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

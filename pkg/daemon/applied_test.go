@@ -46,7 +46,7 @@ func (b *box) digestNow(t *testing.T) string {
 // The published, the wanted and the applied generation are three values. They differ while a
 // configuration waits, fails or is paused, and while the node is held at a revision. After a
 // restart the daemon knows the applied generation before its first pass has ended. The lines that
-// keep it: pkg/reconcile/applied_generation.go.
+// keep it: pkg/reconcile/record_applied.go.
 func TestWhichGenerationIsApplied(t *testing.T) {
 	b, publish := fleetNode(t)
 	told, digest := &listener{}, map[string]string{}

@@ -274,7 +274,7 @@ func TestStoreComesBack(t *testing.T) {
 // A signed freeze also holds against a person who can write to the store. The generation before the
 // freeze is older than what the node knows, although the freeze itself waits. That stays so after a
 // restart of the agent, as long as all the keys of that time are trusted. The line that keeps it:
-// pkg/reconcile/rollout/lastgood.go, Seen (Update).
+// pkg/reconcile/rollout/last_good.go, Seen (Update).
 func TestAFreezeIsNotTakenBackByWhoCanWrite(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")

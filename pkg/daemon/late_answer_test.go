@@ -20,7 +20,7 @@ import (
 
 // An answer about a certificate that comes after its pass wakes the daemon, and the pass that
 // follows takes it. The lines that keep it: loop.go, await (questions.Ended);
-// pkg/certs/issue/questions.go, answer.
+// pkg/certs/issue/wait_for_api.go, answer.
 func TestALateAnswerAboutACertificateWakes(t *testing.T) {
 	b := newBox(t)
 	answer := make(chan struct{})

@@ -168,8 +168,8 @@ func TestAJournalThatCannotBeReadIsNotReplaced(t *testing.T) {
 
 // A journal that root may not read, for example by SELinux, is there. The agent does not write over
 // it, and does not say that root is needed. If the server of the journal's file system is gone, the
-// error says where to look. The lines that keep it: file.go, isClosed; pkg/host/hostpath/error.go,
-// advices.
+// error says where to look. The lines that keep it: state_files.go, isClosed;
+// pkg/host/hostpath/error.go, advices.
 func TestAMemoryThatIsClosedToRoot(t *testing.T) {
 	needs.Root(t)
 	root := t.TempDir()

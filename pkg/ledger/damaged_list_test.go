@@ -25,7 +25,7 @@ func (d badSector) ReadFile(path string) ([]byte, error) { return d.failing.Read
 
 // The agent does not write over a list that is cut short or cannot be read. It moves that list
 // aside, begins a new one, and reports that once. It does not write over a list that it moved aside
-// before. The lines that keep it: file.go, setAside; pkg/host/hostfs/remove.go, SetAside.
+// before. The lines that keep it: state_files.go, setAside; pkg/host/hostfs/remove.go, SetAside.
 func TestADamagedListIsKept(t *testing.T) {
 	for file, note := range map[string]func(Host) error{
 		undoneFile: func(w Host) error { return NoteUndone(t.Context(), w, Undone{Digest: "ab"}) },

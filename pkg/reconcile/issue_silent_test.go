@@ -14,7 +14,7 @@ import (
 
 // An API accepts connections, and does not answer about a certificate. Meanwhile a pass of the
 // daemon repairs what somebody changed. When the request has ended, a pass is due, which takes the
-// answer. The line that keeps it: pkg/certs/issue/questions.go, ask.
+// answer. The line that keeps it: pkg/certs/issue/wait_for_api.go, ask.
 func TestARepairWaitsForNoCertificate(t *testing.T) {
 	t.Parallel() // the request takes ten seconds to end
 	b, _ := newAskBench(t)

@@ -35,7 +35,7 @@ func classOf(t *testing.T, root string, want tasks.Task) string {
 }
 
 // A change that restores what the node had, and with which it still worked, needs no checkpoint. A
-// change to a new state needs one. The line that keeps it: pkg/reconcile/drift/proof.go,
+// change to a new state needs one. The line that keeps it: pkg/reconcile/drift/prove_changes.go,
 // recordedRight.
 func TestWhatWasProvedBefore(t *testing.T) {
 	root := t.TempDir()

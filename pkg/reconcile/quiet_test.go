@@ -225,7 +225,7 @@ func BenchmarkQuietPass10000(b *testing.B) {
 
 // A pass that finds nothing to do allocates at most this much for a file. It does not decode the
 // ledger, and reads no content. The lines that keep it: report.go, unfinished and directories;
-// pkg/graph/result.go, Key; pkg/graph/deadline.go, now; pkg/statestore/directory/rootowned.go,
+// pkg/graph/result.go, Key; pkg/graph/deadline.go, now; pkg/statestore/directory/root_owned.go,
 // untrustedOwner.
 func TestQuietPassAllocates(t *testing.T) {
 	const files, mostObjects, mostBytes, passes = 1000, 25, 4100, 3

@@ -32,7 +32,7 @@ func TestSysctl(t *testing.T) {
 }
 
 // A written value is right, in whatever form the kernel prints it. The lines that keep it:
-// sysctl.go, Plan; pkg/host/kernel/sysctl_kinds.go, SameSysctl.
+// sysctl.go, Plan; pkg/host/kernel/sysctl_compare.go, SameSysctl.
 func TestSysctlInOtherWords(t *testing.T) {
 	in(t, netns.New(t), func(h *host.Host) {
 		for _, task := range []Sysctl{

@@ -148,7 +148,7 @@ func testNoBlock(t *testing.T) {
 
 // testIndirectAndAlias enables and disables units whose state is the state of other units. The plan
 // after each change finds nothing to do. The lines that keep it: unit_state.go, look, isEnabled;
-// pkg/host/systemd/units.go, ID
+// pkg/host/systemd/unit_state.go, ID
 func testIndirectAndAlias(t *testing.T) {
 	h := onNode(t)
 	const vendor = "/usr/lib/systemd/system"

@@ -7,7 +7,7 @@ import (
 
 // Somebody removed a file, and with it the keys in the file. Then no key is restored. What was
 // there before the key, whether nothing or a value, does not prevent the end of a reset. The lines
-// that keep it: toml.go, Restored and Restore (there).
+// that keep it: toml_key.go, Restored and Restore (there).
 func TestTOMLKeyOfAFileThatIsGone(t *testing.T) {
 	for before, text := range map[string]string{"absent": "version = 2\n", "set": "[t]\nk = \"old\"\n"} {
 		h, root := onDisk(t)

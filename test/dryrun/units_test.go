@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 // With a real systemd, the listed changes of units, mounts and effects are what systemctl then
 // shows, and no other unit was touched.
 //
-// The lines that keep it: pkg/host/systemd/units.go, look (GetUnitFileState: links that systemd
-// does not know yet); pkg/tasks/mount.go, Plan (missingParents).
+// The lines that keep it: pkg/host/systemd/unit_state.go, look (GetUnitFileState: links that
+// systemd does not know yet); pkg/tasks/mount.go, Plan (missingParents).
 func TestUnitsInANode(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inNode) == "" {

@@ -133,7 +133,7 @@ var fates = []fate{
 	{name: "alive"},                   // pkg/checkpoint/undo.go:Settle
 	{name: "killed", signal: "KILL"},  // pkg/checkpoint/arm.go:arm, StartWhenGone
 	{name: "stopped", signal: "STOP"}, // pkg/checkpoint/arm.go:arm, StartTimer; undo.go:Undo, EndProcess
-	{name: "rebooted", signal: "STOP", // pkg/checkpoint/bootunit.go:wantBootUnit
+	{name: "rebooted", signal: "STOP", // pkg/checkpoint/boot_unit.go:wantBootUnit
 		after: func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
 }
 
@@ -332,7 +332,7 @@ func refused(t *testing.T, f *node.Fabric) int {
 
 // A path unit of an earlier checkpoint, and the service that it starts, do not prevent a
 // checkpoint. An undo by a release that does not know such units leaves them. The line that keeps
-// it: pkg/host/systemd/timer.go, startTimer (isUnitThere).
+// it: pkg/host/systemd/transient_units.go, startTimer (isUnitThere).
 func TestTimerReplacesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

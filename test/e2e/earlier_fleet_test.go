@@ -79,7 +79,7 @@ func (f fleet) has(i int, value string) {
 // generation and keeps the node right. This release does not publish a path that it newly refuses.
 // Where an earlier release published such a path, only that key fails on a node of this release.
 // The lines that keep it: pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer;
-// pkg/config/extras/reserved.go, refuse; pkg/reconcile/changes/plan_task.go, PlanTask;
+// pkg/config/extras/reserved_paths.go, refuse; pkg/reconcile/changes/plan_task.go, PlanTask;
 // pkg/reconcile/changes/prepared.go; pkg/reconcile/desired/pinned.go, refuse.
 func TestMixedFleet(t *testing.T) {
 	t.Parallel() // the test waits for passes

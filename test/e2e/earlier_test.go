@@ -163,8 +163,8 @@ func untouched(before, after node.Snapshot) (left []string) {
 // and changes nothing. Then the node is downgraded, with everything on its disk that only this
 // release knows, and upgraded again. The lines that keep it: all that is read below
 // /var/lib/netwright; pkg/ledger/testdata; pkg/checkpoint/watch_hooks.go, watching;
-// pkg/checkpoint/firstboot/firstboot.go, passedOver; pkg/host/systemd/timer.go, startTimer
-// (conditions).
+// pkg/checkpoint/firstboot/firstboot.go, passedOver; pkg/host/systemd/transient_units.go,
+// startTimer (conditions).
 func TestUpgradeAndDowngrade(t *testing.T) {
 	t.Parallel() // the test waits for undos
 	rerun.Never(t, "it kills the agent")

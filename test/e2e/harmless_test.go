@@ -26,7 +26,8 @@ func once(t *testing.T, n *node.Node) int {
 }
 
 // A change of any kind that is not proved harmless needs a checkpoint. A repair needs none. The
-// lines that keep it: pkg/tasks/kind.go, the column proof; pkg/reconcile/drift/proof.go, Prove.
+// lines that keep it: pkg/tasks/kind.go, the column proof; pkg/reconcile/drift/prove_changes.go,
+// Prove.
 func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")

@@ -69,8 +69,8 @@ func TestHookRunsFromItsFile(t *testing.T) {
 
 // A dry run takes the unit file into account that the run will write. Where a stale unit file
 // cannot be enabled, the plan lists what the run then makes in its first attempt. The files that a
-// hook reads are there when the hook starts. The lines that keep it: pkg/host/overlay.go, Installs;
-// pkg/model/user_hooks.go, readBy.
+// hook reads are there when the hook starts. The lines that keep it: pkg/host/pending_view.go,
+// Installs; pkg/model/user_hooks.go, readBy.
 func TestHookOverAStaleFile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -106,7 +106,7 @@ func TestHookOverAStaleFile(t *testing.T) {
 	nothingToDo(t, n)
 
 	// Somebody replaced a unit file by a link to itself. The agent mends the file, and it keeps no
-	// other change back: pkg/host/systemd/units.go, isNoUnit.
+	// other change back: pkg/host/systemd/unit_state.go, isNoUnit.
 	n.Shell(ctx, "ln -sfn x.service /etc/systemd/system/x.service; ip link delete cbr0")
 	n.Must(ctx, "netwright", "--once")
 	n.Shell(ctx, "test ! -L /etc/systemd/system/x.service && systemctl is-enabled -q x && ip link show cbr0")

@@ -14,7 +14,7 @@ import (
 // answers. ip judges.
 //
 // The lines that keep it: pkg/checkpoint/probe/comparison.go, addNeighbours;
-// pkg/checkpoint/probe/neighbourhood.go.
+// pkg/checkpoint/probe/neighbours.go.
 func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")

@@ -16,7 +16,7 @@ import (
 // answering. ip and cat judge.
 //
 // The lines that keep it: pkg/checkpoint/probe/new_targets.go, newHops, newServers and Warnings;
-// pkg/checkpoint/probe/run_probes.go, askRoute; pkg/checkpoint/probe/neighbourhood.go,
+// pkg/checkpoint/probe/run_probes.go, askRoute; pkg/checkpoint/probe/neighbours.go,
 // ownAddresses; pkg/checkpoint/probe/next_hops.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // the test waits for probes

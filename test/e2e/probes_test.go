@@ -61,7 +61,7 @@ func serveAll(t *testing.T) *node.Fabric {
 
 // Without a list of the user, the probes are the servers on which the node itself relies. If a
 // change cuts off only one of them, the agent undoes the change and names that probe. The lines
-// that keep it: pkg/checkpoint/probe/candidates.go, candidates (each add).
+// that keep it: pkg/checkpoint/probe/default_probes.go, candidates (each add).
 func TestDefaultProbes(t *testing.T) {
 	t.Parallel() // the test waits for probes
 	ctx := t.Context()

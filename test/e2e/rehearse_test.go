@@ -11,7 +11,8 @@ import (
 // /var/lib/netwright is mounted noexec, so the copy of the agent cannot run. The installed program
 // undoes what a killed agent left, at once and at the boot. Where that program cannot be run
 // either, the change is not made. The lines that keep it: pkg/checkpoint/rehearse.go;
-// pkg/host/systemd/timer.go, TryService; systemd/netwright-undo.service, both lines of ExecStart.
+// pkg/host/systemd/transient_units.go, TryService; systemd/netwright-undo.service, both lines of
+// ExecStart.
 func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")
@@ -62,7 +63,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 
 // The change of an agent is undone as soon as the agent is killed. With this window the
 // checkpoint's timer would undo it more than an hour later. The lines that keep it:
-// pkg/checkpoint/arm.go, StartWhenGone; pkg/host/systemd/timer.go, StartWhenGone.
+// pkg/checkpoint/arm.go, StartWhenGone; pkg/host/systemd/transient_units.go, StartWhenGone.
 func TestUndoAsTheAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

@@ -10,7 +10,7 @@ import (
 
 // A node trusts one key. Whatever an attacker puts into its store, the daemon says why it does not
 // accept it, and goes on repairing. At the next boot the node comes up without any store. The lines
-// that keep it: pkg/statestore/trust/policy.go, Check; pkg/reconcile/rollout/lastgood.go;
+// that keep it: pkg/statestore/trust/policy.go, Check; pkg/reconcile/rollout/last_good.go;
 // pkg/daemon/loop.go, once.
 func TestNobodyElseRulesTheNode(t *testing.T) {
 	t.Parallel()

@@ -131,7 +131,7 @@ func (f *fleet) taken(t testing.TB) int64 {
 // included, and that one is recorded as the last good. When the store answers again, the node has
 // the new generation, and needs no store for it.
 //
-// What keeps it: pkg/ledger/lastgood.go SaveLastGood (what is named is there first, then one
+// What keeps it: pkg/ledger/last_good.go SaveLastGood (what is named is there first, then one
 // rename; Tidy last), pkg/reconcile/carry_out.go converge: keep comes at the end of a pass, and
 // what a killed run had staged goes before anybody asks whether a directory is empty (unfinished;
 // red without it, tried).

@@ -66,7 +66,7 @@ type trial struct {
 // since when. It sends no more requests than it may, and restarts and rewrites nothing. When the
 // fault is over it takes the new generation.
 //
-// The lines that keep it: pkg/daemon/loop.go once, publish; pkg/reconcile/rollout/lastgood.go
+// The lines that keep it: pkg/daemon/loop.go once, publish; pkg/reconcile/rollout/last_good.go
 // LastGood; pkg/daemon/log_troubles.go store.
 func TestNodeStandsIt(t *testing.T) {
 	t.Parallel()

@@ -150,7 +150,7 @@ ip link add sec9 link up1 type macsec encrypt on replay on window 32; ip link ad
 }
 
 // An undo restores routes of MPLS, and removes those that a program added. Those of a daemon stay.
-// The lines that keep it: mpls.go; tables.go, its row.
+// The lines that keep it: mpls.go; unordered_lists.go, its row.
 func testMPLSComesBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `for l in a b; do ip link add ${l}0 type veth peer name ${l}1; ip link set ${l}0 up; ip link set ${l}1 up; done
@@ -184,7 +184,8 @@ ip -M route add 103 nexthop as 201 via inet 10.0.1.1 nexthop as 202 via inet 10.
 }
 
 // A change of a link's keys and peers, as by wg(8), is reported. What its peers themselves change
-// is not. The journal has no key. The lines that keep it: wireguard.go; tables.go, its row.
+// is not. The journal has no key. The lines that keep it: wireguard.go; unordered_lists.go, its
+// row.
 func testWireGuardIsTold(t *testing.T) {
 	ns := netns.New(t)
 	ns.IP("link add wg0 type wireguard", "link add wireguard.cali type wireguard")

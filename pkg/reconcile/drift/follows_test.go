@@ -11,8 +11,8 @@ import (
 )
 
 // An effect is proved if all tasks that ask for it restore what was there. A harmless file does not
-// prove its effect, and an effect for a hook is never proved. The line that keeps it: proof.go,
-// follows.
+// prove its effect, and an effect for a hook is never proved. The line that keeps it:
+// prove_changes.go, follows.
 func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 	restart := tasks.Restart("systemd-networkd.service")
 	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Effects: []graph.Key{restart}, Proof: p} }

@@ -72,7 +72,7 @@ func ignores(w http.ResponseWriter, r *http.Request, honest http.Handler) {
 // The agent refuses a server that would let two publishers win, before it changes the manifest,
 // also with an empty bucket. It tests the condition that its write of the manifest uses.
 //
-// The lines that keep it: pkg/statestore/publisher/lock.go prove; errors.go explain.
+// The lines that keep it: pkg/statestore/publisher/prune_lock.go prove; errors.go explain.
 func TestConditionsIgnored(t *testing.T) {
 	lacks := toxic.S3(http.StatusNotImplemented, "NotImplemented", "A header you provided implies functionality that is not implemented.")
 	for name, c := range map[string]struct {

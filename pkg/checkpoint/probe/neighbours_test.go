@@ -18,7 +18,7 @@ import (
 )
 
 // On the node's own links, in each family with an address there, the probes ask a few of the
-// neighbours that answered before. The lines that keep it: neighbourhood.go, groups, on and own.
+// neighbours that answered before. The lines that keep it: neighbours.go, groups, on and own.
 func TestWhoIsAskedAround(t *testing.T) {
 	address := func(link, prefix string) rtnl.Address {
 		a := rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: "global"}
@@ -113,7 +113,7 @@ func TestWhoIsAskedAround(t *testing.T) {
 	}
 }
 
-// These are the addresses by which others know the node. The line that keeps it: neighbourhood.go,
+// These are the addresses by which others know the node. The line that keeps it: neighbours.go,
 // ownAddresses.
 func TestAddressesThatOthersKnow(t *testing.T) {
 	on := func(link, prefix, scope string, dynamic bool) rtnl.Address {
@@ -148,7 +148,7 @@ var echoes = Means{
 // If a link has IPv6 without a default route, one of its neighbours must go on answering. The
 // gateway must also answer echoes of full size. Neighbours are asked while the probes wait for a
 // slow gateway. The lines that keep it: comparison.go, Before (beside) and addNeighbours;
-// run_probes.go, askFull and tryAny; candidates.go, candidates (fullProbe and routeProbe).
+// run_probes.go, askFull and tryAny; default_probes.go, candidates (fullProbe and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return

@@ -14,8 +14,9 @@ import (
 // An undo restores permanent multicast groups of a bridge's ports, also after the port left its
 // bridge, and removes those that a program added. Groups of Kubernetes, of a daemon that marks its
 // own, and groups that the bridge learned stay. What is not restored is reported. A journal of an
-// earlier release does not have the former groups. The lines that keep it: groups.go, listGroups
-// and groupMessage; tables.go, restoreTables; remove_added.go, addedSince and Lost.
+// earlier release does not have the former groups. The lines that keep it: multicast_groups.go,
+// listGroups and groupMessage; unordered_lists.go, restoreTables; remove_added.go, addedSince and
+// Lost.
 func TestRestoreBringsMulticastGroupsBack(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add br0 type bridge mcast_igmp_version 3; ip link set br0 up

@@ -82,7 +82,7 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 }
 
 // Three probes ask kubelet's API server: for a connection, for an answer to anybody, and for an
-// answer to the node. The lines that keep it: candidates.go, candidates (kubeconfigs) and
+// answer to the node. The lines that keep it: default_probes.go, candidates (kubeconfigs) and
 // apiServer.
 func TestTheAPIServerOfKubeletIsAsked(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
@@ -115,7 +115,7 @@ func TestCandidatesAreRead(t *testing.T) {
 		t.Errorf("API server: %q", got)
 	}
 	stub := texts{"/etc/resolv.conf": "nameserver 127.0.0.53\n", "/run/systemd/resolve/resolv.conf": "nameserver 10.0.0.9\n"}
-	if got := resolvers(stub.read); !slices.Equal(got, []string{"10.0.0.9"}) { // candidates.go:resolvers
+	if got := resolvers(stub.read); !slices.Equal(got, []string{"10.0.0.9"}) { // default_probes.go:resolvers
 		t.Errorf("behind systemd-resolved: %q: its cache answers without a network", got)
 	}
 	delete(stub, "/run/systemd/resolve/resolv.conf")

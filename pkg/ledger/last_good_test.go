@@ -90,7 +90,7 @@ type denied struct{ Reader }
 
 func (denied) ReadFile(string) ([]byte, error) { return nil, fs.ErrPermission }
 
-// A file that root may not read may be there. The line that keeps it: file.go, isMissing.
+// A file that root may not read may be there. The line that keeps it: state_files.go, isMissing.
 func TestALastGoodThatRootMayNotReadIsNotAbsent(t *testing.T) {
 	needs.Root(t)
 	if g, err := ReadLastGood(denied{}); g != nil || !errors.Is(err, fs.ErrPermission) {

@@ -10,7 +10,7 @@ import (
 )
 
 // An undo leaves alone each link that a network's row names as its own. The line that keeps it:
-// writers.go, HasWriter.
+// names_of_others.go, HasWriter.
 func TestLinksOfNetworksAreKnown(t *testing.T) {
 	others := strings.Fields("" +
 		// These are the ends of pods' links, which an undo knows by their kind.

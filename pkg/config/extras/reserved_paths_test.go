@@ -3,7 +3,7 @@ package extras
 import "testing"
 
 // The test has refused documents beside similar ones that are allowed. Each line is a way to get
-// round the rule, or a right of the user. The lines that keep it: reserved.go, all of it.
+// round the rule, or a right of the user. The lines that keep it: reserved_paths.go, all of it.
 func TestReserved(t *testing.T) {
 	for _, c := range []struct {
 		kind, name string
@@ -79,7 +79,7 @@ func TestReserved(t *testing.T) {
 		"[Install]\nWantedBy=multi-user.target\nAlias=a.service":  false,
 		"[Unit]\nAfter=netwright-agent.service\nBefore=x.service": false,
 		"[Unit]\nRequires=netwright-agent.service dbus.socket":    false,
-		// As systemd 252 reads these lines: pkg/host/systemd/unitfile.go, UnitLines.
+		// As systemd 252 reads these lines: pkg/host/systemd/unit_file.go, UnitLines.
 		"[Unit]\n# x \\\nConflicts=netwright-agent.service":             true,
 		"[Unit]\nConflicts=a.service \\\n; x\n netwright-agent.service": true,
 		"[Unit]\nDescription=x\rConflicts=netwright-agent.service":      true,

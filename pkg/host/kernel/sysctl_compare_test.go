@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The table has each kind of value in two forms. The lines that keep it: sysctl_kinds.go, kinds and
-// SameSysctl.
+// The table has each kind of value in two forms. The lines that keep it: sysctl_compare.go, kinds
+// and SameSysctl.
 func TestSameSysctl(t *testing.T) {
 	const (
 		ports  = "net.ipv4.ip_local_reserved_ports"
@@ -71,7 +71,7 @@ func TestSameSysctl(t *testing.T) {
 
 // Each key of the running kernel accepts the value that it prints, and then prints the same. If it
 // accepts a value in another form and prints its own, the two are the same value. The lines that
-// keep it: sysctl_kinds.go, kinds and SameSysctl; kernel.go, Sysctl (EIO).
+// keep it: sysctl_compare.go, kinds and SameSysctl; kernel.go, Sysctl (EIO).
 func TestEachSysctlIsOfAKind(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "v0.100", "type", "veth", "peer", "name", "v1")

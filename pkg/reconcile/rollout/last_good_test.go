@@ -14,8 +14,8 @@ import (
 )
 
 // While the last accepted configuration cannot be read, it counts as unknown, and no generation is
-// accepted. A damaged file is written again from the store. The lines that keep it: lastgood.go,
-// Seen; pkg/ledger/lastgood.go, ReadLastGood (Unread); pkg/statestore/trust/policy.go, fresh.
+// accepted. A damaged file is written again from the store. The lines that keep it: last_good.go,
+// Seen; pkg/ledger/last_good.go, ReadLastGood (Unread); pkg/statestore/trust/policy.go, fresh.
 func TestAnUnreadableLastGoodLetsNoOlderGenerationIn(t *testing.T) {
 	if !netns.Alone(t) {
 		return
