@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -204,4 +205,23 @@ func everything(ctx context.Context, dir string, checked *check.Checked) (map[st
 		objects[file.Name] = bytes.Clone(data)
 	}
 	return objects, nil
+}
+
+func printPublished(f *cli.Flags, p *publisher.Published, done string) error {
+	if !f.Text() {
+		return f.Data(p)
+	}
+	if p.Unchanged {
+		done = "nothing to publish: it is there already as"
+	}
+	fmt.Fprintf(f.Out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
+		p.Objects, p.Digest)
+	if p.SignedBy != "" {
+		fmt.Fprintf(f.Out, "  signed by key %s\n", p.SignedBy)
+	}
+	if !p.Expires.IsZero() {
+		fmt.Fprintf(f.Out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
+			"it keep it, and no other takes it then\n", report.Stamp(p.Expires))
+	}
+	return nil
 }

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"fmt"
-
-	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/statestore/publisher"
-
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 )
 
 // signOptions are the flags of sign. Publish has them too.
@@ -61,23 +57,4 @@ func (o *signOptions) private() (*minisign.PrivateKey, error) {
 		return nil, nil
 	}
 	return readKey(o.key, o.passwordFile)
-}
-
-func printPublished(f *cli.Flags, p *publisher.Published, done string) error {
-	if !f.Text() {
-		return f.Data(p)
-	}
-	if p.Unchanged {
-		done = "nothing to publish: it is there already as"
-	}
-	fmt.Fprintf(f.Out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
-		p.Objects, p.Digest)
-	if p.SignedBy != "" {
-		fmt.Fprintf(f.Out, "  signed by key %s\n", p.SignedBy)
-	}
-	if !p.Expires.IsZero() {
-		fmt.Fprintf(f.Out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
-			"it keep it, and no other takes it then\n", report.Stamp(p.Expires))
-	}
-	return nil
 }

@@ -37,7 +37,7 @@ func onRoot(t *testing.T) (*host.Host, string) {
 // A change is bad only if the probes pass after the undo. If only the store failed, or if the
 // failure came some time after the change, it is bad at the second time. The next hop of a route
 // alone never makes it bad. An undo that is repeated belongs to the same try. The lines that keep
-// it: verdict.go, judge (v.Bad, same); arm.go, Take (Taken).
+// it: verdict.go, judge (v.Bad, same); take.go, Take (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
 	store, other := probe.FailedProbe{Probe: "store:/s c", Err: errGone}, probe.FailedProbe{Probe: "tcp:10.0.0.1:443", Err: errGone}

@@ -245,7 +245,7 @@ func TestUndoAfterABoot(t *testing.T) {
 
 // A change after which the probes pass stays, and everything else of the checkpoint is removed. A
 // change that did not complete is undone though the probes pass, and that bans nothing. The lines
-// that keep it: finish.go, Finish; arm.go, arm, Drop and dismantle.
+// that keep it: finish.go, Finish; take.go, Drop; arm.go, arm and dismantle.
 func TestFinish(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

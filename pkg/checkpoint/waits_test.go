@@ -17,7 +17,7 @@ import (
 
 // A change of the files by which names are looked up is judged after this process has forgotten
 // former answers. A window that is shorter than that becomes as long. The lines that keep it:
-// finish.go, naming and awaitProbes; arm.go, capture.
+// finish.go, naming and awaitProbes; take.go, capture.
 func TestNamesAreForgottenFirst(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

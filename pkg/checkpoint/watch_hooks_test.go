@@ -227,8 +227,8 @@ func TestWhatCannotBeReadNowStands(t *testing.T) {
 
 // Another change comes during a watch. It is watched instead, for the rest of the time, whether it
 // stays or is undone: what the hook does later is undone. A change that is not made leaves the
-// watch alone. No change is made while the node seems to be lost. The lines that keep it: arm.go,
-// Take, Drop and mayArm; finish.go, leave; watch_hooks.go, watchUntil.
+// watch alone. No change is made while the node seems to be lost. The lines that keep it: take.go,
+// Take and Drop; arm.go, mayArm; finish.go, leave; watch_hooks.go, watchUntil.
 func TestAChangeComesIntoAWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/config/extras"
 )
 
 // Origin returns where the value at path came from, or the zero Origin if nothing set it. The path
@@ -34,14 +33,4 @@ func (n *Node) Paths() []string {
 	}
 	slices.Sort(paths)
 	return paths
-}
-
-// CertificateOf returns the certificate entry with a name, or nil if there is none.
-func (n *Node) CertificateOf(name string) *extras.Certificate {
-	for i := range n.Certificates {
-		if n.Certificates[i].Name == name {
-			return &n.Certificates[i]
-		}
-	}
-	return nil
 }

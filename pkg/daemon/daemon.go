@@ -4,8 +4,6 @@ package daemon
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -104,39 +102,4 @@ func (t *turn) end()   { t.began.Store(0) }
 func (t *turn) alive() bool {
 	since := time.Duration(t.began.Load())
 	return since == 0 || time.Since(t.daemon)-since < passLimit
-}
-
-// Delay returns the pause before the next pass. Without failures it is the interval with ±10 % of
-// jitter, so that the nodes of a fleet do not act at the same time. After failures it is shorter,
-// doubles each time, and has ±50 % of jitter: all nodes notice the outage of a store at the same
-// time, and must not all ask it again at the same time.
-func Delay(interval time.Duration, failures int) time.Duration {
-	if failures == 0 {
-		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
-	}
-	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
-	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
-}
-
-// Times of the daemon.
-const (
-	retryFirst = time.Second // after a failed pass; doubled each time …
-	retryMax   = time.Minute // … up to this, and never above the interval
-	// wholeEvery is how often a pass looks at the whole host while every source of events is
-	// watched. A pass does so at each interval where the interval is longer, where a source cannot
-	// be watched, and after a failure.
-	wholeEvery = 10 * time.Minute
-	passLate   = 5 * time.Minute  // the status reports a pass that takes longer: it may hang
-	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end the daemon
-)
-
-// never is a wait without an end: it is longer than every interval.
-const never = time.Duration(math.MaxInt64)
-
-// until returns how long it is until a time; never for the zero time.
-func until(at time.Time) time.Duration {
-	if at.IsZero() {
-		return never
-	}
-	return max(time.Until(at), 0)
 }

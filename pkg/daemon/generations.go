@@ -4,8 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -44,17 +42,5 @@ func generations(now *report.Configuration, d *desired.State, out outcome) {
 		if !a.Is(was) {
 			now.Since = time.Now()
 		}
-	}
-}
-
-// logPause logs that a pause began, changed or ended, whether a command or its own end ended it.
-func (s *nodeStatus) logPause(now *report.Paused) {
-	switch was := s.now.Paused; {
-	case now != nil && (was == nil || *was != *now):
-		s.log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until),
-			zap.String("by", now.By), zap.String("reason", now.Reason))
-	case now == nil && was != nil:
-		s.log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By),
-			zap.String("reason", was.Reason))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
@@ -16,12 +17,20 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
-	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
+
+// trigger is the reason why the loop stopped waiting.
+type trigger struct {
+	cause     string       // for status and log: "interval", "the store changed"
+	cacheOnly bool         // only the host can have changed: the pass does not ask the APIs
+	event     bool         // an event of the host is the reason; cpuBudget limits such passes
+	job       *control.Job // the command of a client; nil: there is none
+	got       *looked      // the result of a look; nil: there was none
+}
 
 // Run makes passes until ctx ends, and then returns nil: to be stopped is no error. It says READY=1
 // once, when everything that kubelet needs is right. It serves the commands of clients between two
@@ -247,50 +256,6 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	}
 	l.awaited = nextMoment(l.Pass, l.desired, out.plan)
 	l.next = nextLook(next, l.awaited)
-}
-
-// nextLook returns when to look again: next, or sooner for the moment that a pass awaits. awaited
-// may be a time of the wall clock. Its distance is counted from now, by the monotonic clock:
-// otherwise a clock that is set back by hours would delay the look by hours.
-func nextLook(next, awaited time.Time) time.Time {
-	if now := time.Now(); !awaited.IsZero() {
-		return report.Sooner(next, now.Add(awaited.Sub(now)))
-	}
-	return next
-}
-
-// nextMoment returns when a pass is due for what waits; zero: nothing waits.
-func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.Time) {
-	now := time.Now()
-	if probation.Open(pass.Host) || pass.API != nil && awaitsNode(p) {
-		at = now.Add(reconcile.ProbationPoll)
-	}
-	again := func(due time.Time) {
-		if soon := now.Add(time.Second); !due.IsZero() && due.Before(soon) {
-			due = soon
-		}
-		at = report.Sooner(at, due)
-	}
-	if d != nil && (p == nil || p.Paused == nil && p.Awaits == nil) { // otherwise the pass renews nothing
-		again(d.LookAgain)
-	}
-	if p == nil {
-		return at
-	}
-	again(p.Again)
-	if p.Waiting != nil {
-		again(p.Waiting.Until)
-	}
-	if p.Paused != nil {
-		again(p.Paused.Until)
-	}
-	if p.Awaits != nil {
-		again(p.Awaits.Until)
-	}
-	if w := p.Watched; w != nil && now.Before(w.Until) {
-		again(w.Until)
-	}
-	return at
 }
 
 // once makes one pass, with the documents that a look found if got is not nil. Where the store

@@ -48,7 +48,7 @@ func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
 }
 
 // If an interval is longer than an hour, nothing happens until it is over, whether the host is
-// watched or not. The line that keeps it: daemon.go, never.
+// watched or not. The line that keeps it: timers.go, never.
 func TestNothingHappensBeforeALongInterval(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Interval, b.daemon.Observers = 4*time.Hour, []Observer{heard}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -200,4 +201,39 @@ func domain(region string) string {
 		return "amazonaws.com.cn"
 	}
 	return "amazonaws.com"
+}
+
+func decode(action string, body []byte, to any) error {
+	if err := xml.Unmarshal(body, to); err != nil {
+		return fmt.Errorf("read EC2's answer to %s: %w", action, err)
+	}
+	return nil
+}
+
+// refused returns the error of a response with an error.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+func refused(action string, status int, body []byte) error {
+	var got struct {
+		Code    string `xml:"Errors>Error>Code"`
+		Message string `xml:"Errors>Error>Message"`
+	}
+	if xml.Unmarshal(body, &got) != nil || got.Code == "" {
+		got.Code = fmt.Sprintf("status %d", status)
+	}
+	message, _, _ := strings.Cut(got.Message, " Encoded authorization failure message") // a page of base64
+	err := errors.New(strings.TrimSuffix(got.Code+": "+strings.TrimSpace(message), ": "))
+	switch got.Code {
+	case "UnauthorizedOperation":
+		return fmt.Errorf("%w: allow ec2:%s to the instance's role (docs/aws.md)", err, action)
+	case "AuthFailure", "InvalidClientTokenId", "SignatureDoesNotMatch":
+		return fmt.Errorf("%w: look at the credentials of the agent's unit, and at this machine's clock", err)
+	case "RequestExpired": // the clock may be wrong early at boot
+		return graph.Transient(fmt.Errorf("%w: look at this machine's clock", err))
+	case "RequestLimitExceeded", "Throttling", "ThrottlingException":
+		return graph.Transient(err)
+	}
+	if transfer.Passing(status) {
+		return graph.Transient(err)
+	}
+	return err
 }

@@ -2,13 +2,8 @@ package kube
 
 import (
 	"errors"
-	"io"
 	"net/http"
-	"strconv"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // maxAnswer is the maximum size of an answer in bytes. The largest object in etcd has 1.5 MiB, and
@@ -32,21 +27,6 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	return answer, nil
-}
-
-// tooBusy returns an error if an answer requests a longer pause than the rest of the request's
-// time, or nil. Without it client-go would sleep until the time is over, and the caller would see
-// only a timeout.
-func tooBusy(answer *http.Response, left time.Duration) error {
-	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-	busy := answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError
-	if err != nil || !busy || time.Duration(seconds)*time.Second < left {
-		return nil
-	}
-	const most = 1 << 10
-	said, _ := io.ReadAll(io.LimitReader(answer.Body, most)) // a part of the message suffices
-	return apierrors.NewGenericServerResponse(answer.StatusCode, answer.Request.Method, schema.GroupResource{}, "",
-		string(said), seconds, false)
 }
 
 // tooLarge reports whether an answer was larger than [maxAnswer].

@@ -126,28 +126,6 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 // isExpiredError).
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// maxRetryAfter is the longest pause that a server gets. A server that sheds load requests 32 s at
-// most
-// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29).
-// A request for a day comes from a proxy with a wrong setting. After somebody corrects the proxy,
-// the nodes must not pause for the rest of the day.
-const maxRetryAfter = 5 * time.Minute
-
-// busy is the error of a server that requests a pause.
-type busy struct {
-	error
-	retryAfter time.Duration
-}
-
-// RetryAfter returns the pause that the server requested with this error, at most five minutes. It
-// returns 0 if the server requested none.
-func RetryAfter(err error) time.Duration {
-	if b, ok := errors.AsType[*busy](err); ok {
-		return b.retryAfter
-	}
-	return 0
-}
-
 // reason returns the message of the server, on one line.
 func reason(err error) string {
 	var status apierrors.APIStatus

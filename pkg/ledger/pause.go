@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -22,22 +21,6 @@ type Pause struct {
 	Up   time.Duration `json:"up,omitempty"`
 	// Machine is the machine-id of the machine that is paused; "" from an earlier release.
 	Machine string `json:"machine,omitempty"`
-}
-
-// Clock has the time of two clocks: the wall clock and the uptime.
-type Clock struct {
-	Now  time.Time
-	Boot string
-	Up   time.Duration // zero if unknown
-}
-
-// ClockOf reads the uptime, which includes suspension.
-// https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime)
-func ClockOf(r Reader, now time.Time) Clock {
-	data, _ := r.ReadFile("/proc/uptime")
-	seconds, _, _ := strings.Cut(string(data), " ")
-	up, _ := time.ParseDuration(seconds + "s") // unknown without the file
-	return Clock{now, host.BootID(r), up}
 }
 
 // Ends returns when the pause ends, at the latest. It uses the wall clock, and the time that has

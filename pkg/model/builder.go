@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -29,3 +30,6 @@ func (b *builder) note(level network.Level, origin, format string, args ...any) 
 
 // header is the first line of every line-based file that the agent writes.
 const header = facts.OwnFileMark + "; edits are undone. `netwright explain` says where each line comes from.\n"
+
+// nodeDefault returns the Meta of a task that every node gets.
+func nodeDefault(why string) tasks.Meta { return tasks.Meta{From: document.NodeDefault, Why: why} }

@@ -371,7 +371,7 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/tasks/removal.go, check (of ConfRemoval) and livingPod.
+// The lines that keep it: pkg/tasks/conf_removal.go, check (of ConfRemoval) and livingPod.
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	for _, cache := range []string{"/var/lib/cni/results", "/var/lib/cni/cache/results"} { // cri-dockerd has the second
 		root := t.TempDir()

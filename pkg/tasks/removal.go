@@ -3,8 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,14 +36,6 @@ type Removal struct {
 	Confs *ConfRemoval
 	// Pods says that the key stays while there are pods: see [awaitPods].
 	Pods bool
-}
-
-// ConfRemoval makes sure that a CNI directory is not left without a conf while there are pods.
-type ConfRemoval struct {
-	Dir   string
-	Going []string // base names that are removed in this run
-	// Replaced says that the agent writes another conf.
-	Replaced bool
 }
 
 var (
@@ -159,66 +149,6 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 	return nil
 }
 
-// check waits for another conf while there are pods.
-func (g ConfRemoval) check(v host.View) error {
-	names, err := v.Files.ReadDir(g.Dir)
-	if err != nil {
-		return fmt.Errorf("list the CNI confs in %s: %w", g.Dir, err)
-	}
-	confs, err := confFiles(v, g.Dir, names)
-	if err != nil {
-		return err
-	}
-	left := slices.ContainsFunc(confs, func(name string) bool { return !slices.Contains(g.Going, name) })
-	if left || g.Replaced {
-		return nil
-	}
-	pod, err := livingPod(v)
-	if err != nil || pod == "" {
-		return err
-	}
-	return graph.Wait(fmt.Sprintf("another CNI conf in %s: pods live here (%s), and without a conf the runtime could "+
-		"not even remove them", g.Dir, pod))
-}
-
-// awaitPods waits while there are pods: they send packets by what is removed or restored, or the
-// runtime needs it to find the plugins that remove pods.
-func awaitPods(v host.View) error {
-	pod, err := livingPod(v)
-	if err != nil || pod == "" {
-		return err
-	}
-	return graph.Wait(fmt.Sprintf("the pods of this node (%s): they send through it, or their runtime needs "+
-		"it to remove them: drain the node or delete its pods", pod))
-}
-
-// livingPod returns a path that shows a running pod; "": there is none. kubelet with docker, and
-// cri-dockerd, have their own cache directory (--cni-cache-dir).
-func livingPod(v host.View) (string, error) {
-	return podSign(v, "/var/lib/cni/results", "/var/lib/cni/cache/results", netnsDir)
-}
-
-// podSign returns a path in one of the directories that shows a running pod, or "": a runtime's
-// cache entry of a pod, or a pod's network namespace.
-// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
-func podSign(v host.View, dirs ...string) (string, error) {
-	for _, dir := range dirs {
-		names, err := v.Files.ReadDir(dir)
-		if errors.Is(err, host.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("look for running pods: %w", err)
-		}
-		for _, name := range names {
-			if dir != netnsDir || strings.HasPrefix(name, "cni-") {
-				return path.Join(dir, name), nil
-			}
-		}
-	}
-	return "", nil
-}
-
 // Apply implements [Task].
 func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	err := t.Remover.Remove(ctx, h)
@@ -243,95 +173,3 @@ func (e *UnremovableError) Error() string {
 
 // Unwrap makes it a wait.
 func (e *UnremovableError) Unwrap() error { return graph.Wait(e.Error()) }
-
-// Restoration restores the baseline of a key.
-type Restoration struct {
-	Meta
-	Key      graph.Key
-	Restorer Restorer
-	To       Baseline
-	// Disruption is what the restoration may interrupt, by [RevertCosts].
-	Disruption Disruption
-	// Pods says that the key stays while there are pods: see [awaitPods].
-	Pods bool
-}
-
-var (
-	_ Task     = Restoration{}
-	_ effector = Restoration{}
-)
-
-// Owns implements [Task].
-func (t Restoration) Owns() []graph.Key { return []graph.Key{t.Key} }
-
-// effects implements [effector].
-func (t Restoration) effects() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.effects() }
-
-// Plan implements [Task].
-func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
-	right, err := t.Restorer.Restored(ctx, v, t.To)
-	if errors.Is(err, host.ErrNoLiveState) {
-		return notApplicable(t.Key, Update), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
-	}
-	if right {
-		return nil, nil
-	}
-	if t.Pods {
-		if err := awaitPods(v); err != nil {
-			return nil, err
-		}
-	}
-	live, err := t.Restorer.Live(ctx, v)
-	if err != nil {
-		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
-	}
-	item := Item{Key: t.Key, Op: Update, Fields: restores(t.Key, live, t.To.Live)}
-	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Effects: t.effects(),
-		Disruption: t.Disruption}, nil
-}
-
-// restores returns the fields that a restoration changes, from two results of [StateReader.Live].
-func restores(key graph.Key, live, was string) []Field {
-	if key.Kind() != KindFile {
-		value := func(s string) string { return cmp.Or(strings.TrimPrefix(s, "="), "none") }
-		if value(live) == value(was) {
-			return nil
-		}
-		return []Field{{Name: "value", Before: value(live), After: value(was)}}
-	}
-	names := []string{"type", "mode", "owner", "content"}
-	before, after := strings.Fields(live), strings.Fields(was)
-	if len(before) == 0 || len(after) == 0 || before[0] != after[0] || before[0] == string(hostfs.Symlink) {
-		return []Field{{Name: "type", Before: cmp.Or(shortSum(before), "absent"),
-			After: cmp.Or(shortSum(after), "absent")}}
-	}
-	var out []Field
-	for i := range min(len(before), len(after), len(names)) {
-		if before[i] != after[i] {
-			out = append(out, Field{Name: names[i], Before: shortSum(before[i : i+1]), After: shortSum(after[i : i+1])})
-		}
-	}
-	if len(out) == 0 {
-		return []Field{{Name: "times or attributes", After: "as before"}}
-	}
-	return out
-}
-
-// shortSum joins words and shortens digests.
-func shortSum(words []string) string {
-	short := slices.Clone(words)
-	for i, w := range short {
-		if len(w) == hex.EncodedLen(sha256.Size) {
-			short[i] = "sha256 " + w[:12]
-		}
-	}
-	return strings.Join(short, " ")
-}
-
-// Apply implements [Task].
-func (t Restoration) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return t.Restorer.Restore(ctx, h, t.To)
-}

@@ -88,7 +88,7 @@ func TestADiskOfAHeldNodeBootsAsAnother(t *testing.T) {
 
 // The disk of a node boots as another machine while a change still awaits its confirmation. The
 // agent undoes the change. On the new machine nothing is held back, and its only revision is its
-// own. The lines that keep it: pkg/checkpoint/arm.go, Take (Machine); pkg/checkpoint/verdict.go,
+// own. The lines that keep it: pkg/checkpoint/take.go, Take (Machine); pkg/checkpoint/verdict.go,
 // judge (Machine); pkg/ledger/revisions.go, ReadRevision.
 func TestADiskWithAnUnconfirmedChangeBootsAsAnother(t *testing.T) {
 	t.Parallel()

@@ -181,8 +181,9 @@ END
 // process of its own undoes the change. This holds for a run that has ended, a daemon that was
 // killed, a change that somebody confirmed, and when another change came meanwhile. The first time
 // it may have been an outage; the second time the change is bad. A watch that is over leaves
-// nothing. The lines that keep it: pkg/checkpoint/watch_hooks.go, all of it; pkg/checkpoint/arm.go,
-// Take (WatchUS); pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/session/undo.go, Undo.
+// nothing. The lines that keep it: pkg/checkpoint/watch_hooks.go, all of it;
+// pkg/checkpoint/take.go, Take (WatchUS); pkg/checkpoint/verdict.go, judge (Watched);
+// pkg/reconcile/session/undo.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // the test waits for watches
 	rerun.Never(t, "it cuts the node off")

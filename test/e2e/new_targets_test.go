@@ -15,9 +15,9 @@ import (
 // it. The next hop to another node's pods must answer. In this test the old targets go on
 // answering. ip and cat judge.
 //
-// The lines that keep it: pkg/checkpoint/probe/new_targets.go, newHops, newServers and Warnings;
+// The lines that keep it: pkg/checkpoint/probe/name_servers.go, newServers and Warnings;
 // pkg/checkpoint/probe/run_probes.go, askRoute; pkg/checkpoint/probe/neighbours.go,
-// ownAddresses; pkg/checkpoint/probe/next_hops.go.
+// ownAddresses; pkg/checkpoint/probe/next_hops.go, newHops.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")

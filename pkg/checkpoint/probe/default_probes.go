@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -78,36 +77,6 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		add(imds)
 	}
 	return out, nil
-}
-
-// resolvers returns the name servers of the node. systemd-resolved still answers on 127.0.0.53 from
-// its cache after the network is lost. So for this address resolvers returns the servers that
-// systemd-resolved asks (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
-func resolvers(read func(string) ([]byte, error)) []string {
-	conf, err := read("/etc/resolv.conf")
-	if err != nil {
-		return nil
-	}
-	servers := nameservers(conf)
-	if slices.Contains(servers, "127.0.0.53") {
-		if conf, err := read("/run/systemd/resolve/resolv.conf"); err == nil && len(nameservers(conf)) > 0 {
-			return nameservers(conf)
-		}
-	}
-	return servers
-}
-
-func nameservers(conf []byte) (out []string) {
-	for line := range strings.Lines(string(conf)) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 || fields[0] != "nameserver" {
-			continue
-		}
-		if _, err := netip.ParseAddr(fields[1]); err == nil {
-			out = append(out, fields[1])
-		}
-	}
-	return out
 }
 
 // apiServer returns the address of the first cluster in a kubeconfig, or "". A node's kubeconfig

@@ -120,3 +120,30 @@ func leads(routes []rtnl.Route, dst netip.Prefix) (best []rtnl.Route) {
 	}
 	return best
 }
+
+// newHops returns the next hops of default routes that the node did not have before, in the
+// families in which a neighbour answered before. Each must resolve, because the kernel sends all or
+// a part of the outgoing packets there. On a link without address resolution the probe passes
+// (NUD_NOARP).
+func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, err error) {
+	var families []int // address sizes in bits
+	for _, p := range before {
+		if hop, ok := p.hop(); ok {
+			families = append(families, hop.BitLen())
+		}
+	}
+	if len(families) == 0 {
+		return nil, nil
+	}
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find the next hops after the change: %w", err)
+	}
+	for _, r := range routes {
+		if p := hopProbe(r); r.Gateway.IsValid() && slices.Contains(families, r.Gateway.BitLen()) &&
+			!slices.Contains(before, p) && !slices.Contains(hops, p) {
+			hops = append(hops, p)
+		}
+	}
+	return hops, nil
+}

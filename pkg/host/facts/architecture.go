@@ -1,12 +1,8 @@
 package facts
 
 import (
-	"bytes"
 	"encoding/binary"
-	"path"
 	"runtime"
-
-	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // architecture returns the architecture of the running host, as GOARCH, or that of an image's
@@ -39,32 +35,4 @@ func ProgramArch(file []byte) string {
 	}
 	return map[uint16]string{3: "386", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64",
 		243: "riscv64"}[order.Uint16(file[18:])]
-}
-
-// imageKernel returns the modules of the kernels in an image. If one of several kernels has a
-// module, the module counts as loadable, because it is unknown which kernel will boot.
-func imageKernel(l *Sources) KernelFacts {
-	names, err := l.files.ReadDir("/lib/modules")
-	if err != nil {
-		return KernelFacts{}
-	}
-	facts := KernelFacts{}
-	for _, release := range names {
-		dir := path.Join("/lib/modules", release)
-		deps, err := l.files.ReadFile(dir + "/modules.dep")
-		if err != nil {
-			continue // left by a removed kernel
-		}
-		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // missing is like empty
-		if facts.ModuleStates == nil {
-			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
-			for _, name := range moduleNames {
-				facts.ModuleStates[name] = kernel.ModuleMissing
-			}
-		}
-		for _, list := range [][]byte{builtin, deps} {
-			kernel.ReadModuleList(bytes.NewReader(list)).Mark(facts.ModuleStates, kernel.ModuleLoadable)
-		}
-	}
-	return facts
 }

@@ -3,6 +3,7 @@ package facts
 import (
 	"bytes"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,4 +126,32 @@ func hugepages(k *kernel.Reader) map[string]int {
 		}
 	}
 	return out
+}
+
+// imageKernel returns the modules of the kernels in an image. If one of several kernels has a
+// module, the module counts as loadable, because it is unknown which kernel will boot.
+func imageKernel(l *Sources) KernelFacts {
+	names, err := l.files.ReadDir("/lib/modules")
+	if err != nil {
+		return KernelFacts{}
+	}
+	facts := KernelFacts{}
+	for _, release := range names {
+		dir := path.Join("/lib/modules", release)
+		deps, err := l.files.ReadFile(dir + "/modules.dep")
+		if err != nil {
+			continue // left by a removed kernel
+		}
+		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // missing is like empty
+		if facts.ModuleStates == nil {
+			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
+			for _, name := range moduleNames {
+				facts.ModuleStates[name] = kernel.ModuleMissing
+			}
+		}
+		for _, list := range [][]byte{builtin, deps} {
+			kernel.ReadModuleList(bytes.NewReader(list)).Mark(facts.ModuleStates, kernel.ModuleLoadable)
+		}
+	}
+	return facts
 }

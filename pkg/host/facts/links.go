@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -74,48 +72,4 @@ func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 		}
 	}
 	return netip.Addr{}
-}
-
-// linkManagers returns a function that finds a link's manager by its index. It reads the state
-// files of systemd-networkd and NetworkManager, because a D-Bus request takes a hundred times as
-// long. Files of a daemon that does not run are old and are ignored.
-func (g gatherer) linkManagers() func(index int) string {
-	networkd := g.ServiceRuns("systemd-networkd.service")
-	manager := g.ServiceRuns("NetworkManager.service")
-	says := func(dir string, index int, name string) string {
-		raw, _ := g.files.ReadFile(dir + strconv.Itoa(index)) // an unmanaged link has no file
-		return ParseAssignments(raw)[name]
-	}
-	return func(index int) string {
-		if networkd {
-			switch says("/run/systemd/netif/links/", index, "ADMIN_STATE") {
-			case "configuring", "configured", "failed", "linger":
-				return "systemd-networkd"
-			}
-		}
-		if manager {
-			switch says("/run/NetworkManager/devices/", index, "managed") {
-			case "true", "1":
-				return "NetworkManager"
-			}
-		}
-		return ""
-	}
-}
-
-// ServiceRuns reports whether a system service has processes: systemd keeps the service's cgroup as
-// long. This takes one system call; a D-Bus request takes 0.3 ms.
-func (l *Sources) ServiceRuns(unit string) bool {
-	return slices.ContainsFunc(l.slices(), func(slice string) bool { return isThere(l.files, path.Join(slice, unit)) })
-}
-
-// systemSlices returns the cgroups that have those of the system services: one with version 2 of
-// cgroups, one or two with version 1, and none for an image.
-func (l *Sources) systemSlices() (out []string) {
-	for _, top := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"} {
-		if slice := path.Join(top, "system.slice"); l.opt.live() && isThere(l.files, slice) {
-			out = append(out, slice)
-		}
-	}
-	return out
 }

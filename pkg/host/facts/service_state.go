@@ -2,10 +2,8 @@ package facts
 
 import (
 	"path"
-	"strconv"
+	"slices"
 	"strings"
-
-	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // ServiceState is the state of a service that may change the host's network.
@@ -118,24 +116,19 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	return ServiceInstalled
 }
 
-var sharedLibrary = lazyregexp.New(`^libsystemd-shared-(\d+)`)
+// ServiceRuns reports whether a system service has processes: systemd keeps the service's cgroup as
+// long. This takes one system call; a D-Bus request takes 0.3 ms.
+func (l *Sources) ServiceRuns(unit string) bool {
+	return slices.ContainsFunc(l.slices(), func(slice string) bool { return isThere(l.files, path.Join(slice, unit)) })
+}
 
-// systemdVersion returns the version of networkd, from the name of the library that all systemd
-// programs share. It is 0 if the library has another name.
-func (g gatherer) systemdVersion() int {
-	dirs := []string{"/usr/lib/systemd", "/usr/lib64/systemd", "/lib/systemd"}
-	for _, triplet := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "s390x-linux-gnu",
-		"riscv64-linux-gnu"} {
-		dirs = append(dirs, "/usr/lib/"+triplet+"/systemd", "/lib/"+triplet+"/systemd")
-	}
-	for _, dir := range dirs {
-		names, _ := g.files.ReadDir(dir)
-		for _, name := range names {
-			if found := sharedLibrary().FindStringSubmatch(name); found != nil {
-				release, _ := strconv.Atoi(found[1]) // only digits
-				return release
-			}
+// systemSlices returns the cgroups that have those of the system services: one with version 2 of
+// cgroups, one or two with version 1, and none for an image.
+func (l *Sources) systemSlices() (out []string) {
+	for _, top := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"} {
+		if slice := path.Join(top, "system.slice"); l.opt.live() && isThere(l.files, slice) {
+			out = append(out, slice)
 		}
 	}
-	return 0
+	return out
 }

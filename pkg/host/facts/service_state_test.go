@@ -98,7 +98,7 @@ func TestGuestAliases(t *testing.T) {
 }
 
 // A pass looks for the cgroups of services only in the hierarchies that have some. The line that
-// keeps it: links.go, ServiceRuns.
+// keeps it: service_state.go, ServiceRuns.
 func TestServicesAreSoughtInSystemdsHierarchies(t *testing.T) {
 	const top = "/sys/fs/cgroup"
 	if !netns.Alone(t, top) {

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // versionStamp is the name of a program's version in [hostfs.Stamps]: 32 bytes of text in place of
@@ -64,4 +66,26 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	copy(text[:], k.Version)
 	h.opt.Stamps.Record(versionStamp(k.Program), info, text)
 	return nil
+}
+
+var sharedLibrary = lazyregexp.New(`^libsystemd-shared-(\d+)`)
+
+// systemdVersion returns the version of networkd, from the name of the library that all systemd
+// programs share. It is 0 if the library has another name.
+func (g gatherer) systemdVersion() int {
+	dirs := []string{"/usr/lib/systemd", "/usr/lib64/systemd", "/lib/systemd"}
+	for _, triplet := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "s390x-linux-gnu",
+		"riscv64-linux-gnu"} {
+		dirs = append(dirs, "/usr/lib/"+triplet+"/systemd", "/lib/"+triplet+"/systemd")
+	}
+	for _, dir := range dirs {
+		names, _ := g.files.ReadDir(dir)
+		for _, name := range names {
+			if found := sharedLibrary().FindStringSubmatch(name); found != nil {
+				release, _ := strconv.Atoi(found[1]) // only digits
+				return release
+			}
+		}
+	}
+	return 0
 }

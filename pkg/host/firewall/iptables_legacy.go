@@ -41,17 +41,6 @@ func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 	return out, nil
 }
 
-// legacyEntry is an entry of a table: a rule, or an entry between chains.
-type legacyEntry struct {
-	at      int
-	size    int
-	head    []byte // struct ipt_entry
-	matches []byte
-	target  string // "": a verdict
-	verdict int32
-	chain   string // the name, if it begins a user-defined chain
-}
-
 // chains reads all chains of a table. Built-in chains begin at the offsets of the hooks,
 // user-defined ones with an error target. Each ends with an entry that is no rule: the policy, or a
 // return.
@@ -92,54 +81,6 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 		c.Rules = append(c.Rules, rule)
 	}
 	return out, nil
-}
-
-// legacyTarget returns a standard target in the syntax of iptables. A rule without a target
-// continues at the next entry, which begins no chain, so the result is "".
-func legacyTarget(e legacyEntry, starts map[int]string) string {
-	switch e.verdict {
-	case legacyDrop:
-		return "DROP"
-	case legacyAccept:
-		return "ACCEPT"
-	case legacyReturn:
-		return "RETURN"
-	}
-	return starts[int(e.verdict)]
-}
-
-func (f legacyFamily) entries(blob []byte) (out []legacyEntry, err error) {
-	for at := 0; at < len(blob); {
-		e, err := f.entry(blob, at)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-		at += e.size
-	}
-	return out, nil
-}
-
-// entry decodes the entry at an offset of a table.
-func (f legacyFamily) entry(blob []byte, at int) (e legacyEntry, err error) {
-	if at < 0 || at+f.size > len(blob) {
-		return e, errLegacyLayout
-	}
-	b := blob[at:]
-	target, next := int(binary.NativeEndian.Uint16(b[f.next:])), int(binary.NativeEndian.Uint16(b[f.next+2:]))
-	if target < f.size || next < target+legacyTargetHead || next > len(b) {
-		return e, errLegacyLayout
-	}
-	data := b[target+legacyTargetHead : next]
-	e = legacyEntry{at: at, size: next, head: b[:f.size], matches: b[f.size:target],
-		target: unix.ByteSliceToString(b[target+2 : target+31])}
-	switch {
-	case e.target == legacyErrorTarget && len(data) > 0:
-		e.chain = unix.ByteSliceToString(data)
-	case e.target == "" && len(data) >= 4:
-		e.verdict = int32(binary.NativeEndian.Uint32(data))
-	}
-	return e, nil
 }
 
 // identity reads the links, comments and sets of an entry.

@@ -71,7 +71,7 @@ func TestSameSysctl(t *testing.T) {
 
 // Each key of the running kernel accepts the value that it prints, and then prints the same. If it
 // accepts a value in another form and prints its own, the two are the same value. The lines that
-// keep it: sysctl_compare.go, kinds and SameSysctl; kernel.go, Sysctl (EIO).
+// keep it: sysctl_compare.go, kinds and SameSysctl; sysctl_read.go, Sysctl (EIO).
 func TestEachSysctlIsOfAKind(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "v0.100", "type", "veth", "peer", "name", "v1")

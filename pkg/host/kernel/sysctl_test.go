@@ -208,7 +208,7 @@ func TestSysctlRanges(t *testing.T) {
 }
 
 // A key without read access is a command to the kernel, and the error says so. The line that keeps
-// it: kernel.go, Sysctl (onlyWritten).
+// it: sysctl_read.go, Sysctl (onlyWritten).
 func TestASysctlWithoutAValueToKeep(t *testing.T) {
 	inNewNetns(t, func() {
 		_, err := NewWriter(Open(true), Options{}).kernel.Sysctl("net.ipv4.route.flush")

@@ -161,3 +161,32 @@ func ruleTo(r Rule) *netlink.Rule {
 	}
 	return out
 }
+
+// OfMachine reports whether the host itself needs a rule: the rules for local addresses, and the
+// rules without a selector for the tables main and default.
+func (r Rule) OfMachine() bool {
+	return r.Table == unix.RT_TABLE_LOCAL ||
+		r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
+}
+
+// DelUnmanagedRule removes a policy rule that a network left, exactly as it was read; a missing
+// rule is success. It refuses rules that the host itself needs ([Rule.OfMachine]). It may be
+// retried.
+func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
+	if r.OfMachine() {
+		return fmt.Errorf("remove policy rule %d for table %d: the host's own replies use this rule", r.Priority, r.Table)
+	}
+	rt, err := w.net.rt(ctx)
+	if err != nil {
+		return err
+	}
+	return w.removeRule(rt, r, "policy rule of another removed")
+}
+
+// ForAll reports whether a rule matches all packets.
+func (r Rule) ForAll() bool { return !r.Narrow && r.unselective() }
+
+// unselective reports whether none of the selectors in Rule is set. Narrow is not looked at.
+func (r Rule) unselective() bool {
+	return !r.Src.IsValid() && !r.Dst.IsValid() && r.IIF == "" && r.OIF == "" && r.Mark == 0 && r.Mask == 0
+}

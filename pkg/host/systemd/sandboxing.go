@@ -1,8 +1,6 @@
 package systemd
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -93,13 +91,4 @@ func confined(unit string, systemd int) (list []unitProperty) {
 	}
 	slices.SortStableFunc(list, func(a, b unitProperty) int { return strings.Compare(a.Name, b.Name) })
 	return list
-}
-
-// release returns the systemd release, such as 252; 0 if unknown.
-func (b *Bus) release(ctx context.Context) int {
-	said := ""
-	_ = b.Property(ctx, managerName, managerPath, managerIface, "Version", &said)
-	n := 0
-	_, _ = fmt.Sscanf(said, "%d", &n) // such as "252.39-1~deb12u2"
-	return n
 }

@@ -2,9 +2,40 @@ package watch
 
 import (
 	"cmp"
+	"net/netip"
+	"slices"
 
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
+
+// Interest is what a [Watcher] watches. It has names, not wanted values: whoever gets an event must
+// look at the values.
+type Interest struct {
+	Paths     []string // the path, and any replaced directory above it
+	Lists     []string // directories with all their names
+	Links     []string // without their addresses
+	Addresses []netip.Addr
+	Routes    []rtnl.Route // by table and destination
+	Rules     []rtnl.Rule  // by family and priority
+	Tables    []firewall.TableName
+	Forward   bool     // chains of nf_tables at the forward hook
+	Sysctls   []string // in dotted form; for unnoticed writes see [SysctlNotifies]
+	Modules   []string
+	Mounts    []string
+	Units     []string
+}
+
+// same reports whether two interests name the same things in the same order.
+func (i Interest) same(o Interest) bool {
+	return i.Forward == o.Forward && slices.Equal(i.Paths, o.Paths) && slices.Equal(i.Lists, o.Lists) &&
+		slices.Equal(i.Links, o.Links) &&
+		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) &&
+		slices.Equal(i.Tables, o.Tables) &&
+		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) &&
+		slices.Equal(i.Units, o.Units)
+}
 
 // Names calls each with the names that events have for the things of an interest, by source: files,
 // links, addresses, routes and sysctls. Other events about the same things have other names. So a

@@ -8,26 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/host/firewall"
-	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
-
-// Interest is what a [Watcher] watches. It has names, not wanted values: whoever gets an event must
-// look at the values.
-type Interest struct {
-	Paths     []string // the path, and any replaced directory above it
-	Lists     []string // directories with all their names
-	Links     []string // without their addresses
-	Addresses []netip.Addr
-	Routes    []rtnl.Route // by table and destination
-	Rules     []rtnl.Rule  // by family and priority
-	Tables    []firewall.TableName
-	Forward   bool     // chains of nf_tables at the forward hook
-	Sysctls   []string // in dotted form; for unnoticed writes see [SysctlNotifies]
-	Modules   []string
-	Mounts    []string
-	Units     []string
-}
 
 // Source is the part of the host in which something happened.
 type Source string
@@ -96,6 +78,28 @@ type source interface {
 	name() Source
 }
 
+// Options says which host to watch.
+type Options struct {
+	Root    string // put before every path; "/": the running host; an image: only files
+	Sandbox bool   // in a sandbox: the modules and units are those of the host
+}
+
+// New returns a watcher that watches nothing yet. Each [Watcher.Set] opens sockets in the network
+// namespace of its calling thread. The caller must close the watcher.
+func New(opt Options) *Watcher {
+	w := &Watcher{events: make(chan struct{}, 1), pending: map[Source]*Event{}, unwatched: map[Source]error{}}
+	files := newFileWatch(w, opt)
+	w.sources = []source{files}
+	if sys.IsLive(opt.Root) {
+		w.ways = &nextHops{last: map[netip.Addr]string{}}
+		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files), &clockWatch{w: w})
+		if !opt.Sandbox {
+			w.sources = append(w.sources, newModuleWatch(w), newUnitWatch(w, files.again))
+		}
+	}
+	return w
+}
+
 // Set replaces the interest. It may be called at any time. With the same interest it retries
 // sources that could not be watched. Changes before Set returns may go unnoticed, so a caller that
 // sets another interest must look once afterwards. changed says that the interest differs from the
@@ -117,16 +121,6 @@ func (w *Watcher) Set(i Interest) (changed bool) {
 		}
 	}
 	return !same
-}
-
-// same reports whether two interests name the same things in the same order.
-func (i Interest) same(o Interest) bool {
-	return i.Forward == o.Forward && slices.Equal(i.Paths, o.Paths) && slices.Equal(i.Lists, o.Lists) &&
-		slices.Equal(i.Links, o.Links) &&
-		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) &&
-		slices.Equal(i.Tables, o.Tables) &&
-		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) &&
-		slices.Equal(i.Units, o.Units)
 }
 
 // Events has a value to receive if there are events that [Watcher.Take] has not returned yet.

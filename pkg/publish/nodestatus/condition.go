@@ -189,3 +189,9 @@ func (c *condition) end() {
 	c.wanted = &kube.Condition{Type: Type, Status: kube.Unknown, Reason: "AgentStopped",
 		Message: "the agent has stopped: the network stays as it was, and nothing repairs it"}
 }
+
+// fresh reports whether the API has the condition of the present status, except for its text.
+func (c *condition) fresh() bool {
+	return c.published != nil && c.published.Status == c.wanted.Status && c.published.Reason == c.wanted.Reason &&
+		c.publishedOf == c.generation
+}

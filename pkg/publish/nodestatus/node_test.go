@@ -408,7 +408,7 @@ func TestANodeThatMayBeReadAndNotTold(t *testing.T) {
 }
 
 // If the API does not know the credentials, they are renewed, and then the Node is written soon,
-// however long that took. The line that keeps it: pkg/publish/nodestatus/node.go, pause
+// however long that took. The line that keeps it: pkg/publish/nodestatus/retry.go, pause
 // (ErrUnknown).
 func TestCredentialsAreRenewed(t *testing.T) {
 	a := newAPI()

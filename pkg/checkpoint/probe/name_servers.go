@@ -4,37 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/netwright/netwright/pkg/host"
 )
 
-// newHops returns the next hops of default routes that the node did not have before, in the
-// families in which a neighbour answered before. Each must resolve, because the kernel sends all or
-// a part of the outgoing packets there. On a link without address resolution the probe passes
-// (NUD_NOARP).
-func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, err error) {
-	var families []int // address sizes in bits
-	for _, p := range before {
-		if hop, ok := p.hop(); ok {
-			families = append(families, hop.BitLen())
-		}
-	}
-	if len(families) == 0 {
-		return nil, nil
-	}
-	routes, err := h.Live.Net.DefaultRoutes(ctx)
+// resolvers returns the name servers of the node. systemd-resolved still answers on 127.0.0.53 from
+// its cache after the network is lost. So for this address resolvers returns the servers that
+// systemd-resolved asks (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
+func resolvers(read func(string) ([]byte, error)) []string {
+	conf, err := read("/etc/resolv.conf")
 	if err != nil {
-		return nil, fmt.Errorf("find the next hops after the change: %w", err)
+		return nil
 	}
-	for _, r := range routes {
-		if p := hopProbe(r); r.Gateway.IsValid() && slices.Contains(families, r.Gateway.BitLen()) &&
-			!slices.Contains(before, p) && !slices.Contains(hops, p) {
-			hops = append(hops, p)
+	servers := nameservers(conf)
+	if slices.Contains(servers, "127.0.0.53") {
+		if conf, err := read("/run/systemd/resolve/resolv.conf"); err == nil && len(nameservers(conf)) > 0 {
+			return nameservers(conf)
 		}
 	}
-	return hops, nil
+	return servers
+}
+
+func nameservers(conf []byte) (out []string) {
+	for line := range strings.Lines(string(conf)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != "nameserver" {
+			continue
+		}
+		if _, err := netip.ParseAddr(fields[1]); err == nil {
+			out = append(out, fields[1])
+		}
+	}
+	return out
 }
 
 // newServers returns failures if a name server answered before the change, the node no longer uses
@@ -102,31 +104,4 @@ func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("no peer was asked to knock: %v", c.unasked))
 	}
 	return warnings
-}
-
-// Watchable returns the probes that show later that the node has lost its network, out of those
-// that passed before the change and the new next hops: the gateways, or else the user's own probes,
-// and the store. It leaves out a store that is a directory of the node, and probes that do not
-// reach another host.
-func Watchable(ctx context.Context, h *host.Host, before []Probe) (gateways []Probe, store Probe, err error) {
-	hops, err := newHops(ctx, h, before)
-	if err != nil {
-		return nil, "", err
-	}
-	var others []Probe
-	for _, p := range slices.Concat(before, hops) {
-		switch kind, what, _ := strings.Cut(string(p), ":"); {
-		case kind == Store && strings.Contains(what, "://"):
-			store = p
-		case slices.Contains([]string{Store, managedProbe, podsProbe}, kind):
-		case kind == neighbourProbe, kind == pingProbe:
-			gateways = append(gateways, p)
-		default:
-			others = append(others, p)
-		}
-	}
-	if len(gateways) == 0 {
-		gateways = others
-	}
-	return gateways, store, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // One wrong digit of an address in a node's document makes all other nodes route to an address that
-// nobody has. The node itself reports that. The line that keeps it: host_problems.go, address.
+// nobody has. The node itself reports that. The line that keeps it: host_warnings.go, address.
 func TestAnAddressThatTheNodeHasNot(t *testing.T) {
 	const lo, mine, six = "127.0.0.1/8", "10.77.0.71/24", "fd00:77::71/64"
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 
 // One of the name servers that a change brought must answer. Before kubelet runs, servers that
 // start with kubelet need not. A server that does not answer beside one that does causes a warning.
-// The lines that keep it: comparison.go, Attempt (Stated); new_targets.go, newServers, withKubelet
+// The lines that keep it: comparison.go, Attempt (Stated); name_servers.go, newServers, withKubelet
 // and Warnings.
 func TestNameServersThatAChangeBrought(t *testing.T) {
 	if !netns.Alone(t, "/etc") {

@@ -1,0 +1,24 @@
+package ledger
+
+import (
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Clock has the time of two clocks: the wall clock and the uptime.
+type Clock struct {
+	Now  time.Time
+	Boot string
+	Up   time.Duration // zero if unknown
+}
+
+// ClockOf reads the uptime, which includes suspension.
+// https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime)
+func ClockOf(r Reader, now time.Time) Clock {
+	data, _ := r.ReadFile("/proc/uptime")
+	seconds, _, _ := strings.Cut(string(data), " ")
+	up, _ := time.ParseDuration(seconds + "s") // unknown without the file
+	return Clock{now, host.BootID(r), up}
+}
