@@ -1,4 +1,12 @@
 // Command agent converges a Kubernetes node's network.
+//
+// # Files
+//
+//   - the program, its commands, and its manual pages: main, root, arguments, version, manual
+//   - the agent's own flags, and the runs that they choose: run_flags, once, converge, dry_run,
+//     daemon*, sandbox*
+//   - what several commands share: store_destination, not_repairing, prove_pods
+//   - one command each, with its flags: *
 package main
 
 import (

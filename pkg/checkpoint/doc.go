@@ -11,6 +11,13 @@
 // A generation is bad only if the probes pass again after the undo, which shows that the change was
 // the cause. Otherwise the result is inconclusive, and the generation is tried again later. See
 // docs/adr/0005.
+//
+// # Files
+//
+//   - the types, and the file from which an undo works: checkpoint, journal
+//   - before a change: take, arm, self_copy, rehearse, boot_unit
+//   - after a change: finish, confirmation, watch_hooks
+//   - the undo, and why a generation is not applied again: undo, verdict
 package checkpoint
 
 // Dir is the directory of checkpoints. Only root may read it, because a journal has contents of

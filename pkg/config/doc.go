@@ -9,4 +9,11 @@
 // The package is pure: it reads no file, looks at no host, and keeps no state. It does not know
 // which Kubernetes release removed which kubelet flag, nor what a network needs. pkg/model knows
 // that.
+//
+// # Files
+//
+//   - the documents of one node: load, document_header, bridge_peers, cluster_size, kops_nodeup
+//   - the fields of a node, and their defaults: spec*, node*, aws, defaults
+//   - what no single field shows: validate*
+//   - what a person reads about a mistake and about a field: mistake_hints, manual_fields
 package config

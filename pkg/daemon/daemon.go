@@ -1,5 +1,17 @@
 // Package daemon runs the agent on a node. It waits for a change of the store, of the host or of an
 // API, then makes a pass, and publishes the node's status. One loop does all of this.
+//
+// # Files
+//
+//   - the loop, and when it acts next: daemon, loop, timers
+//   - when the store is asked, and what a look finds: store_look, watch_store, pinned_store
+//   - events of the host, and repairs: watch_host, contested_keys, cpu_budget
+//   - whether the container runtime and kubelet answer: runtime_and_kubelet
+//   - commands of clients: serve_commands
+//   - what others learn of a pass: observed_pass, pass_outcome, phase_times, progress
+//   - the node's status: node_status, status_*, generations
+//   - faults, each logged once: log_troubles
+//   - the service manager, and memory: systemd_notify, trim_heap
 package daemon
 
 import (

@@ -10,4 +10,14 @@
 // It protects from partly written files (see hostfs/batch.go) and from paths that lead out of the
 // given root (see hostpath/open.go). It does not protect from another program that writes the same
 // keys at the same time: the next pass sees such a write as drift.
+//
+// # Files
+//
+//   - View and Host: view, host, options, facts_names
+//   - a view with planned changes, and one that asks the kernel once: pending, pending_view,
+//     snapshot
+//   - networkd and NetworkManager: link_managers, unmanage_links
+//   - which programs run, and who is logged in: writing_programs, process, login
+//   - which machine and which boot it is: machine_id, boot_args
+//   - single questions and actions: runtime, run_cni_plugin, unit_state, residue, diagnose
 package host

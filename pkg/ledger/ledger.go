@@ -6,6 +6,14 @@
 // The ledger decides nothing. If a part of it is lost or damaged, the agent loses time or
 // knowledge, but never removes a thing of another owner: without a journal everything counts as
 // found.
+//
+// # Files
+//
+//   - the journal, with the owner of each key: ledger, journal*, entries, damage, cached_ledger
+//   - the sets of tasks that were applied: revisions, pin
+//   - pending effects, and stamps of compared files: effects, stamps
+//   - how the other files are read and written: state_files, format, clock
+//   - one file of the ledger each: *
 package ledger
 
 import (

@@ -1,6 +1,19 @@
 // Package model turns a node's configuration into tasks. It is pure: it reads no file, opens no
 // socket and calls no other program. The same input gives the same tasks. Golden tests pin its
 // output.
+//
+// # Files
+//
+//   - what Build gets, and the order in which it adds tasks: input, network_input, build, builder
+//   - what it refuses on this host, or warns of: host_requirements, host_warnings,
+//     validate_pod_families
+//   - the kernel: sysctl*, bridge_netfilter, modules, mounts
+//   - the container runtime, its CNI conf and plugins: runtime, cni_conf, cni_plugin*, directories
+//   - kubelet's flags and its drop-in: kubelet*
+//   - the node's links: link_managers, aws_enis, ec2_source_dest_check
+//   - files and hooks of the documents: user_*
+//   - reloads and restarts; keys that belong to other node agents: effect_tasks, other_agents
+//   - what reset, verify and alerts ask: pods_depend, health_checks, alert_consequence
 package model
 
 import (

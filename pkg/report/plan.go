@@ -1,5 +1,15 @@
 // Package report writes plans and statuses of the agent as text for people and as JSON for
 // programs. It has no side effects: it opens no file and makes no request.
+//
+// # Files
+//
+//   - a plan as JSON, and what identifies it: plan, plan_intent
+//   - a plan as text: plan_text*
+//   - a status as JSON, and the verdict on it: status, status_view, service_status
+//   - a status as text: status_text, status_keys, status_details, status_lines
+//   - what changed between two statuses: status_watch, event
+//   - parts of both: network_switch, proof_and_undo
+//   - how times, differences and text are written: clock, diff, json, yaml, stable_text, text_lines
 package report
 
 import (

@@ -5,6 +5,25 @@
 // A task knows what it owns, what must come first, how to plan its change and how to apply it. It
 // knows nothing of other tasks: package graph orders tasks by their keys, and package execute runs
 // them.
+//
+// # Files
+//
+//   - what a task is, and what a kind may also do: task, optional_interfaces
+//   - the table of kinds, its columns, and what other packages look up in it: kind*
+//   - a planned change, its cost, and the reloads and restarts after it: change, change_class,
+//     effect
+//   - paths and their contents: path_*, directory, file, symlink, toml_key, kubeconfig,
+//     network_files
+//   - CNI plugins, fetched, checked, unpacked and cached: archive*
+//   - certificates and keys of the node: certificates*
+//   - CNI confs, parsed, refused, awaited and removed: cni_conf_*, conf_removal
+//   - the kernel: sysctl*, module, mount
+//   - the network: address, link, route, rule, nft_table, forward_accept, ec2_source_dest_check
+//   - systemd units, and what acts only at the next boot: unit_*, read_at_boot
+//   - which changes need no checkpoint: harmless*
+//   - keys that no document wants any more: removal, restoration, revert_costs
+//   - a task as the ledger records it: ledger_*
+//   - a switch of networks, and what only time brings: cleanup, switch_*, await_value
 package tasks
 
 import (

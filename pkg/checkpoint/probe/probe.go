@@ -1,5 +1,14 @@
 // Package probe tests whether others reach a node and whether the node reaches others: before a
 // change, after it, after its undo, and at a boot.
+//
+// # Files
+//
+//   - the kinds of probes, and one attempt: probe, run_probes
+//   - what is probed: default_probes, name_servers, next_hops, neighbours, link_managers, pods,
+//     traffic, inbound
+//   - the probes before and after a change: comparison, proof
+//   - how others reach the node, compared after a boot: reach
+//   - the probes of the watch after a change: watchable
 package probe
 
 import (

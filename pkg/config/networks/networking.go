@@ -1,5 +1,12 @@
 // Package networks has the networks that documents can choose, each in its own file: its name,
 // fields and defaults, and what it refuses. What a network does on a node is in pkg/model.
+//
+// # Files
+//
+//   - the choice, and what all networks share: networking, fill_and_check, cluster_settings
+//   - spec.networking.switch and bridgeNetfilter: network_switch, bridge_netfilter
+//   - the network that a document itself describes: custom*
+//   - one network each: *
 package networks
 
 import (

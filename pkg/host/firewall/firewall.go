@@ -4,6 +4,17 @@
 //
 // [Reader] has no method that writes. [Writer] replaces a table of the agent as a whole, removes
 // named objects, and restores a rule set that was read before.
+//
+// # Files
+//
+//   - the Reader and the Writer: firewall
+//   - one table of nft, read and replaced: nft_table, nft_types, nft_canonical, nft_text
+//   - the names of all tables; a table removed: nft_table_names
+//   - nf_tables over netlink: nft_socket, nft_batch, nft_chains, nft_expr, nft_encode, nft_decode
+//   - chains and rules of iptables, in nf_tables and in ip_tables (legacy): iptables*
+//   - the policy for forwarded packets, and the rules that accept them: forward*
+//   - ipsets: ipset*
+//   - the whole rule set, recorded before a change and restored by an undo: ruleset*
 package firewall
 
 import (

@@ -5,6 +5,16 @@
 // describes.
 //
 // It is not named fs, because callers that use file modes import [io/fs], too.
+//
+// # Files
+//
+//   - the types: reader, writer, files, filespec
+//   - contents, metadata, stamps of unchanged files, what can be written: read, stat, stamps,
+//     writable
+//   - single files, made, appended to, edited and removed: write, edit, remove, attributes
+//   - files that are put in place together, and what a crash leaves of that: batch*
+//   - a file kept before a change, and restored: backup
+//   - files that a killed run left: stale_files
 package hostfs
 
 import (

@@ -8,4 +8,19 @@
 //
 // The package does not order the tasks of a node and adds no tasks that all networks share. Package
 // model does both.
+//
+// # Files
+//
+//   - a row, its input, the list of rows, and parts that rows share: network, input, all,
+//     row_helpers
+//   - the releases of a network, and what differs from kOps: lifecycle*, untestable, disagreements
+//   - the text of a CNI conf, and which program reads it: conflist, conf_reader
+//   - what a network needs from the store and the API: client_certificates, keypairs, podcidrs
+//   - parts that networks add to a node: mtu, masquerade, bridge_routes, aws_route_table,
+//     eni_max_pods
+//   - kernels and programs beside a network: redhat_kernels, openvswitch, kubeproxy,
+//     describe_requirements
+//   - what changes between two networks or two modes: dataplane_modes, network_switch, preparation
+//   - what networks leave, and selectors that match too much: *_residue, dangerous_selectors
+//   - one network each: *
 package network
