@@ -39,8 +39,8 @@ func aci() Network {
 				Missing: "aci-containers-host does not run here: look at its log; status-port 0 turns this address off"},
 			podSign("veth*", "veth")},
 		Residue: aciResidue(),
-		Untested: "the plugin's answers and that pods talk: its module builds from a checkout only (relative " +
-			"replace lines), and it works with an APIC and its leaf switches only",
+		Untested: "what the plugin answers, and that pods reach each other: its module builds only from a " +
+			"checkout (relative replace lines), and it works only with an APIC and its leaf switches",
 		Agents: []string{"aci-containers-host", "opflex-agent"},
 		Build:  buildACI,
 	}

@@ -42,13 +42,14 @@ func amazonVPC() Network {
 		Residue:      amazonVPCResidue(),
 		Agents:       []string{"aws-node"},
 		TestedBy: []Proof{
-			{"pods of two nodes talk by its own daemon and plugins, with addresses and a second interface from a " +
-				"stand-in of EC2, and reach a host outside by the node's address; `agent verify` hears the daemon",
+			{"pods of two nodes reach each other with its own daemon and plugins, and a host outside by the " +
+				"node's address; a simulated EC2 gives addresses and a second interface; `agent verify` gets the " +
+				"daemon's answer",
 				"test/e2e TestPodsTalkByAmazonVPC"},
-			{"its two plugins answer the version of the conf that its installer writes, and read it",
+			{"its two plugins support the version of the conf that its installer writes, and read the conf",
 				"test/plugins TestPlugins"}},
-		Untested: "security groups for pods (vlan*, tables 101 and up), egress-cni's chains, network policy and IPv6: " +
-			"their names rest on reading, for they take controllers in AWS or a Nitro instance",
+		Untested: "security groups for pods (vlan*, tables 101 and up), egress-cni's chains, network policy and " +
+			"IPv6: they need controllers in AWS or a Nitro instance, so their names come from the source code only",
 		Build: buildAmazonVPC,
 	}
 }

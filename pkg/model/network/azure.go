@@ -59,9 +59,10 @@ func azure() Network {
 			{Text: "CNS keeps its state", Path: "/run/azure-cns",
 				Case: Case{"another scenario", func(in Input) bool { return !azureOurs(in) }}},
 		},
-		Residue:  azureResidue(),
-		TestedBy: []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
-		Untested: "that pods talk: its addresses come from Azure only",
+		Residue: azureResidue(),
+		TestedBy: []Proof{{"its plugin supports the version of the agent's conf, and reads the conf",
+			"test/plugins TestPlugins"}},
+		Untested: "that pods reach each other: its addresses come only from Azure",
 		// CNS writes the conf. azure-npm writes iptables chains and ipsets
 		// (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml). In scenario
 		// nodeSubnet without policy neither runs.

@@ -59,13 +59,14 @@ func bridge() Network {
 				"/var/lib/cni/results/" + bridgeName + "-*"},
 		},
 		TestedBy: []Proof{
-			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs",
+			{"pods of two nodes reach each other with their own addresses; only hosts outside see another one",
 				"test/e2e TestPodsTalk"},
-			{"pods' traffic is as slow as their annotations ask", "test/e2e TestPodsTrafficIsShaped"},
+			{"the traffic of pods is limited to the rates of their annotations", "test/e2e TestPodsTrafficIsShaped"},
 			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},
-			{"pods of real kubelets reach services by kube-proxy in both its modes, also on one bridge",
+			{"pods of real kubelets reach services by kube-proxy in both of its modes, also those of a pod on the " +
+				"same bridge",
 				"test/e2e TestKubernetesKubeletServices"},
-			{"a switch takes with it what the network had, and nothing else",
+			{"a switch to another network removes what this network had, and nothing else",
 				"test/e2e TestSwitchOfNetworkRollbackAndResume"},
 			{"a reset leaves the node as it was", "test/e2e TestResetLeavesNoTrace"},
 		},

@@ -66,18 +66,20 @@ func calico() Network {
 		SharedHost:   ownLinks("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Residue:      calicoResidue(),
 		Modes:        calicoModes(),
-		TestedBy: []Proof{{"an etcd that demands client certificates lets in who has the installed ones",
+		TestedBy: []Proof{{"an etcd that requires client certificates accepts the installed ones",
 			"test/e2e TestCalicoCertificatesOpenEtcd"},
-			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used",
+			{"an etcd accepts a certificate that the node issues with a CA of the store, also after its renewal",
 				"test/e2e TestCertificateIsIssuedAndRenewed"},
-			{"its plugin answers the version of the conf that its installer writes, and reads it",
+			{"its plugin supports the version of the conf that its installer writes, and reads the conf",
 				"test/plugins TestPlugins"},
-			{"pods of two nodes talk over VXLAN by the real calico-node and plugins, with the datastore etcd; verify " +
-				"names the sign of life that is missing", "test/e2e TestPodsTalkByCalico"},
-			{"leaving it takes all that the real calico-node made, over IPv4 and IPv6, with either iptables",
+			{"pods of two nodes reach each other over VXLAN with the real calico-node and plugins, and etcd as " +
+				"the datastore; verify names the sign of life that is missing", "test/e2e TestPodsTalkByCalico"},
+			{"a switch to another network removes all that the real calico-node made, for IPv4 and IPv6, with " +
+				"either iptables",
 				"test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
-		Untested: "IPIP, WireGuard, nftables mode, eBPF and the links of bandwidth limits (bwcali*): their names rest on " +
-			"Calico's source, since the calico-node of the tests is built without cgo and their kernel has no such links",
+		Untested: "IPIP, WireGuard, nftables mode, eBPF and the links of bandwidth limits (bwcali*): the " +
+			"calico-node of the tests is built without cgo, and their kernel has no such links, so the names come " +
+			"from Calico's source code only",
 		Agents: []string{"calico-node"},
 		Build:  buildCalico,
 	}

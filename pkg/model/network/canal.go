@@ -47,11 +47,13 @@ func canal() Network {
 		},
 		Untestable: canalUntestable(),
 		Residue:    canalResidue(),
-		TestedBy: []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it",
+		TestedBy: []Proof{{"Calico's plugin supports the version of the conf that its installer writes, and reads " +
+			"the conf",
 			"test/plugins TestPlugins"},
-			{"pods of two nodes talk by the real flanneld, calico-node and plugin, with an etcd for both; verify " +
-				"names the sign of life that is missing", "test/e2e TestPodsTalkByCanal"},
-			{"leaving it takes all that both daemons made", "test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
+			{"pods of two nodes reach each other with the real flanneld, calico-node and plugin, and an etcd for " +
+				"both; verify names the sign of life that is missing", "test/e2e TestPodsTalkByCanal"},
+			{"a switch to another network removes all that both daemons made",
+				"test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
 		Modes:  flannelModes(canalBackend),
 		Agents: []string{"calico-node", "kube-flannel"},
 		Build:  buildCanal,

@@ -72,9 +72,9 @@ func cilium() Network {
 		Residue: ciliumResidue(),
 		Modes:   ciliumModes(),
 		Agents:  []string{"cilium-agent"},
-		TestedBy: []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it",
+		TestedBy: []Proof{{"its plugin supports the version of the conf that its agent writes, and reads the conf",
 			"test/plugins TestPlugins"}},
-		Untested: "that pods talk: its agent is not run",
+		Untested: "that pods reach each other: no test runs its agent",
 		Build:    buildCilium,
 	}
 }

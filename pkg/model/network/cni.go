@@ -41,10 +41,10 @@ func cni() Network {
 		SharedHost: ownLinks(), // its links are unknown, but it has routes and rules
 		Residue: cleanup.Residue{Others: []string{"whatever the network that was brought leaves: `agent networks " +
 			"--found` looks for those that are known"}},
-		TestedBy: []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices",
+		TestedBy: []Proof{{"under real kubelets a DaemonSet brings the network, and no pod is interrupted",
 			"test/e2e TestKubernetesKubeletSwitches"}},
-		Untested: "kubelet's own CNI mode (--network-plugin=cni, with docker, below Kubernetes 1.24): no such kubelet runs " +
-			"here, and its flags and directories rest on reading",
+		Untested: "kubelet's own CNI mode (--network-plugin=cni, with docker, below Kubernetes 1.24): no test " +
+			"runs such a kubelet, so its flags and directories come from its source code only",
 		Build: buildCNI,
 	}
 }

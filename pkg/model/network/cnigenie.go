@@ -46,7 +46,8 @@ func cniGenie() Network {
 		// policy-engine belongs to its policy (conf/1.8/genie-complete.yaml). The container of
 		// genie-plugin, install-cni, is not listed, because older Calico and Canal, which may stay,
 		// have one of that name too.
-		Agents:   []string{"policy-engine"},
-		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
+		Agents: []string{"policy-engine"},
+		Untested: "what the plugin answers: its code is older than Go modules (GOPATH and vendor), and no test " +
+			"builds it",
 	}
 }

@@ -50,13 +50,15 @@ func coil() Network {
 		Untestable: []Untestable{{Why: "coild asks the API for each pod: its plugin refuses one that the API does not know",
 			Instead: apiPods, Source: "https://github.com/cybozu-go/coil/blob/v2.15.0/v2/runners/coild_server.go"}},
 		Residue: coilResidue(),
-		TestedBy: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
+		TestedBy: []Proof{{"its plugin supports the version of the conf that its installer writes, and reads the " +
+			"conf",
 			"test/plugins TestPlugins"},
-			{"pods of two nodes talk by the real coild, coil-router, controller and installer, beside a real API; verify " +
-				"names the sign of life that is missing", "test/e2e TestKubernetesPodsTalk"},
-			{"leaving it takes all that its daemons made, over IPv4 and IPv6, but for what is said to stay",
+			{"pods of two nodes reach each other with the real coild, coil-router, controller and installer, " +
+				"beside a real API; verify names the sign of life that is missing", "test/e2e TestKubernetesPodsTalk"},
+			{"a switch to another network removes all that its daemons made, for IPv4 and IPv6, except what is " +
+				"said to stay",
 				"test/cleanup TestKubernetesDaemonsLeaveNothing"}},
-		Untested: "egress: its tunnels need modules that the kernel of the tests lacks (fou, ipip)",
+		Untested: "egress: its tunnels need modules that the kernel of the tests does not have (fou, ipip)",
 		Agents:   []string{"coild"},
 		Build:    buildCoil,
 	}

@@ -44,8 +44,8 @@ func contivVPP() Network {
 		HealthChecks: []HealthCheck{{Text: "VPP answers the plugin", Path: "/run/contiv/cni.sock"},
 			{Text: "the link between host and VPP", Link: "vpp1"}},
 		Residue: contivResidue(),
-		Untested: "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), " +
-			"and VPP wants huge pages and a card to itself",
+		Untested: "what the plugin answers, and that pods reach each other: its module builds only from a " +
+			"checkout (replace lines), and VPP needs huge pages and a network card of its own",
 		Agents: []string{"contiv-vswitch"},
 		Build:  buildContivVPP,
 	}

@@ -42,8 +42,8 @@ func contrail() Network {
 		HealthChecks: []HealthCheck{{Text: "vRouter has the node's address", Link: "vhost0"},
 			{Text: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
 		Residue: contrailResidue(),
-		Untested: "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is " +
-			"built for each kernel",
+		Untested: "what the plugin answers, and that pods reach each other: it is built by SCons and is no Go " +
+			"module, and vrouter.ko must be built for each kernel",
 		// The names come from https://github.com/tungstenfabric/tf-container-builder
 		// (kubernetes/manifests; the second is with DPDK) and tf-operator
 		// (pkg/controller/vrouter/vrouter_ds.go).

@@ -22,7 +22,8 @@ func custom(c *networks.Custom) Network {
 		Build: buildCustom,
 	}
 	if c == nil {
-		n.TestedBy = []Proof{{"pods of two nodes talk over plugins ptp and macvlan, declared in the store",
+		n.TestedBy = []Proof{{"pods of two nodes reach each other with the plugins ptp and macvlan, declared in " +
+			"the store",
 			"test/e2e TestPodsTalkOnADeclaredNetwork"}}
 		return n
 	}

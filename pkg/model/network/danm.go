@@ -55,7 +55,7 @@ func danm() Network {
 		// danm-cni writes its files when it starts, and netwatcher makes links
 		// (integration/manifests, scm/build/cni_ds/entrypoint.sh).
 		Agents: []string{"danm-cni", "netwatcher"},
-		Untested: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, " +
-			"and is not built here",
+		Untested: "what the plugin answers: no test builds it, because its tag v4.3.0 is no version of its " +
+			"module, and the module has replace lines",
 	}
 }

@@ -73,11 +73,12 @@ func flannel() Network {
 		Modes:      flannelModes(flannelBackend),
 		Agents:     []string{"kube-flannel"},
 		TestedBy: []Proof{
-			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the " +
-				"sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
-			{"leaving it takes all that the real flanneld made, with each of these backends",
+			{"pods of two nodes reach each other with the real flanneld and plugin, by udp, vxlan and host-gw; " +
+				"verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
+			{"a switch to another network removes all that the real flanneld made, with each of these backends",
 				"test/cleanup TestSwitchesFromDaemonsLeaveNothing"},
-			{"under real kubelets it takes the place of bridge, brought by its own pods", "test/e2e TestKubernetesKubeletSwitches"},
+			{"under real kubelets it replaces bridge, and its own pods install it",
+				"test/e2e TestKubernetesKubeletSwitches"},
 		},
 		Build: buildFlannel,
 	}

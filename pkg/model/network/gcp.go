@@ -14,11 +14,11 @@ func gcp() Network {
 	n.SharedHost = ownLinks("veth*")
 	n.SharedHost.Aliases = true
 	n.Residue.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
-	n.TestedBy = []Proof{{"pods of two nodes talk by containerd's own rendering and the real plugins, over routes of " +
-		"the cloud's router to the nodes, and reach a host outside by the node's address",
+	n.TestedBy = []Proof{{"pods of two nodes reach each other with the conf that containerd renders and the real " +
+		"plugins, over routes of the cloud's router to the nodes, and a host outside by the node's address",
 		"test/e2e TestPodsTalkByAliases"}}
-	n.Untested = "that Google's network routes alias ranges, and what its guest agent does with them: that rests on " +
-		"reading"
+	n.Untested = "that Google's network routes alias ranges, and what its guest agent does with them: no test " +
+		"runs there, so both come from documents and source code only"
 	n.Build = buildGCP
 	return n
 }

@@ -55,14 +55,16 @@ func hybridnet() Network {
 			"pod that the API does not know",
 			Instead: apiPods, Source: "https://github.com/alibaba/hybridnet/blob/v0.8.8/pkg/daemon/server/handle.go"}},
 		Residue: hybridnetResidue(),
-		TestedBy: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
+		TestedBy: []Proof{{"its plugin supports the version of the conf that its installer writes, and reads the " +
+			"conf",
 			"test/plugins TestPlugins"},
-			{"pods of two nodes talk in the nodes' VLAN by its real daemon, manager and plugin, beside a real API; verify " +
-				"names the sign of life that is missing", "test/e2e TestKubernetesPodsTalk"},
-			{"leaving it takes all that its daemon made for pods of the nodes' VLAN, but for what is said to stay",
+			{"pods of two nodes reach each other in the nodes' VLAN with its real daemon, manager and plugin, " +
+				"beside a real API; verify names the sign of life that is missing", "test/e2e TestKubernetesPodsTalk"},
+			{"a switch to another network removes all that its daemon made for pods of the nodes' VLAN, except " +
+				"what is said to stay",
 				"test/cleanup TestKubernetesDaemonsLeaveNothing"}},
-		Untested: "the overlay: its VXLAN link wants a prio qdisc and the action pedit, which the kernel of the tests " +
-			"lacks; and policy: Felix, which is Calico's, is not run beside it",
+		Untested: "the overlay: its VXLAN link needs a prio qdisc and the action pedit, which the kernel of the " +
+			"tests does not have; and policy: no test runs Felix, which is Calico's, beside it",
 		Agents: []string{"cni-daemon", "felix"},
 		Build:  buildHybridnet,
 	}

@@ -25,6 +25,7 @@ func jaguar() Network {
 					"`ovs-vsctl del-manager` closes it",
 				"the link vxlan_sys_4789, which keeps its UDP port until the bridge is gone"},
 		},
-		Untested: "anything: no program of it is to be had, and how its plugin and conf are called was never found",
+		Untested: "all of it: none of its programs is available, and it is not known how its plugin and its conf " +
+			"are named",
 	}
 }

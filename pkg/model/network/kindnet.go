@@ -55,8 +55,9 @@ func kindnet() Network {
 			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/",
 				"/var/lib/cni/results/kindnet-*"},
 		},
-		Untested: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",
-		Agents:   []string{"kindnet-cni"},
+		Untested: "that pods reach each other: no test builds its plugin, because its module is not available " +
+			"through the module proxy",
+		Agents: []string{"kindnet-cni"},
 	}
 }
 

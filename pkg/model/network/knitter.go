@@ -47,7 +47,7 @@ func knitter() Network {
 			Others: []string{"/dev/shm/bridge, br0Bridge, brintBridge and recycle: gone with the next reboot",
 				"what its manager holds in etcd"},
 		},
-		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), is not built here, and its " +
-			"agent needs an API without authentication",
+		Untested: "what the plugin answers: its code is older than Go modules (GOPATH and vendor), no test builds " +
+			"it, and its agent needs an API without authentication",
 	}
 }

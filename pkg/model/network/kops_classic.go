@@ -26,6 +26,6 @@ func classic() Network {
 			Others: []string{"docker's option --bridge=cbr0 (DOCKER_OPTS): without cbr0 docker does not start with it",
 				"the cloud's route to this node's pod CIDR"},
 		},
-		Untested: "that a kubelet of that time makes the bridge: none runs here",
+		Untested: "that a kubelet of that time makes the bridge: no test runs one",
 	}
 }

@@ -80,8 +80,8 @@ func kubenet() Network {
 		},
 		HealthChecks: kubenetHealth(),
 		TestedBy: []Proof{
-			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the " +
-				"template", "test/e2e TestPodsTalkByKubenet"},
+			{"pods of two nodes reach each other over the cloud's routes, on containerd 1 and on containerd 2, " +
+				"which render the template", "test/e2e TestPodsTalkByKubenet"},
 			{"nothing is left to do when containerd 2 has rendered the template", "test/e2e TestKubenetOnContainerd2"},
 		},
 		SafeToReplace: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",

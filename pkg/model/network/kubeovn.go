@@ -65,12 +65,13 @@ func kubeOVN() Network {
 			Instead: "`kubectl ko diagnose all`", Source: "https://kubeovn.github.io/docs/stable/en/ops/kubectl-ko/"}},
 		Residue: kubeOVNResidue(),
 		TestedBy: []Proof{
-			{"pods of two virtual machines talk over Geneve by its own daemon and plugin, Open vSwitch and OVN; a machine " +
-				"that leaves it has nothing of what they made, but what is said above to stay",
+			{"pods of two virtual machines reach each other over Geneve with its own daemon and plugin, Open " +
+				"vSwitch and OVN; a switch to another network removes all that these made, except what is said to " +
+				"stay",
 				"test/cleanup TestKubernetesKubeOVN"},
-			{"its plugin answers the version of the conf that its installer writes, and reads it",
+			{"its plugin supports the version of the conf that its installer writes, and reads the conf",
 				"test/plugins TestPlugins"}},
-		Untested: "underlays (vlan), vxlan, stt, IPsec and IPv6: their names rest on reading",
+		Untested: "underlays (vlan), vxlan, stt, IPsec and IPv6: their names come from the source code only",
 		Agents:   []string{"cni-server", "openvswitch"},
 		Build:    buildKubeOVN,
 	}

@@ -47,11 +47,12 @@ func KubeProxy() Network {
 			{Name: "ipvs", Residue: proxyIPVS()}, {Name: "nftables", Residue: proxyNFTables()},
 		},
 		TestedBy: []Proof{
-			{"what the real kube-proxy left in iptables and nftables goes as by its own --cleanup, and not while it runs",
+			{"what the real kube-proxy left in iptables and nftables is removed as by its own --cleanup, and not " +
+				"while it runs",
 				"test/e2e TestKubernetesKubeletProxyModes"},
-			{"what it left in mode ipvs goes on a virtual machine, and what others have in IPVS stays",
+			{"what it left in mode ipvs is removed on a virtual machine, and what others have in IPVS stays",
 				"test/cleanup TestKubernetesKubeProxyByIPVS"},
-			{"each thing that one of its modes leaves goes, and kubelet's chains stay",
+			{"each thing that one of its modes leaves is removed, and kubelet's chains stay",
 				"test/cleanup TestKubeProxyLeavesNothingInANode"},
 		},
 		Residue: cleanup.Residue{Others: []string{

@@ -66,10 +66,11 @@ func kubeRouter() Network {
 		SharedHost: ownLinks("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),
 		Residue:    kubeRouterResidue(),
 		Agents:     []string{"kube-router"},
-		TestedBy: []Proof{{"pods of two nodes talk by its daemon, by BGP and with a policy of the real API, and what " +
-			"it left goes", "test/cleanup TestKubernetesKubeRouter"}},
-		Untested: "services by IPVS, its tunnels and policy by nftables: the test nodes' kernel has no IPVS, dummy or " +
-			"IPIP, and 2.1.0, which is run, no nftables; their names rest on its code",
+		TestedBy: []Proof{{"pods of two nodes reach each other with its daemon, over BGP and with a policy of the " +
+			"real API, and what it left is removed", "test/cleanup TestKubernetesKubeRouter"}},
+		Untested: "services by IPVS, its tunnels and policy by nftables: the kernel of the test nodes has no " +
+			"IPVS, dummy or IPIP, and the tested release 2.1.0 has no nftables, so their names come from the " +
+			"source code only",
 		Build: buildKubeRouter,
 	}
 }

@@ -49,8 +49,8 @@ func kVSwitch() Network {
 			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no " +
 				"traffic at all"},
 		},
-		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with ovs-vswitchd " +
-			"and k-vswitchd beside it",
+		Untested: "what the plugin answers, and that pods reach each other: no test builds the plugin, and it " +
+			"answers only beside ovs-vswitchd and k-vswitchd",
 		Agents: []string{"k-vswitchd"},
 	}
 }

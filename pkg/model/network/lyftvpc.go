@@ -54,9 +54,10 @@ func lyftVPC() Network {
 			Pods: true, Missing: "run `" + lyftName +
 				"-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"},
 			podSign("veth*", "veth")}, // plugin/unnumbered-ptp, setupContainerVeth
-		Residue:  lyftResidue(),
-		TestedBy: []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
-		Untested: "that pods talk: its plugins take addresses from EC2 only",
+		Residue: lyftResidue(),
+		TestedBy: []Proof{{"its plugins support the version of the agent's conf, and read the conf",
+			"test/plugins TestPlugins"}},
+		Untested: "that pods reach each other: its plugins take addresses only from EC2",
 		Build:    buildLyftVPC,
 	}
 }

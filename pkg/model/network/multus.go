@@ -80,11 +80,12 @@ func multus(m *networks.Multus) Network {
 		// (deployments/multus-daemonset*.yml).
 		Agents: []string{"kube-multus"},
 		TestedBy: []Proof{
-			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation " +
-				"besides; DEL leaves nothing", "test/e2e TestPodsByMultus"},
-			{"by the conf that its daemon writes thick gives pods of two nodes flannel's network, and one of their " +
-				"annotation besides, with the real API", "test/e2e TestKubernetesFlannel"},
-			{"the shim of thick answers the version of our conf, and reads it", "test/plugins TestPlugins"},
+			{"with the conf that the agent writes, the thin plugin gives a pod the cluster's network and the " +
+				"network of the pod's annotation; DEL leaves nothing", "test/e2e TestPodsByMultus"},
+			{"with the conf that its daemon writes, the thick plugin gives pods of two nodes flannel's network " +
+				"and the network of their annotation, with the real API", "test/e2e TestKubernetesFlannel"},
+			{"the shim of the thick plugin supports the version of the agent's conf, and reads the conf",
+				"test/plugins TestPlugins"},
 		},
 		Build: func(Input, *Built) error {
 			return errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")

@@ -28,8 +28,8 @@ func nsxT() Network {
 			{Text: "the switch that its agent drives is there", Path: "/run/openvswitch/db.sock",
 				Missing: "Open vSwitch does not run: the container nsx-ovs starts it, where the host has none"}},
 		Residue: nsxResidue(),
-		Untested: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
-			"of its conf is not known",
+		Untested: "any of its own parts: their source is closed, and they work only below an NSX hypervisor; even " +
+			"the text of its conf is not known",
 		Agents: []string{"nsx-node-agent"},
 		Build:  buildNSXT,
 	}

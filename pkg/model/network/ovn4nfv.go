@@ -50,7 +50,7 @@ func ovn4nfv() Network {
 		// nfn-agent adds its rules again every 5 s. ovn4nfv copies its files when it starts
 		// (deploy/ovn4nfv-k8s-plugin.yaml, deploy/ovn-daemonset.yaml).
 		Agents: []string{"nfn-agent", "ovn-controller", "ovn4nfv"},
-		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods " +
-			"and cert-manager beside it",
+		Untested: "what the plugin answers, and that pods reach each other: no test builds the plugin, and it " +
+			"answers only beside OVN's pods and cert-manager",
 	}
 }

@@ -58,8 +58,8 @@ func ovnKubernetes() Network {
 			Instead: apiPods + "; `ovnkube-trace` shows the way of their packets",
 			Source:  "https://ovn-kubernetes.io/troubleshooting/ovnkube-trace/"}},
 		Residue: ovnKubernetesResidue(),
-		Untested: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had " +
-			"through the module proxy",
+		Untested: "what the plugin answers, and that pods reach each other: no test builds the plugin, because " +
+			"its module has replace lines and no tags of its own, and is not available through the module proxy",
 		// The names come from helm/ovn-kubernetes/charts/ovnkube-node and ovnkube-single-node-zone.
 		// ovs-daemons is not listed, because Open vSwitch may run: it is asked to remove the
 		// bridges.

@@ -54,8 +54,8 @@ func weave() Network {
 				Missing: "weave does not run here: `weave --local status` in its pod"},
 		},
 		Residue: weaveResidue(),
-		Untested: "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is " +
-			"not built here",
+		Untested: "what the plugin answers, and that pods reach each other: its code is older than Go modules " +
+			"(GOPATH and vendor), and no test builds it",
 		Agents: []string{"weave"},
 		Build:  buildWeave,
 	}
