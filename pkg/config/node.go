@@ -54,7 +54,7 @@ type Node struct {
 	// of it is in the Node's `podCIDRs`.
 	PodCIDR values.CIDRs `json:"podCIDR"`
 	// NetworkCIDR: Sets the range of the nodes' own addresses, such as a VPC. The ranges of pods
-	// and services must not overlap it, unless the network gives pods addresses of this range.
+	// and services must not overlap it, unless the network gives pods such addresses.
 	NetworkCIDR values.CIDRs `json:"networkCIDR,omitempty"`
 	// NonMasqueradeCIDR: Sets the range to which pods' packets keep the pod's address. All other
 	// packets get the node's address. A family without a range is not masqueraded at all.
@@ -82,8 +82,8 @@ type Node struct {
 	// Assets: Lists downloads, each with the hash that it must have. Lists merge by name. Without
 	// an entry cni-plugins, the agent uses its own table.
 	Assets []extras.Asset `json:"assets,omitempty"`
-	// AssetsMirror: Replaces the scheme and the host in the URL of every asset, for nodes that
-	// reach only the mirror. "assets" means the copies that `agent store vendor` made in the store.
+	// AssetsMirror: Replaces the scheme and host in the URL of every asset, for nodes that reach
+	// only the mirror. "assets" means the copies in the store, made by `agent store vendor`.
 	AssetsMirror string `json:"assetsMirror,omitempty"`
 	// Kubelet: Has the settings of kubelet that concern the network, by kOps' names.
 	Kubelet Kubelet `json:"kubelet"`

@@ -26,8 +26,7 @@ type Certificate struct {
 	// Name: Names a keyset of the store's pki, or sets a name of your own.
 	Name string `json:"name"`
 	// Source: Says where the certificate comes from. store: the store's pki. ca: this node issues
-	// it, on the control plane only. kubernetes: the certificates API of Kubernetes issues it. The
-	// default is store.
+	// it (control plane only). kubernetes: the certificates API issues it. The default is store.
 	Source string `json:"source"`
 	// CA: Names the keyset that signs, for source ca. For the other sources it names the keyset
 	// whose certificates are installed beside.

@@ -194,8 +194,7 @@ type Hook struct {
 	// Enabled: false stops and disables the unit. The default is true.
 	Enabled bool `json:"enabled"`
 	// Manifest: Sets the lines of section [Service], or with `useRawManifest` the whole unit. ""
-	// means that the unit exists already. A unit that is not enabled needs none. The agent never
-	// prints it.
+	// means that the unit exists already. A disabled unit needs none. The agent never prints it.
 	Manifest secret.Text `json:"-"`
 	// UseRawManifest: true means that `manifest` is the whole unit file. If it has no section
 	// [Install], the agent adds WantedBy=multi-user.target.

@@ -17,8 +17,7 @@ type Switch struct {
 	// network is on record, the agent may remove this one.
 	From string `json:"from,omitempty"`
 	// Pods: Says what happens to pods with an address of the old network. remove: the runtime
-	// removes them, and kubelet makes them again. wait: the switch waits until somebody drains the
-	// node.
+	// removes them, and kubelet makes them again. wait: somebody must drain the node first.
 	Pods string `json:"pods"`
 }
 

@@ -15,7 +15,7 @@ import (
 // has changed since. It does not apply to changes that the configuration itself makes.
 type Drift struct {
 	// Default: Sets the mode of kinds without one. repair restores a key. report only shows it in
-	// plan, status and metrics. ignore shows it only in a plan. The default is repair.
+	// plan, status and metrics, ignore only in a plan. The default is repair.
 	Default string `json:"default,omitempty"`
 	// Kinds are the modes of kinds of keys, Keys those of single keys
 	// ("sysctl:net.ipv4.ip_forward").

@@ -4,8 +4,8 @@ import "github.com/netwright/netwright/pkg/config/decode"
 
 // Prune says what happens to the agent's keys that no document wants any more.
 type Prune struct {
-	// Changed: Says what happens to a thing of the agent that somebody has changed since. keep
-	// reports the change once, and leaves the thing alone from then on. remove removes the thing.
+	// Changed: Says what happens to a thing of the agent that somebody changed. keep reports the
+	// change once and then leaves the thing alone. remove removes the thing.
 	Changed string `json:"changed"`
 }
 

@@ -29,13 +29,13 @@ type Update struct {
 	// until it is false again.
 	Freeze bool `json:"freeze,omitempty"`
 	// BootUndo: Says what to do if the first boot with changed files cuts the node off. files
-	// restores the files. reboot also reboots once if that does not help. The default is files.
+	// restores them. reboot also reboots once if needed. The default is files.
 	BootUndo string `json:"bootUndo,omitempty"`
 	// Window: Lists the times in which changes above class live may be taken. Without it, they may
 	// be taken at any time.
 	Window []Window `json:"window,omitempty"`
-	// Watch: Sets how long the gateway and the store are watched after a hook starts or stops. If
-	// they fail three times in a row, the change is undone. 0s turns this off.
+	// Watch: Sets how long the gateway and the store are watched after a hook starts or stops.
+	// Three failures in a row undo the change. 0s turns this off.
 	Watch values.Duration `json:"watch"`
 }
 
