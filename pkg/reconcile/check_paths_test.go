@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A file system is read-only or has no room. The plan fails as the run would, only for that file,
-// and says what to do. The lines that keep it: pkg/reconcile/changes/check_paths.go, checkPaths;
-// pkg/host/hostfs/writable.go, Writable.
+// A file system is read-only or has no room, or another file is mounted on the file. The plan fails
+// as the run would, only for that file, and says what to do. The lines that keep it:
+// pkg/reconcile/changes/check_paths.go, checkPaths; pkg/host/hostfs/writable.go, Writable.
 func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	needs.Root(t)
 	for _, c := range []struct {
@@ -37,6 +37,15 @@ func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "free some space"},
+		{"a mounted file", func(t *testing.T, dir string) {
+			hostroot.Put(t, dir, "other", "9")
+			mounted(t, filepath.Join(dir, "there"), "--bind", filepath.Join(dir, "other"))
+			t.Cleanup(func() {
+				if got := hostroot.Read(t, dir, "other"); got != "9" {
+					t.Errorf("the file at its other path is %q", got)
+				}
+			})
+		}, "unmount that first"},
 		{"a file system without inodes", func(t *testing.T, dir string) { covered(t, dir, "nr_inodes=1") }, "free some space or inodes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,15 +78,21 @@ func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// covered mounts a small file system over a directory, with the same file in it.
+// covered mounts a small file system over a directory.
 func covered(t *testing.T, dir, options string) {
 	t.Helper()
+	mounted(t, dir, "-t", "tmpfs", "-o", options, "lab")
+}
+
+// mounted mounts something until the test ends.
+func mounted(t *testing.T, at string, args ...string) {
+	t.Helper()
 	needs.Tool(t, "mount")
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "lab", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", append(args, at)...).CombinedOutput(); err != nil {
 		t.Fatalf("mount: %v: %s", err, out)
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+		if out, err := exec.Command("umount", at).CombinedOutput(); err != nil {
 			t.Errorf("umount: %v: %s", err, out)
 		}
 	})

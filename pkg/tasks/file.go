@@ -170,9 +170,6 @@ func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo, hidden bool
 		}
 	}
 	item.Fields = append([]Field{content}, item.Fields...)
-	if info.Mounted {
-		item.Fields = append(item.Fields, Field{Name: "written", After: "in place, since something is mounted on it"})
-	}
 	if !hidden && info.Size <= maxShown && isText(old) {
 		return t.show(item, old)
 	}

@@ -104,7 +104,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 			}
 		case errors.As(err, &other):
 			r.Left = append(r.Left, other.Error())
-		case errors.Is(h.Live.Files.Removable(name), unix.EPERM): // the file is immutable
+		case fixed(h.Live.Files.Removable(name)):
 			r.Left = append(r.Left, err.Error())
 		default:
 			errs = append(errs, fmt.Errorf("restore %s: %w", name, err))
@@ -151,6 +151,9 @@ func (r *Reversal) Files(ctx context.Context) error {
 	}
 	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
 }
+
+// fixed reports whether a path is immutable, or a file is mounted on it.
+func fixed(err error) bool { return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EBUSY) }
 
 // errUnmounted is the error for a file whose mount is missing after a boot: a write would go below
 // the mount point. The mount of a file server comes after the network, and so after an undo at

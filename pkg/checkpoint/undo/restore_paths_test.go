@@ -61,17 +61,21 @@ func TestUndoFollowsNoLink(t *testing.T) {
 	}
 }
 
-// A path that somebody made immutable stays as it is and is reported. Everything else is restored.
-// The lines that keep it: restore.go, restore (Writable) and Files (Removable).
-func TestUndoLeavesWhatIsImmutable(t *testing.T) {
+// A path that somebody made immutable, or mounted a file on, stays as it is and is reported.
+// Everything else is restored. The lines that keep it: restore.go, restore (Writable), Files and
+// fixed.
+func TestUndoLeavesWhatIsFixed(t *testing.T) {
+	needs.Tool(t, "mount")
 	for name, fix := range map[string]struct {
-		option string // an option of chattr(1)
-		path   string
-		left   int // the number of paths
+		fix, free string // commands
+		path      string
+		left      int // the number of paths
+		says      string
 	}{
-		"a file":                      {"i", "/etc/a/f", 1},
-		"a directory":                 {"i", "/etc/a", 2},
-		"a directory that only grows": {"a", "/etc/a", 2},
+		"a file":                      {"chattr +i", "chattr -i", "/etc/a/f", 1, "operation not permitted"},
+		"a directory":                 {"chattr +i", "chattr -i", "/etc/a", 2, "operation not permitted"},
+		"a directory that only grows": {"chattr +a", "chattr -a", "/etc/a", 2, "operation not permitted"},
+		"a mounted file":              {"mount --bind other", "umount", "/etc/a/f", 1, "device or resource busy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, h := openRoot(t)
@@ -90,23 +94,26 @@ func TestUndoLeavesWhatIsImmutable(t *testing.T) {
 				}
 			}
 			write("changed", "/etc/a/f", "/etc/a/new", "/etc/b/f", "/etc/b/new")
-			chattr := func(option string) {
+			hostroot.Put(t, root, "other", "other")
+			run := func(command string) {
 				t.Helper()
-				if out, err := exec.Command("chattr", option, root+fix.path).CombinedOutput(); err != nil {
-					t.Fatalf("chattr: %v: %s", err, out)
+				cmd := exec.Command("sh", "-c", command+" ."+fix.path)
+				cmd.Dir = root
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v: %s", command, err, out)
 				}
 			}
-			chattr("+" + fix.option)
-			defer chattr("-" + fix.option)
+			run(fix.fix)
+			defer run(fix.free)
 			r := Restore(h, &l, false)
 			if err := r.Files(t.Context()); err != nil {
 				t.Errorf("it is tried again: %v", err)
 			}
-			if len(r.Left) != fix.left || !strings.Contains(r.Left[0], "write /etc/a/f: operation not permitted") {
+			if len(r.Left) != fix.left || !strings.Contains(r.Left[0], "write /etc/a/f: "+fix.says) {
 				t.Errorf("left: %q", r.Left)
 			}
 			if got := hostroot.Read(t, root, "/etc/b/f"); got != "old" || hostroot.There(root, "/etc/b/new") {
-				t.Errorf("what is not immutable is %q", got)
+				t.Errorf("what is not fixed is %q", got)
 			}
 		})
 	}

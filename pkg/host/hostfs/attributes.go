@@ -59,10 +59,11 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 	})
 }
 
-// otherNames returns an error if an open file has other names (hard links).
+// otherNames returns an error if an open file has other names (hard links), or is mounted on its
+// path.
 func otherNames(fd int, name string) error {
 	info, err := hostpath.Fstat(fd)
-	return cmp.Or(err, singleName(name, info))
+	return cmp.Or(err, info.Free(), singleName(name, info))
 }
 
 // singleName returns an error for a regular file that has other names (hard links).

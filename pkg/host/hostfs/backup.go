@@ -22,8 +22,7 @@ import (
 // [Linkable]. It creates the directories of to and returns the metadata of the file. It may be
 // retried. If the file has a name besides from, to and ours, the error is a [hostpath.NamesError].
 //
-// A write in place to the file also changes its other name. The agent writes in place only files
-// that are mount points, and these have no other name.
+// A write in place to the file also changes its other name. The agent writes no file in place.
 func (w *Writer) Retain(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
 	return w.retain(ctx, from, to, nil, func(info FileInfo, fd int) error {
 		return w.files.only(from, info, append(ours, to))
@@ -86,8 +85,7 @@ func (w *Writer) retain(
 	}
 	if w.files.Paths.Alike(from, to) {
 		err = w.linkFile(there, from, to, info, fd)
-		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) &&
-			!errors.Is(err, unix.EBUSY) {
+		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
 			return info, err
 		}
 	}

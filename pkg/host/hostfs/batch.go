@@ -21,9 +21,9 @@ import (
 // If an error occurs before the renames, nothing has changed. If one occurs between them, Batch
 // undoes the renames that it made. After a kill between two renames (microseconds), some files are
 // old and some new, each of them whole. The next pass completes them. If they belong together
-// ([Batch.Atomic]), [Writer.Recover] completes them before that pass. A file that is a mount point
-// cannot be replaced by a rename. Batch writes it in place, after all others, and a power cut can
-// leave it half written.
+// ([Batch.Atomic]), [Writer.Recover] completes them before that pass.
+//
+// A file that is a mount point cannot be replaced by a rename: [Batch.Create] returns EBUSY.
 //
 // A batch has a file descriptor for each of its files. Only one goroutine may use a batch; several
 // batches may exist at a time.
@@ -172,8 +172,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	}
 	for _, s := range b.all {
 		s.record(b.w.files)
-		b.w.log.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
-			zap.Bool("in place", s.state == notPlaced))
+		b.w.log.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode))
 	}
 	return nil
 }
@@ -222,7 +221,6 @@ func (b *Batch) scratch(dir string) (*os.File, error) {
 // publish renames all files into place, or none. It exchanges a new file with the old one, and
 // keeps the old one until the last rename has succeeded.
 func (b *Batch) publish() error {
-	var covered []*Staged
 	for i, s := range b.all {
 		if s.state != notPlaced {
 			continue // put in place by the run that Recover completes
@@ -231,17 +229,8 @@ func (b *Batch) publish() error {
 		if s.read != nil {
 			put = s.replace
 		}
-		err := put()
-		switch {
-		case err == unix.EBUSY:
-			covered = append(covered, s)
-		case err != nil:
+		if err := put(); err != nil {
 			return takeBack(b.all[:i+1], hostpath.Explain("write", s.name, err))
-		}
-	}
-	for _, s := range covered {
-		if err := s.overwrite(); err != nil {
-			return takeBack(b.all, hostpath.Explain("write in place", s.name, err))
 		}
 	}
 	for _, s := range b.all {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -33,7 +32,6 @@ type Staged struct {
 	mtime  int64 // mtime when it was closed
 	closed bool
 	old    bool         // a file existed before
-	onto   bool         // the target is a mount point
 	read   *blob.Digest // digest that the old file must have, for an edit; nil: any
 	state  stagedState
 	room   *int64 // bytes that may still be written; nil: no limit
@@ -78,8 +76,10 @@ func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
 		return there, err
 	case there.Type == Directory, there.Type == Other:
 		return there, &hostpath.InTheWayError{Path: s.name, Is: there.Type, Want: Regular}
+	case there.Free() != nil:
+		return there, there.Free()
 	default:
-		s.old, s.onto = true, there.Mounted
+		s.old = true
 	}
 	s.dir, s.temp = dir, stagedName()
 	return there, nil
@@ -122,7 +122,7 @@ func (s *Staged) Close() error {
 	if err == nil {
 		err = setMeta(fd, s.spec)
 	}
-	if err != nil && !(s.onto && errors.Is(err, unix.ENOTSUP)) { // later set on the mount
+	if err != nil {
 		return hostpath.Explain("set owner, mode and time of", s.name, err)
 	}
 	if s.size >= largeFile {
@@ -191,47 +191,6 @@ func (s *Staged) undo() error {
 	return nil
 }
 
-// overwrite writes the content into the file that is mounted at the target.
-func (s *Staged) overwrite() error {
-	fd, err := unix.Openat(s.dir.fd, s.base, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	target := os.NewFile(uintptr(fd), s.name)
-	defer target.Close()
-	if err := single(fd, s.name); err != nil {
-		return err
-	}
-	if err := reserve(fd, s.size); err != nil {
-		return err
-	}
-	if _, err := io.Copy(target, io.NewSectionReader(s.file, 0, s.size)); err != nil {
-		return fmt.Errorf("copy the content: %w", unwrapPath(err))
-	}
-	if err := target.Truncate(s.size); err != nil {
-		return unwrapPath(err)
-	}
-	if err := setMeta(fd, s.spec); err != nil {
-		return err
-	}
-	return fsync(fd)
-}
-
-// reserve allocates disk space for size bytes in an open file: on a full disk, the file would
-// become half new, and the old content would be lost. File systems that cannot allocate are
-// ignored.
-func reserve(fd int, size int64) error {
-	was, err := hostpath.Fstat(fd)
-	if err != nil || size == 0 {
-		return err
-	}
-	err = hostpath.Again(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
-	if err == unix.ENOSPC || err == unix.EDQUOT {
-		return errors.Join(err, unix.Ftruncate(fd, was.Size)) // frees what was allocated
-	}
-	return nil
-}
-
 // dropOld removes the old file.
 func (s *Staged) dropOld() {
 	if s.state == swapped && unix.Unlinkat(s.dir.fd, s.temp, 0) == nil {
@@ -242,7 +201,7 @@ func (s *Staged) dropOld() {
 // record stores the digest of a file that is in place. The rename has changed its ctime. A later
 // write changes its mtime, if the clock has ticked since this write.
 func (s *Staged) record(f *Reader) {
-	if f.opt.Stamps == nil || s.state == notPlaced {
+	if f.opt.Stamps == nil {
 		return
 	}
 	info, err := hostpath.Stat(int(s.file.Fd()), "", unix.AT_EMPTY_PATH)

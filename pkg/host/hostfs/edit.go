@@ -30,8 +30,8 @@ var ErrWrittenMeanwhile = errors.New("another program writes to it at the same t
 //
 // A write by another program meanwhile is not lost. The replaced file must have the content that
 // was read, and no process may have it open for writing. If not, EditFile puts that file back and
-// calls edit again with its content. If the file system cannot exchange files, or the file is a
-// mount point, EditFile checks this only before the write.
+// calls edit again with its content. If the file system cannot exchange files, EditFile checks this
+// only before the write.
 func (w *Writer) EditFile(ctx context.Context, name string, edit func(old []byte) ([]byte, error)) error {
 	return w.EditFileAt(ctx, name, func(old []byte) ([]byte, *int64, error) {
 		content, err := edit(old)

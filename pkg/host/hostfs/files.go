@@ -34,9 +34,9 @@ type Files interface {
 	// another inode: labels, ACLs, capabilities, user.*. It returns none for a symlink, which it
 	// does not follow, and on a file system without attributes.
 	Attributes(path string) (map[string][]byte, error)
-	// Removable returns why a path cannot be removed even by root: its file system is read-only, or
-	// the path or its directory is immutable or append-only. It returns nil otherwise, also for a
-	// missing path. The caller needs no privileges.
+	// Removable returns why a path cannot be removed even by root: its file system is read-only,
+	// the path or its directory is immutable or append-only, or a file is mounted on it. It returns
+	// nil otherwise, also for a missing path. The caller needs no privileges.
 	Removable(path string) error
 	// Writable returns why size new bytes cannot be written at a path: the reasons of Removable, or
 	// a full file system. If the directory does not exist, it checks the nearest parent that

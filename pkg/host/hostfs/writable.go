@@ -29,12 +29,14 @@ func (f *Reader) Removable(name string) error {
 	})
 }
 
-// fixedAt returns EPERM if a path or its directory is immutable or append-only.
+// fixedAt returns EPERM if a path or its directory is immutable or append-only, and EBUSY if a file
+// is mounted on the path of a file.
 func fixedAt(dir int, base string) error {
 	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
 		return unix.EPERM
 	}
-	return nil
+	info, _ := hostpath.LstatAt(dir, base) // what is not there is no mount
+	return info.Free()
 }
 
 // Writable implements [Files].

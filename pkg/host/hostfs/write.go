@@ -133,7 +133,7 @@ func (w *Writer) Symlink(name, target string) error {
 
 // SetMeta sets owner and mode of a file or directory without changing its content. If its metadata
 // differs from was, the error is [hostpath.ErrChanged]. It refuses a symlink. A file with other
-// names is a [hostpath.NamesError].
+// names is a [hostpath.NamesError]; one that is mounted on its path is EBUSY.
 func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	return at("set owner and mode of", name, func(name string) error {
 		dir, base, err := w.files.Paths.Strict().OpenParent(name)
@@ -150,7 +150,7 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 		if err == nil && now != was {
 			err = hostpath.ErrChanged
 		}
-		if err = cmp.Or(err, singleName(name, now)); err == nil {
+		if err = cmp.Or(err, otherNames(fd, name)); err == nil {
 			err = setMeta(fd, spec)
 		}
 		if err != nil {

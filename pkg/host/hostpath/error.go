@@ -43,16 +43,15 @@ var advices = map[syscall.Errno]string{
 	unix.EIO: "the disk or its file system fails: look at the kernel's log (dmesg; findmnt PATH; findmnt -T DIR)",
 	unix.ENOTCONN: "the program that serves its file system is gone (findmnt PATH; findmnt -T DIR): start it again, " +
 		"or unmount it",
-	unix.ETXTBSY: "a process executes it: stop that process first (fuser -v in DIR)",
-	unix.ESTALE:  "the network file system under it went away (findmnt PATH; findmnt -T DIR)",
+	unix.ESTALE: "the network file system under it went away (findmnt PATH; findmnt -T DIR)",
 	unix.EAGAIN: "another program has a lease on it and must give it up first (look for LEASE and the inode of PATH in " +
 		"/proc/locks)",
-	unix.EBUSY: "something is mounted on it or uses it (findmnt -R DIR)",
+	unix.EBUSY: "something is mounted on it or uses it (findmnt PATH; findmnt -R DIR): unmount that first",
 }
 
 // IsBlocked reports whether the state of the host prevents the operation, so that a retry does not
-// help until somebody changes it. The path is immutable, leads through a link or a file, or has a
-// file of another type; or its file system is read-only or full.
+// help until somebody changes it. The path is immutable, leads through a link or a file, has a file
+// of another type, or is a mount point; or its file system is read-only or full.
 func IsBlocked(err error) bool {
 	var link *LinkError
 	var names *NamesError
@@ -60,8 +59,8 @@ func IsBlocked(err error) bool {
 	if errors.As(err, &link) || errors.As(err, &names) || errors.As(err, &inTheWay) {
 		return true
 	}
-	return slices.ContainsFunc([]error{unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ELOOP, unix.ENOTDIR},
-		func(no error) bool { return errors.Is(err, no) })
+	return slices.ContainsFunc([]error{unix.EPERM, unix.EBUSY, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ELOOP,
+		unix.ENOTDIR}, func(no error) bool { return errors.Is(err, no) })
 }
 
 // IsMissing reports whether an error means that the path does not exist, also because a parent is a

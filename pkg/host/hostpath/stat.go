@@ -28,9 +28,17 @@ type FileInfo struct {
 	Links    uint64
 	Mtime    int64 // nanoseconds since the epoch
 	Ctime    int64
-	// Mounted means that the path is a mount point, as single files in a container are. It cannot
-	// be replaced by a rename, only written in place.
+	// Mounted means that the path is a mount point, as single files in a container are.
 	Mounted bool
+}
+
+// Free returns EBUSY if another file is mounted on the path of a file. The kernel refuses to rename
+// or remove such a path. A write in place would change that file at its other path too.
+func (i FileInfo) Free() error {
+	if i.Mounted && i.Type != Directory {
+		return unix.EBUSY
+	}
+	return nil
 }
 
 // SameFile reports whether both are metadata of the same file.
