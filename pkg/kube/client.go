@@ -24,15 +24,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/connrotation"
 )
 
-// Client sends requests to one API server with one identity. It is safe for concurrent use. It
-// connects at the first request, and all requests share one connection.
+// Client sends requests to one address of API servers with one identity. It is safe for concurrent
+// use. It connects at the first request. All requests share one connection, until a server does not
+// answer or says that it is busy: then the next request may reach another server at that address.
 type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string
 	authorities        []byte
 	authoritiesFile    string // path of the authorities; "" if they are in the kubeconfig itself
+	dialer             *connrotation.Dialer
 }
 
 // Options are the settings of a client.
@@ -41,9 +44,8 @@ type Options struct {
 	// it.
 	OnlyFiles bool
 	Version   string // of the agent, for the server's audit log
-	// OwnConnections gives the client connections of its own. A probe sets it. Otherwise clients of
-	// the same configuration share connections, and so do clients whose credentials come from a
-	// program.
+	// OwnConnections makes connections without HTTP/2 that end soon when they are not used. A probe
+	// sets it.
 	OwnConnections bool
 }
 

@@ -84,7 +84,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", at, context.Cause(ctx))
 	case bounded.Err() != nil:
-		return graph.Transient(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at,
+		return c.unserved(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at,
 			context.Cause(bounded)))
 	case tooLarge(err):
 		return fmt.Errorf("%s: the answer is larger than the limit of %d MiB: %w: check which server answers "+
@@ -117,7 +117,17 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		}
 		said = &busy{said, min(after, maxRetryAfter)}
 	}
-	return graph.Transient(said)
+	return c.unserved(said)
+}
+
+// unserved closes the connections of the client and returns err as transient. Behind one address
+// there are often several API servers, and a server whose etcd is away keeps its connections: the
+// next request may reach another server over a new connection. kubelet does the same
+// (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kubelet_node_status.go,
+// onRepeatedHeartbeatFailure).
+func (c *Client) unserved(err error) error {
+	c.dialer.CloseAll()
+	return graph.Transient(err)
 }
 
 // expired reports whether the server no longer has the requested version, for a watch or for the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/connrotation"
 )
 
 // DefaultKubeconfig is the default path of the agent's own kubeconfig.
@@ -104,12 +106,15 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	how.QPS, how.Burst = -1, 0
 	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
 	how.ContentType = runtime.ContentTypeJSON
+	c := Client{kubeconfig: kubeconfig, authorities: loaded.CAData, authoritiesFile: loaded.CAFile,
+		dialer: connrotation.NewDialer((&net.Dialer{Timeout: answerTime}).DialContext)}
+	how.Dial = c.dialer.DialContext
 	if o.OwnConnections && how.ExecProvider == nil {
 		if err := ownTransport(how); err != nil {
 			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
 		}
 	}
-	return connect(Client{kubeconfig: kubeconfig, authorities: loaded.CAData, authoritiesFile: loaded.CAFile}, how)
+	return connect(c, how)
 }
 
 // ownTransport sets a new transport. client-go would otherwise share an existing one.
