@@ -2,10 +2,13 @@ package kube
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +19,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/test/pki"
 )
 
 // test/kubernetes has the real server. These tests have its rare answers.
@@ -124,8 +128,8 @@ func TestWhatErrorsMean(t *testing.T) {
 		{401, status(401, "Unauthorized", "no"), ErrUnknown, false, "renew its token or certificate"},
 		{409, status(409, "Conflict", "no"), ErrConflict, false, ""},
 		{422, status(422, "Invalid", "spec is wrong"), nil, false, "the server refuses it: spec is wrong"},
-		{500, status(500, "InternalError", "etcd is gone"), nil, true, "etcd is gone"},
-		{502, "<html>a proxy", nil, true, "see that the API server is up"},
+		{500, status(500, "InternalError", "etcd is gone"), nil, true, "etcd is gone: the server answers, and cannot serve it"},
+		{502, "<html>a proxy", nil, true, "look at the API server and its etcd"},
 		{200, "<html>a portal that wants a login", nil, true, ""},
 	} {
 		client := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) { say(w, c.code, c.body) })
@@ -133,6 +137,26 @@ func TestWhatErrorsMean(t *testing.T) {
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || graph.IsTransient(err) != c.transient || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%d: %v (transient: %v); want %q", c.code, err, graph.IsTransient(err), c.says)
 		}
+	}
+}
+
+// A server whose certificate another CA signed is up, and can be reached. The line that keeps it:
+// errors.go, hint.
+func TestAnotherCA(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	other := base64.StdEncoding.EncodeToString([]byte(pki.New(t, "other").PEM))
+	write(t, path, fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k}}], "+
+		"clusters: [{name: k, cluster: {server: %q, certificate-authority-data: %s}}]}", s.URL, other))
+	c, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Node(t.Context(), "n")
+	if want := "look at the server's certificate, at certificate-authority in " + path; !graph.IsTransient(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,7 +110,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	}
 	// All other errors are those of a busy server (429, 5xx) or of a broken connection. Their texts
 	// say what happened.
-	said := fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err))
+	said := fmt.Errorf("%s: %s: %s", at, reason(err), c.hint(err))
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		after := time.Duration(seconds) * time.Second
 		if after > maxRetryAfter {
@@ -118,6 +119,20 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		said = &busy{said, min(after, maxRetryAfter)}
 	}
 	return c.unserved(said)
+}
+
+// hint returns what to do about an error of the server or of the connection to it.
+func (c *Client) hint(err error) string {
+	var answered apierrors.APIStatus
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &answered):
+		return "the server answers, and cannot serve it: look at the API server and its etcd"
+	case errors.As(err, &certificate):
+		return fmt.Sprintf("look at the server's certificate, at certificate-authority in %s and at this machine's clock",
+			c.kubeconfig)
+	}
+	return "see that the API server is up and can be reached"
 }
 
 // unserved closes the connections of the client and returns err as transient. Behind one address

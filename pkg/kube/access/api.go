@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 )
@@ -89,7 +91,16 @@ func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client)
 	if len(errs) > 0 && missing != nil {
 		missing = textOnly{missing}
 	}
-	return errors.Join(append(errs, missing)...)
+	return errors.Join(append(withoutRefusals(errs), missing)...)
+}
+
+// withoutRefusals omits the refusals of a server if it did not serve another identity, which may
+// have the permission. A message about RBAC would mislead its reader during an outage.
+func withoutRefusals(errs []error) []error {
+	if !slices.ContainsFunc(errs, graph.IsTransient) {
+		return errs
+	}
+	return slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrPermission) })
 }
 
 // textOnly is the error of a missing kubeconfig that must not match fs.ErrNotExist, because another
@@ -154,7 +165,7 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	if !kubelets { // kubelet may get its kubeconfig later, and it may do what the others may not
 		errs = append(errs, none)
 	}
-	return errors.Join(errs...)
+	return errors.Join(withoutRefusals(errs)...)
 }
 
 // Node reads the node's own Node.

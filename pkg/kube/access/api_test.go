@@ -3,10 +3,13 @@ package access
 import (
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 )
@@ -40,6 +43,39 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 	}
 	if err := a.Own(t.Context(), do); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("with an own that does not help, and kubelet's on its way: %v", err)
+	}
+}
+
+// During an outage the error does not advise to give the agent's own account rights of kubelet's.
+// Without an outage the refusals are all that there is to say. The line that keeps it: api.go,
+// withoutRefusals.
+func TestAnOutageIsNoRefusal(t *testing.T) {
+	kubelets := http.StatusServiceUnavailable
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		code := http.StatusForbidden
+		if r.Header.Get("Authorization") == "Bearer kubelet" {
+			code = kubelets
+		}
+		w.WriteHeader(code)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	a := &API{Kubeconfig: writeKubeconfig(t, dir, "own", server.URL)}
+	facts := &host.Facts{}
+	facts.Kubelet.Kubeconfig = writeKubeconfig(t, dir, "kubelet", server.URL)
+	a.Met(facts)
+	for _, refused := range []bool{false, true} {
+		if refused {
+			kubelets = http.StatusForbidden
+		}
+		_, read := a.Node(t.Context(), facts, "n")
+		written := a.Own(t.Context(), func(c *kube.Client) error { return c.Annotate(t.Context(), "n", "a", "b") })
+		for _, err := range []error{read, written} {
+			if graph.IsTransient(err) == refused || errors.Is(err, fs.ErrPermission) != refused {
+				t.Errorf("kubelet's is refused: %t: %v", refused, err)
+			}
+		}
 	}
 }
 

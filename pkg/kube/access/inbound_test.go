@@ -27,21 +27,12 @@ func TestNamesOfNodesAreReadOnce(t *testing.T) {
 			"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]}`)
 	}))
 	defer server.Close()
-	kubeconfig := func(who string) string {
-		path := filepath.Join(dir, who)
-		text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "+
-			"clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: %s}}]}", server.URL, who)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	a := &API{Kubeconfig: kubeconfig("own")}
+	a := &API{Kubeconfig: writeKubeconfig(t, dir, "own", server.URL)}
 	if _, err := a.Peers().Names(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before the first pass: %v", err)
 	}
 	facts := &host.Facts{}
-	facts.Kubelet.Kubeconfig = kubeconfig("kubelet")
+	facts.Kubelet.Kubeconfig = writeKubeconfig(t, dir, "kubelet", server.URL)
 	a.Met(facts)
 	reads := func(names []string, err error) {
 		t.Helper()
@@ -56,4 +47,16 @@ func TestNamesOfNodesAreReadOnce(t *testing.T) {
 	if want := slices.Repeat([]string{"Bearer own /api/v1/nodes"}, 3); !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
+}
+
+// writeKubeconfig writes a kubeconfig whose token is the name of who has it, and returns its path.
+func writeKubeconfig(t *testing.T, dir, who, server string) string {
+	t.Helper()
+	path := filepath.Join(dir, who)
+	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "+
+		"clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: %s}}]}", server, who)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
