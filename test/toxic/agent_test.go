@@ -90,7 +90,7 @@ func TestNodeStandsIt(t *testing.T) {
 		{name: "429, again in an hour", fault: answers(toxic.Status(429, 3600)), text: "429", requests: 1, believed: true},
 		{name: "500", fault: answers(toxic.Status(500, 0)), text: "500", requests: 1},
 		{name: "503", fault: answers(toxic.Status(503, 0)), text: "503", requests: 1},
-		{name: "page of a captive portal", fault: answers(toxic.Portal), text: "manifest", requests: 1},
+		{name: "page of a captive portal", fault: answers(toxic.Portal), text: "a login page", requests: 1},
 		{name: "redirect to another host", fault: answers(toxic.Elsewhere("https://portal.example.com/login")), text: "redirected to", requests: 1},
 		{name: "a generation of long ago", fault: fault{func(m *machine) { m.server.Fail(toxic.Instead(old(m))) }, func(m *machine) { m.server.Fail(nil) }}, text: "this node has seen generation", requests: 1},
 		{name: "the name is not known", fault: lost, text: "lookup", requests: 0},

@@ -92,3 +92,21 @@ func FuzzParseManifest(f *testing.F) {
 		}
 	})
 }
+
+// A proxy or a login page that answers in place of the store is no matter of keys, pins or a
+// compromised store. An empty answer and a compressed one neither. The line that keeps it: open.go.
+func TestAnAnswerThatIsNoManifest(t *testing.T) {
+	raw := New("c", 1, nil).Encode()
+	for _, policy := range []*trust.Policy{nil, {}, {Pin: trust.Pin{Digest: trust.Digest(raw)}}} {
+		for answer, begins := range map[string]string{
+			"\n<!DOCTYPE html><html>log in</html>": `begins with "<!DOCTYPE html>`, "": `begins with "", expected "{"`, "\x1f\x8b\b\x00": `begins with "\x1f\x8b\b\x00"`,
+		} {
+			if _, _, err := Open([]byte(answer), "c", "https://store", policy); err == nil || !strings.Contains(err.Error(), begins) {
+				t.Errorf("%q: %v, want %q", answer, err, begins)
+			}
+		}
+	}
+	if _, _, err := Open(append([]byte(" \n"), raw...), "c", "https://store", nil); err != nil {
+		t.Errorf("with a blank line: %v", err)
+	}
+}

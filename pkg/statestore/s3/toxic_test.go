@@ -79,7 +79,7 @@ func TestToxic(t *testing.T) {
 		{"half of each object as if it were all", toxic.Objects(toxic.Short), outcome{"is not what the manifest says", false, 2}},
 		{"other bytes in each object", toxic.Objects(toxic.Swapped), outcome{"is not what the manifest says", false, 2}},
 		{"more than there is", toxic.Objects(toxic.Long), outcome{"the expected maximum", false, 2}},
-		{"a page of a captive portal", toxic.Portal, outcome{"decode manifest", false, 1}},
+		{"a page of a captive portal", toxic.Portal, outcome{"what is read as its manifest begins with", false, 1}},
 		{"redirect to another host", toxic.Elsewhere("https://portal.example.com/login"), outcome{"302", false, 1}},
 		{"nothing is ever modified", toxic.Unmodified, outcome{"not modified", false, 1}},
 		{"a new ETag each time", toxic.NewETags, outcome{"", false, 2}},
