@@ -66,6 +66,9 @@ func escape(name string) string {
 // Get implements [objectstore.Source].
 func (s *Source) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
 	header := http.Header{}
+	if !strings.HasPrefix(name, "objects/") { // an object's name is the hash of its content
+		header.Set("Cache-Control", "no-cache") // a cache in front of the server asks the server
+	}
 	if known != "" {
 		header.Set("If-None-Match", known)
 	}

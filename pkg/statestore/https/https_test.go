@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -44,6 +46,36 @@ func TestRequests(t *testing.T) {
 	expect(t, s, last, 2)
 	if asked, _ := server.Taken(); len(asked) != 2 {
 		t.Errorf("a new generation: %q", asked)
+	}
+}
+
+// A cache in front of the server keeps all answers. A node gets each new generation all the same,
+// and objects, which never change, come from the cache. The line that keeps it: https.go, Get.
+func TestACacheInFront(t *testing.T) {
+	memory := new(storetest.MapStore)
+	kept := map[string]*httptest.ResponseRecorder{}
+	settings, _, ca := serverTLS(t, "127.0.0.1")
+	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// https://www.rfc-editor.org/rfc/rfc9111#section-5.2.1.4
+		answer := kept[r.URL.Path]
+		if answer == nil || r.Header.Get("Cache-Control") == "no-cache" {
+			answer = httptest.NewRecorder()
+			toxic.Files(memory).ServeHTTP(answer, r)
+			kept[r.URL.Path] = answer
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		w.Write(answer.Body.Bytes())
+	}), settings)
+	memory.Publish(generation(1))
+	s := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})
+	last := expect(t, s, statestore.Revision{}, 1)
+	memory.Publish(generation(2))
+	expect(t, s, last, 2)
+	memory.Gets()
+	expect(t, open(t, server.URL, storetest.Cluster, https.Settings{CA: ca}), statestore.Revision{}, 2)
+	if asked := memory.Gets(); !slices.Equal(asked, []string{"manifest"}) {
+		t.Errorf("another node: the server was asked for %q", asked)
 	}
 }
 
