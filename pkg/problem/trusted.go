@@ -24,7 +24,8 @@ var trusted = []Row{
 	{ID: PinDiffers, Means: "The manifest has another sha256 than `pin` says.",
 		Do: "Correct `pin`, or find out who published.", Page: "security.md"},
 	{ID: GenerationOlder, Means: "The store has an older generation than this node has seen.",
-		Do: "Find out who restored it. If that was intended: `agent --once --accept-older-generation`.", Page: "security.md"},
+		Do: "Look whether a cache in front of the store has kept it, or find out who restored it. If that was intended: " +
+			"`agent --once --accept-older-generation`.", Page: "security.md"},
 	{ID: GenerationJump, Means: "The number of the generation is too far ahead of the last one.",
 		Do: "Find out who published it; publish a generation that follows the last one.", Page: "security.md"},
 	{ID: GenerationExpired, Means: "The publication has expired.",

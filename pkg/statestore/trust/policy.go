@@ -249,8 +249,9 @@ func (p Policy) fresh(statement []byte, store string) error {
 	switch {
 	case s.Generation < seen.Generation:
 		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and "+
-			"this node has seen generation %d with sha256 %s: somebody put an old one back; publish again with "+
-			"--above %[3]d, or take it with --accept-older-generation",
+			"this node has seen generation %d with sha256 %s: a cache in front of the store answers with an old one, "+
+			"or somebody put an old one back; publish again with --above %[3]d, or take it with "+
+			"--accept-older-generation",
 			s.Generation, digest, seen.Generation, seen.Digest))
 	case s.Generation == seen.Generation && seen.Digest != "" && digest != seen.Digest:
 		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and "+
