@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "add the fields that are new to the form
 // types of their fields. The kinds of tasks are those in the table of package tasks.
 var kept = map[string][]string{
 	"ledger":               {"Entry", "Head", "dirTime", "Revision", "Probation", "Undone", "Update", "Applied", "OperatorAction", "Pause", "APICache", "LastGood", "Boot", "pendingEffect"},
-	"tasks":                {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
+	"tasks":                {"Baseline", "pathBaseline", "unitBaseline", "receipt", "WaitConf"},
 	"host/rtnl":            {"Link", "Route"}, // baselines
 	"host/firewall":        {"Table"},         // a baseline
 	"host/hostfs":          {"intent"},

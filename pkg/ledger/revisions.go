@@ -47,6 +47,8 @@ type Revision struct {
 	Digest      string           `json:"digest"`
 	Fingerprint string           `json:"print"` // see Head.Fingerprint
 	Tasks       []tasks.Recorded `json:"tasks"`
+	// Waits are its waits for CNI confs. An agent of an earlier release does not wait for them.
+	Waits []tasks.Recorded `json:"waits,omitempty"`
 	// probes that passed after the change that first applied it
 	Proofs        []string `json:"proofs,omitempty"`
 	MissingProofs []string `json:"unproved,omitempty"` // kinds of proofs that this change does not have

@@ -87,6 +87,31 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	}
 }
 
+// A node that is held at a revision waits for the CNI conf of that revision: without the conf no
+// pod starts. The lines that keep it: pkg/reconcile/ownership/number_revisions.go, revise;
+// pkg/reconcile/desired/pinned.go, FromRevision.
+func TestARollbackWaitsForTheConf(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	const conf = "/etc/cni/net.d/10-flannel.conflist"
+	hostroot.Put(t, root, conf, `{"cniVersion":"1.0.0","name":"cbr0","plugins":[{"type":"flannel"}]}`)
+	hostroot.Put(t, root, "/opt/cni/bin/flannel", "")
+	if err := os.Chmod(root+"/opt/cni/bin/flannel", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wait := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d",
+		File: "10-flannel.conflist", BinDirs: []string{"/opt/cni/bin"}}
+	mustConverge(t, root, file("/etc/a", "1"), wait)
+	mustConverge(t, root, file("/etc/a", "2"))
+	if err := os.Remove(root + conf); err != nil {
+		t.Fatal(err)
+	}
+	p, err := onRoot(root).Rollback(t.Context(), 1)
+	if err != nil || p.Summary.Waiting != 1 || !strings.Contains(said(p), "no 10-flannel.conflist in /etc/cni/net.d") {
+		t.Errorf("%v, %d waiting\n%s", err, p.Summary.Waiting, said(p))
+	}
+}
+
 // What is renewed stays in a rollback, each file of a set. What is in subdirectories of the
 // directory of CNI confs also stays. The lines that keep it:
 // pkg/reconcile/ownership/ledger_entries.go, taskOf; pkg/reconcile/ownership/give_back.go,

@@ -47,6 +47,13 @@ func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (
 		}
 		out.Pinned.Recorded = append(out.Pinned.Recorded, t)
 	}
+	for _, rec := range rev.Waits {
+		t, err := tasks.RebuildWait(rec)
+		if err != nil {
+			return nil, err
+		}
+		out.Pinned.Recorded = append(out.Pinned.Recorded, t)
+	}
 	out.Pinned.refuse()
 	return out, nil
 }

@@ -117,6 +117,20 @@ func (r *Records) All() (list []recorded) {
 	return list
 }
 
+// Waits are the waits for CNI confs, which a revision has, and the ledger does not.
+func (r *Records) Waits() (list []tasks.Recorded, err error) {
+	for _, t := range r.Order {
+		rec, is, err := tasks.RecordWait(t)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			list = append(list, rec)
+		}
+	}
+	return list, nil
+}
+
 // Name names what tasks want together.
 func (r *Records) Name(list []tasks.Task) string {
 	sum := sha256.New()

@@ -86,6 +86,9 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 		rev.Tasks = append(rev.Tasks, rec.Recorded)
 		b.Blobs = append(b.Blobs, rec.Contents...)
 	}
+	if rev.Waits, err = c.Set.Waits(); err != nil {
+		return err
+	}
 	b.Revision, b.Head.Current = rev, number
 	return nil
 }
