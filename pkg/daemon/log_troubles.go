@@ -121,7 +121,7 @@ func (h *health) plan(plan *report.Plan) {
 		if n.Text == h.said[thePass] || n.Text == h.said[theLastGood] {
 			continue // logged already
 		}
-		key := "note: " + n.Origin + " " + n.Text
+		key := "note: " + n.Origin + " " + report.Stable(n.Text)
 		if now[key] = true; h.news(key, n.Text) {
 			h.log.Log(levels[n.Level], n.Text, zap.String("origin", n.Origin))
 		}

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // A problem that goes on is logged once, although each of its messages has another port, address or
@@ -33,6 +34,25 @@ func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 		h.store(errors.New(c.text), nil)
 		if n := log.FilterMessage("the configuration could not be loaded").Len(); n != c.told {
 			t.Errorf("%d messages after %q, want %d", n, c.text, c.told)
+		}
+	}
+}
+
+// A note of a plan is logged once, although each plan has it with the present time.
+func TestANoteIsToldOnce(t *testing.T) {
+	core, log := observer.New(zap.InfoLevel)
+	h := health{log: zap.New(core), said: map[string]string{}}
+	for i, c := range []struct {
+		text string
+		told int
+	}{
+		{"the certificate own HAS EXPIRED, set the clock if it is wrong (now 2026-11-22 05:18:23 UTC)", 1},
+		{"the certificate own HAS EXPIRED, set the clock if it is wrong (now 2026-11-23 05:28:23 UTC)", 1},
+		{"the certificate other HAS EXPIRED, set the clock if it is wrong (now 2026-11-23 05:28:23 UTC)", 2},
+	} {
+		h.plan(&report.Plan{Notes: []report.Note{{Level: "error", Origin: "cluster.yaml:11:5", Text: c.text}}})
+		if log.Len() != c.told {
+			t.Errorf("%d messages after note %d, want %d", log.Len(), i, c.told)
 		}
 	}
 }
