@@ -24,7 +24,8 @@ func statusCommand(f *cli.Flags) *cobra.Command {
 that the last one wrote, and says how old that is, why no daemon runs, and what to do.
 
 Exit code: 0 all is right, 2 somebody must look (a key fails, is contested, or is only
-reported), 3 something is awaited or the node is held back, 4 no daemon runs, 1 error.`,
+reported; a certificate has expired), 3 something is awaited or the node is held back,
+4 no daemon runs, 1 error.`,
 		Example: `  agent status
   agent status -o json | jq .state
   agent status --watch          a line for each change, until it is interrupted

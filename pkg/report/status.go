@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/generation"
 )
 
@@ -310,6 +311,9 @@ type Certificate struct {
 	RenewAt  time.Time `json:"renewAt,omitzero"`
 	Problem  string    `json:"problem,omitempty"`
 }
+
+// expired reports whether a certificate that somebody wants has expired.
+func (c Certificate) expired() bool { return c.State == string(certs.Expired) && c.Problem != "" }
 
 // Totals are counts since the daemon began.
 type Totals struct {

@@ -130,6 +130,18 @@ func TestStatusGolden(t *testing.T) {
 	}
 }
 
+// An expired certificate is not right, although every key is. One that nobody wants any more has no
+// problem.
+func TestAnExpiredCertificateIsNotRight(t *testing.T) {
+	for problem, want := range map[string]report.Verdict{"the agent cannot renew it": report.Wrong, "": report.Right} {
+		s := rightStatus()
+		s.Certificates = []report.Certificate{{Name: "own", State: "expired", Problem: problem}}
+		if got := (report.StatusView{Status: s, Daemon: served}).Verdict(); got != want {
+			t.Errorf("with the problem %q the verdict is %s, want %s", problem, got, want)
+		}
+	}
+}
+
 // A long reason is in the first lines, and each thing with the same reason refers to it.
 func TestReasonIsSaidOnce(t *testing.T) {
 	s, why := rightStatus(), "ping:10.77.0.1 ("+strings.Repeat("no answer; ", 20)+")"

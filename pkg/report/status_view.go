@@ -3,6 +3,7 @@ package report
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -32,8 +33,10 @@ type Verdict string
 
 // The verdicts.
 const (
-	Right      Verdict = "right"
-	Wrong      Verdict = "wrong"    // somebody must look: a key fails, is contested, or is only reported
+	Right Verdict = "right"
+	// Wrong: somebody must look: a key fails, is contested or is only reported, or a certificate has
+	// expired.
+	Wrong      Verdict = "wrong"
 	Awaited    Verdict = "awaited"  // only time is needed, or a person who holds the node back
 	NotRunning Verdict = "unserved" // no daemon runs: the status may be out of date
 )
@@ -43,6 +46,8 @@ func (v StatusView) Verdict() Verdict {
 	switch {
 	case !v.Daemon.Running || v.Status == nil:
 		return NotRunning
+	case slices.ContainsFunc(v.Certificates, Certificate.expired):
+		return Wrong
 	case v.State == NodeConverged && v.Waiting == nil:
 		return Right
 	case v.State == NodeConverged, v.State == NodeSilent, v.State == NodeWaiting, v.State == NodeStarting,

@@ -27,7 +27,7 @@ type CertStatus struct {
 	Name      string      `json:"name"`
 	CA        bool        `json:"ca,omitempty"` // whether it is the CA of the certificate with this name
 	State     certs.State `json:"state"`
-	Problem   string      `json:"problem,omitempty"` // what is wrong and what to do
+	Problem   string      `json:"problem,omitempty"` // what is wrong and what to do; "" if it is not wanted
 	Source    string      `json:"source"`            // store, ca, kubernetes
 	By        string      `json:"by,omitempty"`      // issuer, if it was issued to this node
 	Path      string      `json:"path,omitempty"`
@@ -90,7 +90,9 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 			return nil, err
 		}
 		for i := range rows {
-			rows[i].Wanted = !e.Released
+			if rows[i].Wanted = !e.Released; e.Released {
+				rows[i].Problem = "" // nobody has to do anything
+			}
 		}
 		out = append(out, rows...)
 	}
