@@ -13,7 +13,7 @@ import (
 
 // Ending returns notes for the certificates in a graph that expire soon or have expired, and that
 // nobody renews in time. The agent never removes an expired certificate: a missing one would be
-// worse.
+// worse. A note has no present time: each pass would have another one, and publish another status.
 func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 	for _, t := range g.Order() {
 		set, ok := t.(tasks.CertificateSet)
@@ -28,10 +28,9 @@ func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 				level, words = network.Error, "ENDS SOON, on "+Date(l.NotAfter)
 			case certs.Expired:
 				level, words = network.Error, "HAS EXPIRED on "+Date(l.NotAfter)+" and stays where it is"
-				advice += ", or set the clock if it is wrong (now " + Date(now) + ")"
+				advice += ", or set the clock if it is wrong"
 			case certs.NotYet:
-				level, words, advice = network.Error, "is not valid before "+Date(l.NotBefore),
-					"is the clock right? It says "+Date(now)
+				level, words, advice = network.Error, "is not valid before "+Date(l.NotBefore), "is the clock right?"
 			default:
 				return
 			}
