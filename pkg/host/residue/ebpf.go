@@ -163,8 +163,8 @@ func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 	case p.Hook == HookCgroup:
 		err = linkError(link.CgroupType, p, detachCgroup(p))
 	}
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) {
-		return nil
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.As(err, new(netlink.LinkNotFoundError)) {
+		return nil // it is gone, or its link with it
 	}
 	if err != nil {
 		return fmt.Errorf("detach eBPF program %s: %w", p, err)
@@ -176,9 +176,6 @@ func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 
 func (w Writer) delFilter(ctx context.Context, p Program) error {
 	l, err := netlink.LinkByIndex(p.link)
-	if errors.As(err, new(netlink.LinkNotFoundError)) { // gone with its programs
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -217,9 +214,6 @@ func (p Program) same(o Program) bool {
 
 func delXDP(p Program) error {
 	l, err := netlink.LinkByIndex(p.link)
-	if errors.As(err, new(netlink.LinkNotFoundError)) { // gone with its programs
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -51,13 +51,3 @@ func genl(
 	}
 	return out, err
 }
-
-// genlAttributes returns the attributes in a message or in a nested attribute.
-func genlAttributes(m []byte) (map[uint16][]byte, error) {
-	attrs, err := nl.ParseRouteAttr(m)
-	out := make(map[uint16][]byte, len(attrs))
-	for _, a := range attrs {
-		out[a.Attr.Type&^(unix.NLA_F_NESTED|unix.NLA_F_NET_BYTEORDER)] = a.Value
-	}
-	return out, err
-}

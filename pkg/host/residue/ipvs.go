@@ -66,10 +66,7 @@ func (r Reader) IPVS(ctx context.Context) ([]IPVSService, error) {
 	}
 	var out []IPVSService
 	for _, m := range answers {
-		s, err := ipvsService(m)
-		if err != nil {
-			return nil, fmt.Errorf("list the services of IPVS: %w", err)
-		}
+		s := ipvsService(sys.Attribute(m, ipvsAttrService))
 		if s.Servers, err = ipvsServers(ctx, s); err != nil {
 			return nil, fmt.Errorf("list the servers of %s of IPVS: %w", s, err)
 		}
@@ -78,23 +75,16 @@ func (r Reader) IPVS(ctx context.Context) ([]IPVSService, error) {
 	return out, nil
 }
 
-func ipvsService(m []byte) (IPVSService, error) {
-	attrs, err := ipvsNested(m, ipvsAttrService)
-	if err != nil {
-		return IPVSService{}, err
-	}
-	s := IPVSService{Family: 4}
-	if native16(attrs[ipvsSvcAF]) == unix.AF_INET6 {
+func ipvsService(m []byte) IPVSService {
+	s := IPVSService{Family: 4, Protocol: int(native16(m, ipvsSvcProtocol)),
+		Mark: uint32(sys.Number(sys.Attribute(m, ipvsSvcMark)))}
+	if native16(m, ipvsSvcAF) == unix.AF_INET6 {
 		s.Family = 6
 	}
-	s.Protocol = int(native16(attrs[ipvsSvcProtocol]))
-	if mark := attrs[ipvsSvcMark]; len(mark) >= 4 {
-		s.Mark = binary.NativeEndian.Uint32(mark)
+	if port := sys.Attribute(m, ipvsSvcPort); s.Mark == 0 && len(port) >= 2 {
+		s.Addr = netip.AddrPortFrom(ipvsAddr(m, ipvsSvcAddr, s.Family), binary.BigEndian.Uint16(port))
 	}
-	if port := attrs[ipvsSvcPort]; s.Mark == 0 && len(port) >= 2 {
-		s.Addr = netip.AddrPortFrom(ipvsAddr(attrs[ipvsSvcAddr], s.Family), binary.BigEndian.Uint16(port))
-	}
-	return s, nil
+	return s
 }
 
 func ipvsServers(ctx context.Context, s IPVSService) ([]netip.Addr, error) {
@@ -104,18 +94,15 @@ func ipvsServers(ctx context.Context, s IPVSService) ([]netip.Addr, error) {
 	}
 	var out []netip.Addr
 	for _, m := range answers {
-		attrs, err := ipvsNested(m, ipvsAttrDest)
-		if err != nil {
-			return nil, err
-		}
+		m = sys.Attribute(m, ipvsAttrDest)
 		family := s.Family
-		switch native16(attrs[ipvsDestFamily]) { // a tunnel may have another family than the service
+		switch native16(m, ipvsDestFamily) { // a tunnel may have another family than the service
 		case unix.AF_INET:
 			family = 4
 		case unix.AF_INET6:
 			family = 6
 		}
-		out = append(out, ipvsAddr(attrs[ipvsDestAddr], family))
+		out = append(out, ipvsAddr(m, ipvsDestAddr, family))
 	}
 	return out, nil
 }
@@ -141,30 +128,22 @@ func (s IPVSService) attribute() *nl.RtAttr {
 	return a
 }
 
-func ipvsNested(m []byte, kind uint16) (map[uint16][]byte, error) {
-	outer, err := genlAttributes(m)
-	if err != nil {
-		return nil, err
-	}
-	return genlAttributes(outer[kind])
-}
-
-func native16(b []byte) uint16 {
+// native16 returns a two-byte attribute, 0 if it is missing.
+func native16(m []byte, kind uint16) uint16 {
+	b := sys.Attribute(m, kind)
 	if len(b) < 2 {
 		return 0
 	}
 	return binary.NativeEndian.Uint16(b)
 }
 
-func ipvsAddr(b []byte, family int) netip.Addr {
-	size := 4
-	if family == 6 {
-		size = 16
+// ipvsAddr returns an address. The kernel sends 16 bytes for either family.
+func ipvsAddr(m []byte, kind uint16, family int) netip.Addr {
+	b := sys.Attribute(m, kind)
+	if family == 4 {
+		b = b[:min(4, len(b))]
 	}
-	if len(b) < size {
-		return netip.Addr{}
-	}
-	addr, _ := netip.AddrFromSlice(b[:size])
+	addr, _ := netip.AddrFromSlice(b)
 	return addr
 }
 

@@ -54,21 +54,13 @@ func (r Reader) Datapaths(ctx context.Context) ([]Datapath, error) {
 	}
 	var out []Datapath
 	for _, m := range answers {
-		name, err := ovsName(m, ovsDatapathName)
-		if err != nil {
-			return nil, fmt.Errorf("list the datapaths of Open vSwitch: %w", err)
-		}
-		d := Datapath{Name: name, index: binary.NativeEndian.Uint32(m)}
+		d := Datapath{Name: ovsName(m, ovsDatapathName), index: uint32(sys.Number(m))}
 		ports, err := genl(ctx, ovsVportFamily, ovsVportVersion, ovsGet, unix.NLM_F_DUMP, ovsHeader(d.index))
 		if err != nil && !errors.Is(err, unix.ENODEV) {
-			return nil, fmt.Errorf("list the ports of datapath %s: %w", name, err)
+			return nil, fmt.Errorf("list the ports of datapath %s: %w", d.Name, err)
 		}
 		for _, p := range ports {
-			port, err := ovsName(p, ovsVportName)
-			if err != nil {
-				return nil, fmt.Errorf("list the ports of datapath %s: %w", name, err)
-			}
-			if port != name {
+			if port := ovsName(p, ovsVportName); port != d.Name {
 				d.Ports = append(d.Ports, port)
 			}
 		}
@@ -78,13 +70,7 @@ func (r Reader) Datapaths(ctx context.Context) ([]Datapath, error) {
 	return out, nil
 }
 
-func ovsName(m []byte, kind uint16) (string, error) {
-	if len(m) < ovsHead {
-		return "", errors.New("an answer without a header")
-	}
-	attrs, err := genlAttributes(m[ovsHead:])
-	return unix.ByteSliceToString(attrs[kind]), err
-}
+func ovsName(m []byte, kind uint16) string { return sys.AttributeText(m[min(ovsHead, len(m)):], kind) }
 
 type ovsHeader uint32
 

@@ -68,11 +68,12 @@ func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	return &ovsdb{Conn: conn, answers: json.NewDecoder(conn)}, nil
 }
 
-// call requests a transaction. It ignores echo requests of the server (keepalive), because the
-// connection is short.
-func (d *ovsdb) call(params []any) (results []json.RawMessage, err error) {
+// transact runs operations on the database, all or none. It ignores echo requests of the server
+// (keepalive), because the connection is short.
+func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
 	const method = "transact"
-	if err := json.NewEncoder(d).Encode(map[string]any{"method": method, "params": params, "id": method}); err != nil {
+	if err := json.NewEncoder(d).Encode(map[string]any{"method": method, "id": method,
+		"params": append([]any{"Open_vSwitch"}, operations...)}); err != nil {
 		return nil, fmt.Errorf("ask ovsdb-server: %w", err)
 	}
 	for {
@@ -94,23 +95,18 @@ func (d *ovsdb) call(params []any) (results []json.RawMessage, err error) {
 		if text := string(answer.Error); text != "" && text != "null" {
 			return nil, fmt.Errorf("ovsdb-server refuses %s: %s", method, text)
 		}
-		return results, json.Unmarshal(answer.Result, &results)
-	}
-}
-
-// transact runs operations on the database, all or none.
-func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
-	results, err := d.call(append([]any{"Open_vSwitch"}, operations...))
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range results {
-		var failed struct{ Error, Details string }
-		if json.Unmarshal(r, &failed) == nil && failed.Error != "" {
-			return nil, fmt.Errorf("ovsdb-server refuses: %s: %s", failed.Error, failed.Details)
+		var results []json.RawMessage
+		if err := json.Unmarshal(answer.Result, &results); err != nil {
+			return nil, err
 		}
+		for _, r := range results {
+			var failed struct{ Error, Details string }
+			if json.Unmarshal(r, &failed) == nil && failed.Error != "" {
+				return nil, fmt.Errorf("ovsdb-server refuses: %s: %s", failed.Error, failed.Details)
+			}
+		}
+		return results, nil
 	}
-	return results, nil
 }
 
 // ovsState is the part of the database that cleanup needs.

@@ -84,7 +84,7 @@ func (r Reader) XFRM(ctx context.Context) ([]XFRM, error) {
 }
 
 func xfrmPolicy(p netlink.XfrmPolicy) XFRM {
-	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: netPrefix(p.Src), Dst: netPrefix(p.Dst), IfID: p.Ifid,
+	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: sys.Prefix(p.Src), Dst: sys.Prefix(p.Dst), IfID: p.Ifid,
 		Priority: p.Priority, policy: &p}
 	if p.Mark != nil {
 		out.Mark, out.Mask = p.Mark.Value, p.Mark.Mask
@@ -115,19 +115,6 @@ func xfrmState(s netlink.XfrmState) XFRM {
 		out.Mark, out.Mask = s.Mark.Value, s.Mark.Mask
 	}
 	return out
-}
-
-// netPrefix converts a network; nil becomes the zero prefix.
-func netPrefix(n *net.IPNet) netip.Prefix {
-	if n == nil {
-		return netip.Prefix{}
-	}
-	bits, size := n.Mask.Size()
-	addr, _ := netip.AddrFromSlice(n.IP)
-	if size == 32 {
-		addr = addr.Unmap()
-	}
-	return netip.PrefixFrom(addr, bits)
 }
 
 func hostPrefix(ip net.IP) netip.Prefix {

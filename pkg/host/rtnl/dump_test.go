@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -133,7 +134,7 @@ func libraryRoutes(t *testing.T, table int, names map[int]string) (out []Route) 
 			t.Fatal(err)
 		}
 		for _, r := range list {
-			one := Route{Type: routeTypes[r.Type], Dst: prefixFrom(r.Dst), Link: names[r.LinkIndex], Table: r.Table, Metric: r.Priority,
+			one := Route{Type: routeTypes[r.Type], Dst: sys.Prefix(r.Dst), Link: names[r.LinkIndex], Table: r.Table, Metric: r.Priority,
 				Protocol: int(r.Protocol), Scope: int(r.Scope), MTU: r.MTU, OnLink: r.Flags&unix.RTNH_F_ONLINK != 0}
 			one.Gateway, _ = netip.AddrFromSlice(r.Gw)
 			one.Source, _ = netip.AddrFromSlice(r.Src)

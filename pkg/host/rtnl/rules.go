@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
@@ -41,8 +39,8 @@ func ruleFrom(r netlink.Rule) Rule {
 	out := Rule{
 		Priority: r.Priority,
 		Family:   4,
-		Src:      prefixFrom(r.Src),
-		Dst:      prefixFrom(r.Dst),
+		Src:      sys.Prefix(r.Src),
+		Dst:      sys.Prefix(r.Dst),
 		IIF:      r.IifName,
 		OIF:      r.OifName,
 		Mark:     r.Mark,
@@ -58,16 +56,6 @@ func ruleFrom(r netlink.Rule) Rule {
 	out.Narrow = r.Invert || r.Dport != nil || r.Sport != nil || r.IPProto > 0 || r.UIDRange != nil ||
 		r.Tos != 0 || r.TunID != 0 || r.SuppressPrefixlen >= 0 || r.SuppressIfgroup >= 0
 	return out
-}
-
-// prefixFrom is the reverse of [sys.IPNet].
-func prefixFrom(n *net.IPNet) netip.Prefix {
-	if n == nil {
-		return netip.Prefix{}
-	}
-	addr, _ := netip.AddrFromSlice(n.IP)
-	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(addr, bits)
 }
 
 // Canonical returns the rule as the kernel shows it.
