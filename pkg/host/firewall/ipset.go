@@ -62,7 +62,7 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 	}
 	s := newNFTSocket()
 	defer s.Close()
-	_, err := ipsetRequest(s, ipsetCmdDestroy, unix.NLM_F_ACK, textAttribute(ipsetAttrName, name))
+	_, err := ipsetRequest(s, ipsetCmdDestroy, unix.NLM_F_ACK, sys.TextAttribute(ipsetAttrName, name))
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return nil

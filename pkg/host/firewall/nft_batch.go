@@ -33,23 +33,23 @@ func (b *nftBatch) add(kind uint16, flags netlink.HeaderFlags, attributes ...[]b
 }
 
 func (b *nftBatch) makeTable() {
-	b.add(unix.NFT_MSG_NEWTABLE, netlink.Create, textAttribute(unix.NFTA_TABLE_NAME, b.table))
+	b.add(unix.NFT_MSG_NEWTABLE, netlink.Create, sys.TextAttribute(unix.NFTA_TABLE_NAME, b.table))
 }
 
 func (b *nftBatch) removeTable() {
-	b.add(unix.NFT_MSG_DELTABLE, 0, textAttribute(unix.NFTA_TABLE_NAME, b.table))
+	b.add(unix.NFT_MSG_DELTABLE, 0, sys.TextAttribute(unix.NFTA_TABLE_NAME, b.table))
 }
 
 // onChain adds a message about a chain.
 func (b *nftBatch) onChain(kind uint16, flags netlink.HeaderFlags, chain string, attributes ...[]byte) {
-	b.add(kind, flags, append([][]byte{textAttribute(unix.NFTA_CHAIN_TABLE, b.table),
-		textAttribute(unix.NFTA_CHAIN_NAME, chain)}, attributes...)...)
+	b.add(kind, flags, append([][]byte{sys.TextAttribute(unix.NFTA_CHAIN_TABLE, b.table),
+		sys.TextAttribute(unix.NFTA_CHAIN_NAME, chain)}, attributes...)...)
 }
 
 // onRules adds a message about rules of a chain: all rules, or those that the attributes select.
 func (b *nftBatch) onRules(kind uint16, flags netlink.HeaderFlags, chain string, attributes ...[]byte) {
-	b.add(kind, flags, append([][]byte{textAttribute(unix.NFTA_RULE_TABLE, b.table),
-		textAttribute(unix.NFTA_RULE_CHAIN, chain)}, attributes...)...)
+	b.add(kind, flags, append([][]byte{sys.TextAttribute(unix.NFTA_RULE_TABLE, b.table),
+		sys.TextAttribute(unix.NFTA_RULE_CHAIN, chain)}, attributes...)...)
 }
 
 // appendRule adds a rule to the end of a chain.
@@ -60,9 +60,9 @@ func (b *nftBatch) appendRule(chain string, exprs []expr.Any, comment string) er
 		if err != nil {
 			return err
 		}
-		list = append(list, nested(unix.NFTA_LIST_ELEM, one)...)
+		list = append(list, sys.NestedAttribute(unix.NFTA_LIST_ELEM, one)...)
 	}
-	attributes := [][]byte{nested(unix.NFTA_RULE_EXPRESSIONS, list)}
+	attributes := [][]byte{sys.NestedAttribute(unix.NFTA_RULE_EXPRESSIONS, list)}
 	if comment != "" {
 		attributes = append(attributes,
 			sys.NewAttribute(unix.NFTA_RULE_USERDATA, userdata.AppendString(nil, userdata.TypeComment, comment)))
@@ -76,13 +76,6 @@ func (b *nftBatch) removeRule(chain string, handle uint64) {
 	b.onRules(unix.NFT_MSG_DELRULE, 0, chain,
 		sys.NewAttribute(unix.NFTA_RULE_HANDLE, binary.BigEndian.AppendUint64(nil, handle)))
 }
-
-// nested returns an attribute that contains attributes.
-func nested(kind uint16, attributes []byte) []byte {
-	return sys.NewAttribute(kind|unix.NLA_F_NESTED, attributes)
-}
-
-func textAttribute(kind uint16, s string) []byte { return sys.NewAttribute(kind, append([]byte(s), 0)) }
 
 // numberAttribute returns a number as an attribute, in the byte order of nf_tables.
 func numberAttribute(kind uint16, n uint32) []byte {

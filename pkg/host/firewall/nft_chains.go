@@ -89,9 +89,9 @@ func (s nftSocket) rulesByChain(t nftTable) (map[string][]rawRule, error) {
 
 // rules lists the rules of a table, or of one of its chains, in order.
 func (s nftSocket) rules(t nftTable, chain string) ([]rawRule, error) {
-	of := [][]byte{textAttribute(unix.NFTA_RULE_TABLE, t.name)}
+	of := [][]byte{sys.TextAttribute(unix.NFTA_RULE_TABLE, t.name)}
 	if chain != "" {
-		of = append(of, textAttribute(unix.NFTA_RULE_CHAIN, chain))
+		of = append(of, sys.TextAttribute(unix.NFTA_RULE_CHAIN, chain))
 	}
 	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, unix.NLM_F_DUMP, t.family, of...)
 	if err != nil {

@@ -23,7 +23,7 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 	}
 	table := nftTable{TableFamilies[family], name}
 	found, err := readNFT(ctx, n, "nft table "+family+" "+name, func(s nftSocket) ([]Table, error) {
-		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, unix.NLM_F_ACK, table.family, textAttribute(unix.NFTA_TABLE_NAME, name))
+		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, unix.NLM_F_ACK, table.family, sys.TextAttribute(unix.NFTA_TABLE_NAME, name))
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
 			return nil, nil
 		}
@@ -75,8 +75,8 @@ func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 	for _, chain := range t.Chains {
 		hook := append(numberAttribute(unix.NFTA_HOOK_HOOKNUM, uint32(slices.Index(ipHooks, chain.Hook))),
 			numberAttribute(unix.NFTA_HOOK_PRIORITY, uint32(chain.Priority))...)
-		b.onChain(unix.NFT_MSG_NEWCHAIN, netlink.Create, chain.Name, textAttribute(unix.NFTA_CHAIN_TYPE, chain.Type),
-			nested(unix.NFTA_CHAIN_HOOK, hook), policyAttribute(chain.Policy))
+		b.onChain(unix.NFT_MSG_NEWCHAIN, netlink.Create, chain.Name, sys.TextAttribute(unix.NFTA_CHAIN_TYPE, chain.Type),
+			sys.NestedAttribute(unix.NFTA_CHAIN_HOOK, hook), policyAttribute(chain.Policy))
 		for _, r := range chain.Rules {
 			if r.Unknown != "" {
 				return fmt.Errorf("write nft table %s %s: a rule that was only read cannot be written: %s", t.Family,

@@ -93,7 +93,7 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 	for _, m := range answers {
 		if m.family != 0 && sys.Attribute(m.body, nftTableOwner) == nil {
 			tables = append(tables, SetTable{Family: m.family, Name: sys.AttributeText(m.body, unix.NFTA_TABLE_NAME),
-				Table: without(m.body, unix.NFTA_TABLE_USE, nftTableHandle)})
+				Table: sys.WithoutAttributes(m.body, unix.NFTA_TABLE_USE, nftTableHandle)})
 		}
 	}
 	for _, kind := range []struct {
@@ -106,10 +106,10 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 		{"the rules", unix.NFT_MSG_GETRULE, unix.NFTA_RULE_TABLE, (*SetTable).addRule},
 		{"the sets", unix.NFT_MSG_GETSET, unix.NFTA_SET_TABLE, (*SetTable).addSet},
 		{"the objects", unix.NFT_MSG_GETOBJ, unix.NFTA_OBJ_TABLE, func(t *SetTable, body []byte) {
-			t.Objects = append(t.Objects, without(body, unix.NFTA_OBJ_USE, nftObjectHandle))
+			t.Objects = append(t.Objects, sys.WithoutAttributes(body, unix.NFTA_OBJ_USE, nftObjectHandle))
 		}},
 		{"the flow tables", unix.NFT_MSG_GETFLOWTABLE, 1, func(t *SetTable, body []byte) {
-			t.Flowtables = append(t.Flowtables, without(body, nftFlowtableUse, nftFlowtableHandle))
+			t.Flowtables = append(t.Flowtables, sys.WithoutAttributes(body, nftFlowtableUse, nftFlowtableHandle))
 		}},
 	} {
 		answers, err := s.ask(kind.what, kind.get, unix.NLM_F_DUMP, unix.NFPROTO_UNSPEC)
@@ -141,7 +141,7 @@ func (t *SetTable) addChain(body []byte) {
 	c := SetChain{
 		Name: sys.AttributeText(body, unix.NFTA_CHAIN_NAME), Base: sys.Attribute(body, unix.NFTA_CHAIN_HOOK) != nil,
 		Bound: number(body, nftChainFlags)&nftChainBound != 0, Policy: chainPolicy(body),
-		Message: without(body, unix.NFTA_CHAIN_HANDLE, unix.NFTA_CHAIN_USE, unix.NFTA_CHAIN_COUNTERS),
+		Message: sys.WithoutAttributes(body, unix.NFTA_CHAIN_HANDLE, unix.NFTA_CHAIN_USE, unix.NFTA_CHAIN_COUNTERS),
 	}
 	t.Chains = append(t.Chains, c)
 }
@@ -159,14 +159,14 @@ func (t *SetTable) addRule(body []byte) {
 
 func (t *SetTable) addSet(body []byte) {
 	t.Sets = append(t.Sets, SetMembers{Name: sys.AttributeText(body, unix.NFTA_SET_NAME),
-		Message: without(body, nftSetHandle, nftSetType, nftSetCount)})
+		Message: sys.WithoutAttributes(body, nftSetHandle, nftSetType, nftSetCount)})
 }
 
 // elements reads the elements of a set. For intervals, the kernel lists the end before the
 // beginning, but accepts them only in the other order (net/netfilter/nft_set_rbtree.c).
 func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, unix.NLM_F_DUMP, t.Family,
-		textAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name), textAttribute(unix.NFTA_SET_ELEM_LIST_SET, of.Name))
+		sys.TextAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name), sys.TextAttribute(unix.NFTA_SET_ELEM_LIST_SET, of.Name))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package firewall
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -17,20 +16,20 @@ import (
 func ruleMessage(body []byte) []byte {
 	expressions := sys.Attribute(body, unix.NFTA_RULE_EXPRESSIONS)
 	if expressions == nil {
-		return without(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION)
+		return sys.WithoutAttributes(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION)
 	}
 	var all []byte
 	sys.EachAttribute(expressions, func(_ uint16, whole, one []byte) {
 		data := sys.Attribute(one, unix.NFTA_EXPR_DATA)
 		timeout := sys.Attribute(data, unix.NFTA_DYNSET_TIMEOUT)
 		if sys.AttributeText(one, unix.NFTA_EXPR_NAME) == "dynset" && len(timeout) == 8 && binary.BigEndian.Uint64(timeout) == 0 {
-			data = nested(unix.NFTA_EXPR_DATA, without(data, unix.NFTA_DYNSET_TIMEOUT))
-			whole = nested(unix.NFTA_LIST_ELEM, append(without(one, unix.NFTA_EXPR_DATA), data...))
+			data = sys.NestedAttribute(unix.NFTA_EXPR_DATA, sys.WithoutAttributes(data, unix.NFTA_DYNSET_TIMEOUT))
+			whole = sys.NestedAttribute(unix.NFTA_LIST_ELEM, append(sys.WithoutAttributes(one, unix.NFTA_EXPR_DATA), data...))
 		}
 		all = append(all, whole...)
 	})
-	return append(without(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION, unix.NFTA_RULE_EXPRESSIONS),
-		nested(unix.NFTA_RULE_EXPRESSIONS, all)...)
+	return append(sys.WithoutAttributes(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION, unix.NFTA_RULE_EXPRESSIONS),
+		sys.NestedAttribute(unix.NFTA_RULE_EXPRESSIONS, all)...)
 }
 
 // elementMessage returns an element of a set in the form that the kernel accepts. For the end of an
@@ -41,16 +40,6 @@ func elementMessage(whole []byte) []byte {
 	if number(body, unix.NFTA_SET_ELEM_FLAGS)&unix.NFT_SET_ELEM_INTERVAL_END == 0 {
 		return whole
 	}
-	return nested(unix.NFTA_LIST_ELEM,
-		without(body, unix.NFTA_SET_ELEM_TIMEOUT, unix.NFTA_SET_ELEM_EXPIRATION))
-}
-
-// without returns a message without some attributes.
-func without(body []byte, kinds ...uint16) (out []byte) {
-	sys.EachAttribute(body, func(is uint16, whole, _ []byte) {
-		if !slices.Contains(kinds, is) {
-			out = append(out, whole...)
-		}
-	})
-	return out
+	return sys.NestedAttribute(unix.NFTA_LIST_ELEM,
+		sys.WithoutAttributes(body, unix.NFTA_SET_ELEM_TIMEOUT, unix.NFTA_SET_ELEM_EXPIRATION))
 }

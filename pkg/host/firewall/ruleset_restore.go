@@ -150,8 +150,8 @@ func (b *nftBatch) elements(s SetMembers) {
 			n++
 		}
 		rest = rest[n:]
-		b.add(unix.NFT_MSG_NEWSETELEM, netlink.Create, textAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, b.table),
-			textAttribute(unix.NFTA_SET_ELEM_LIST_SET, s.Name), nested(unix.NFTA_SET_ELEM_LIST_ELEMENTS, list))
+		b.add(unix.NFT_MSG_NEWSETELEM, netlink.Create, sys.TextAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, b.table),
+			sys.TextAttribute(unix.NFTA_SET_ELEM_LIST_SET, s.Name), sys.NestedAttribute(unix.NFTA_SET_ELEM_LIST_ELEMENTS, list))
 	}
 }
 
@@ -204,7 +204,7 @@ func compat(family byte, rule []byte) []byte {
 			if cmp.Op == expr.CmpOpNeq {
 				flags = 1 << 1 // NFT_RULE_COMPAT_F_INV
 			}
-			return nested(unix.NFTA_RULE_COMPAT, append(numberAttribute(unix.NFTA_RULE_COMPAT_PROTO, uint32(cmp.Data[0])),
+			return sys.NestedAttribute(unix.NFTA_RULE_COMPAT, append(numberAttribute(unix.NFTA_RULE_COMPAT_PROTO, uint32(cmp.Data[0])),
 				numberAttribute(unix.NFTA_RULE_COMPAT_FLAGS, flags)...))
 		}
 	}

@@ -83,14 +83,8 @@ const vlanFlags = 0x1f
 // listSettings lists the settings of all links: for each link one message, in which each attribute
 // sets one setting to its present value.
 func listSettings(ctx context.Context) ([][]byte, error) {
-	ask := linkQuestion(1 << 3) // RTEXT_FILTER_SKIP_STATS
-	return rawList(ctx, "settings of links", unix.RTM_GETLINK, unix.SizeofIfInfomsg, settingsMessage, ask...)
-}
-
-// linkQuestion returns a request for links. mask is the value of IFLA_EXT_MASK.
-func linkQuestion(mask uint32) []byte {
-	return append(make([]byte, unix.SizeofIfInfomsg),
-		sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, mask))...)
+	return rawList(ctx, "settings of links", unix.RTM_GETLINK, unix.SizeofIfInfomsg, settingsMessage,
+		rtnl.LinkQuestion()...)
 }
 
 func settingsMessage(m []byte) []byte {
@@ -107,12 +101,12 @@ func settingsMessage(m []byte) []byte {
 			out = infoSettings(infoSettings(out, value, unix.IFLA_INFO_KIND, ofLink), value, unix.IFLA_INFO_SLAVE_KIND, ofPort)
 		case kind == unix.IFLA_PROP_LIST:
 			sys.EachAttribute(value, func(_ uint16, name, _ []byte) {
-				out = append(out, nested(unix.IFLA_PROP_LIST, name)...)
+				out = append(out, sys.NestedAttribute(unix.IFLA_PROP_LIST, name)...)
 			})
 		case kind == unix.IFLA_AF_SPEC:
 			if token := sys.Attribute(sys.Attribute(value, unix.AF_INET6), unix.IFLA_INET6_TOKEN); token != nil {
 				token = sys.NewAttribute(unix.IFLA_INET6_TOKEN, token)
-				out = append(out, nested(unix.IFLA_AF_SPEC, nested(unix.AF_INET6, token))...)
+				out = append(out, sys.NestedAttribute(unix.IFLA_AF_SPEC, sys.NestedAttribute(unix.AF_INET6, token))...)
 			}
 		}
 	})
@@ -124,7 +118,7 @@ func infoSettings(out, info []byte, ofKind, ofData uint16) []byte {
 	kind, data := sys.Attribute(info, ofKind), sys.Attribute(info, ofData)
 	name := unix.ByteSliceToString(kind)
 	set := func(data []byte) {
-		out = append(out, nested(unix.IFLA_LINKINFO, sys.NewAttribute(ofKind, kind), nested(ofData, data))...)
+		out = append(out, sys.NestedAttribute(unix.IFLA_LINKINFO, sys.NewAttribute(ofKind, kind), sys.NestedAttribute(ofData, data))...)
 	}
 	if ofData == ofLink && slices.Contains(wholeKinds, name) {
 		set(data)
@@ -161,18 +155,10 @@ func taken(kind string, at uint16, whole, data []byte) []byte {
 			list = append(list, string(source))
 		})
 		slices.Sort(list)
-		whole = append(sys.NewAttribute(unix.IFLA_MACVLAN_MACADDR_MODE, binary.NativeEndian.AppendUint32(nil, sourcesSet)),
-			nested(unix.IFLA_MACVLAN_MACADDR_DATA, []byte(strings.Join(list, "")))...)
+		whole = append(sys.NumberAttribute(unix.IFLA_MACVLAN_MACADDR_MODE, sourcesSet),
+			sys.NestedAttribute(unix.IFLA_MACVLAN_MACADDR_DATA, []byte(strings.Join(list, "")))...)
 	}
 	return whole
-}
-
-// nested returns an attribute that contains attributes. It is not inlined, to keep the program
-// small.
-//
-//go:noinline
-func nested(kind uint16, attributes ...[]byte) []byte {
-	return sys.NewAttribute(kind|unix.NLA_F_NESTED, slices.Concat(attributes...))
 }
 
 // settings returns the attributes in the message of one link.

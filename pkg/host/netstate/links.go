@@ -49,14 +49,14 @@ func (w *Writer) restoreNames(ctx context.Context, was State) error {
 // rename sets the name of a link, which may be an alternative name of the same link by now. Before
 // Linux 6.2 the link must be down for this. restoreLinks sets it up again.
 func (w *Writer) rename(ctx context.Context, r renamed, name string) error {
-	index, text := r.now.Index, append([]byte(name), 0)
-	rename := func() error { return setLink(index, sys.NewAttribute(unix.IFLA_IFNAME, text)) }
+	index := r.now.Index
+	rename := func() error { return setLink(index, sys.TextAttribute(unix.IFLA_IFNAME, name)) }
 	err := rename()
 	if errors.Is(err, unix.EBUSY) && setFlags(index, 0, unix.IFF_UP) == nil {
 		err = rename()
 	}
 	if o, _ := w.net.Link(ctx, name); errors.Is(err, unix.EEXIST) && o.Index == index {
-		alternative := sys.NewAttribute(unix.IFLA_PROP_LIST|unix.NLA_F_NESTED, sys.NewAttribute(unix.IFLA_ALT_IFNAME, text))
+		alternative := sys.NestedAttribute(unix.IFLA_PROP_LIST, sys.TextAttribute(unix.IFLA_ALT_IFNAME, name))
 		if sendLink(unix.RTM_DELLINKPROP, index, 0, 0, alternative) == nil {
 			err = rename()
 		}
@@ -142,8 +142,7 @@ func (w *Writer) makeAgain(ctx context.Context, was rtnl.Link) error {
 func restoreLink(have, was rtnl.Link) error {
 	var errs []error
 	if have.MTU != was.MTU {
-		mtu := binary.NativeEndian.AppendUint32(nil, uint32(was.MTU))
-		errs = append(errs, setLink(have.Index, sys.NewAttribute(unix.IFLA_MTU, mtu)))
+		errs = append(errs, setLink(have.Index, sys.NumberAttribute(unix.IFLA_MTU, uint32(was.MTU))))
 	}
 	if mac, err := net.ParseMAC(was.MAC); err == nil && have.MAC != was.MAC && !was.Loopback {
 		errs = append(errs, setLink(have.Index, sys.NewAttribute(unix.IFLA_ADDRESS, mac)))
@@ -185,8 +184,7 @@ func restoreMaster(have, was rtnl.Link, now map[string]rtnl.Link) error {
 	if have.Master == was.Master || was.Master != "" && !there {
 		return nil
 	}
-	master := binary.NativeEndian.AppendUint32(nil, uint32(of.Index))
-	move := func() error { return setLink(have.Index, sys.NewAttribute(unix.IFLA_MASTER, master)) }
+	move := func() error { return setLink(have.Index, sys.NumberAttribute(unix.IFLA_MASTER, uint32(of.Index))) }
 	err := move()
 	// A bond (EPERM) and a team (EBUSY) refuse a link that is up.
 	if (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EBUSY)) && setFlags(have.Index, 0, unix.IFF_UP) == nil {

@@ -59,10 +59,10 @@ func groupMessage(head, entry []byte) []byte {
 		more = append(more, sys.NewAttribute(takenSource, source)...)
 	}
 	sys.EachAttribute(listed(listedList), func(_ uint16, _, source []byte) {
-		sources = append(sources, nested(1, sys.NewAttribute(1, sys.Attribute(source, 1)))...)
+		sources = append(sources, sys.NestedAttribute(1, sys.NewAttribute(1, sys.Attribute(source, 1)))...)
 	})
 	if sources != nil {
-		more = append(more, nested(takenList, sources)...)
+		more = append(more, sys.NestedAttribute(takenList, sources)...)
 		more = append(more, sys.NewAttribute(takenMode, listed(listedMode))...)
 	}
 	if by := listed(listedBy); len(by) == 1 && by[0] != unix.RTPROT_STATIC {
@@ -71,7 +71,7 @@ func groupMessage(head, entry []byte) []byte {
 	out := append(bytes.Clone(head), sys.NewAttribute(groupSet, group)...)
 	out[0] = unix.AF_BRIDGE
 	if more != nil {
-		out = append(out, nested(groupAttributes, more)...)
+		out = append(out, sys.NestedAttribute(groupAttributes, more)...)
 	}
 	return out
 }

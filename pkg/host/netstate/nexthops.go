@@ -40,7 +40,7 @@ func nexthopMessage(m []byte) []byte {
 					set = append(set, whole...)
 				}
 			})
-			out = append(out, nested(kind, set)...)
+			out = append(out, sys.NestedAttribute(kind, set)...)
 		}
 	})
 	return out

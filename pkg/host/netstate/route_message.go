@@ -63,13 +63,7 @@ func routeAttribute(m []byte, kind uint16) []byte { return sys.Attribute(m[unix.
 
 // without returns a route without some of its attributes.
 func without(m []byte, kinds ...uint16) []byte {
-	out := bytes.Clone(m[:unix.SizeofRtMsg])
-	sys.EachAttribute(m[unix.SizeofRtMsg:], func(kind uint16, whole, _ []byte) {
-		if !slices.Contains(kinds, kind) {
-			out = append(out, whole...)
-		}
-	})
-	return out
+	return append(bytes.Clone(m[:unix.SizeofRtMsg]), sys.WithoutAttributes(m[unix.SizeofRtMsg:], kinds...)...)
 }
 
 // onLinks returns a route without the next hops whose links are gone, or nil if none is left. For

@@ -190,5 +190,5 @@ func standIn(m []byte, hear map[int]bool) []byte {
 	}
 	metric := sys.Number(routeAttribute(m, unix.RTA_PRIORITY))
 	return append(without(m, unix.RTA_PRIORITY),
-		sys.NewAttribute(unix.RTA_PRIORITY, binary.NativeEndian.AppendUint32(nil, uint32(metric+1)))...)
+		sys.NumberAttribute(unix.RTA_PRIORITY, uint32(metric+1))...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -49,11 +50,11 @@ bridge mdb add dev br0 port br0 grp 01:02:00:00:00:07 permanent; bridge mdb add 
 			head := []byte{7, 0, 0, 0, index("br0"), 0, 0, 0}
 			attributes := []byte{5, 0, takenBy, 0, by, 0, 0, 0}
 			return append(append(head, append([]byte{groupEntry + 4, 0, groupSet, 0}, entry...)...),
-				nested(groupAttributes, attributes, more)...)
+				sys.NestedAttribute(groupAttributes, attributes, more)...)
 		}
 		mdb := tables[slices.IndexFunc(tables, func(t table) bool { return t.command == "bridge mdb" })]
 		source := []byte{8, 0, 1, 0, 10, 0, 0, 9}
-		ok(t, changeEntry(mdb.add, mdb.flags, group(1, 0x63, append(nested(takenList, nested(1, source)), 5, 0, takenMode, 0, 0, 0, 0, 0)...)))
+		ok(t, changeEntry(mdb.add, mdb.flags, group(1, 0x63, append(sys.NestedAttribute(takenList, sys.NestedAttribute(1, source)), 5, 0, takenMode, 0, 0, 0, 0, 0)...)))
 		before := look()
 		was, err := Read(ctx, h.net)
 		ok(t, err)

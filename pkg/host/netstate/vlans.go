@@ -16,7 +16,8 @@ import (
 // listVLANs lists the VLANs of each bridge and each bridge port, with ranges as the kernel lists
 // them.
 func listVLANs(ctx context.Context) ([][]byte, error) {
-	ask := linkQuestion(nl.RTEXT_FILTER_BRVLAN_COMPRESSED)
+	ask := append(make([]byte, unix.SizeofIfInfomsg),
+		sys.NumberAttribute(unix.IFLA_EXT_MASK, nl.RTEXT_FILTER_BRVLAN_COMPRESSED)...)
 	ask[0] = unix.AF_BRIDGE
 	return rawList(ctx, "VLANs of bridges", unix.RTM_GETLINK, unix.SizeofIfInfomsg, func(m []byte) []byte {
 		body := m[unix.SizeofIfInfomsg:]
@@ -99,7 +100,7 @@ func restoreVLANsOf(link int, bridge bool, wanted, has map[uint16]uint16) error 
 		if bridge {
 			of = append(sys.NewAttribute(nl.IFLA_BRIDGE_FLAGS, number(nl.BRIDGE_FLAGS_SELF)), of...)
 		}
-		errs = append(errs, send("bring the VLANs of a port back", kind, 0, append(m, nested(unix.IFLA_AF_SPEC, of)...),
+		errs = append(errs, send("bring the VLANs of a port back", kind, 0, append(m, sys.NestedAttribute(unix.IFLA_AF_SPEC, of)...),
 			unix.ENODEV, unix.ENOENT))
 	}
 	for id := range has {

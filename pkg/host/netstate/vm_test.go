@@ -192,11 +192,11 @@ func testWireGuardIsTold(t *testing.T) {
 	number := func(n uint16) []byte { return binary.NativeEndian.AppendUint16(nil, n) }
 	key := func(c byte) []byte { return bytes.Repeat([]byte{c}, 32) }
 	addressed := func(last byte) []byte { // an address range of a peer
-		return nested(peerRanges, nested(0, sys.NewAttribute(1, number(unix.AF_INET)), sys.NewAttribute(2, []byte{10, 0, 0, last}), sys.NewAttribute(3, []byte{32})))
+		return sys.NestedAttribute(peerRanges, sys.NestedAttribute(0, sys.NewAttribute(1, number(unix.AF_INET)), sys.NewAttribute(2, []byte{10, 0, 0, last}), sys.NewAttribute(3, []byte{32})))
 	}
 	endpoint := sys.NewAttribute(4, append(append(number(unix.AF_INET), 0x1f, 0x90, 192, 0, 2, 7), make([]byte, 8)...))
 	peer := func(attributes ...[]byte) []byte {
-		return nested(devicePeers, nested(0, slices.Concat(append([][]byte{sys.NewAttribute(peerKey, key(9))}, attributes...)...)))
+		return sys.NestedAttribute(devicePeers, sys.NestedAttribute(0, slices.Concat(append([][]byte{sys.NewAttribute(peerKey, key(9))}, attributes...)...)))
 	}
 	ns.Do(func() {
 		h, ctx := openNet(t), t.Context()
@@ -208,7 +208,7 @@ func testWireGuardIsTold(t *testing.T) {
 			ok(t, err)
 			req := nl.NewNetlinkRequest(int(family.ID), unix.NLM_F_ACK)
 			req.AddData(&nl.Genlmsg{Command: 1, Version: 1}) // WG_CMD_SET_DEVICE
-			req.AddRawData(slices.Concat(append([][]byte{sys.NewAttribute(deviceIndex, binary.NativeEndian.AppendUint32(nil, uint32(l.Index)))}, attributes...)...))
+			req.AddRawData(slices.Concat(append([][]byte{sys.NumberAttribute(deviceIndex, uint32(l.Index))}, attributes...)...))
 			_, err = req.Execute(unix.NETLINK_GENERIC, 0)
 			ok(t, err)
 		}
@@ -221,10 +221,10 @@ func testWireGuardIsTold(t *testing.T) {
 			"a port":        {sys.NewAttribute(6, number(51820)), true},
 			"a range":       {peer(addressed(2)), true},
 			"a shared key":  {peer(sys.NewAttribute(2, key(5))), true},
-			"another peer":  {nested(devicePeers, nested(0, sys.NewAttribute(peerKey, key(3)))), true},
+			"another peer":  {sys.NestedAttribute(devicePeers, sys.NestedAttribute(0, sys.NewAttribute(peerKey, key(3)))), true},
 			"where it is":   {peer(endpoint), false},
 			"it is so":      {peer(addressed(1)), false},
-			"no peer of it": {peer(sys.NewAttribute(3, binary.NativeEndian.AppendUint32(nil, 1))), true}, // WGPEER_F_REMOVE_ME
+			"no peer of it": {peer(sys.NumberAttribute(3, 1)), true}, // WGPEER_F_REMOVE_ME
 		} {
 			was, err := Read(ctx, h.net)
 			ok(t, err)

@@ -68,7 +68,7 @@ func wireGuard(ctx context.Context, index int) ([][]byte, error) {
 	answers, err := sys.Dump(ctx, "peers", func() ([][]byte, error) {
 		req := nl.NewNetlinkRequest(int(family.ID), unix.NLM_F_DUMP)
 		req.AddData(&nl.Genlmsg{Command: getDevice, Version: 1})
-		req.AddRawData(sys.NewAttribute(deviceIndex, binary.NativeEndian.AppendUint32(nil, uint32(index))))
+		req.AddRawData(sys.NumberAttribute(deviceIndex, uint32(index)))
 		return req.Execute(unix.NETLINK_GENERIC, 0)
 	})
 	var out [][]byte

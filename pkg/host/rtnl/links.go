@@ -46,7 +46,7 @@ func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 	if len(name) >= unix.IFNAMSIZ {
 		kind = unix.IFLA_ALT_IFNAME
 	}
-	l, master, err := n.oneLink(0, sys.NewAttribute(kind, append([]byte(name), 0)))
+	l, master, err := n.oneLink(0, sys.TextAttribute(kind, name))
 	if errors.Is(err, unix.ENODEV) {
 		return Link{}, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
 	}
@@ -73,7 +73,7 @@ func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err erro
 // LinkQuestion returns a request for links without their statistics (RTEXT_FILTER_SKIP_STATS),
 // which are the largest part of the kernel's answer.
 func LinkQuestion() []byte {
-	return append(make([]byte, unix.SizeofIfInfomsg), sys.NewAttribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
+	return append(make([]byte, unix.SizeofIfInfomsg), sys.NumberAttribute(unix.IFLA_EXT_MASK, 1<<3)...)
 }
 
 // NamesOf returns the names of links by index. It is not inlined, to keep the program small.

@@ -69,7 +69,7 @@ func routeQuestion(table int) []byte {
 		ask[4] = byte(table)
 		return ask
 	}
-	return append(ask, sys.NewAttribute(unix.RTA_TABLE, binary.NativeEndian.AppendUint32(nil, uint32(table)))...)
+	return append(ask, sys.NumberAttribute(unix.RTA_TABLE, uint32(table))...)
 }
 
 // decodeRoute decodes an rtnetlink message of a route (linux/rtnetlink.h, rtmsg). ok is false for

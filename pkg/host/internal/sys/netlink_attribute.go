@@ -2,7 +2,10 @@ package sys
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // EachAttribute calls f for each attribute of a netlink message: with its type, its bytes including
@@ -51,4 +54,30 @@ func NewAttribute(kind uint16, value []byte) []byte {
 	a = binary.NativeEndian.AppendUint16(a, kind)
 	a = append(a, value...)
 	return append(a, make([]byte, (4-len(value)%4)%4)...)
+}
+
+// NumberAttribute returns a number as an attribute.
+func NumberAttribute(kind uint16, n uint32) []byte {
+	return NewAttribute(kind, binary.NativeEndian.AppendUint32(nil, n))
+}
+
+// TextAttribute returns a text as an attribute.
+func TextAttribute(kind uint16, s string) []byte { return NewAttribute(kind, append([]byte(s), 0)) }
+
+// NestedAttribute returns an attribute that contains attributes. It is not inlined, to keep the
+// program small.
+//
+//go:noinline
+func NestedAttribute(kind uint16, attributes ...[]byte) []byte {
+	return NewAttribute(kind|unix.NLA_F_NESTED, slices.Concat(attributes...))
+}
+
+// WithoutAttributes returns a list of attributes without those of some types.
+func WithoutAttributes(body []byte, kinds ...uint16) (out []byte) {
+	EachAttribute(body, func(is uint16, whole, _ []byte) {
+		if !slices.Contains(kinds, is) {
+			out = append(out, whole...)
+		}
+	})
+	return out
 }
