@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Removable implements [Files].
@@ -72,10 +74,25 @@ func (f *Reader) Runnable(name string) error {
 		return nil
 	}
 	defer unix.Close(dir)
-	if fsAt(dir, base).Flags&unix.ST_NOEXEC != 0 {
+	if fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0); err == nil {
+		defer unix.Close(fd)
+		dir = fd
+	}
+	if on, _ := fsOf(dir); on.Flags&unix.ST_NOEXEC != 0 || sealed(dir) {
 		return fmt.Errorf("run %s: its file system is mounted noexec", name)
 	}
 	return nil
+}
+
+// sealed reports whether the host's mount of an open file is noexec, also if the mount of this
+// process is not. It is false if the kernel does not say.
+func sealed(fd int) bool {
+	id, err := mountOf(fd)
+	if err != nil {
+		return false
+	}
+	options, err := sys.HostOptions(id)
+	return err == nil && slices.Contains(options, "noexec")
 }
 
 // openNearestParent opens the directory of a path, or the nearest parent that exists. The caller

@@ -16,11 +16,13 @@ import (
 )
 
 // mountWatch watches mounts by polling mountinfo, which the kernel signals when any mount of the
-// namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with POLLPRI). Every pod mounts file
-// systems, so only mounts at a path of the interest, or above one, cause an event. Mountinfo has
-// paths without symlinks; the file watch knows where the paths of the interest lead.
+// namespace or its flags change (fs/namespace.c, touch_mnt_namespace; poll(2) with POLLPRI). It is
+// the host's namespace, where flags change that the service's copy does not get. Every pod mounts
+// file systems, so only mounts at a path of the interest, or above one, cause an event. Mountinfo
+// has paths without symlinks; the file watch knows where the paths of the interest lead.
 type mountWatch struct {
 	w    *Watcher
+	list string // the file with the list of mounts
 	file *os.File
 	done sync.WaitGroup
 	aim  atomic.Pointer[map[string]bool]
@@ -29,8 +31,12 @@ type mountWatch struct {
 	files *fileWatch
 }
 
-func newMountWatch(w *Watcher, files *fileWatch) *mountWatch {
-	return &mountWatch{w: w, seed: maphash.MakeSeed(), files: files}
+func newMountWatch(w *Watcher, files *fileWatch, opt Options) *mountWatch {
+	list := sys.HostMounts()
+	if opt.Sandbox {
+		list = "/proc/self/mountinfo"
+	}
+	return &mountWatch{w: w, list: list, seed: maphash.MakeSeed(), files: files}
 }
 
 func (m *mountWatch) name() Source { return Mounts }
@@ -49,7 +55,7 @@ func (m *mountWatch) set(i *Interest) (err error) {
 		return nil
 	}
 	_ = m.close()
-	if m.file, err = os.Open("/proc/self/mountinfo"); err != nil {
+	if m.file, err = os.Open(m.list); err != nil {
 		return fmt.Errorf("open mountinfo: %w", err)
 	}
 	raw, err := m.file.SyscallConn()
@@ -108,7 +114,7 @@ func (m *mountWatch) close() error {
 
 // state returns a hash of the mounts that matter.
 func (m *mountWatch) state() (uint64, error) {
-	list, err := sys.ReadKernelFile("/proc/self/mountinfo")
+	list, err := sys.ReadKernelFile(m.list)
 	if err != nil {
 		return 0, fmt.Errorf("read mountinfo: %w", err)
 	}

@@ -3,7 +3,10 @@ package sys
 import (
 	"bytes"
 	"iter"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Mounts iterates over the mount points in mountinfo with the types of their file systems. A later
@@ -21,4 +24,40 @@ func Mounts(mountinfo []byte) iter.Seq2[string, string] {
 			}
 		}
 	}
+}
+
+// HostMounts returns the path of the mountinfo of PID 1. A service with its own copy of the host's
+// mounts has the same mounts, and not the flags that the host changed since, such as noexec: the
+// kernel copies mounts, and not flags. It is the process's own where PID 1 is hidden (hidepid).
+// https://man7.org/linux/man-pages/man7/mount_namespaces.7.html
+func HostMounts() string {
+	const host = "/proc/1/mountinfo"
+	if unix.Access(host, unix.R_OK) != nil {
+		return "/proc/self/mountinfo"
+	}
+	return host
+}
+
+// HostOptions returns the options that the host has for a mount of this process, by its id.
+func HostOptions(id uint64) ([]string, error) {
+	own, err := ReadKernelFile("/proc/thread-self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	host, err := ReadKernelFile(HostMounts())
+	if err != nil {
+		return nil, err
+	}
+	var same, options string
+	for line := range strings.Lines(string(own)) {
+		if fields := strings.SplitN(line, " ", 7); len(fields) == 7 && fields[0] == strconv.FormatUint(id, 10) {
+			same = strings.Join(fields[2:5], " ") // its device, root and point
+		}
+	}
+	for line := range strings.Lines(string(host)) {
+		if fields := strings.SplitN(line, " ", 7); len(fields) == 7 && strings.Join(fields[2:5], " ") == same {
+			options = fields[5]
+		}
+	}
+	return strings.Split(options, ","), nil
 }
