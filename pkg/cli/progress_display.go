@@ -18,7 +18,7 @@ import (
 )
 
 // Display shows a run that makes passes: the plan once, on a terminal a progress line where a key
-// takes long, and the result.
+// takes long, what may hang, and the result.
 type Display struct {
 	f           *Flags
 	Shown       bool // the plan was printed, or is not to be printed
@@ -29,6 +29,7 @@ type Display struct {
 	line        bool          // the terminal shows a progress line
 	began       time.Time
 	phase       string         // the current phase
+	hangs       string         // of which the display said last that it may hang
 	loading     fetch.Transfer // the download that last made progress
 	stop        chan struct{}
 	ended       chan struct{} // closed when the drawing goroutine ends
@@ -37,8 +38,13 @@ type Display struct {
 	saidVersion bool // the other version of the daemon was reported
 }
 
-// slow is how long a key takes before a terminal shows it.
-const slow = 500 * time.Millisecond
+const (
+	// slow is how long a key takes before a terminal shows it.
+	slow = 500 * time.Millisecond
+	// late is how long a key, or the part of a run before the first key, takes before the display
+	// says that it may hang. What a pass applies besides keys, such as probes, ends by itself.
+	late = time.Minute
+)
 
 // NewDisplay returns a display that writes to the output of a command.
 func NewDisplay(f *Flags) *Display {
@@ -67,15 +73,15 @@ func (d *Display) Hooks() reconcile.Hooks {
 		},
 		Progress: session.Progress{
 			OnWait:  func(who string) { d.say("  … waiting for %s\n", who) },
-			OnPhase: func(name string) { d.mu.Lock(); d.phase = name; d.mu.Unlock() },
+			OnPhase: func(name string) { d.mu.Lock(); d.phase = name; d.mu.Unlock(); d.begin() },
 		},
 		OnFetch: func(p fetch.Transfer) { d.mu.Lock(); d.loading = p; d.mu.Unlock() },
 	}
 }
 
-// begin draws the progress line on a terminal until End is called.
+// begin shows what takes long until End is called.
 func (d *Display) begin() {
-	if !d.live || d.stop != nil {
+	if d.stop != nil {
 		return
 	}
 	d.stop, d.ended, d.began = make(chan struct{}), make(chan struct{}), time.Now()
@@ -98,18 +104,25 @@ func (d *Display) draw() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	what, since := cmp.Or(d.phase, "working"), d.began
+	ends := what != "look" && what != "plan"
 	for k, t := range d.since {
 		if since == d.began || t.Before(since) {
-			what, since = string(k), t
+			what, since, ends = string(k), t, false
 		}
 	}
-	if time.Since(since) < slow {
+	if d.loading.URL != "" && !d.loading.Over {
+		what, ends = d.loading.String(), true
+	}
+	took := time.Since(since)
+	if took >= late && !ends && what != d.hangs {
+		d.hangs = what
+		d.clear()
+		fmt.Fprintf(d.f.Err, "  … %s, for %s: %s\n", what, took.Round(time.Second), report.NotEnded)
+	}
+	if took < slow || !d.live {
 		return
 	}
-	if d.loading.URL != "" && !d.loading.Over {
-		what = d.loading.String()
-	}
-	fmt.Fprintf(d.f.Err, "\r\x1b[K  … %s (%s)", what, time.Since(since).Round(time.Second/10))
+	fmt.Fprintf(d.f.Err, "\r\x1b[K  … %s (%s)", what, took.Round(time.Second/10))
 	d.line = true
 }
 

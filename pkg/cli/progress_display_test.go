@@ -81,6 +81,36 @@ func TestDisplayOfWhatTakesLong(t *testing.T) {
 	})
 }
 
+// A file system may not answer, and then no signal but SIGKILL ends the run. The display says once
+// what does not end, also without a terminal. A download and the probes of a change are not
+// reported. The line that keeps it: progress_display.go, draw (hangs).
+func TestDisplayOfWhatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errOut bytes.Buffer
+		d := NewDisplay(&Flags{Output: Output{Form: FormText, Out: &errOut, Err: &errOut}})
+		h := d.Hooks()
+		h.OnPhase("plan")
+		time.Sleep(3 * time.Minute)
+		h.OnPhase("apply")
+		time.Sleep(3 * time.Minute)
+		h.OnStart("file:/a")
+		h.OnFetch(fetch.Transfer{URL: "https://mirror.example.com/a.tgz"})
+		time.Sleep(3 * time.Minute)
+		h.OnFetch(fetch.Transfer{URL: "https://mirror.example.com/a.tgz", Over: true})
+		h.OnDone("file:/a", graph.Done)
+		h.OnStart("file:/b")
+		time.Sleep(3 * time.Minute)
+		h.OnDone("file:/b", graph.Done)
+		h.OnPhase("settle")
+		time.Sleep(3 * time.Minute)
+		d.End()
+		want := "  … plan, for 1m0s: " + report.NotEnded + "\n  … file:/b, for 1m0s: " + report.NotEnded + "\n"
+		if got := errOut.String(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
 func TestDisplayIsQuietWithoutATerminal(t *testing.T) {
 	var errOut bytes.Buffer
 	d := NewDisplay(&Flags{Output: Output{Form: FormText, Out: &errOut, Err: &errOut}})
