@@ -132,3 +132,48 @@ func TestDirectoryBehindAChainOfLinks(t *testing.T) {
 		}
 	}
 }
+
+// A link within a cluster counts by the way to its target: whoever can change a directory on it
+// chooses which file of the host the documents are. Kubelet mounts a ConfigMap as such links. The
+// lines that keep it: pkg/statestore/directory/scan.go, walk and scanManifest (links);
+// pkg/statestore/directory/rootowned.go, untrustedOwner.
+func TestLinksWithinACluster(t *testing.T) {
+	needs.Root(t)
+	dir, cluster := plain(t)
+	target := filepath.Join(cluster, "..2026_01/cluster.yaml")
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(cluster, "cluster.yaml"), target); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "shared/nodes/n.yaml"), []byte("kind: Node\n"))
+	link(t, "..2026_01", filepath.Join(cluster, "..data"))
+	link(t, "..data/cluster.yaml", filepath.Join(cluster, "cluster.yaml"))
+	link(t, "../shared/nodes", filepath.Join(cluster, "nodes"))
+	link(t, "../shared", filepath.Join(cluster, "notes"))
+	theirs := func(published bool, places ...string) {
+		t.Helper()
+		if err := trusting(t, dir, trust.Policy{}); err != nil {
+			t.Errorf("published %v: all of it is the host's own: %v", published, err)
+		}
+		for _, place := range places {
+			at := filepath.Join(dir, place)
+			if err := os.Chown(at, 4242, 4242); err != nil {
+				t.Fatal(err)
+			}
+			if err := trusting(t, dir, trust.Policy{}); err == nil || !published && !strings.Contains(err.Error(), "belongs to user 4242") {
+				t.Errorf("published %v: %s of somebody's: %v", published, place, err)
+			}
+			if err := os.Chown(at, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	theirs(false, "shared", "shared/nodes", "c/..2026_01")
+	m := manifest.New("c", 1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")})
+	put(t, filepath.Join(cluster, "objects/sha256", m.Objects["cluster.yaml"].SHA256), []byte("kind: Cluster\n"))
+	put(t, filepath.Join(dir, "shared/manifest"), m.Encode())
+	link(t, "../shared/manifest", filepath.Join(cluster, "manifest"))
+	theirs(true, "shared", "shared/manifest")
+}

@@ -45,23 +45,25 @@ func (d *Directory) policy(l *listing) *trust.Policy {
 }
 
 // untrustedOwner returns an error if another user may change a listed file, or replace the
-// cluster's directory. For a symbolic link it checks the directory of the link, every directory on
-// the way to its target, and the target.
+// cluster's directory. For a symbolic link, also one in the cluster, it checks the directory of the
+// link, every directory on the way to its target, and the target.
 func (d *Directory) untrustedOwner(l *listing) error {
 	if l.untrusted != nil {
 		return l.untrusted
 	}
-	steps, err := passed(d.String())
-	if err != nil {
-		return err
-	}
-	for i, at := range steps {
-		e := seenAs(os.Lstat(at))
-		if e.err != nil {
-			return explainDir(at, e.err)
+	for _, name := range append(l.links, ".") {
+		steps, err := passed(filepath.Join(d.String(), name))
+		if err != nil {
+			return err
 		}
-		if why := e.untrustedOwner(i < len(steps)-1, at); why != nil {
-			return why
+		for i, at := range steps {
+			e := seenAs(os.Lstat(at))
+			if e.err != nil {
+				return explainDir(at, e.err)
+			}
+			if why := e.untrustedOwner(i < len(steps)-1, at); why != nil {
+				return why
+			}
 		}
 	}
 	return nil

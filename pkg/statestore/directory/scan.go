@@ -25,6 +25,7 @@ import (
 type listing struct {
 	objects   []listed
 	notes     []string
+	links     []string         // the symbolic links among the names
 	untrusted error            // another user may change one of them; nil: none may
 	kops      bool             // it is kOps' own store
 	published bool             // only the manifest is listed
@@ -109,7 +110,7 @@ func scanManifest(root *os.Root, cluster string) (*listing, error) {
 	if e.err != nil {
 		return nil, explain("read", manifest.Name, e.err)
 	}
-	l := &listing{published: true, objects: []listed{{manifest.Name, e.stamp}},
+	l := &listing{published: true, objects: []listed{{manifest.Name, e.stamp}}, links: []string{manifest.Name},
 		untrusted: e.untrustedOwner(false, cluster, manifest.Name)}
 	l.date(f, e)
 	return l, nil
@@ -140,6 +141,9 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		}
 		if e.err == nil && e.mode == fs.ModeSymlink {
 			e = seenAs(root.Stat(path.Join(cluster, name)))
+			if l.takes(name) || manifest.LeadsToObjects(name) {
+				l.links = append(l.links, name)
+			}
 		}
 		err := e.err
 		if err == nil {
