@@ -196,6 +196,7 @@ func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) 
 	r.trials = probation.Load(v.Files, p.pass.Log, p.pass.CacheOnly)
 	r.refused = r.trials.Suppressed(v, r.graph, r.ownership.Set, time.Now())
 	maps.Copy(r.refused, failed)
+	maps.Copy(r.refused, changes.SameFiles(v, r.graph))
 	if r.sw.Begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -39,9 +40,14 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 		return p, c.arrangeEffects(v, p)
 	}
 	var list []tasks.Removal
+	wanted := c.places(v)
 	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
 		e := c.Led.Entries()[key]
 		if wants(c.Set, e) || e.Released && !c.takenLater(v.Files, e) {
+			continue
+		}
+		if other := wanted(key); other != "" {
+			p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: on this host it is the same file as %s", key, other))
 			continue
 		}
 		if err := p.sort(ctx, v, c, e, &list); err != nil { // the next pass looks again
@@ -52,6 +58,26 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 		return p, c.arrangeEffects(v, p)
 	}
 	return p, p.arrange(c, v, list, c.PendingEffects())
+}
+
+// places returns a function that returns the wanted key which is the same file as a key; "": none
+// is.
+func (c *Transaction) places(v host.View) func(graph.Key) graph.Key {
+	at, wanted := changes.NewPlaces(v.Files), map[string]graph.Key(nil)
+	return func(key graph.Key) graph.Key {
+		if key.Kind() != tasks.KindFile {
+			return ""
+		}
+		if wanted == nil {
+			wanted = map[string]graph.Key{}
+			for _, k := range c.Set.Keys() {
+				if k.Kind() == tasks.KindFile {
+					wanted[at.Of(k)] = k
+				}
+			}
+		}
+		return wanted[at.Of(key)]
+	}
 }
 
 // PendingEffects returns the pending effects that no wanted task asks for. They are effects of
