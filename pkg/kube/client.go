@@ -29,7 +29,7 @@ import (
 
 // Client sends requests to one address of API servers with one identity. It is safe for concurrent
 // use. It connects at the first request. All requests share one connection, until a server does not
-// answer or says that it is busy: then the next request may reach another server at that address.
+// answer or cannot serve one: then the next request may reach another server at that address.
 type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string

@@ -136,7 +136,7 @@ func TestDirectoryBehindAChainOfLinks(t *testing.T) {
 // A link within a cluster counts by the way to its target: whoever can change a directory on it
 // chooses which file of the host the documents are. Kubelet mounts a ConfigMap as such links. The
 // lines that keep it: pkg/statestore/directory/scan.go, walk and scanManifest (links);
-// pkg/statestore/directory/rootowned.go, untrustedOwner.
+// pkg/statestore/directory/root_owned.go, untrustedOwner.
 func TestLinksWithinACluster(t *testing.T) {
 	needs.Root(t)
 	dir, cluster := plain(t)
