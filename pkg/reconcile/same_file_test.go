@@ -35,7 +35,7 @@ func twoPaths(t *testing.T, link bool) string {
 // Documents want two paths that are one file on this host. The agent makes the first, says of the
 // second that it is the same file, and writes the file once. If both want the same, nothing is
 // wrong. The lines that keep it: pkg/reconcile/plan.go, planSteps (SameFiles);
-// pkg/reconcile/changes/places.go.
+// pkg/reconcile/changes/same_file.go.
 func TestTwoPathsOfOneFile(t *testing.T) {
 	for name, link := range map[string]bool{"a link": true, "a mount": false} {
 		t.Run(name, func(t *testing.T) {

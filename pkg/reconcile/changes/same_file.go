@@ -3,6 +3,7 @@ package changes
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -53,61 +54,53 @@ func (p *Places) dir(name string) string {
 }
 
 // SameFiles returns the tasks that want a file which another task wants by another path. Each would
-// undo the change of the other in every pass. The later one is refused. If the documents ask for
-// one, and the network needs the other, the former is refused.
+// undo the change of the other in every pass. The one with the later path is refused. If the
+// documents ask for one, and the network needs the other, the former is refused. It looks only at
+// directories of files with one base name, which most hosts do not have.
 func SameFiles(v host.View, g *tasks.Graph) map[graph.Key]error {
-	p := NewPlaces(v.Files)
-	dirs, twice := map[string]string{}, map[string]bool{} // by identity: a path; whether there are others
-	files := func(do func(t tasks.Task, key graph.Key)) {
-		for _, t := range g.Order() {
-			for _, key := range t.Owns() {
-				if key.Kind() == tasks.KindFile {
-					do(t, key)
-				}
-			}
+	dirs, twice := make(map[string]string, g.Len()), map[string]bool{} // by base name
+	for _, key := range g.Keys() {
+		if key.Kind() != tasks.KindFile {
+			continue
 		}
-	}
-	files(func(_ tasks.Task, key graph.Key) {
-		dir := path.Dir(key.Name())
-		at := p.dir(dir)
-		if first, known := dirs[at]; !known {
-			dirs[at] = dir
+		dir, base := path.Split(key.Name())
+		if first, known := dirs[base]; !known {
+			dirs[base] = dir
 		} else if first != dir {
-			twice[at] = true
+			twice[base] = true
 		}
-	})
-	if len(twice) == 0 {
-		return nil // the usual case: no map of all files is made
 	}
-	type owner struct {
-		task tasks.Task
-		key  graph.Key
-	}
-	first, out := map[string]owner{}, map[graph.Key]error{}
-	files(func(t tasks.Task, key graph.Key) {
-		if !twice[p.dir(path.Dir(key.Name()))] {
-			return
+	var keys []graph.Key
+	for _, key := range g.Keys() {
+		if len(twice) > 0 && key.Kind() == tasks.KindFile && twice[path.Base(key.Name())] {
+			keys = append(keys, key)
 		}
-		at, mine := p.Of(key), owner{t, key}
+	}
+	slices.Sort(keys)
+	p, first, out := NewPlaces(v.Files), map[string]graph.Key{}, map[graph.Key]error{}
+	for _, mine := range keys {
+		at := p.Of(mine)
 		other, known := first[at]
-		if known && model.Asked(other.task.Base()) && !model.Asked(t.Base()) {
-			mine, other = other, mine
-		}
-		first[at] = other
 		if !known {
 			first[at] = mine
-			return
+			continue
 		}
-		if alike(mine.task, other.task) {
-			return
+		myTask, _ := g.Find(mine)
+		otherTask, _ := g.Find(other)
+		if alike(myTask, otherTask) {
+			continue
+		}
+		if model.Asked(otherTask.Base()) && !model.Asked(myTask.Base()) {
+			first[at] = mine
+			mine, myTask, other, otherTask = other, otherTask, mine, myTask
 		}
 		err := fmt.Errorf("%s is on this host the same file as %s (%s): take one of the two paths out of the documents",
-			mine.key.Name(), other.key.Name(), other.task.Base().From)
-		if model.Asked(mine.task.Base()) {
+			mine.Name(), other.Name(), otherTask.Base().From)
+		if model.Asked(myTask.Base()) {
 			err = &HostError{err}
 		}
-		out[mine.task.Owns()[0]] = graph.Permanent(err)
-	})
+		out[myTask.Owns()[0]] = graph.Permanent(err)
+	}
 	return out
 }
 
