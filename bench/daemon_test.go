@@ -131,7 +131,7 @@ func (n costed) usage(ctx context.Context) (u usage) {
 		awk '/^netwright_passes_total/{n+=$2} END{print n}' <&3
 		used`)
 	if _, err := fmt.Sscan(out, &u.cpu, &u.rss, &u.anonymous, &u.written, &u.passes, &u.after); err != nil {
-		n.t.Fatalf("%q: %v", out, err)
+		n.t.Fatalf("%q: the error is %v", out, err)
 	}
 	return u
 }

@@ -79,7 +79,7 @@ func TestRead(t *testing.T) {
 		to := memory{t: t, got: map[string]string{}}
 		want := Wanted{Name: "plugins v1", Sum: ChecksumOf(data), Members: []string{"bridge", "loopback"}}
 		if err := Read(context.Background(), bytes.NewReader(data), want, to); err != nil {
-			t.Errorf("%s: %v", how, err)
+			t.Errorf("%s: Read returns %v", how, err)
 		}
 		if diff := cmp.Diff(map[string]string{"bridge": "content of bridge", "loopback": "content of loopback"}, to.got); diff != "" {
 			t.Errorf("%s: %s", how, diff)

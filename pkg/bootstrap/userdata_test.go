@@ -43,7 +43,7 @@ func TestWorstCaseFits(t *testing.T) {
 	for name, form := range map[string]func() (string, error){"shell": u.Shell, "cloud-config": u.CloudConfig} {
 		text, err := form()
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: form returns %v", name, err)
 		}
 		t.Logf("%s: %d of %d bytes", name, len(text), MaxSize)
 	}
@@ -152,7 +152,7 @@ func TestRelease(t *testing.T) {
 	other := strings.Repeat("1", 64)
 	sums, err := Sums("SHA256SUMS", []byte(digest+"  netwright-linux-amd64\n"+other+" *./netwright-linux-arm64\n"+other+"  else\n"), urls)
 	if err != nil || sums["amd64"] != digest || sums["arm64"] != other || len(sums) != 2 {
-		t.Errorf("%v (%v)", sums, err)
+		t.Errorf("Sums returns %v (%v)", sums, err)
 	}
 	if _, err := Sums("SHA256SUMS", []byte(digest+"  else\n"), urls); err == nil || !strings.Contains(err.Error(), "names no file that a mirror has") {
 		t.Errorf("another release's: %v", err)
@@ -162,7 +162,7 @@ func TestRelease(t *testing.T) {
 	}
 	mirrors, err := MirrorsOf(urls, Architectures)
 	if err != nil || fmt.Sprint(mirrors["arm64"]) != "[https://a/v1/netwright-linux-arm64 http://b/netwright-linux-arm64]" {
-		t.Errorf("%v (%v)", mirrors, err)
+		t.Errorf("MirrorsOf returns %v (%v)", mirrors, err)
 	}
 	if _, err := MirrorsOf([]string{"https://a/netwright"}, Architectures); err == nil || !strings.Contains(err.Error(), "write {arch} into the URL") {
 		t.Errorf("one program for all: %v", err)

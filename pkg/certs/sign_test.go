@@ -60,7 +60,7 @@ func TestSign(t *testing.T) {
 		for _, use := range []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth} {
 			opt := x509.VerifyOptions{Roots: Pool([]*x509.Certificate{a.Cert}), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{use}, DNSName: "node-1"}
 			if _, err := c.Verify(opt); err != nil {
-				t.Errorf("%s: %v", kind, err)
+				t.Errorf("%s: Verify returns %v", kind, err)
 			}
 		}
 		if got := Subject(c) + " " + strings.Join(Names(c), ","); got != "CN=calico-client,O=o node-1,10.0.0.1,fd00::1" {
@@ -132,10 +132,10 @@ func TestRequest(t *testing.T) {
 	block, _ := pem.Decode(text)
 	got, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil || got.CheckSignature() != nil {
-		t.Fatalf("%v, %v", err, got)
+		t.Fatalf("ParseCertificateRequest returns %v, %v", err, got)
 	}
 	if got.Subject.CommonName != r.CommonName || !slices.Equal(got.DNSNames, []string{"n1"}) || len(got.IPAddresses) != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("ParseCertificateRequest returns %+v", got)
 	}
 	other := r
 	other.Lifetime = time.Hour

@@ -63,10 +63,10 @@ func TestTooMuchIsRefused(t *testing.T) {
 	} {
 		_, err := Take(t.Context(), h, c.change, settings())
 		if err == nil || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "the change is not made") {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("%s: Take returns %v", c.what, err)
 		}
 		if v, err := Undo(t.Context(), h, settings()); v != nil || err != nil { // the next pass
-			t.Errorf("%s: %+v, %v", c.what, v, err)
+			t.Errorf("%s: Undo returns %+v, %v", c.what, v, err)
 		}
 	}
 	unchanged(t, was)

@@ -62,7 +62,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		begun := time.Now()
 		v, err := Undo(t.Context(), h, settings())
 		if err != nil || v == nil || !v.Unconfirmed || v.Awaits == nil || v.At.Before(begun) || v.Why != "nobody confirmed it"+why {
-			t.Fatalf("%s: %v, %+v", when, err, v)
+			t.Fatalf("%s: Undo returns %v, %+v", when, err, v)
 		}
 		if held := Suppressed(h.Live.Files, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {
 			t.Errorf("%s: held back by %v", when, held)

@@ -52,23 +52,23 @@ func TestPeersJudgeAChange(t *testing.T) {
 			err = point.Arm(t.Context())
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: Take returns %v", name, err)
 		}
 		netns.Shell(t, "printf other >/etc/nw/content")
 		err = point.Finish(t.Context(), nil)
 		var undone *UndoneError
 		if stays := !errors.As(err, &undone); stays != c.stays || stays && err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: Finish returns %v", name, err)
 		}
 		if !c.stays {
 			if v := undone.Verdict; v.Bad != c.bad || v.Why != "inbound:tcp4:22 (no connection any more from: a)" {
-				t.Errorf("%s: %+v", name, v)
+				t.Errorf("%s: got %+v", name, v)
 			}
 			unchanged(t, was, VerdictFile)
 			continue
 		}
 		if proved := slices.Contains(point.Proof().Probes, "inbound:tcp4:22"); proved != c.proved || proved == slices.Contains(point.Proof().Missing, "inbound") {
-			t.Errorf("%s: %+v", name, point.Proof())
+			t.Errorf("%s: point.Proof() is %+v", name, point.Proof())
 		}
 		netns.Shell(t, "printf was >/etc/nw/content")
 		unchanged(t, was)

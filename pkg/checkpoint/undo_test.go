@@ -182,7 +182,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 		case "itself":
 			var undone *UndoneError
 			if err := c.Finish(t.Context(), nil); !errors.As(err, &undone) {
-				t.Fatalf("%s: %v", way, err)
+				t.Fatalf("%s: Finish returns %v", way, err)
 			}
 			v = undone.Verdict
 		default:
@@ -198,7 +198,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 			}
 			got, err := Undo(t.Context(), h, s)
 			if err != nil || got == nil {
-				t.Fatalf("%s: %v", way, err)
+				t.Fatalf("%s: the error is %v", way, err)
 			}
 			v = *got
 		}

@@ -107,7 +107,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 		if err := Watch(t.Context(), h, s); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: Watch returns %v", c.name, err)
 		}
 		if v, _ := lastVerdict(h.Live.Files); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may be an outage") || v.Tries != 1) {
 			t.Errorf("%s: verdict %+v", c.name, v)

@@ -60,10 +60,10 @@ func TestAModeWithoutMarksNeedsAWord(t *testing.T) {
 	vxlan := Residue{Links: []LinkSelector{{Name: "acme0", Kind: "vxlan"}}}
 	m := ActiveMode{Former: vxlan, Subject: "acme without any tunnel", Allow: "say so"}
 	if err := m.Active(t.Context(), host.View{}); err == nil || !graph.IsWait(err) || !strings.Contains(err.Error(), "say so") {
-		t.Errorf("%v", err)
+		t.Errorf("Active returns %v", err)
 	}
 	if m.Allowed = true; m.Active(t.Context(), host.View{}) != nil {
-		t.Errorf("%v", m.Active(t.Context(), host.View{}))
+		t.Errorf("m.Active(t.Context(), host.View{}) is %v", m.Active(t.Context(), host.View{}))
 	}
 }
 

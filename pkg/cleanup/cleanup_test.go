@@ -229,7 +229,7 @@ func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 		Links: []LinkSelector{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteSelector{{Table: rtnl.AllTables}}, Rules: []RuleSelector{{}}}}}
 	in(t, ns, func(h *host.Host) {
 		if c := plan(t, everything, h.Live.View()); c != nil {
-			t.Errorf("%+v", c.Items)
+			t.Errorf("plan returns %+v", c.Items)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func TestHungStore(t *testing.T) {
 		select {
 		case err := <-ended:
 			if err == nil || !strings.Contains(err.Error(), "did not answer") {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: the error is %v", what, err)
 			} else if strings.Contains(err.Error(), "findmnt -T") {
 				t.Errorf("%s: a command that looks up the path hangs too: %v", what, err)
 			}

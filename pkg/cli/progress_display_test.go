@@ -33,7 +33,7 @@ func TestDisplay(t *testing.T) {
 		h.OnRetry("file:/slow", errors.New("connection refused"), 200*time.Millisecond)
 		d.End()
 		if got := errOut.String(); !strings.Contains(got, "… file:/slow (1.5s)") || !strings.HasSuffix(got, "\r\x1b[K  … file:/slow: connection refused; trying again in 200ms\n") || strings.Contains(got, "quick") {
-			t.Errorf("%q", got)
+			t.Errorf("String returns %q", got)
 		}
 		plan.Notes = append(plan.Notes, report.Note{Level: "warning", Text: "it awaits its confirmation"})
 		if err := d.Result(plan); err != nil {
@@ -118,6 +118,6 @@ func TestDisplayIsQuietWithoutATerminal(t *testing.T) {
 	d.begin()
 	d.End()
 	if errOut.Len() > 0 {
-		t.Errorf("%q", errOut.String())
+		t.Errorf("errOut.String() is %q", errOut.String())
 	}
 }

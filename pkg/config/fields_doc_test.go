@@ -13,7 +13,7 @@ func TestDocumentFields(t *testing.T) {
 			seen[f.Path] = true
 		}
 		if !seen[want] || !seen["kubelet.maxPods"] || !seen["update.auto"] || seen["networking.bridge.mtu"] {
-			t.Errorf("%s: %v", kind, seen)
+			t.Errorf("%s: seen is %v", kind, seen)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func TestKopsNamesOfHooks(t *testing.T) {
 func TestKopsNamelessHookThatStopsTheAgent(t *testing.T) {
 	n := loadKops(t, kopsCluster+calico+"  hooks:\n  - {manifest: \"Conflicts=netwright-agent.service\"}\n", "", "")
 	if len(n.Hooks) != 1 || !strings.Contains(n.Hooks[0].Refused, "Conflicts=netwright-agent.service") {
-		t.Errorf("%+v", n.Hooks)
+		t.Errorf("loadKops returns %+v", n.Hooks)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestKopsMirrorOfAnotherKind(t *testing.T) {
 		cluster := kopsCluster + calico + "  assets: {fileRepository: \"" + url + "\"}\n"
 		n, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(cluster)}}, Select{})
 		if n == nil || n.OwnPlugins() != own || (n.AssetsMirror == "") != own || strings.Contains(diags.String(), "the CNI plugins are left as they are") != own || strings.Contains(diags.String(), "user:password") {
-			t.Errorf("%s: %+v\n%s", url, n, diags)
+			t.Errorf("%s: Load returns %+v\n%s", url, n, diags)
 		}
 	}
 	refusedAsOurs(t, calico+"  assetsMirror: gs://files/kops\n", "spec.assetsMirror is the string")

@@ -365,6 +365,6 @@ func TestTargetDiffers(t *testing.T) {
 		t.Errorf("a target without a value differs: %s", what)
 	}
 	if what, a, b := own.Differs(Target{Store: "/srv/a", NodeGroup: "gpu"}); what != "node group" || a != "" || b != "gpu" {
-		t.Errorf("%s %s %s", what, a, b)
+		t.Errorf("Differs returns %s %s %s", what, a, b)
 	}
 }

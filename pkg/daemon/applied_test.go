@@ -116,7 +116,7 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 	for _, d := range h.Actions {
 		acts = append(acts, d.Act)
 		if d.Time.IsZero() || d.By != "alice" && d.Act != ledger.Forward {
-			t.Errorf("%+v", d)
+			t.Errorf("got %+v", d)
 		}
 	}
 	if !slices.Equal(acts, []ledger.Act{ledger.RolledBack, ledger.Resumed, ledger.WasPaused, ledger.Resumed, ledger.Forward}) || h.Applied == nil || h.Applied.Digest != digest["four"] {

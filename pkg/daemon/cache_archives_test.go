@@ -39,12 +39,12 @@ func TestPluginsOutliveTheStore(t *testing.T) {
 	s.live(t, func(t *testing.T) {
 		later(time.Second)
 		if s.manager.count("ready") != 1 {
-			t.Errorf("%+v", s.manager.last(t))
+			t.Errorf("s.manager.last(t) is %+v", s.manager.last(t))
 		}
 	})
 	for _, name := range []string{"bridge", "loopback"} {
 		if got, err := os.ReadFile(s.root + "/opt/cni/bin/" + name); err != nil || string(got) != name {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("%s: ReadFile returns %q, %v, want %q", name, got, err, name)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestNoRoomToKeepPlugins(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		later(time.Hour)
 		if last := b.manager.last(t); strings.Contains(last.text, "not converged") || strings.Contains(last.text, "failed") {
-			t.Errorf("%+v", last)
+			t.Errorf("last returns %+v", last)
 		}
 	})
 	if n := b.log.FilterMessageSnippet("the installed files are right").Len(); n != 1 {
@@ -100,7 +100,7 @@ func TestRollbackToKeptPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(b.root + "/opt/cni/bin/bridge"); err != nil || string(got) != "bridge" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("ReadFile returns %q, %v, want %q", got, err, "bridge")
 	}
 	if _, err := b.daemon.Pass.Session().Resume(t.Context()); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	n := c.Nodes[0]
 	said := strings.Join(n.Notes, "\n")
 	if n.Error != "" || len(n.Notes) != 1 {
-		t.Fatalf("%s: %q", n.Error, n.Notes)
+		t.Fatalf("n.Error %s, n.Notes %q", n.Error, n.Notes)
 	}
 	for word, want := range map[string]bool{
 		"sysctl:net.ipv4.tcp_fin_timeout": true, "unit:x.service": true, "file:/etc/hosts": true, "file:/etc/motd.d/d": true, "cluster.yaml:": true,

@@ -21,7 +21,7 @@ func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	fought := report.Step{Key: "sysctl:a", State: report.Contested, Repair: true, Pods: true}
 	p := pass(0, fought, report.Step{Key: "file:b", State: report.Contested})
 	if len(p.Steps) != 2 || !p.Again.Equal(noon.Add(drift.PodsOver)) {
-		t.Errorf("%+v", p)
+		t.Errorf("pass returns %+v", p)
 	}
 	p = pass(30 * time.Second)
 	if len(p.Steps) != 1 || p.Steps[0].State != report.Contested || p.Steps[0].Repair || p.Summary.Contested != 1 || p.Summary.Right != 2 || !p.Again.Equal(noon.Add(drift.PodsOver)) {

@@ -149,7 +149,7 @@ func TestNotReadyBeforeThePlugins(t *testing.T) {
 	b, m := mirrored(t)
 	b.live(t, func(t *testing.T) {
 		if b.manager.count("ready") != 1 {
-			t.Fatalf("%+v", b.manager.words())
+			t.Fatalf("b.manager.words() is %+v", b.manager.words())
 		}
 	})
 	b2, m2 := mirrored(t)

@@ -30,7 +30,7 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
-			t.Fatalf("%s: %v", networking, err)
+			t.Fatalf("%s: Converge returns %v", networking, err)
 		}
 	}
 	for _, step := range []struct {

@@ -198,7 +198,7 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			s.restart(t)
 			s.live(t, func(t *testing.T) {
 				if first := s.manager.last(t); first.what != "ready" {
-					t.Fatalf("%+v", first)
+					t.Fatalf("last returns %+v", first)
 				}
 				c.attack(t, s)
 				s.drifts(t)
@@ -238,7 +238,7 @@ func TestStoreComesBack(t *testing.T) {
 	s.live(t, func(t *testing.T) {
 		later(time.Second / 10)
 		if first := s.manager.last(t); first.what != "ready" || !strings.Contains(first.text, "last good") {
-			t.Fatalf("%+v", first)
+			t.Fatalf("last returns %+v", first)
 		}
 		if err := os.Rename(away, s.store); err != nil {
 			t.Fatal(err)
@@ -332,7 +332,7 @@ func TestLastGoodIsVerified(t *testing.T) {
 	keptAt := func(sum blob.Digest) string { return filepath.Join(s.root, "var/lib/netwright/blobs", sum.String()) }
 	for _, path := range []string{file, keptAt(good.Manifest), keptAt(good.Objects)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+			t.Errorf("%s: Stat returns %v, %v", path, info.Mode(), err)
 		}
 	}
 	if err := os.Rename(s.store, s.store+".away"); err != nil {

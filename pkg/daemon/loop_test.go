@@ -311,7 +311,7 @@ func TestWithoutAStoreThereIsNothingToBeReadyFor(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		later(2 * time.Minute)
 		if n := b.manager.count("ready"); n != 0 || !strings.Contains(b.manager.last(t).text, "there is no directory") {
-			t.Fatalf("%+v", b.manager.words())
+			t.Fatalf("b.manager.words() is %+v", b.manager.words())
 		}
 		if err := os.Rename(b.store+".away", b.store); err != nil {
 			t.Fatal(err)

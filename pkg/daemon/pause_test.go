@@ -31,7 +31,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 		alice.By = "alice"
 		z, err := alice.Session().Pause(t.Context(), time.Hour, "swapping the uplink")
 		if err != nil || !strings.HasSuffix(z.String(), "by alice: swapping the uplink") {
-			t.Fatalf("%v %v", z, err)
+			t.Fatalf("Pause returns %v %v", z, err)
 		}
 		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestResumeEndsAPause(t *testing.T) {
 			want   string
 		}{{session.MaxPause + 1, "x", "expected up to 24h0m0s"}, {0, "x", "expected up to"}, {-time.Hour, "x", "expected up to"}, {time.Hour, "", "--reason"}} {
 			if _, err := pass.Session().Pause(t.Context(), c.d, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s %q: %v", c.d, c.reason, err)
+				t.Errorf("%s %q: Pause returns %v", c.d, c.reason, err)
 			}
 		}
 		if was, err := pass.Session().Resume(t.Context()); err != nil || was != "" {
@@ -139,7 +139,7 @@ func TestResumeEndsAPause(t *testing.T) {
 		}
 		later(11 * time.Minute)
 		if was, err := pass.Session().Resume(t.Context()); err != nil || was != "paused until 2000-01-02T00:00:00Z by agent: a reason" || b.has(conflist) {
-			t.Errorf("%q %v", was, err)
+			t.Errorf("Resume returns %q %v, want %q", was, err, "paused until 2000-01-02T00:00:00Z by agent: a reason")
 		}
 		later(11 * time.Minute)
 		if !b.has(conflist) || pass.Session().Paused() != nil {
@@ -168,7 +168,7 @@ func TestARollbackMayEndAPause(t *testing.T) {
 			t.Errorf("a rollback that is refused ended the pause: %v", err)
 		}
 		if _, err := alice.Rollback(t.Context(), 0); err != nil || alice.Session().Paused() != nil {
-			t.Errorf("%v, %v", err, alice.Session().Paused())
+			t.Errorf("error %v, alice.Session().Paused() %v", err, alice.Session().Paused())
 		}
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {

@@ -47,7 +47,7 @@ func TestAStoreThatIsNotTrustedIsTold(t *testing.T) {
 		s.publish(t, "")
 		later(11 * time.Minute)
 		if now := told.last(); !now.Configuration.Untrusted || !told.heard(report.EventUntrusted, "") || now.Configuration.Generation != 1 {
-			t.Errorf("%+v", now.Configuration)
+			t.Errorf("last returns %+v", now.Configuration)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestAnUndoOfOthersIsCounted(t *testing.T) {
 		hostroot.Keep(t, b.root, "undone.json", u)
 		later(4 * b.daemon.Interval)
 		if now := heard.last(); now.Totals.Rollbacks != 1 || now.State != report.NodeConverged {
-			t.Errorf("%s, %+v", now.State, now.Totals)
+			t.Errorf("last returns %s, %+v", now.State, now.Totals)
 		}
 		if !slices.ContainsFunc(heard.events, func(e report.Event) bool {
 			return e.Kind == report.EventRolledBack && e.Text == "generation 9: the hook cut the node off"

@@ -28,6 +28,6 @@ func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 	if keys := keysOf(plan, nil, time.Now()); !slices.ContainsFunc(keys, func(k report.KeyStatus) bool {
 		return k.State == report.KeyFailing && k.Refused == report.RefusedByRule
 	}) {
-		t.Errorf("%+v", keys)
+		t.Errorf("keysOf returns %+v", keys)
 	}
 }

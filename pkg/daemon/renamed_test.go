@@ -131,7 +131,7 @@ func TestTheSameSetUnderAnotherName(t *testing.T) {
 					_, err = pass.Converge(t.Context(), d)
 				}
 				if err != nil {
-					t.Errorf("%s: %v", node, err)
+					t.Errorf("%s: Load returns %v", node, err)
 				}
 			}
 			first := "first\n"

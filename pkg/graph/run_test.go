@@ -132,7 +132,7 @@ func TestRunOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rep := Run(t.Context(), g, RunOptions{}, visits{}.visit); len(rep.Results) != 0 || rep.Err() != nil {
-		t.Errorf("%v", rep)
+		t.Errorf("Run returns %v", rep)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestDeadline(t *testing.T) {
 		}
 		var late *DeadlineError
 		if !errors.As(rep.Err(), &late) || late.Key != "a:1" || !errors.Is(late, context.DeadlineExceeded) {
-			t.Errorf("%+v", late)
+			t.Errorf("late is %+v", late)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func testFactsOfANode(t *testing.T) {
 		t.Errorf("links: %+v", f.Links)
 	}
 	if f.OS.ID == "" || f.Contain != "systemd-nspawn" || f.Init != "systemd" || f.Cgroup == 0 {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 	if f.Kernel.ModuleStates["br_netfilter"] != kernel.ModuleBuiltin || f.Kernel.ModuleStates["overlay"] != kernel.ModuleBuiltin {
 		t.Errorf("modules: %v", f.Kernel.ModuleStates)

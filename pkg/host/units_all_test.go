@@ -32,7 +32,7 @@ func testAllUnits(t *testing.T) {
 		all, err := h.Units.AllUnits(ctx)
 		noError(t, err)
 		if all["lab.service"] != step.unit || all["lab@a.service"] != step.instance {
-			t.Errorf("%s: %+v, %+v", step.does, all["lab.service"], all["lab@a.service"])
+			t.Errorf("%s: AllUnits returns %+v, %+v", step.does, all["lab.service"], all["lab@a.service"])
 		}
 		if _, session := all["init.scope"]; session || !all["systemd-journald.service"].Active {
 			t.Errorf("of %d units journald does not run, or a scope is among them", len(all))

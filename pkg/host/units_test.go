@@ -267,7 +267,7 @@ func testSystemBus(t *testing.T) {
 		t.Error(err)
 	}
 	if s := unit(t, h, "sleeper.service"); s.Active != "active" {
-		t.Errorf("%+v", s)
+		t.Errorf("unit returns %+v", s)
 	}
 	if err := h.Units.StopUnit(t.Context(), "sleeper.service", true); err != nil {
 		t.Error(err)

@@ -71,7 +71,7 @@ func TestContainerOfAGroup(t *testing.T) {
 	id := strings.Repeat("ab", 32)
 	group := "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope"
 	if m := containerOf().FindStringSubmatch(group); m == nil || m[1] != id {
-		t.Errorf("%s: %v", group, m)
+		t.Errorf("%s: FindStringSubmatch returns %v", group, m)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestReadersAreNoWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := commandNames(proc, "net.ipv4.ip_forward"); got != want {
-			t.Errorf("%s: %v", command, got)
+			t.Errorf("%s: commandNames returns %v, want %v", command, got, want)
 		}
 	}
 }

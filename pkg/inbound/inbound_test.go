@@ -197,7 +197,7 @@ func TestAnswersOfAnotherQuestionAreNone(t *testing.T) {
 		}()
 		said, err := Ask(t.Context(), api, "a", []uint16{22}, nil, func(said map[string][]string) bool { return len(said) > 0 })
 		if got := fmt.Sprint(said); err != nil || got != "map[b:[tcp4:22]]" {
-			t.Errorf("%s, %v", got, err)
+			t.Errorf("got %s, error %v", got, err)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func TestStatedPeersAnswer(t *testing.T) {
 	for range 2 { // the second is a new request
 		said, err := s.Knock(t.Context(), []uint16{22}, []string{peer}, never)
 		if got := fmt.Sprint(said); err != nil || got != "map["+peer+":[]]" {
-			t.Errorf("%s, %v", got, err)
+			t.Errorf("got %s, error %v", got, err)
 		}
 	}
 
@@ -145,7 +145,7 @@ func TestStatedPeersAnswer(t *testing.T) {
 		short, stop := context.WithTimeout(t.Context(), 3*askAgain/2)
 		defer stop()
 		if said, err := s.Knock(short, []uint16{22}, nil, some); err != nil || len(said) > 0 {
-			t.Errorf("%s: %v, %v", what, said, err)
+			t.Errorf("%s: Knock returns %v, %v", what, said, err)
 		}
 	}
 	stranger := stated(t, "127.0.0.0/8", peer)

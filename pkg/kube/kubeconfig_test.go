@@ -38,7 +38,7 @@ func TestAKubeconfigIsReadAgain(t *testing.T) {
 	write(with("first"))
 	first, err := k.Client()
 	if err != nil || first.Server() != "first.example.com" {
-		t.Fatalf("%v, %v", first, err)
+		t.Fatalf("Client returns %v, %v", first, err)
 	}
 	if again, err := k.Client(); again != first || err != nil {
 		t.Errorf("one that has not changed is opened again (%v)", err)
@@ -49,7 +49,7 @@ func TestAKubeconfigIsReadAgain(t *testing.T) {
 	}
 	write(with("second"))
 	if second, err := k.Client(); err != nil || second.Server() != "second.example.com" {
-		t.Errorf("%v, %v", second, err)
+		t.Errorf("Client returns %v, %v", second, err)
 	}
 	if err := os.Remove(k.Path); err != nil {
 		t.Fatal(err)

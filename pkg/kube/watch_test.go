@@ -72,7 +72,7 @@ func TestAWatchThatIsRefusedAsTooOldWakes(t *testing.T) {
 		client := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusGone, body) })
 		began := time.Now()
 		if err := client.Changed(t.Context(), Watched{Resource: "configmaps", Namespace: "n", Name: "m", Version: "7"}); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Changed returns %v", name, err)
 		}
 		if time.Since(began) < time.Second {
 			t.Errorf("%s: it is asked again without a pause", name)

@@ -33,7 +33,7 @@ func TestBootsAreRemembered(t *testing.T) {
 		t.Helper()
 		list, err := ReadBoots(h.Live.Files)
 		if err != nil || len(list) == 0 {
-			t.Fatalf("%+v, %v", list, err)
+			t.Fatalf("ReadBoots returns %+v, %v", list, err)
 		}
 		return list[len(list)-1]
 	}

@@ -49,7 +49,7 @@ func TestADamagedListIsKept(t *testing.T) {
 			path := filepath.Join(root, file)
 			err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(old), 0o600))
 			if err = errors.Join(err, note(on(h.Files)), note(h.Files)); err != nil {
-				t.Fatalf("%s, %s: %v", file, how, err)
+				t.Fatalf("%s, %s: the error is %v", file, how, err)
 			}
 			kept, err := os.ReadFile(path + damagedSuffix)
 			if string(kept) != old {

@@ -37,10 +37,10 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		t.Helper()
 		g, err := ReadLastGood(h.Live.Files)
 		if err != nil || g == nil || g.Generation != generation || !g.Intact(h.Live.Files) {
-			t.Fatalf("%+v, %v", g, err)
+			t.Fatalf("ReadLastGood returns %+v, %v", g, err)
 		}
 		if data, err := Blob(h.Live.Files, g.Objects); err != nil || string(data) != "objects "+content {
-			t.Errorf("%q, %v", data, err)
+			t.Errorf("Blob returns %q, %v", data, err)
 		}
 	}
 	if g, err := ReadLastGood(h.Live.Files); g != nil || err != nil {
@@ -80,7 +80,7 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		if g, err := ReadLastGood(h.Live.Files); g != nil || err == nil || errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q: %+v, %v", text, g, err)
+			t.Errorf("%q: ReadLastGood returns %+v, %v", text, g, err)
 		}
 	}
 }
@@ -94,6 +94,6 @@ func (denied) ReadFile(string) ([]byte, error) { return nil, fs.ErrPermission }
 func TestALastGoodThatRootMayNotReadIsNotAbsent(t *testing.T) {
 	needs.Root(t)
 	if g, err := ReadLastGood(denied{}); g != nil || !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("%+v, %v", g, err)
+		t.Errorf("ReadLastGood returns %+v, %v", g, err)
 	}
 }

@@ -36,7 +36,7 @@ func TestAPauseEnds(t *testing.T) {
 func TestClockOf(t *testing.T) {
 	c := ClockOf(disk{bootIDFile: "boot-1\n", "/proc/uptime": "351735.47 1404510.16\n"}, time.Unix(1, 0))
 	if c.Boot != "boot-1" || c.Up.Round(time.Second) != 351735*time.Second {
-		t.Errorf("%+v", c)
+		t.Errorf("ClockOf returns %+v", c)
 	}
 	if c := ClockOf(disk{}, time.Unix(1, 0)); c.Boot != "" || c.Up != 0 {
 		t.Errorf("of nothing: %+v", c)

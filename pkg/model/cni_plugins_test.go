@@ -44,7 +44,7 @@ func TestPluginTable(t *testing.T) {
 		}
 		for arch, sum := range r.SHA256 {
 			if _, err := archive.ParseChecksum(sum); err != nil {
-				t.Errorf("%s %s: %v", r.Version, arch, err)
+				t.Errorf("%s %s: ParseChecksum returns %v", r.Version, arch, err)
 			}
 		}
 	}

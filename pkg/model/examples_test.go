@@ -24,7 +24,7 @@ func TestExamples(t *testing.T) {
 		dir := filepath.Dir(file)
 		sources := documents(t, dir)
 		if diags := config.CheckAll(tasks.DriftKinds(), sources); len(diags) > 0 {
-			t.Errorf("%s: %s", dir, diags)
+			t.Errorf("%s: CheckAll returns %s", dir, diags)
 		}
 		for _, s := range sources {
 			node, ok := strings.CutPrefix(strings.TrimSuffix(s.Path, ".yaml"), "nodes/")

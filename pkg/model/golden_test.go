@@ -63,7 +63,7 @@ func TestPlansOnImage(t *testing.T) {
 				continue
 			}
 			if _, err := task.Plan(t.Context(), view.View()); err != nil && !graph.IsWait(err) {
-				t.Errorf("%s: %s: %v", s.name(), task.Owns()[0], err)
+				t.Errorf("%s: %s: Plan returns %v", s.name(), task.Owns()[0], err)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func TestStable(t *testing.T) {
 		become(s.in.Facts, before)
 		after, notes2, err := Build(s.in)
 		if err != nil {
-			t.Errorf("%s: %v", s.name(), err)
+			t.Errorf("%s: Build returns %v", s.name(), err)
 		}
 		if diff := cmp.Diff(dump(before, notes), dump(after, notes2)); diff != "" {
 			t.Errorf("%s differs once it is applied:\n%s", s.name(), diff)

@@ -169,7 +169,7 @@ func TestMissingModulesAreNotNamed(t *testing.T) {
 	}
 	for _, task := range b.tasks {
 		if f, ok := task.(tasks.File); ok && (string(f.Content) != header+"xt_socket\nneeded\noverlay\nnf_conntrack\n") {
-			t.Errorf("%s: %s", f.Path, f.Content)
+			t.Errorf("f.Path %s, f.Content %s", f.Path, f.Content)
 		}
 	}
 }
@@ -179,12 +179,12 @@ func TestLinuxVersion(t *testing.T) {
 		"6.1.0-18-amd64": "6.1.0", "4.18.0-553.el8_10.x86_64": "4.18.0", "6.18.0+": "6.18.0", "5.10.16.3-microsoft-standard-WSL2": "5.10.16", "6.9-rc1": "6.9.0", "6.6.31_1": "6.6.31",
 	} {
 		if v, ok := linuxVersion(release); !ok || v.String() != want {
-			t.Errorf("%s: %s, %t", release, v, ok)
+			t.Errorf("%s: linuxVersion returns %s, %t", release, v, ok)
 		}
 	}
 	for _, release := range []string{"", "strange", "6", "6..1"} {
 		if v, ok := linuxVersion(release); ok {
-			t.Errorf("%q: %s", release, v)
+			t.Errorf("%q: linuxVersion returns %s", release, v)
 		}
 	}
 }

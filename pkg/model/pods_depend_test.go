@@ -27,7 +27,7 @@ func TestWhatPodsStandOn(t *testing.T) {
 		"what accepts packets in forward": {tasks.ForwardAccept{}, true},
 	} {
 		if got := PodsDependOn(net, c.task); got != c.want {
-			t.Errorf("%s: %t", name, got)
+			t.Errorf("%s: PodsDependOn returns %t, want %v", name, got, c.want)
 		}
 	}
 }

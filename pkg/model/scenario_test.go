@@ -117,7 +117,7 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 	}
 	node, diags := config.Load(tasks.DriftKinds(), sources, sel)
 	if node == nil {
-		t.Fatalf("%s: %v", file, diags.Err())
+		t.Fatalf("%s: Load returns %v", file, diags.Err())
 	}
 	in.Node = node
 	return in

@@ -39,7 +39,7 @@ func TestAStatusFileIsTriedAgain(t *testing.T) {
 		}
 		time.Sleep(2 * fileEvery)
 		if s, err := ReadStatusFile(f.Host); err != nil || s.Reason != "a" {
-			t.Errorf("%+v, %v", s, err)
+			t.Errorf("ReadStatusFile returns %+v, %v", s, err)
 		}
 		cancel(errors.New("the test ends"))
 		<-ended

@@ -179,7 +179,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("the end left %v, %v", s, err)
 	}
 	if info, err := os.Stat(filepath.Join(opt.Root, StatusFile)); err != nil || info.Mode() != 0o640 {
-		t.Errorf("%v %v", info, err)
+		t.Errorf("Stat returns %v %v", info, err)
 	}
 	if err := os.WriteFile(filepath.Join(opt.Root, StatusFile), []byte(`{"version":"netwright.dev/status/v9"}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 					}
 				}
 				if len(failed) != dry.Summary.Failed || len(failed) == 0 || failed["file:/etc/other"] != "" {
-					t.Errorf("%s: %q", of, failed)
+					t.Errorf("%s: failed is %q", of, failed)
 				}
 				for key, message := range failed {
 					if !strings.Contains(message, c.says) {

@@ -85,7 +85,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 		t.Fatalf("a second command does not make the change:\n%s", said(p))
 	}
 	if kept, err := plain.Confirm(t.Context()); err != nil || kept != "generation 1 is confirmed, and stays" {
-		t.Errorf("%q, %v", kept, err)
+		t.Errorf("Confirm returns %q, %v, want %q", kept, err, "generation 1 is confirmed, and stays")
 	}
 	if h, err = history.Read(plain.Host); err != nil || h.Current != 2 || len(h.Revisions) != 2 {
 		t.Errorf("history after the confirmation: %v, %+v", err, h)

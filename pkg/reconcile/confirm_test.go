@@ -105,7 +105,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	} {
 		var awaits *session.AwaitsError
 		if err := do(); !errors.As(err, &awaits) || awaits.By != "ada" {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: the error is %v", what, err)
 		}
 	}
 	now := hostroot.Tree(t, root)
@@ -130,7 +130,7 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 	unconfirmedChange(t, root, time.Minute, list...)
 	kept, err := onRoot(root).Confirm(t.Context())
 	if err != nil || kept != "generation 7 is confirmed, and stays" {
-		t.Fatalf("%q, %v", kept, err)
+		t.Fatalf("Confirm returns %q, %v, want %q", kept, err, "generation 7 is confirmed, and stays")
 	}
 	entries, head, _ := entriesOf(t, root)
 	if !head.Clean || head.Current != 2 || head.Former != 1 || entries["file:/etc/new"].Mode != ledger.Owned ||
@@ -157,7 +157,7 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	hostroot.Put(t, root, inTheWay, "")
 	kept, err := onRoot(root).Confirm(t.Context())
 	if err != nil || !strings.HasPrefix(kept, "generation 7 is confirmed, and stays; the next pass goes on: ") {
-		t.Errorf("%q, %v", kept, err)
+		t.Errorf("Confirm returns %q, %v", kept, err)
 	}
 	if h, err := history.Read(onRoot(root).Host); err != nil || h.Awaits != nil || h.Current != 2 || hostroot.Read(t, root, "/etc/a") != "2" {
 		t.Errorf("history: %v, %+v", err, h)

@@ -180,7 +180,7 @@ func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 		}
 		checked, err := check.Check(t.Context(), store, check.DefaultFacts())
 		if err != nil || !checked.OK() {
-			t.Fatalf("%v, %+v", err, checked)
+			t.Fatalf("Check returns %v, %+v", err, checked)
 		}
 		objects := map[string][]byte{}
 		err = fs.WalkDir(os.DirFS(b.dir+"/demo"), ".", func(name string, e fs.DirEntry, err error) error {

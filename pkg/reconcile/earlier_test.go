@@ -58,7 +58,7 @@ func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 			t.Helper()
 			task, err := tasks.Rebuild(r, func(sum blob.Digest) ([]byte, error) { return ledger.Blob(files, sum) })
 			if err != nil {
-				t.Errorf("%s: %v", state, err)
+				t.Errorf("%s: Rebuild returns %v", state, err)
 				return
 			}
 			if again, _, err := tasks.Record(task); err != nil || !again.Same(r) {
@@ -121,7 +121,7 @@ func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
 	}
 	d, err := desired.Load(t.Context(), store, config.Select{Node: "node-1"}, statestore.Revision{})
 	if err != nil || d.Snapshot.Generation != 1 || len(d.Node.Hooks) != 1 || len(d.Node.FileAssets) != 1 || len(d.Node.PodCIDRs) != 1 {
-		t.Errorf("%+v: %v", d, err)
+		t.Errorf("Load returns %+v, %v", d, err)
 	}
 }
 

@@ -143,7 +143,7 @@ func TestWhatCannotBeReadIsNotMadeAgain(t *testing.T) {
 		at := root + ledger.Dir + "/" + name
 		netns.Shell(t, "touch "+at+"; mount --bind /proc/self/mem "+at) // the memory of a process that has ended
 		if _, err := converge(t, root, file("/etc/boots", "2"), file("/etc/more", "1")); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: converge returns %v", name, err)
 		}
 		netns.Shell(t, "umount "+at)
 		if hostroot.Read(t, root, "/etc/boots") != "1" || hostroot.There(root, "/etc/more") {
@@ -169,7 +169,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	defer files.Close()
 	list, err := ledger.ReadBoots(files)
 	if err != nil || len(list) != 1 || list[0].Tries != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("ReadBoots returns %+v, %v", list, err)
 	}
 	for tries, want := range map[int]time.Duration{1: 30 * time.Second, 2: time.Minute, 100: time.Hour} {
 		list[0].Tries = tries
@@ -192,7 +192,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
 	for undo, want := range map[string]bool{"": false, policy.BootUndoFiles: false, policy.BootUndoReboot: true} {
 		if got := mayReboot(&config.Node{Update: policy.Update{BootUndo: undo}}); got != want {
-			t.Errorf("%q: %v", undo, got)
+			t.Errorf("%q: mayReboot returns %v, want %v", undo, got, want)
 		}
 	}
 }

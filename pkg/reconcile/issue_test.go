@@ -109,7 +109,7 @@ func TestIssueByCA(t *testing.T) {
 	}
 	for path, mode := range map[string]os.FileMode{issue.Dir: 0o700 | os.ModeDir, issue.Dir + "/own.json": 0o600, "/etc/own/own.key": 0o600} {
 		if info, err := os.Stat(b.root + path); err != nil || info.Mode() != mode {
-			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+			t.Errorf("%s: Stat returns %v, %v", path, info.Mode(), err)
 		}
 	}
 	if strings.Contains(hostroot.Read(t, b.root, issue.Dir+"/own.json"), ca.Key()) {

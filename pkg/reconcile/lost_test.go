@@ -181,7 +181,7 @@ func TestRollbackBringsCertificatesBack(t *testing.T) {
 	}
 	for path, is := range hostroot.Tree(t, root) {
 		if strings.Contains(is, "PRIVATE KEY") && !strings.HasPrefix(is, "-rw------- 0:0") {
-			t.Errorf("%s: %.40s", path, is)
+			t.Errorf("%s: got %.40s", path, is)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(root, "var/lib/netwright/blobs")); err != nil || info.Mode().Perm() != 0o700 {
@@ -229,7 +229,7 @@ func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 				_, err = resetOf(onRoot(root)).Run(t.Context())
 			}
 			if !errors.Is(err, unix.EROFS) {
-				t.Errorf("%v", err)
+				t.Errorf("the error is %v", err)
 			}
 			same(t, before, hostroot.Tree(t, root))
 		})
@@ -276,7 +276,7 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 		before := hostroot.Tree(t, root)
 		_, err := pass.Rollback(t.Context(), 1)
 		if err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "tools") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Rollback returns %v", name, err)
 		}
 		after := hostroot.Tree(t, root)
 		for _, dir := range []string{"/var/lib/netwright", "/var/lib/netwright/assets"} { // a file was there for a moment

@@ -160,7 +160,7 @@ func TestQuietPassSeesEveryChange(t *testing.T) {
 		},
 	} {
 		if err := change(); err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: change returns %v", name, err)
 		}
 		p := q.pass(t)
 		info, err := os.Stat(at)
@@ -185,7 +185,7 @@ func TestQuietPassSeesEveryChange(t *testing.T) {
 		t.Errorf("the store's change was not seen: %s", said(p))
 	}
 	if text, err := os.ReadFile(at); err != nil || string(text) != "!"+content(7)[1:] {
-		t.Errorf("%.20q, %v", text, err)
+		t.Errorf("ReadFile returns %.20q, %v", text, err)
 	}
 }
 

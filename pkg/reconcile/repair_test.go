@@ -103,7 +103,7 @@ func TestARepairIsOfOneKey(t *testing.T) {
 	before := contentOf(t, root, ledger.JournalFile)
 	steps, err := repair(t, root, s, "file:/etc/a")
 	if err != nil || len(steps) != 1 || !steps[0].Repair || steps[0].Key != "file:/etc/a" {
-		t.Fatalf("%+v, %v", steps, err)
+		t.Fatalf("repair returns %+v, %v", steps, err)
 	}
 	if contentOf(t, root, "/etc/a") != "1" || contentOf(t, root, "/etc/b") != "theirs" {
 		t.Errorf("a is %q, b is %q", contentOf(t, root, "/etc/a"), contentOf(t, root, "/etc/b"))

@@ -179,7 +179,7 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := w.Netdevs(t.Context(), view.View()); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: Netdevs returns %v, %v", name, got, err)
 		}
 		view.Close()
 	}

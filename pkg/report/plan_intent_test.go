@@ -54,6 +54,6 @@ func TestStale(t *testing.T) {
 		many.Steps = append(many.Steps, Step{Key: "file:/" + strings.Repeat("x", i+1), State: Planned})
 	}
 	if got := agreedTo().Stale(many); !strings.HasSuffix(got, "; and 4 more") {
-		t.Errorf("%q", got)
+		t.Errorf("Stale returns %q", got)
 	}
 }

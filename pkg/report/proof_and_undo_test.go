@@ -60,7 +60,7 @@ func TestALongTextIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := out.String(); strings.Count(got, url) != 1 || !strings.Contains(got, "\nfailing: "+key+means+"\n") {
-			t.Errorf("%s", got)
+			t.Errorf("String returns %s", got)
 		}
 	}
 }

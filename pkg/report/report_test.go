@@ -210,7 +210,7 @@ func TestKeysOfSeveralTasksCountOnce(t *testing.T) {
 		t.Errorf("file:/etc/cni is in %d steps, want 1", count)
 	}
 	if s := p.Summary; s.Create != 5 || s.Tasks != 60 || s.Right != 60-len(p.Steps) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if s := converged().Summary; s.Right != 60 {
 		t.Errorf("what was made right does not count as right: %+v", s)

@@ -19,7 +19,7 @@ func TestUnheard(t *testing.T) {
 	opt := host.Options{Root: t.TempDir()}
 	active := systemd.UnitState{Active: "active", Sub: "running"}
 	if why, do := whyUnreached(opt, active); !strings.Contains(why, "its socket /run/netwright/status.sock was removed") || do != "systemctl restart netwright-agent makes /run/netwright again" {
-		t.Errorf("%s: %s", why, do)
+		t.Errorf("whyUnreached returns %s, %s, want %q", why, do, "systemctl restart netwright-agent makes /run/netwright again")
 	}
 	if why, _ := whyUnreached(opt, systemd.UnitState{Active: "activating"}); !strings.Contains(why, "is activating, and its status socket does not answer") {
 		t.Errorf("one that is just starting: %s", why)

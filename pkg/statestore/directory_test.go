@@ -233,7 +233,7 @@ func TestPublishedRefusals(t *testing.T) {
 		"empty": "", "no JSON": "generation: 1", "unknown field": `{"future": 1}`, "two": string(good().Encode()) + "{}",
 	} {
 		if _, err := manifest.Parse([]byte(text), "c"); err == nil || !strings.Contains(err.Error(), "publish again") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Parse returns %v", name, err)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func motd(t *testing.T, dir string, m notes) blob.Named {
 	d.Remember(m)
 	s, err := d.Fetch(t.Context(), statestore.Revision{})
 	if err != nil || len(s.Files) != 1 || s.Files[0].Name != "files/motd" || s.Objects["files/motd"] != nil {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("Fetch returns %+v, %v", s, err)
 	}
 	return s.Files[0]
 }
@@ -96,7 +96,7 @@ func TestContentOfAStoreThatWentAway(t *testing.T) {
 	dir, cluster, m := remembering(t)
 	f := motd(t, dir, m)
 	if b, err := f.Bytes(); err != nil || string(b) != "hello" {
-		t.Fatalf("%q, %v", b, err)
+		t.Fatalf("Bytes returns %q, %v, want %q", b, err, "hello")
 	}
 	put(t, filepath.Join(cluster, "files/motd"), []byte("HELLO"))
 	if b, err := f.Bytes(); err == nil {

@@ -91,7 +91,7 @@ func TestPrune(t *testing.T) {
 	before := p.files("*/*/*")
 	dry, err := p.prune(func(p *publisher.Pruning) { p.DryRun = true })
 	if err != nil || len(dry.Objects) != 8 || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Retained != 5 {
-		t.Errorf("%+v, %v", dry, err)
+		t.Errorf("prune returns %+v, %v", dry, err)
 	}
 	if now := p.files("*/*/*"); !slices.Equal(before, now) || len(p.files("prune")) > 0 {
 		t.Errorf("a dry run left %q of %q", now, before)
@@ -99,14 +99,14 @@ func TestPrune(t *testing.T) {
 	p.publish("four") // the third was replaced just now
 	done, err := p.prune(nil)
 	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Oldest != 3 || done.Generation != 4 || done.Bytes != dry.Bytes {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("prune returns %+v, %v", done, err)
 	}
 	if got := len(p.files("objects/sha256/*")); got != 9 || len(p.files("generations/*")) != 2 {
 		t.Errorf("%d objects stay, records %q", got, p.files("generations/*"))
 	}
 	again, err := p.prune(nil)
 	if err != nil || len(again.Objects) > 0 {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("prune returns %+v, %v", again, err)
 	}
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 	p.publish("one") // its objects are gone
@@ -130,7 +130,7 @@ func TestPruneOfARestoredStore(t *testing.T) {
 	}
 	before := p.files("*/*/*")
 	if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), "no record of generation 20, which nodes may read until ") {
-		t.Errorf("%v", err)
+		t.Errorf("prune returns %v", err)
 	}
 	if now := p.files("*/*/*"); !slices.Equal(before, now) {
 		t.Errorf("%q is left of %q", now, before)
@@ -138,7 +138,7 @@ func TestPruneOfARestoredStore(t *testing.T) {
 	p.age(3 * day)
 	p.publish("four")
 	if done, err := p.prune(nil); err != nil || done.Oldest != 21 || len(done.Generations) != 2 || len(done.Objects) != 8 {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("prune returns %+v, %v", done, err)
 	}
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
@@ -154,11 +154,11 @@ func TestPruneLeaves(t *testing.T) {
 		put(t, filepath.Join(p.dir, storetest.Cluster, name), []byte("x"))
 	}
 	if done, err := p.prune(nil); err != nil || len(done.Objects) > 0 {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("prune returns %+v, %v", done, err)
 	}
 	p.age(9 * day)
 	if done, err := p.prune(nil); err != nil || !slices.Equal(done.Objects, []string{"objects/sha256/" + orphan}) {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("prune returns %+v, %v", done, err)
 	}
 	for _, name := range foreign {
 		if len(p.files(name)) == 0 {
@@ -240,7 +240,7 @@ func TestPruneOfADamagedStore(t *testing.T) {
 	}
 	p.publish("two")
 	if done, err := p.prune(nil); err != nil || len(done.Generations) != 1 {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("prune returns %+v, %v", done, err)
 	}
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
@@ -280,7 +280,7 @@ func TestPruneIsAlone(t *testing.T) {
 		}
 	}}
 	if _, err := publisher.Publish(t.Context(), late, storetest.Contents("four")); err == nil || !strings.Contains(err.Error(), "may have removed what this was to name: publish again") {
-		t.Errorf("%v", err)
+		t.Errorf("Publish returns %v", err)
 	}
 	p.publish("four")
 }
@@ -354,7 +354,7 @@ func TestControlPlaneKeys(t *testing.T) {
 	p.age(3 * day)
 	pruned, err := p.prune(nil)
 	if err != nil || len(pruned.Objects) != 1 || len(p.files("objects/control-plane/*")) != 1 {
-		t.Fatalf("%+v, %v", pruned, err)
+		t.Fatalf("prune returns %+v, %v", pruned, err)
 	}
 	if done := publish("one", name); len(done.Exposed) > 0 || !done.Unchanged {
 		t.Errorf("after the prune: %+v", done)
@@ -364,7 +364,7 @@ func TestControlPlaneKeys(t *testing.T) {
 	}
 	info, err := os.Stat(p.files("objects/control-plane/*")[0])
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("Stat returns %v, %v", info, err)
 	}
 	guarded := filepath.Join(p.dir, storetest.Cluster, "objects/control-plane")
 	rename(t, guarded, guarded+".away")
@@ -394,7 +394,7 @@ func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 		of.Objects[other] = of.Objects["pki/private/a/1.key"]
 		done, err := publisher.Publish(t.Context(), p.sink(), of)
 		if err != nil || !slices.Equal(done.Exposed, of.ControlPlane) {
-			t.Errorf("%+v, %v", done, err)
+			t.Errorf("Publish returns %+v, %v", done, err)
 		}
 		p.age(3 * day)
 		if _, err := p.prune(nil); err != nil {
@@ -411,11 +411,11 @@ func TestWithheldKeys(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	of := publication("one")
 	if done, err := publisher.Publish(t.Context(), p.sink(), of); err != nil || len(done.Exposed) > 0 {
-		t.Fatalf("%+v, %v", done, err)
+		t.Fatalf("Publish returns %+v, %v", done, err)
 	}
 	of.Withheld = []string{"pki/private/a/1.key", "pki/private/never/1.key"}
 	delete(of.Objects, "pki/private/a/1.key")
 	if done, err := publisher.Publish(t.Context(), p.sink(), of); err != nil || !slices.Equal(done.Exposed, of.Withheld[:1]) {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Publish returns %+v, %v", done, err)
 	}
 }

@@ -54,7 +54,7 @@ func TestPublish(t *testing.T) {
 			for i, content := range []string{"one", "two"} {
 				done, err := publisher.Publish(t.Context(), c.sink(), publication(content))
 				if err != nil || done.Generation != int64(i+1) || done.Unchanged || done.Objects != 4 {
-					t.Fatalf("%+v, %v", done, err)
+					t.Fatalf("Publish returns %+v, %v", done, err)
 				}
 				got := mustFetch(t, c.read(), statestore.Revision{})
 				if got.Generation != int64(i+1) || got.Digest != done.Digest || string(got.Objects["nodes/n1.yaml"]) != content || len(got.Files) != 1 {
@@ -192,7 +192,7 @@ func TestPublishIntoADirectory(t *testing.T) {
 	}
 	for name, mode := range map[string]os.FileMode{"pki/private/a/1.key": 0o600, "nodes/n1.yaml": 0o644} {
 		if info, err := os.Stat(object(name)); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			t.Errorf("%s: Stat returns %v, %v", name, info.Mode(), err)
 		}
 	}
 	put(t, object("nodes/n1.yaml"), []byte("two"))
@@ -200,7 +200,7 @@ func TestPublishIntoADirectory(t *testing.T) {
 		t.Error("a damaged object was read")
 	}
 	if done, err := publisher.Publish(t.Context(), sink, p); err != nil || !done.Unchanged {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Publish returns %+v, %v", done, err)
 	}
 	mustFetch(t, openIn(dir)(t, storetest.Cluster), statestore.Revision{})
 	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), []byte("mine"))

@@ -69,7 +69,7 @@ func TestRemoteRequests(t *testing.T) {
 	boot := mustFetch(t, s, statestore.Revision{})
 	asked(t, source, "manifest", "objects")
 	if err := boot.FetchKeys("a"); err != nil || string(boot.Objects["pki/private/a/1.key"]) != "key a" {
-		t.Errorf("%v, %q", err, boot.Objects)
+		t.Errorf("error %v, boot.Objects %q", err, boot.Objects)
 	}
 	asked(t, source, "objects")
 	if len(boot.Private) != 1 || boot.Private[0].Name != "pki/private/b/1.key" {
@@ -88,7 +88,7 @@ func TestRemoteRequests(t *testing.T) {
 	objects["nodes/n1.yaml"] = []byte("two") // one document, and not the whole bundle
 	source.Publish(storetest.Publication(2, objects, true))
 	if got := mustFetch(t, s, boot.Revision); string(got.Objects["nodes/n1.yaml"]) != "two" || got.Generation != 2 {
-		t.Errorf("%v", got)
+		t.Errorf("mustFetch returns %v", got)
 	}
 	asked(t, source, "manifest", "objects")
 }
@@ -121,7 +121,7 @@ func TestRemoteRecalls(t *testing.T) {
 		got := mustFetch(t, s, statestore.Revision{})
 		asked(t, source, want...)
 		if got.Note.Publisher != "alice" || string(got.Objects["nodes/n1.yaml"]) != string(objects["nodes/n1.yaml"]) {
-			t.Errorf("%+v, %q", got.Note, got.Objects["nodes/n1.yaml"])
+			t.Errorf("mustFetch returns %+v, %q", got.Note, got.Objects["nodes/n1.yaml"])
 		}
 	}
 	boot(nil, "manifest", "objects")
@@ -149,7 +149,7 @@ func TestRemoteRefuses(t *testing.T) {
 	s := remote.New(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
 	for range 8 {
 		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) {
-			t.Errorf("%v", err)
+			t.Errorf("Fetch returns %v", err)
 		}
 	}
 	asked(t, source, "manifest", "manifest", "manifest", "=manifest", "manifest", "=manifest", "=manifest", "=manifest")
@@ -174,7 +174,7 @@ func TestRemoteDamagedBundle(t *testing.T) {
 		s := remote.New(source, storetest.Cluster, nil)
 		for range 2 {
 			if got, err := s.Fetch(t.Context(), statestore.Revision{}); got != nil || err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "publish again") {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("Fetch returns %v, %v", got, err)
 			}
 		}
 		asked(t, source, "manifest", "objects", "=manifest", "objects")

@@ -152,7 +152,7 @@ func TestKnownSecretsAreFoundEncoded(t *testing.T) {
 				left, _, _ := strings.Cut(string(out), "[redacted ")
 				_, right, found := strings.Cut(string(out), "]")
 				if !found || len(left) > len(before)+5 || len(right) > len(after)+9 {
-					t.Errorf("%q, %q: %s", before, after, out)
+					t.Errorf("before %q, after %q, out %s", before, after, out)
 				}
 			}
 		}

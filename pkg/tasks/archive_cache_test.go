@@ -45,7 +45,7 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 		t.Fatalf("kept: %v", got)
 	}
 	if info, err := os.Stat(keptFile(root, "loopback")); err != nil || info.Mode() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("Stat returns %v, %v", info, err)
 	}
 	a.URLs = nil
 	ok(t, os.Truncate(bridge, 0), os.Remove(loopback)) // emptied in place, and removed
@@ -114,7 +114,7 @@ func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	ok(t, os.RemoveAll(root+memberCacheDir), os.Mkdir(root+memberCacheDir, 0o700), unix.Mount("tmpfs", root+memberCacheDir, "tmpfs", 0, "size=56k"))
 	t.Cleanup(func() { _ = unix.Unmount(root+memberCacheDir, unix.MNT_DETACH) })
 	if err := a.Cache(t.Context(), h); err == nil || !strings.Contains(err.Error(), "more than half of the free space") {
-		t.Errorf("%v", err)
+		t.Errorf("Cache returns %v", err)
 	}
 	if got := keptFiles(t, root); len(got) != 0 {
 		t.Errorf("kept: %v", got)

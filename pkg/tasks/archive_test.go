@@ -152,7 +152,7 @@ func TestArchiveWaitsForItsDownload(t *testing.T) {
 	s.breaks["assets/plugins.tgz"] = graph.Wait("what is being fetched")
 	c := plan(t, a, h.Live.View())
 	if err := a.Apply(t.Context(), h, c); !graph.IsWait(err) || strings.Contains(err.Error(), "bytes") {
-		t.Errorf("%v", err)
+		t.Errorf("Apply returns %v", err)
 	}
 }
 

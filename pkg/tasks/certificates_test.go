@@ -244,7 +244,7 @@ func TestCertificateSetToBeIssued(t *testing.T) {
 	c, err := set.Plan(t.Context(), h.Live.View())
 	ok(t, err)
 	if c.Unknown != "until it is issued" || c.Reason != set.Issue || len(c.Effects) != 1 {
-		t.Errorf("%+v", c)
+		t.Errorf("Plan returns %+v", c)
 	}
 	var keys []string
 	for _, it := range c.Items {

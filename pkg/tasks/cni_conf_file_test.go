@@ -26,7 +26,7 @@ func TestLargeConfIsNotRead(t *testing.T) {
 	defer v.Close() // only read from
 	for _, file := range []string{"/a.conf", "/b.conf"} {
 		if conf, err := (WaitConf{}).readConf(v.View(), file); err == nil || !strings.Contains(err.Error(), "more than the 2097152 bytes that containerd reads") {
-			t.Errorf("%s: %+v, %v", file, conf, err)
+			t.Errorf("%s: readConf returns %+v, %v", file, conf, err)
 		}
 	}
 }

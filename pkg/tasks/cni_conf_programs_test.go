@@ -30,7 +30,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		conf, err := WaitConf{}.readConf(host.View{Files: oneFile{content: []byte(c.conf)}}, map[bool]string{true: "/x.conflist", false: "/x.conf"}[strings.Contains(c.conf, `"plugins"`) && !strings.Contains(c.conf, "multus")])
 		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: readConf returns %v", c.name, err)
 			continue
 		}
 		var got []string

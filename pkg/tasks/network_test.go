@@ -285,7 +285,7 @@ func TestNothingOfTheNetworkInAnImage(t *testing.T) {
 		Table{Table: firewall.Table{Family: "ip", Name: "x"}},
 	} {
 		if c := plan(t, task, v.View()); c == nil || c.NotApplicable == "" {
-			t.Errorf("%v: %+v", task.Owns(), c)
+			t.Errorf("%v: plan returns %+v", task.Owns(), c)
 		}
 	}
 }

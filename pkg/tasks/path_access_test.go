@@ -72,7 +72,7 @@ func TestDirectory(t *testing.T) {
 	wantLines(t, c, "+ file:/var, type →directory, mode →0755, owner →root:root", "+ file:/var/lib, type →directory, mode →0755, owner →root:root",
 		"+ file:/var/lib/calico, type →directory, mode →0750, owner →calico (777:778)")
 	if c.Reason != "absent" || len(c.Effects) != 1 || c.Pending[0].File.Type != hostfs.Directory {
-		t.Errorf("%+v", c)
+		t.Errorf("converge returns %+v", c)
 	}
 	d.Mode, d.Owner = 0o1777, ""
 	c = converge(t, h, d)
@@ -88,7 +88,7 @@ func TestDirectory(t *testing.T) {
 	h.Live.Files.Follow([]string{"/run"})
 	converge(t, h, Directory{Path: "/run", Mode: 0o711})
 	if info, err := os.Lstat(root + "/var"); err != nil || info.Mode().Perm() != 0o711 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("Lstat returns %v, %v", info, err)
 	}
 	wantError(t, Directory{Path: "/file"}, h.Live.View(), "a file is in the way of the directory", "mv /file /file.old")
 	wantError(t, Directory{Path: "/gone"}, h.Live.View(), "a symlink is in the way")
@@ -104,7 +104,7 @@ func TestFile(t *testing.T) {
 	wantLines(t, c, "+ file:/etc, type →directory, mode →0755, owner →root:root", "+ file:/etc/cni, type →directory, mode →0755, owner →root:root",
 		"+ file:/etc/cni/net.d, type →directory, mode →0755, owner →root:root", "+ file:/etc/cni/net.d/10-x.conflist, mode →0600, owner →root:root")
 	if it := c.Items[3]; it.Before != nil || string(it.After) != "one\n" {
-		t.Errorf("%q → %q", it.Before, it.After)
+		t.Errorf("it.Before %q, it.After %q", it.Before, it.After)
 	}
 	path := root + f.Path
 	wantFile(t, path, "one\n", 0o600, 0)
@@ -166,7 +166,7 @@ func TestFileInTheWay(t *testing.T) {
 	ok(t, os.Mkdir(root+"/dir", 0o755), os.Symlink("dir", root+"/link"), unix.Mkfifo(root+"/pipe", 0o600))
 	var way *hostpath.InTheWayError
 	if err := wantError(t, File{Path: "/dir"}, h.Live.View(), "a directory is in the way of the file", "mv /dir /dir.old"); !errors.As(err, &way) {
-		t.Errorf("%T", err)
+		t.Errorf("the error is %T", err)
 	}
 	wantError(t, File{Path: "/pipe"}, h.Live.View(), "a device, pipe or socket is in the way")
 	c := converge(t, h, File{Path: "/link", Content: []byte("x"), Mode: 0o644})
@@ -195,7 +195,7 @@ func TestSymbolicLink(t *testing.T) {
 	l.Target = "../lib"
 	wantLines(t, converge(t, h, l), "~ file:/opt/cni/bin, target /usr/lib/cni→../lib")
 	if got, err := os.Readlink(root + l.Path); err != nil || got != "../lib" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Readlink returns %q, %v, want %q", got, err, "../lib")
 	}
 	ok(t, os.WriteFile(root+"/real", nil, 0o644))
 	wantError(t, SymbolicLink{Path: "/real", Target: "x"}, h.Live.View(), "a file is in the way of the symlink", "mv /real /real.old")

@@ -27,7 +27,7 @@ func TestRunsPrograms(t *testing.T) {
 		{nil, LinkKey("br9"), false},
 	} {
 		if got := RunsPrograms(c.task, c.key); got != c.want {
-			t.Errorf("%T %s: %v", c.task, c.key, got)
+			t.Errorf("%T %s: RunsPrograms returns %v, want %v", c.task, c.key, got, c.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestTOMLKey(t *testing.T) {
 	pending := host.NewPending(nil)
 	pending.Add(host.Fact{Key: "file:/config.toml"})
 	if c := plan(t, key, pending.Over(h.Live.View())); c == nil || c.Unknown != "until file:/config.toml is written" {
-		t.Errorf("%+v", c)
+		t.Errorf("plan returns %+v", c)
 	}
 	key.Value = 1.5
 	wantError(t, key, h.Live.View(), "float64 cannot be written")
@@ -53,6 +53,6 @@ func TestTOMLKeysOfOneFileAtATime(t *testing.T) {
 	var got struct{ T map[string]int }
 	ok(t, toml.Unmarshal(text, &got))
 	if len(got.T) != 20 {
-		t.Errorf("%s", text)
+		t.Errorf("text is %s", text)
 	}
 }

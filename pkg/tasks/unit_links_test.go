@@ -49,7 +49,7 @@ func TestTheLinksOfAUnitComeBack(t *testing.T) {
 	}
 	for path, there := range map[string]bool{"new.target.requires": false, "empty.target.wants": true, "x.target.wants/d.service": true} {
 		if _, err := os.Lstat(at + path); (err == nil) != there {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: Lstat returns %v", path, err)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestLinksThatAreGoneComeBack(t *testing.T) {
 	}
 	for path, want := range gone {
 		if _, err := os.Lstat(at + path); (err == nil) != want {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: Lstat returns %v", path, err)
 		}
 	}
 }

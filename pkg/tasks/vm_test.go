@@ -61,7 +61,7 @@ cd /mnt/projects; mkdir d; echo old >d/a; echo old >d/b; chattr -p 7 +P d`
 	}
 	ok(t, b.Commit(t.Context()))
 	if out, err := exec.Command("cat", "/mnt/projects/d/a", "/mnt/projects/d/b").Output(); err != nil || string(out) != "new\nnew\n" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("out %q, error %v", out, err)
 	}
 }
 
@@ -83,7 +83,7 @@ func testModuleLoads(t *testing.T, h *host.Host) {
 	}
 	converge(t, h, key)
 	if out, err := os.ReadFile("/proc/sys/net/bridge/bridge-nf-call-iptables"); err != nil || string(out) != "0\n" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("ReadFile returns %q, %v, want %q", out, err, "0\n")
 	}
 }
 

@@ -60,7 +60,7 @@ func TestDirectories(t *testing.T) {
 		c := &checker{view: l.with(facts, podsOf{}), want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
 		got := c.directories()
 		if got.State == "" {
-			t.Fatalf("%+v", got)
+			t.Fatalf("directories returns %+v", got)
 		}
 		return got
 	}
@@ -127,7 +127,7 @@ func TestClusterDNS(t *testing.T) {
 		}
 	}()
 	if seen, err := probe.Resolve(t.Context(), place.Path(), server, ClusterName); err != nil || !strings.Contains(seen, "0 addresses (RCodeNameError)") {
-		t.Errorf("%q, %v", seen, err)
+		t.Errorf("Resolve returns %q, %v", seen, err)
 	}
 }
 

@@ -274,7 +274,7 @@ func TestSigns(t *testing.T) {
 		ok(t, os.Remove(filepath.Join(l.conf, "10-flannel.conflist")))
 		results := l.check(network.HealthCheck{Text: "x", Link: "br-none"})
 		if last := results[len(results)-1]; last.State != Waiting || Worst(results) != Waiting {
-			t.Errorf("%+v", results)
+			t.Errorf("check returns %+v", results)
 		}
 	})
 }
@@ -365,6 +365,6 @@ func TestMinimums(t *testing.T) {
 	}
 	calico, _ := network.Find("calico")
 	if got := Minimums(calico); got["loopback"] != "0.2.0" || got["portmap"] != "" {
-		t.Errorf("%v", got)
+		t.Errorf("Minimums returns %v", got)
 	}
 }

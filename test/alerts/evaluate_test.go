@@ -47,7 +47,7 @@ func evaluate(t *testing.T, series string, at time.Duration) map[string]string {
 	for _, g := range groups {
 		for _, alert := range g.AlertingRules() {
 			if alert.LastError() != nil {
-				t.Errorf("%s: %v", alert.Name(), alert.LastError())
+				t.Errorf("%s: alert.LastError() is %v", alert.Name(), alert.LastError())
 			}
 			for _, a := range alert.ActiveAlerts() {
 				if a.State == rules.StateFiring {

@@ -24,7 +24,7 @@ func TestWhoServesTheDiskMayOpenIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(d.Path()); err != nil || string(got) != "what is on it" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("ReadFile returns %q, %v, want %q", got, err, "what is on it")
 	}
 	if err := d.Close(); err != nil {
 		t.Error(err)

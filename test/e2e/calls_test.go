@@ -153,7 +153,7 @@ func passesOf(t *testing.T, n *node.Node) (passes, mallocs int) {
 		printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
 		awk '/^go_memstats_mallocs_total /{m=$2} /^netwright_passes_total/{n+=$2} END{printf "%d %d\n", n, m}' <&3`)
 	if _, err := fmt.Sscan(out, &passes, &mallocs); err != nil {
-		t.Fatalf("%q: %v", out, err)
+		t.Fatalf("%q: the error is %v", out, err)
 	}
 	return passes, mallocs
 }

@@ -81,7 +81,7 @@ func reasoned(t *testing.T, n *node.Node, unit, text string) {
 		Name string
 	}
 	if err := json.Unmarshal([]byte(n.Must(t.Context(), "systemd-analyze", "security", "--json=short", unit)), &found); err != nil {
-		t.Fatalf("%s: %v", unit, err)
+		t.Fatalf("%s: Unmarshal returns %v", unit, err)
 	}
 	for _, f := range found {
 		if name, _, _ := strings.Cut(f.Name, "="); f.Set != nil && !*f.Set && !strings.Contains(text, name+"=") {

@@ -35,7 +35,7 @@ func usageOf(t *testing.T, n *node.Node) usage {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		number, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			t.Fatalf("%q: %v", out, err)
+			t.Fatalf("%q: ParseFloat returns %v", out, err)
 		}
 		is[name] = int(number)
 	}

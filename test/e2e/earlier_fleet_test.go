@@ -88,7 +88,7 @@ func TestMixedFleet(t *testing.T) {
 	earlier, later := program.Earlier(t), agent(t)
 	for _, by := range []struct{ value, agent string }{{"65", earlier}, {"66", later}, {"67", earlier}} {
 		if out := f.publish(sysctl(by.value), by.agent); strings.Contains(out, "refuse") {
-			t.Errorf("%s: %s", by.value, out)
+			t.Errorf("%s: publish returns %s", by.value, out)
 		}
 		for i, peer := range []string{"10.244.2.1", "10.244.1.1"} {
 			f.has(i, by.value)

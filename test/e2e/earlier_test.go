@@ -92,7 +92,7 @@ func (n aged) well(when string) {
 	idle(n.t, n.Node)
 	if got := n.Shell(ctx, "systemctl is-system-running || systemctl --failed; systemctl list-units --all --plain --no-legend 'netwright-undo-now*' 'netwright-watch*'; "+
 		"cd /var/lib/netwright/checkpoint && ls -d journal.json scaffold.json 2>/dev/null || true"); got != "running\n" {
-		n.t.Errorf("%s: %s", when, got)
+		n.t.Errorf("%s: Shell returns %s, want %q", when, got, "running\n")
 	}
 }
 

@@ -45,7 +45,7 @@ func TestFactsOnEC2(t *testing.T) {
 	})
 	parts := strings.Split(boots[0].Output, "=====\n")
 	if len(parts) != 3 {
-		t.Fatalf("%s", boots[0].Output)
+		t.Fatalf("Run returns %s", boots[0].Output)
 	}
 	var facts, silent host.Facts
 	for i, into := range map[int]*host.Facts{0: &facts, 2: &silent} {
@@ -55,7 +55,7 @@ func TestFactsOnEC2(t *testing.T) {
 	}
 	i := facts.Instance
 	if facts.Cloud != "aws" || i == nil || i.ID != "i-0123456789abcdef0" || i.Type != "m5.large" || i.Region != "eu-central-1" || i.Tags["team"] != "network" || len(i.Interfaces) != 2 {
-		t.Fatalf("%s", parts[0])
+		t.Fatalf("parts[0] is %s", parts[0])
 	}
 	if e := i.Interfaces[0]; e.Link != facts.Uplink || e.MTU != 1500 || e.Subnet != "subnet-1" || i.Interfaces[1].Link != "" {
 		t.Errorf("the interfaces are %+v", i.Interfaces)

@@ -35,7 +35,7 @@ func (k *kubelets) right(t *testing.T, services ...string) {
 		well := map[string]string{}
 		for _, c := range out.Checks {
 			if c.State != "ok" {
-				t.Errorf("%s: %+v", n.Name(), c)
+				t.Errorf("%s: got %+v", n.Name(), c)
 			}
 			well[c.Check] = c.Seen
 		}

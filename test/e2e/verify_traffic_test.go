@@ -47,7 +47,7 @@ func proved(ctx context.Context, t *testing.T, title string, nodes [2]*node.Node
 		out := prove(ctx, t, n, nodes[1-i], 0)
 		for _, c := range out.Checks {
 			if c.State == "failed" || c.State == "waiting" {
-				t.Errorf("%s: %+v", n.Name(), c)
+				t.Errorf("%s: got %+v", n.Name(), c)
 			}
 			if i == 0 && proofs[c.Check] {
 				fmt.Fprintf(&table, "%s | %s | %s | %s\n", title, c.Check, c.State, c.Seen)

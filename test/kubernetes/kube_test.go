@@ -220,7 +220,7 @@ func TestObjects(t *testing.T) {
 		replaced := *read
 		replaced.Data = map[string][]byte{"x": []byte("new")}
 		if err := c.Objects(kind, "default").Update(ctx, replaced); err != nil {
-			t.Errorf("%s: %v", kind, err)
+			t.Errorf("%s: Update returns %v", kind, err)
 		}
 		if err := c.Objects(kind, "default").Update(ctx, *read); !errors.Is(err, kube.ErrConflict) {
 			t.Errorf("%s: replaced what somebody else had changed: %v", kind, err)

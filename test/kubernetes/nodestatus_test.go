@@ -76,7 +76,7 @@ func TestTheNodeIsTold(t *testing.T) {
 	if len(all) != 2 || !slices.ContainsFunc(all, func(e corev1.Event) bool {
 		return e.Reason == "NetworkContested" && e.Type == "Warning" && e.Message == "link:x: given up"
 	}) {
-		t.Errorf("%+v", all)
+		t.Errorf("events returns %+v", all)
 	}
 
 	s.Down()

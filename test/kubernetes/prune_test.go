@@ -63,7 +63,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	of := publisher.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now(), DryRun: true}
 	dry, err := publisher.Prune(t.Context(), sink, of)
 	if err != nil || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Bytes < 2_000_000 {
-		t.Fatalf("%+v, %v", dry, err)
+		t.Fatalf("Prune returns %+v, %v", dry, err)
 	}
 	if now := there(); !slices.Equal(now, whole) {
 		t.Errorf("a dry run left %q of %q", now, whole)
@@ -71,7 +71,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	of.DryRun = false
 	done, err := publisher.Prune(t.Context(), sink, of)
 	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Bytes != dry.Bytes {
-		t.Fatalf("%+v, %v", done, err)
+		t.Fatalf("Prune returns %+v, %v", done, err)
 	}
 	// Each of the two generations has a document, a key, a bundle, a record, and a file of two
 	// parts. The mark of the prune is new.
@@ -86,14 +86,14 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	}
 	got, err := reader().Fetch(t.Context(), statestore.Revision{})
 	if err != nil || string(got.Objects["nodes/n1.yaml"]) != "# three\n" || got.Verify(t.Context()) != nil {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("Fetch returns %v, %v, want %q", got, err, "# three\n")
 	}
 	again, err := publisher.Prune(t.Context(), sink, of)
 	if err != nil || len(again.Objects)+len(again.Generations) > 0 {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("Prune returns %+v, %v", again, err)
 	}
 	publish("one") // its objects are gone
 	if got, err := reader().Fetch(t.Context(), statestore.Revision{}); err != nil || string(got.Objects["nodes/n1.yaml"]) != "# one\n" {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("Fetch returns %v, %v, want %q", got, err, "# one\n")
 	}
 }

@@ -89,12 +89,12 @@ func TestContents(t *testing.T) {
 			"/usr/lib/systemd/system/netwright-recover.service": systemd.Recover, "/usr/lib/systemd/system/netwright-undo.service": systemd.Undo,
 		} {
 			if got, err := os.ReadFile(tree + path); err != nil || string(got) != want {
-				t.Errorf("%s: %q (%v)", path, got, err)
+				t.Errorf("%s: ReadFile returns %q (%v), want %q", path, got, err, want)
 			}
 		}
 		for _, path := range []string{"/usr/share/man/man1/netwright-store-publish.1.gz", "/usr/share/bash-completion/completions/netwright", "/usr/share/zsh/vendor-completions/_netwright"} {
 			if info, err := os.Stat(tree + path); err != nil || info.Size() == 0 {
-				t.Errorf("%s: %v", path, err)
+				t.Errorf("%s: Stat returns %v", path, err)
 			}
 		}
 		for _, script := range []string{"postinst", "prerm", "postrm"} {

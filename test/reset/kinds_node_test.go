@@ -230,7 +230,7 @@ func (l lab) each(when string, script func(scenario) string) {
 	}
 	l.n.Write("/run/lab/script", all.String(), 0o644)
 	if out := l.n.Must(l.t.Context(), "/bin/sh", "/run/lab/script"); out != "" {
-		l.t.Errorf("%s: %s", when, out)
+		l.t.Errorf("%s: Must returns %s", when, out)
 	}
 }
 

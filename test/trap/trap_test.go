@@ -26,7 +26,7 @@ func TestCallsAreCounted(t *testing.T) {
 	for range 2 { // the second one changes only times
 		o, err := Run(t.Context(), []string{"touch", dir + "/a", dir + "/b"}, os.Environ(), func(Call) Decision { return Decision{} })
 		if err != nil || o.Code != 0 {
-			t.Fatalf("%+v, %v", o, err)
+			t.Fatalf("Run returns %+v, %v", o, err)
 		}
 		var opened []string
 		for i, c := range o.Calls {
@@ -50,7 +50,7 @@ func TestProgramThatChangesNothing(t *testing.T) {
 		for range 20 {
 			o, err := Run(t.Context(), []string{command}, os.Environ(), func(Call) Decision { return Decision{} })
 			if err != nil || o.Code != code || len(o.Calls) > 0 {
-				t.Fatalf("%s: %+v, %v", command, o, err)
+				t.Fatalf("%s: Run returns %+v, %v", command, o, err)
 			}
 		}
 	}
@@ -67,11 +67,11 @@ func TestErrnoAndKill(t *testing.T) {
 		return Decision{}
 	})
 	if err != nil || o.Code != 1 {
-		t.Fatalf("%+v, %v", o, err)
+		t.Fatalf("Run returns %+v, %v", o, err)
 	}
 	o, err = Run(t.Context(), touch, os.Environ(), func(c Call) Decision { return Decision{Kill: c.Target == dir+"/f"} })
 	if err != nil || !o.Killed || len(o.Calls) == 0 {
-		t.Fatalf("%+v, %v", o, err)
+		t.Fatalf("Run returns %+v, %v", o, err)
 	}
 	if _, err := os.Stat(dir + "/f"); err == nil {
 		t.Error("the call at which it was killed was done")

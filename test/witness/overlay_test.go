@@ -21,7 +21,7 @@ func edited(t *testing.T, overlays ...Overlay) (list string) {
 			if !ok {
 				data, err := os.ReadFile(filepath.Join(root, e.File))
 				if err != nil {
-					t.Fatalf("%s: %v", o.Name, err)
+					t.Fatalf("%s: ReadFile returns %v", o.Name, err)
 				}
 				text = string(data)
 			}

@@ -63,7 +63,7 @@ func wants(t *testing.T, dir, tags string) map[string][]string {
 	for _, pattern := range []string{"*.go", "*/*.go"} {
 		paths, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(paths) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, paths, err)
+			t.Fatalf("%s: Glob returns %v, %v", pattern, paths, err)
 		}
 		for _, path := range paths {
 			data, err := os.ReadFile(path)

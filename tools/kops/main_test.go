@@ -54,7 +54,7 @@ func TestStores(t *testing.T) {
 		"conversion/c-v1alpha3/c.example.com/config":                                                   "c.example.com",
 	} {
 		if text, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("%s: %q, %v", name, text, err)
+			t.Errorf("%s: ReadFile returns %q, %v", name, text, err)
 		}
 	}
 	if _, err := run(t.Context(), checkout, out, "", &said); err == nil {

@@ -73,7 +73,7 @@ func TestGoIsFormatted(t *testing.T) {
 		}
 		formatted, err := format.Source(data)
 		if err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: Source returns %v", path, err)
 		} else if !bytes.Equal(formatted, data) {
 			t.Errorf("%s: not formatted: run gofmt -w", path)
 		}

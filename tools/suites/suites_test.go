@@ -95,7 +95,7 @@ func TestFreeLanesTakeWhatWaits(t *testing.T) {
 	r := &runner{root: t.TempDir(), out: io.Discard}
 	for _, result := range r.runAll(t.Context(), four) {
 		if result.err != nil {
-			t.Errorf("%s: %v", result.name, result.err)
+			t.Errorf("%s: result.err is %v", result.name, result.err)
 		}
 	}
 }

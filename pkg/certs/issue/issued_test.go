@@ -35,7 +35,7 @@ func TestKeysAreInTheirFileAlone(t *testing.T) {
 		text, _ := json.Marshal(v)
 		for _, shown := range []string{fmt.Sprint(v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v), fmt.Sprintf("%q", v), string(text), fmt.Sprint(said.All()[0].ContextMap())} {
 			if strings.Contains(shown, "KEY-") || strings.Contains(shown, "75 69 89") || strings.Contains(shown, "S0VZ") {
-				t.Errorf("%T: %s", v, shown)
+				t.Errorf("%T: shown is %s", v, shown)
 			}
 		}
 	}

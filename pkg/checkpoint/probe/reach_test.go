@@ -48,7 +48,7 @@ func TestAPacketMustGetThrough(t *testing.T) {
 	}}}
 	r, err := n.Reach(t.Context(), []Probe{"any:neighbour:up0/10.0.0.1 neighbour:up0/10.0.0.9", "ping:10.0.0.1", "ping:10.1.0.1", "ping:10.1.0.77"})
 	if err != nil || !slices.Equal(r.Echo, []Probe{"ping:10.0.0.1", "ping:10.1.0.1"}) || len(r.Local) != 3 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("Reach returns %+v, %v", r, err)
 	}
 	for _, c := range []struct{ who, want string }{{"10.0.0.1", ""}, {"10.1.0.1", "ping ping"}} {
 		silent[c.who] = true
@@ -73,7 +73,7 @@ func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	n := Prober{Host: h}
 	r, err := n.Reach(t.Context(), nil)
 	if err != nil || !r.TCP {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("Reach returns %+v, %v", r, err)
 	}
 	for _, c := range []struct{ sizes, want string }{
 		{"4096 131072 6291456", ""}, {"1 1 1", "tcp"}, {"4096 131072 6291456", ""},
@@ -115,7 +115,7 @@ func TestAServerMayGiveAnotherAddress(t *testing.T) {
 	} {
 		a := rtnl.Address{Link: c.link, Prefix: netip.MustParsePrefix(c.address), Scope: "global"}
 		if got := c.was.is(a, routes); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: is returns %v, want %v", c.name, got, c.want)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestAFamilyIsNotExcusedByTheOther(t *testing.T) {
 	n := Prober{Host: h}
 	at, err := n.Reach(t.Context(), []Probe{"neighbour:up0/10.0.0.9", "neighbour:up0/fd00::9"})
 	if err != nil || len(at.Hops) != 1 || len(at.Local) != 2 || len(at.Addresses) != 2 {
-		t.Fatalf("%+v, %v", at, err)
+		t.Fatalf("Reach returns %+v, %v", at, err)
 	}
 	netns.Shell(t, "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0")
 	if got := at.amiss(t.Context(), n); len(got) > 0 {

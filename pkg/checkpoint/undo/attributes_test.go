@@ -110,6 +110,6 @@ func TestUndoBringsATargetOfBytesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.Readlink(root + "/link"); err != nil || got != target {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Readlink returns %q, %v, want %q", got, err, target)
 	}
 }

@@ -89,7 +89,7 @@ func TestAConfinedUndoBringsCapabilitiesBack(t *testing.T) {
 	for name, mode := range map[string]os.FileMode{"/ping": 0o755, "/helper": 0o755 | os.ModeSetuid, "/uplink.network": 0o644} {
 		info, err := os.Stat(root + name)
 		if text, errRead := os.ReadFile(root + name); err != nil || errRead != nil || string(text) != "old" || info.Mode() != mode {
-			t.Errorf("%s: %q, %v, %v, %v", name, text, info.Mode(), err, errRead)
+			t.Errorf("%s: text %q, info.Mode() %v, error %v, errRead %v", name, text, info.Mode(), err, errRead)
 		}
 	}
 	if n, err := unix.Getxattr(root+"/ping", capability, make([]byte, 99)); n != 20 {
@@ -119,7 +119,7 @@ func TestAConfinedUndoBringsAllElseBack(t *testing.T) {
 	}
 	for _, name := range privilegedPaths[1:] {
 		if text, err := os.ReadFile(root + name); err != nil || string(text) != "old" {
-			t.Errorf("%s: %q, %v", name, text, err)
+			t.Errorf("%s: ReadFile returns %q, %v, want %q", name, text, err, "old")
 		}
 	}
 	if info, err := os.Stat(root + "/shared"); err != nil || info.Mode().Perm() != 0o775 {

@@ -18,6 +18,6 @@ func TestWhatOfAProofWithPodsCounts(t *testing.T) {
 		{Check: "MTU", State: verify.Failed, Seen: "a black hole"},
 	})
 	if len(got) != 3 || got["pods"] == nil || got["pod to pod"] != nil || got["MTU"] == nil || got["MTU"].Error() != "a black hole" {
-		t.Errorf("%v", got)
+		t.Errorf("verdicts returns %v", got)
 	}
 }

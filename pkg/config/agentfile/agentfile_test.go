@@ -44,7 +44,7 @@ peers:
 func TestAgentFileEmpty(t *testing.T) {
 	for _, text := range []string{"", "\n", "# nothing yet\n", "---\n"} {
 		if a, diags := Decode(document.Source{Path: "agent.yaml", Data: []byte(text)}); a == nil || len(diags) > 0 {
-			t.Errorf("%q: %v", text, diags)
+			t.Errorf("%q: Decode returns %v", text, diags)
 		}
 	}
 }

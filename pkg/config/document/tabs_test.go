@@ -68,7 +68,7 @@ func TestTabBehindAnAnchor(t *testing.T) {
 	for _, text := range []string{"k: &a\tb c\n", "k: &a b\nl: [*a\tc]\n"} {
 		d := New(Source{Path: "cluster.yaml", Data: []byte(text)})
 		if d.Parse(); d.Root != nil || !strings.Contains(d.Diags.String(), "a tab is after the name") {
-			t.Errorf("%q: %s", text, d.Diags)
+			t.Errorf("%q: d.Diags is %s", text, d.Diags)
 		}
 	}
 }

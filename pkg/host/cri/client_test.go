@@ -87,7 +87,7 @@ func TestAskCRI(t *testing.T) {
 	}
 	if got.Name != "containerd" || got.Version != "v2.1.4" || got.NetworkReady == nil || *got.NetworkReady ||
 		got.NetworkReason != "cni plugin not initialized" || len(got.Info) != 3 || got.Info["config"] != `{"cni":{}}` || got.Info["big"] != big {
-		t.Errorf("%+v", got)
+		t.Errorf("askCRI returns %+v", got)
 	}
 	if !f.verbose {
 		t.Error("did not ask for a verbose answer")
@@ -100,7 +100,7 @@ func TestAskCRIOfOldRuntimes(t *testing.T) {
 	f := &fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: "NetworkReady", Status: true}}}}}
 	got, err := askCRI(t.Context(), f.serve(t, &old), time.Minute)
 	if err != nil || got.NetworkReady == nil || !*got.NetworkReady {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("askCRI returns %+v, %v", got, err)
 	}
 }
 

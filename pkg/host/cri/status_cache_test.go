@@ -47,7 +47,7 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
 	r := NewStatusCache()
 	if s, known, err := r.Status(t.Context(), socket); err != nil || !known || s.Version != "v1" {
-		t.Fatalf("%+v, %t, %v", s, known, err)
+		t.Fatalf("Status returns %+v, %t, %v", s, known, err)
 	}
 	stopped := make(chan struct{})
 	f.set(stopped, "v2")
@@ -68,7 +68,7 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	}
 	f.set(nil, "v2")
 	if s, known, err := r.Status(t.Context(), socket); err != nil || !known || s.Version != "v2" {
-		t.Errorf("%+v, %t, %v", s, known, err)
+		t.Errorf("Status returns %+v, %t, %v", s, known, err)
 	}
 	select {
 	case <-r.Changed():
@@ -86,7 +86,7 @@ func TestAnotherRuntime(t *testing.T) {
 		t.Fatal(known, err)
 	}
 	if s, known, err := r.Status(t.Context(), socketDir(t)+"/none.sock"); err == nil || known {
-		t.Errorf("%+v, %t, %v", s, known, err)
+		t.Errorf("Status returns %+v, %t, %v", s, known, err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestARuntimeWithoutCRIIsAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, known, err := r.Status(t.Context(), socket); known != c.known || (err == nil) != c.known {
-			t.Errorf("%+v, %t, %v", s, known, err)
+			t.Errorf("Status returns %+v, %t, %v", s, known, err)
 		}
 	}
 }

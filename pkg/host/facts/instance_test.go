@@ -66,7 +66,7 @@ func TestInstance(t *testing.T) {
 
 	// A pass makes one request, with its present token. A new token replaces one that has ended.
 	if _, err := learnInstance(t.Context(), client, false); err != nil || strings.Join(s.Asked(), " ") != "GET dynamic/instance-identity/document" {
-		t.Errorf("%v", err)
+		t.Errorf("learnInstance returns %v", err)
 	}
 	s.Expire()
 	if _, err := learnInstance(t.Context(), client, false); err != nil {
@@ -87,7 +87,7 @@ func TestInstanceThatSaysLittle(t *testing.T) {
 	}
 	got, err := learnInstance(t.Context(), metadata(t, &imds.Server{Values: values}), true)
 	if err != nil || got.Tags != nil || got.UserData != (blob.Digest{}) || got.Interfaces[0].Delegated != nil {
-		t.Errorf("%+v (%v)", got, err)
+		t.Errorf("learnInstance returns %+v (%v)", got, err)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestNoInstanceElsewhere(t *testing.T) {
 	f := &Facts{Cloud: "gce"}
 	(&Sources{}).LearnInstance(t.Context(), f, true)
 	if f.Instance != nil || f.Problems != nil {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestTypeByFirmware(t *testing.T) {
 		if f := (&Facts{Cloud: "aws"}); c.want != "" {
 			(&Sources{kernel: k}).LearnInstance(t.Context(), f, false)
 			if f.Instance == nil || f.Instance.Type != c.want || f.Problems != nil {
-				t.Errorf("%+v", f)
+				t.Errorf("got %+v", f)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func TestModuleSource(t *testing.T) {
 		"gentoo":       "kernel 6.1.0",
 	} {
 		if got := ModuleSource(OSRelease{ID: id}, "6.1.0"); !strings.Contains(got, want) {
-			t.Errorf("%s: %q", id, got)
+			t.Errorf("%s: ModuleSource returns %q", id, got)
 		}
 	}
 }

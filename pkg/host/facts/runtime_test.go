@@ -245,7 +245,7 @@ func TestDockerWithoutCNI(t *testing.T) {
 			"/lib/systemd/system/cri-docker.service": "[Service]\nExecStart=/usr/bin/cri-dockerd --container-runtime-endpoint fd:// " + flag + "\n",
 		})
 		if got := strings.Count(fmt.Sprint(facts.Problems), "set it to cni"); got != want || facts.Runtime.ConfDir != "/etc/cni/net.d" {
-			t.Errorf("%q: %v, %+v", flag, facts.Problems, facts.Runtime)
+			t.Errorf("%q: factsOf returns %v, %+v", flag, facts.Problems, facts.Runtime)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 				for _, chain := range forwardDrops(t, h) {
 					names = append(names, chain.String())
 					if len(chain.ours) != 2 || !chain.Accepts("cbr0") || chain.Accepts("up0") || chain.Names("up0") {
-						t.Errorf("%+v", chain)
+						t.Errorf("chain is %+v", chain)
 					}
 				}
 				if diff := cmp.Diff(c.chains, names); diff != "" {

@@ -175,7 +175,7 @@ func TestIPTChainsMakeNoTable(t *testing.T) {
 		chains, err := openTest().IPTChains(t.Context())
 		noError(t, err)
 		if len(chains) > 0 {
-			t.Errorf("%v", chains)
+			t.Errorf("IPTChains returns %v", chains)
 		}
 	})
 	if after := names(); before != after {

@@ -44,7 +44,7 @@ func TestWhetherNftIsLoadedIsSeenFromOutside(t *testing.T) {
 			noError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o600))
 		}
 		if got := Loaded(root); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
+			t.Errorf("%s: Loaded returns %t, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func TestNothingIsStagedWhereItWouldStay(t *testing.T) {
 		},
 	} {
 		if err := write(); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "only grows") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: write returns %v", name, err)
 		}
 		if got := readTree(t, root); !maps.Equal(got, before) {
 			t.Errorf("%s: got  %q\nwant %q", name, got, before)

@@ -71,7 +71,7 @@ func TestTogetherOrNotAtAll(t *testing.T) {
 			later := openImage(t, Options{Root: root})
 			n, err := later.Recover(context.Background())
 			if err != nil || n != min(renames+1, 1) {
-				t.Errorf("%d, %v", n, err)
+				t.Errorf("Recover returns %d, %v", n, err)
 			}
 			later.RemoveStale([]string{"/etc/a", "/etc/b"})
 			sameFiles(t, root, want)
@@ -88,7 +88,7 @@ func TestCommitLeavesNoIntent(t *testing.T) {
 	asLater(t)
 	sameFiles(t, root, want)
 	if list, err := Interrupted(openImage(t, Options{Root: root})); err != nil || len(list) > 0 {
-		t.Errorf("%q, %v", list, err)
+		t.Errorf("Interrupted returns %q, %v", list, err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestIntentsThatSayNothing(t *testing.T) {
 	must(t, os.WriteFile(root+b.intent, intent, 0o600), os.WriteFile(root+StateDir+"/batch-ABCDEFGHIJ-00000001.json", intent[:40], 0o600))
 	asLater(t)
 	if n, err := openImage(t, Options{Root: root}).Recover(context.Background()); n != 2 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("Recover returns %d, %v, want %v", n, err, 2)
 	}
 	sameFiles(t, root, want)
 }
@@ -159,7 +159,7 @@ func TestRecoverLeavesASetWithoutItsMount(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, mounted)
 			}
 			if n, err := RecoverAtBoot(context.Background(), later.Writer); n != 1 || err != nil {
-				t.Errorf("%d, %v", n, err)
+				t.Errorf("RecoverAtBoot returns %d, %v, want %v", n, err, 1)
 			}
 			sameFiles(t, root, want)
 		})
@@ -171,7 +171,7 @@ func TestRecoverEndsASetWhoseDirectoryWent(t *testing.T) {
 	must(t, staged(t, h).announce(), os.RemoveAll(root+"/etc/b"))
 	asLater(t)
 	if n, err := openImage(t, Options{Root: root}).Recover(context.Background()); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("Recover returns %d, %v, want %v", n, err, 1)
 	}
 	delete(want, "/etc/b/key")
 	sameFiles(t, root, want)

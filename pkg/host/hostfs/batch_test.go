@@ -120,7 +120,7 @@ func TestInTheWay(t *testing.T) {
 		"symlink over a directory": func() error { return h.Symlink("/dir", "x") },
 	} {
 		if err := do(); !errors.As(err, &way) || !strings.Contains(err.Error(), "move it away") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 	if err := h.WriteFile(ctx, "/file/below", nil, self(0o644)); err == nil || !strings.Contains(err.Error(), "in the way") {
@@ -269,7 +269,7 @@ func TestManyCommitsAtATime(t *testing.T) {
 	for i := range 200 {
 		got, err := os.ReadFile(fmt.Sprintf("%s/d%d/f%d", root, i%7, i))
 		if err != nil || string(got) != fmt.Sprint(i) {
-			t.Errorf("%d: %q, %v", i, got, err)
+			t.Errorf("%d: ReadFile returns %q, %v", i, got, err)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func TestOwnerIsSetBeforeTheRename(t *testing.T) {
 	var st unix.Stat_t
 	must(t, unix.Stat(root+"/f", &st))
 	if st.Uid != 56 || st.Gid != 78 || st.Mode&0o7777 != 0o4755 {
-		t.Errorf("%d:%d %o", st.Uid, st.Gid, st.Mode)
+		t.Errorf("%d:st.Gid %d, st.Mode %o", st.Uid, st.Gid, st.Mode)
 	}
 }
 

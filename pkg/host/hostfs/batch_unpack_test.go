@@ -125,7 +125,7 @@ func TestUnpackBySHA512(t *testing.T) {
 			_, err := unpack(h, bytes.NewReader(packed), u)
 			var bad *archive.Error
 			if !errors.As(err, &bad) || bad.Right || !strings.Contains(err.Error(), "expected "+string(wrong)) || !strings.Contains(err.Error(), wrong.Algorithm()+" is ") {
-				t.Errorf("%s: %v", how, err)
+				t.Errorf("%s: unpack returns %v", how, err)
 			}
 			if _, err := os.Lstat(root + "/opt/bin/bridge"); err == nil {
 				t.Errorf("%s: a member is visible", how)
@@ -136,7 +136,7 @@ func TestUnpackBySHA512(t *testing.T) {
 		_, err := unpack(h, bytes.NewReader(packed), u)
 		must(t, err)
 		if got, err := os.ReadFile(root + "/opt/bin/bridge"); string(got) != "good" {
-			t.Errorf("%s: %q, %v", how, got, err)
+			t.Errorf("%s: ReadFile returns %q, %v, want %q", how, got, err, "good")
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestUnpackOntoAFullDisk(t *testing.T) {
 		packed := pack(t, how, tarOf(t, entry{name: "bridge", content: pseudoRandom(256 << 10)}))
 		_, err := unpack(h, bytes.NewReader(packed), unpacking(packed, "bridge"))
 		if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
-			t.Errorf("%s: %v", how, err)
+			t.Errorf("%s: unpack returns %v", how, err)
 		}
 		sameTree(t, root+"/opt/bin", nil)
 	}

@@ -134,7 +134,7 @@ func TestShippedLinksAreFollowed(t *testing.T) {
 			}
 		}
 		if text, err := h.Strict().ReadFile("/etc/resolv.conf"); err != nil || string(text) != "nameserver" {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("ReadFile returns %q, %v, want %q", text, err, "nameserver")
 		}
 		must(t, os.Remove(root+"/etc/resolv.conf"), os.Symlink("/theirs/d/f", root+"/etc/resolv.conf"))
 		if text, err := h.Strict().ReadFile("/etc/resolv.conf"); err == nil {
@@ -157,7 +157,7 @@ func TestStatedLinksAreFollowed(t *testing.T) {
 		h.Follow([]string{"/data/cni", "/opt/cni"})
 		must(t, h.WriteFile(t.Context(), "/opt/cni/f", []byte("x"), self(0o644)), h.Mkdir("/opt/cni", 0o711, os.Geteuid(), os.Getegid()))
 		if text, err := os.ReadFile(root + "/theirs/f"); err != nil || string(text) != "x" {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("ReadFile returns %q, %v, want %q", text, err, "x")
 		}
 	})
 }
@@ -180,7 +180,7 @@ func TestFileWithSeveralNames(t *testing.T) {
 		"edit":       h.EditFile(t.Context(), "/run/pod/f", func(old []byte) ([]byte, error) { return append(old, 'x'), nil }),
 	} {
 		if names := (*hostpath.NamesError)(nil); !errors.As(err, &names) || !strings.Contains(err.Error(), "has 2 names") {
-			t.Errorf("%s: %v", op, err)
+			t.Errorf("%s: the error is %v", op, err)
 		}
 	}
 	sameTree(t, root, before)

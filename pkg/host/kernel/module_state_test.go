@@ -84,10 +84,10 @@ func TestModuleWithoutSysfs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := k.Module("br_netfilter"); err != nil || got != ModuleLoaded {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Module returns %q, %v, want %q", got, err, ModuleLoaded)
 	}
 	if got, err := k.Module("bridge"); err != nil || got != ModuleMissing {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Module returns %q, %v, want %q", got, err, ModuleMissing)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestLoadModuleErrors(t *testing.T) {
 	} {
 		err := c.host.LoadModule(t.Context(), "x")
 		if err == nil || c.is != nil && !errors.Is(err, c.is) {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: LoadModule returns %v", c.name, err)
 			continue
 		}
 		for _, s := range c.says {
@@ -130,7 +130,7 @@ func TestLoadModuleThatIsThere(t *testing.T) {
 	h := NewWriter(fakeTree(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"}), Options{})
 	for _, name := range []string{"x", "y"} {
 		if err := h.LoadModule(t.Context(), name); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: LoadModule returns %v", name, err)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestLinksOfTheSameSettings(t *testing.T) {
 			}
 			told++
 			if err := os.WriteFile(file, []byte(value), 0); err != nil {
-				t.Fatalf("%s: %v", key, err)
+				t.Fatalf("%s: WriteFile returns %v", key, err)
 			}
 		}
 		same("all of one link")

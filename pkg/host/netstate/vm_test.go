@@ -66,7 +66,7 @@ ip addr add 10.9.0.2/24 dev master0; ip route add default via 10.9.0.1`)
 			ns.Run("sh", "-ec", `ip link set port0 nomaster; ip link set port0 up; ip addr del 10.9.0.2/24 dev master0; ip addr add 10.9.0.2/24 dev port0`)
 			for range 2 {
 				if err := h.Restore(ctx, was, Made{}); err != nil {
-					t.Errorf("%s: %v", kind, err)
+					t.Errorf("%s: Restore returns %v", kind, err)
 				}
 				l, err := h.net.Link(ctx, "port0")
 				ok(t, err)

@@ -81,7 +81,7 @@ func TestWithType(t *testing.T) {
 func TestNoPolicy(t *testing.T) {
 	for _, files := range []map[string]string{nil, {"config": "SELINUX=disabled\n"}} {
 		if _, err := Read(root(t, files)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v: %v", files, err)
+			t.Errorf("%v: Read returns %v", files, err)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestTheNetworkWakes(t *testing.T) {
 		t.Log(c.do)
 		ip(c.do)
 		if got := awaitWake(t, w, c.source, ""); got[c.source].Lost {
-			t.Errorf("%s: %v", c.do, got)
+			t.Errorf("%s: awaitWake returns %v", c.do, got)
 		}
 	}
 	for _, key := range []string{"ipv4/ip_forward", "ipv4/conf/cbr0/rp_filter", "ipv6/conf/all/forwarding", "ipv4/conf/all/rp_filter"} {
@@ -142,7 +142,7 @@ func TestSysctlTold(t *testing.T) {
 		"net.ipv6.conf.all.rp_filter": false, "net.bridge.bridge-nf-call-iptables": false, "net.ipv4.conf.all.arp_ignore": false, "net.core.somaxconn": false,
 	} {
 		if got := SysctlNotifies(key); got != want {
-			t.Errorf("%s: %v", key, got)
+			t.Errorf("%s: SysctlNotifies returns %v, want %v", key, got, want)
 		}
 	}
 }

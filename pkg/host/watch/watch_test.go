@@ -86,7 +86,7 @@ func TestAnEventNamesWhatItIsAbout(t *testing.T) {
 	w.trigger(Links, "cbr0", false)
 	got := w.Take()
 	if len(got) != 2 || !slices.Equal(got[0].Names, []string{"/a", "/b"}) || got[0].Events != 3 || !slices.Equal(got[1].Names, []string{"cbr0"}) {
-		t.Errorf("%+v", got)
+		t.Errorf("Take returns %+v", got)
 	}
 	for i := range maxNames + 2 {
 		w.trigger(Files, fmt.Sprint(i), false)

@@ -37,7 +37,7 @@ func TestNamesOfNodesAreReadOnce(t *testing.T) {
 	reads := func(names []string, err error) {
 		t.Helper()
 		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
-			t.Errorf("%v, %v", names, err)
+			t.Errorf("names %v, error %v", names, err)
 		}
 	}
 	reads(a.Separate().Names(t.Context())) // of agent --once, which knows no names

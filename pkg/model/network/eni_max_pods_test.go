@@ -47,7 +47,7 @@ func TestLimitsTable(t *testing.T) {
 			for size := range strings.SplitSeq(sizes, ",") {
 				name := family + "." + size
 				if l, known := limitsOf(name); ok && (seen[name] || !known || l.Interfaces < 1 || l.Addresses < 2) {
-					t.Errorf("%s: %+v", name, l)
+					t.Errorf("%s: limitsOf returns %+v", name, l)
 				}
 				seen[name] = true
 			}

@@ -66,7 +66,7 @@ func scrape(t *testing.T, m *Metrics) string {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 200 {
-		t.Fatalf("%d: %s", w.Code, w.Body)
+		t.Fatalf("w.Code %d, w.Body %s", w.Code, w.Body)
 	}
 	return strings.Join(slices.DeleteFunc(strings.SplitAfter(w.Body.String(), "\n"), func(line string) bool { return !strings.Contains(line, prefix) }), "")
 }

@@ -80,7 +80,7 @@ func get(t *testing.T, url string) (int, string) {
 func TestTheDefaultPort(t *testing.T) {
 	address, err := net.ResolveTCPAddr("tcp", DefaultAddress)
 	if err != nil || !address.IP.IsLoopback() || address.Port >= 30000 { // NodePorts begin there
-		t.Fatalf("%v, %v", address, err)
+		t.Fatalf("ResolveTCPAddr returns %v, %v", address, err)
 	}
 	for _, n := range network.All() {
 		for _, p := range n.Ports {

@@ -237,7 +237,7 @@ func TestTransitionsOutliveTheDaemon(t *testing.T) {
 		n.Observe(status(report.NodeConverged, 3), nil)
 		wait(time.Minute)
 		if got := a.now(); !got.Since.Equal(long) || !got.Seen.After(long) {
-			t.Errorf("%+v", got)
+			t.Errorf("now returns %+v", got)
 		}
 	})
 }
@@ -307,7 +307,7 @@ func TestEventsAreFew(t *testing.T) {
 		for _, e := range a.events {
 			total += e.Count
 			if e.Reason != "NetworkRepaired" || e.Warning || !e.Last.After(e.First) || !strings.HasPrefix(e.Message, "sysctl:") {
-				t.Errorf("%+v", e)
+				t.Errorf("got %+v", e)
 			}
 		}
 		if total != fights {

@@ -13,7 +13,7 @@ import (
 func TestADamagedHandoverIsSaid(t *testing.T) {
 	d := &State{Node: &config.Node{Networking: networks.Networking{CNI: &networks.CNI{}}}}
 	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("handedOver returns %+v, %v", p, err)
 	}
 	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"}`}); err != nil || p == nil || p.Of != "calico" {
 		t.Errorf("a good one: %+v, %v", p, err)

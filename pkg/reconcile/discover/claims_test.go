@@ -114,7 +114,7 @@ func TestRoutesThatStandAreNotRemoved(t *testing.T) {
 	for range 2 { // the second is a pass of this agent
 		believed, notes := g.believe([]ledger.CachedPeer{old}, learnt)
 		if len(believed) != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "peer not covered by podCIDR: ") {
-			t.Fatalf("%v, %v", believed, notes)
+			t.Fatalf("believe returns %v, %v", believed, notes)
 		}
 		learnt = ledger.APICache{Judged: true, Peers: believed}
 	}

@@ -143,12 +143,12 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		l := d.Quicker(conf, change)
 		if c.want == "" {
 			if l != nil {
-				t.Errorf("%+v: %+v", c, l)
+				t.Errorf("%+v: got %+v", c, l)
 			}
 			continue
 		}
 		if l == nil || l.State != c.want || l.End() != nil || l.Until.Sub(noon) > c.within || !d.Repairs().LookAgain().Equal(l.Until) {
-			t.Errorf("%+v: %+v", c, l)
+			t.Errorf("%+v: Quicker returns %+v", c, l)
 		}
 	}
 }

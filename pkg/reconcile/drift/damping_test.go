@@ -91,7 +91,7 @@ func TestQuarrelsAsDocumentsSay(t *testing.T) {
 	got, _, end := fight(p, nil, noon, 100*time.Second, time.Second)
 	equal(t, "three in twenty seconds", got, []int{0, 2, 7})
 	if !end.contested || !end.until.Equal(noon.Add(127*time.Second)) {
-		t.Errorf("%+v", end)
+		t.Errorf("fight returns %+v", end)
 	}
 	many := dampingOf(policy.Contested{Repairs: 1000, Within: values.Duration(time.Hour)})
 	if got, _, _ = fight(many, nil, noon, 30*time.Second, 50*time.Millisecond); len(got) != 600 {

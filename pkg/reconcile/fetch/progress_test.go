@@ -47,7 +47,7 @@ func TestObserved(t *testing.T) {
 		want := []string{shown + "0.0 MB, 0.0 MB/s", shown + "0.5 of 2.0 MB, 1.0 MB/s", shown + "1.0 of 2.0 MB, 1.0 MB/s",
 			shown + "1.5 of 2.0 MB, 1.0 MB/s", shown + "2.0 of 2.0 MB, 1.0 MB/s", shown + "2.0 of 2.0 MB, 1.0 MB/s"}
 		if !slices.Equal(told, want) || !last.Over {
-			t.Errorf("%q", told)
+			t.Errorf("told is %q", told)
 		}
 		if _, _, err := o.Open(t.Context(), "nothing"); err == nil || !last.Over || last.URL != "nothing" {
 			t.Errorf("%+v %v", last, err)

@@ -31,7 +31,7 @@ func TestReadKeepsTheMachineID(t *testing.T) {
 	}
 	past, err := Read(host.Options{Root: root})
 	if err != nil || len(past.Undone) != 1 || len(past.Boots) != 1 || past.Applied == nil {
-		t.Fatalf("%v: %+v", err, past)
+		t.Fatalf("Read returns %v, %+v", err, past)
 	}
 	if text, err := json.Marshal(past); err != nil || strings.Contains(string(text), id) {
 		t.Errorf("%v: %s", err, text)

@@ -39,6 +39,6 @@ func TestMultusIsNotDeclared(t *testing.T) {
 	d := wants(t, "custom: {title: t, conf: {writer: DaemonSet, file: 10-a.conflist}, leftovers: {files: [/etc/weft/]}}\n    multus: {}")
 	got, err := desired.DeclaredOf(d.NetworkAfter(ledger.Network{}))
 	if err != nil || len(got.Residue.Files) != 1 || len(got.Agents) != 0 || !d.NetworkAfter(ledger.Network{}).Multus {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("DeclaredOf returns %+v, %v", got, err)
 	}
 }

@@ -34,7 +34,7 @@ func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 		{&checkpoint.RefusedError{Err: errors.New("no room")}, false}, // it did not begin
 	} {
 		if got := RetriesLater(c.err); got != c.want {
-			t.Errorf("%v: %t", c.err, got)
+			t.Errorf("%v: RetriesLater returns %t, want %v", c.err, got, c.want)
 		}
 	}
 }

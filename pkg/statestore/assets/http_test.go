@@ -290,7 +290,7 @@ func TestGetThroughProxy(t *testing.T) {
 	if os.Getenv(asked) != "" {
 		got, _, err := read(fetcher(t), url)
 		if err != nil || got != "through the proxy" {
-			t.Errorf("%q, %v", got, err)
+			t.Errorf("read returns %q, %v, want %q", got, err, "through the proxy")
 		}
 		return
 	}

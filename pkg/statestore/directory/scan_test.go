@@ -127,7 +127,7 @@ func TestListingSaysSinceWhenItRests(t *testing.T) {
 			t.Errorf("%s: nothing happened yet", name)
 		}
 		if err := change(); err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: change returns %v", name, err)
 		}
 		if !look("c").changedSince(rested) {
 			t.Errorf("%s: not seen", name)

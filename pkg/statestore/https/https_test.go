@@ -177,18 +177,18 @@ func TestIdentity(t *testing.T) {
 		wanted = "one"
 		s := open(t, server.URL, storetest.Cluster, c.files)
 		if _, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Fetch returns %v", name, err)
 		}
 		wanted = "two"
 		server.Taken()
 		for range 2 { // the identity expires in between
 			_, err := s.Fetch(t.Context(), statestore.Revision{})
 			if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "403 Forbidden: let this node read it: the agent sends the "+name) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: Fetch returns %v", name, err)
 			}
 		}
 		if asked, _ := server.Taken(); len(asked) != 2 {
-			t.Errorf("%s: %q", name, asked)
+			t.Errorf("%s: Taken returns %q", name, asked)
 		}
 		c.renew()
 		if _, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil {
@@ -285,7 +285,7 @@ func TestAssetResumes(t *testing.T) {
 		server.Taken()
 		body, size, err := s.Open(t.Context(), "assets/a")
 		if err != nil || size != int64(len(content)) {
-			t.Fatalf("%s: %d, %v", name, size, err)
+			t.Fatalf("%s: Open returns %d, %v", name, size, err)
 		}
 		got, err := io.ReadAll(body)
 		if err := errors.Join(body.Close()); err != nil {

@@ -228,7 +228,7 @@ func TestKeypairsBrokenKeyset(t *testing.T) {
 			t.Errorf("%s: %v; want an error with the name and without the key", name, err)
 		}
 		if strings.HasPrefix(name, "at line") && !strings.Contains(err.Error(), "keyset.yaml:3: ") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Of returns %v", name, err)
 		}
 		if _, ok := pairs["broken"]; ok || len(pairs) != 1 {
 			t.Errorf("%s: got %d keypairs, want the good one alone", name, len(pairs))

@@ -74,7 +74,7 @@ func TestManifestThatCannotBeMeant(t *testing.T) {
 		m := New("c", 1, nil)
 		change(m)
 		if _, err := Parse(m.Encode(), "c"); err == nil || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "publish again") {
-			t.Errorf("%s: %v", word, err)
+			t.Errorf("%s: Parse returns %v", word, err)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestMeter(t *testing.T) {
 	})
 	for _, name := range []string{"object", "object", "same", "same", "same", "gone", "busy", "forbidden"} {
 		if object, err := s.Get(ctx, name, "", 100); (err == nil) != (name == "object") || name == "object" && string(object.Body) != "12345" {
-			t.Errorf("%s: %q, %v", name, object.Body, err)
+			t.Errorf("%s: Get returns %q, %v", name, object.Body, err)
 		}
 	}
 	body, size, err := s.Open(ctx, "asset")
@@ -51,7 +51,7 @@ func TestMeter(t *testing.T) {
 		t.Fatal(size, err)
 	}
 	if all, err := io.ReadAll(body); err != nil || string(all) != "1234567" {
-		t.Errorf("%q, %v", all, err)
+		t.Errorf("ReadAll returns %q, %v, want %q", all, err, "1234567")
 	}
 	if _, _, err := s.Open(ctx, "gone"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

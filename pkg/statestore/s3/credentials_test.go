@@ -85,7 +85,7 @@ func TestCredentialsThatExpire(t *testing.T) {
 	set(memory, 2)
 	server.Taken()
 	if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != 2 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("Fetch returns %v, %v", got, err)
 	}
 	if asked, _ := server.Taken(); len(asked) != 3 || m.keys != 2 {
 		t.Errorf("%q, %d credentials", asked, m.keys)
@@ -104,7 +104,7 @@ func TestNoMetadataOfVersion1(t *testing.T) {
 	server := toxic.New(t, bucket(new(storetest.MapStore)), nil)
 	_, err := open(t, "s3://b?endpoint="+server.URL, storetest.Cluster, trust(t, server)).Fetch(t.Context(), statestore.Revision{})
 	if err == nil || !graph.IsTransient(err) || !strings.Contains(err.Error(), "give the machine a role that may read arn:aws:s3:::b/"+storetest.Cluster+"/*") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v", err)
+		t.Errorf("Fetch returns %v", err)
 	}
 	if slices.ContainsFunc(m.asked, func(s string) bool { return !strings.HasPrefix(s, "PUT ") }) {
 		t.Errorf("asked %q", m.asked)
@@ -138,7 +138,7 @@ func TestRegion(t *testing.T) {
 			if err == nil {
 				last = got.Revision
 			} else if !errors.Is(err, statestore.ErrNotModified) {
-				t.Errorf("%s: %v", in, err)
+				t.Errorf("%s: the error is %v", in, err)
 			}
 			if asked, _ := server.Taken(); len(asked) != want {
 				t.Errorf("%s: %q, want %d requests", in, asked, want)
@@ -172,6 +172,6 @@ func TestTemporaryRedirect(t *testing.T) {
 		t.Error(err)
 	}
 	if asked, _ := server.Taken(); slices.ContainsFunc(asked, func(s string) bool { return strings.Contains(s, "/elsewhere/") }) {
-		t.Errorf("%q", asked)
+		t.Errorf("Taken returns %q", asked)
 	}
 }

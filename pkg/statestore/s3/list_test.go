@@ -52,14 +52,14 @@ func TestPrune(t *testing.T) {
 	// The server's times have full seconds, so an object that was put in the second of the prune is
 	// not older than the prune.
 	if done := prune(-time.Minute, false); len(done.Objects) != 8 || len(done.Generations) != 2 || done.Retained != 5 {
-		t.Errorf("%+v", done)
+		t.Errorf("prune returns %+v", done)
 	}
 	if done := prune(-time.Minute, false); len(done.Objects) > 0 || len(done.Generations) > 0 {
 		t.Errorf("again: %+v", done)
 	}
 	s := open(t, location, storetest.Cluster, stores.Options{})
 	if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != 3 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Fetch returns %+v, %v", got, err)
 	}
 	if list(t, server, "fleet", other) != 1 {
 		t.Error("another cluster's object is gone")
@@ -95,7 +95,7 @@ func TestList(t *testing.T) {
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if want := []objectstore.Listed{{Name: "objects/o", Size: 7, Put: at}, {Name: "objects/o1", Size: 7, Put: at}, {Name: "objects/o2", Size: 7, Put: at}}; !slices.Equal(got, want) {
-		t.Errorf("%v", got)
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestListThatDoesNotGoOn(t *testing.T) {
 		err = from.List(ctx, "generations/", func(objectstore.Listed) error { return nil })
 		cancel()
 		if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "list generations/: the server says that more objects follow, but sends no NextContinuationToken") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: List returns %v", name, err)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func TestRequests(t *testing.T) {
 	step := func(what string, requests int, body bool, do func() error) {
 		t.Helper()
 		if err := do(); err != nil && !errors.Is(err, statestore.ErrNotModified) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: the error is %v", what, err)
 		}
 		asked, sent := between.Taken()
 		if len(asked) != requests || (sent > 0) != body {
@@ -184,7 +184,7 @@ func TestRequests(t *testing.T) {
 	publish(t, sink(t, "s3://fleet"), storetest.Publication(2, objects, true))
 	step("new generation", 2, true, fetch)
 	if last.Generation != 2 {
-		t.Errorf("%+v", last)
+		t.Errorf("last is %+v", last)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestPublish(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != n+1 || string(got.Objects["cluster.yaml"]) != text {
-			t.Errorf("%v, %v", got, err)
+			t.Errorf("Fetch returns %v, %v", got, err)
 		}
 	}
 }

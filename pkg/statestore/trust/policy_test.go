@@ -132,7 +132,7 @@ func TestSignaturesOfMinisign(t *testing.T) {
 	raw := file(t, "manifest.json")
 	for name, ok := range map[string]bool{"hashed.minisig": true, "whole.minisig": true, "other.minisig": false} {
 		if _, err := policy.Check(Join(raw, string(file(t, name))), "x"); (err == nil) != ok {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Check returns %v", name, err)
 		}
 		changed := bytes.Replace(raw, []byte("demo"), []byte("Demo"), 1)
 		if _, err := policy.Check(Join(changed, string(file(t, name))), "x"); err == nil {
@@ -183,7 +183,7 @@ func TestCheckOwn(t *testing.T) {
 	} {
 		err := c.policy.CheckOwn(made, c.why)
 		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || graph.IsTransient(err)) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: CheckOwn returns %v", name, err)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestParseKey(t *testing.T) {
 	const mark = "\ufeff" // as some editors write it
 	for _, good := range []string{text, lines[1], lines[1] + "\n", mark + text, mark + strings.ReplaceAll(text, "\n", "\r\n"), mark + lines[1]} {
 		if k, err := ParseKey(good, "x"); err != nil || ID(k.Public.ID()) != "F5BE5FD4D40F4DD8" {
-			t.Errorf("%q: %v, %v", good, k, err)
+			t.Errorf("%q: ParseKey returns %v, %v", good, k, err)
 		}
 	}
 	if _, err := ParseKey("nonsense", "agent.yaml:4:5"); err == nil || !strings.Contains(err.Error(), "agent.yaml:4:5") {
@@ -264,7 +264,7 @@ func TestKeysThatAnybodySignsByAreRefused(t *testing.T) {
 				found++
 			}
 			if _, err := ParseKey(line(point), "agent.yaml:4:5"); err == nil || !strings.Contains(err.Error(), "agent.yaml:4:5: signatures of this key") {
-				t.Errorf("%x: %v", point, err)
+				t.Errorf("%x: ParseKey returns %v", point, err)
 			}
 		}
 	}

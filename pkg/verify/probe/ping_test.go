@@ -37,7 +37,7 @@ func TestPing(t *testing.T) {
 	for _, to := range []string{"192.0.2.2", "2001:db8::2", "::ffff:192.0.2.2", "127.0.0.1"} {
 		took, err := Ping(t.Context(), a.Path(), netip.MustParseAddr(to), 0)
 		if err != nil || took <= 0 {
-			t.Errorf("%s: %v, %v", to, took, err)
+			t.Errorf("%s: Ping returns %v, %v", to, took, err)
 		}
 	}
 	b.Do(func() {

@@ -63,7 +63,7 @@ func TestTwoPodsTalk(t *testing.T) {
 		}
 		for i, p := range pods {
 			if len(p.Addresses) != 2 || len(p.Gateways) != 2 || p.Network != "netwright-test" || filepath.Base(p.ConfFile) != "05-test.conflist" {
-				t.Fatalf("%+v", p)
+				t.Fatalf("got %+v", p)
 			}
 			if shown := node.Run("nsenter", "--net="+p.NetNS, "ip", "addr", "show", "eth0"); !strings.Contains(shown, p.Addresses[0].String()) || !strings.Contains(shown, "mtu 1450") {
 				t.Errorf("eth0 of the pod: %s", shown)
@@ -151,6 +151,6 @@ func TestConfOfOnePluginIsAList(t *testing.T) {
 	file, list, err := LoadConf(dir)
 	ok(t, err)
 	if filepath.Base(file) != "10-one.conf" || list.Name != "one" || list.CNIVersion != "0.3.1" || len(list.Plugins) != 1 || list.Plugins[0].Network.Type != "ptp" {
-		t.Errorf("%s: %+v", file, list)
+		t.Errorf("LoadConf returns %s, %+v", file, list)
 	}
 }

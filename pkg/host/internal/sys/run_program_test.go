@@ -16,7 +16,7 @@ import (
 func TestRun(t *testing.T) {
 	out, err := Run(t.Context(), Command{Path: "cat", Stdin: []byte("hello")})
 	if err != nil || string(out) != "hello" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("Run returns %q, %v, want %q", out, err, "hello")
 	}
 	_, err = Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "echo one >&2; echo; echo two >&2; exit 3"}})
 	var exit *exec.ExitError
