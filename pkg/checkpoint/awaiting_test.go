@@ -199,7 +199,7 @@ func TestFirstBoot(t *testing.T) {
 	}{
 		{name: "well", want: []string{"confirmed /etc/nw/a"}, content: "new"},
 		{name: "another gateway that answers", boot: "ip route replace default via 10.0.0.9", want: []string{"confirmed /etc/nw/a"}, content: "new"},
-		{name: "the address went, and comes back with the file", boot: loses, manager: wellNow,
+		{name: "no address until the file is restored", boot: loses, manager: wellNow,
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
 		{name: "the gateway's address is wrong", boot: "ip route replace default via 10.0.0.77", manager: wellNow,
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
@@ -207,15 +207,15 @@ func TestFirstBoot(t *testing.T) {
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
 		{name: "the gateway has an outage, a neighbour answers", boot: "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0",
 			want: []string{"confirmed /etc/nw/a"}, content: "new"},
-		{name: "nobody answers, with or without it", boot: "ip -n out link set up1 down",
+		{name: "no host answers, with or without the file", boot: "ip -n out link set up1 down",
 			want: []string{`forget "/etc/nw/a"`, restored, "unsure /etc/nw/a"}, content: "was"},
-		{name: "all was right in that of the change", boot: loses, manager: wellNow, right: "another",
+		{name: "the network was right in the boot of the change", boot: loses, manager: wellNow, right: "another",
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
-		{name: "all was right before the change only", boot: loses, manager: wellNow, right: "before",
+		{name: "the network was right only in the boot before the change", boot: loses, manager: wellNow, right: "before",
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
-		{name: "an earlier release was there since", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: "between", content: "new"},
+		{name: "an earlier release ran in a boot since", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: "between", content: "new"},
 		{name: "another machine has the disk", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0; echo another >/etc/machine-id", content: "new"},
-		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: host.BootID(h.Live.Files), content: "new"},
+		{name: "an earlier release ran in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: host.BootID(h.Live.Files), content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			netns.Shell(t, "echo this >/etc/machine-id; printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")

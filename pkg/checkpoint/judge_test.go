@@ -51,19 +51,19 @@ func TestJudge(t *testing.T) {
 	}
 	const late = "while it was watched"
 	for name, undos := range map[string][]undo{
-		"the probes pass again":                  {{1, probe.Failures{other}, true, true, 1}},
-		"they do not":                            {{1, probe.Failures{other}, false, false, 1}, {2, probe.Failures{other}, false, false, 2}, {3, probe.Failures{other}, true, true, 3}},
-		"a store's outage that ended just then":  {{1, probe.Failures{store}, true, false, 1}},
-		"an outage that lasts":                   {{1, probe.Failures{store}, false, false, 1}, {2, probe.Failures{store}, false, false, 2}},
-		"the store alone, twice":                 {{1, probe.Failures{store}, true, false, 1}, {2, probe.Failures{store}, true, true, 2}},
-		"the store and another":                  {{1, probe.Failures{store, other}, true, true, 1}},
-		"another node's next hop alone":          {{1, probe.Failures{hop}, true, false, 1}, {2, probe.Failures{hop}, true, false, 2}},
-		"another node's next hop and the store":  {{1, probe.Failures{hop, store}, true, true, 1}},
-		"nobody looked":                          {{1, nil, false, false, 1}},
-		late:                                     {{1, probe.Failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, probe.Failures{other}, true, true, 2}},
-		"killed and done again, the store alone": {{1, probe.Failures{store}, true, false, 1}, {1, probe.Failures{store}, true, false, 1}},
-		"a daemon, which makes many tries":       {{1, probe.Failures{store}, true, false, 1}, {11, probe.Failures{store}, false, false, 2}, {21, probe.Failures{store}, true, true, 3}, {31, probe.Failures{store}, true, true, 4}},
-		"killed and done again, nothing fails":   {{1, probe.Failures{other}, true, true, 1}, {1, nil, false, true, 1}},
+		"the probes pass again":                                       {{1, probe.Failures{other}, true, true, 1}},
+		"the probes pass again after the third undo":                  {{1, probe.Failures{other}, false, false, 1}, {2, probe.Failures{other}, false, false, 2}, {3, probe.Failures{other}, true, true, 3}},
+		"only the store failed, and answers again":                    {{1, probe.Failures{store}, true, false, 1}},
+		"only the store failed, and does not answer":                  {{1, probe.Failures{store}, false, false, 1}, {2, probe.Failures{store}, false, false, 2}},
+		"only the store failed, in two tries":                         {{1, probe.Failures{store}, true, false, 1}, {2, probe.Failures{store}, true, true, 2}},
+		"the store and another probe failed":                          {{1, probe.Failures{store, other}, true, true, 1}},
+		"only the next hop of another node failed":                    {{1, probe.Failures{hop}, true, false, 1}, {2, probe.Failures{hop}, true, false, 2}},
+		"the next hop of another node and the store failed":           {{1, probe.Failures{hop, store}, true, true, 1}},
+		"no probe was made":                                           {{1, nil, false, false, 1}},
+		late:                                                          {{1, probe.Failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, probe.Failures{other}, true, true, 2}},
+		"the undo was killed and repeated, and only the store failed": {{1, probe.Failures{store}, true, false, 1}, {1, probe.Failures{store}, true, false, 1}},
+		"one daemon makes several tries":                              {{1, probe.Failures{store}, true, false, 1}, {11, probe.Failures{store}, false, false, 2}, {21, probe.Failures{store}, true, true, 3}, {31, probe.Failures{store}, true, true, 4}},
+		"the undo was killed and repeated, and nothing fails":         {{1, probe.Failures{other}, true, true, 1}, {1, nil, false, true, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := onRoot(t)

@@ -23,14 +23,14 @@ func TestRenamedConfsAreGivenBack(t *testing.T) {
 		retain []graph.Key
 		want   []string
 	}{
-		"after another": {[]string{"10-x.conflist", "87-podman.conflist.left_bak"}, nil,
+		"a conf with an earlier name stays": {[]string{"10-x.conflist", "87-podman.conflist.left_bak"}, nil,
 			[]string{"10-x.conflist", "87-podman.conflist"}},
-		"first":                        {[]string{"10-x.conflist", "05-old.conflist.left_bak"}, nil, []string{"05-old.conflist.left_bak", "10-x.conflist"}},
-		"alone":                        {[]string{"87-podman.conflist.left_bak"}, nil, []string{"87-podman.conflist.left_bak"}},
-		"before it one that goes":      {[]string{"05-left.conflist", "87-podman.conflist.left_bak"}, nil, []string{"87-podman.conflist.left_bak"}},
-		"before it no conf":            {[]string{"05-x.conflist.old", "87-podman.conflist.left_bak"}, nil, []string{"05-x.conflist.old", "87-podman.conflist.left_bak"}},
-		"before it the next network's": {[]string{"87-podman.conflist.left_bak"}, []graph.Key{tasks.FileKey(dir + "/05-next.conflist")}, []string{"87-podman.conflist"}},
-		"its name is taken":            {[]string{"10-x.conflist", "87-podman.conflist", "87-podman.conflist.left_bak"}, nil, []string{"10-x.conflist", "87-podman.conflist", "87-podman.conflist.left_bak"}},
+		"it would be the first conf":                       {[]string{"10-x.conflist", "05-old.conflist.left_bak"}, nil, []string{"05-old.conflist.left_bak", "10-x.conflist"}},
+		"it would be the only conf":                        {[]string{"87-podman.conflist.left_bak"}, nil, []string{"87-podman.conflist.left_bak"}},
+		"the conf with an earlier name is removed too":     {[]string{"05-left.conflist", "87-podman.conflist.left_bak"}, nil, []string{"87-podman.conflist.left_bak"}},
+		"the file with an earlier name is no conf":         {[]string{"05-x.conflist.old", "87-podman.conflist.left_bak"}, nil, []string{"05-x.conflist.old", "87-podman.conflist.left_bak"}},
+		"the conf of the next network has an earlier name": {[]string{"87-podman.conflist.left_bak"}, []graph.Key{tasks.FileKey(dir + "/05-next.conflist")}, []string{"87-podman.conflist"}},
+		"another file has its name":                        {[]string{"10-x.conflist", "87-podman.conflist", "87-podman.conflist.left_bak"}, nil, []string{"10-x.conflist", "87-podman.conflist", "87-podman.conflist.left_bak"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -63,7 +63,7 @@ func TestRenamedConfsAreGivenBack(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("in the directory (-want +got):\n%s", diff)
 			}
-			if content, err := os.ReadFile(filepath.Join(at, "87-podman.conflist")); name == "after another" &&
+			if content, err := os.ReadFile(filepath.Join(at, "87-podman.conflist")); name == "a conf with an earlier name stays" &&
 				(err != nil || string(content) != "87-podman.conflist.left_bak") {
 				t.Errorf("it holds %q, %v", content, err)
 			}

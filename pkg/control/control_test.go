@@ -249,9 +249,9 @@ func TestRequestsThatAreNone(t *testing.T) {
 		name, says, hears string
 	}{
 		{"another protocol", `{"protocol":"netwright.dev/control/v9","version":"v9","new":1}`, "netwright v9 and speaks netwright.dev/control/v9: restart the daemon"},
-		{"a field of a newer one", `{"protocol":"netwright.dev/control/v1","command":"once","new":1}`, "the daemon is older than this command"},
+		{"a field of a newer release", `{"protocol":"netwright.dev/control/v1","command":"once","new":1}`, "the daemon is older than this command"},
 		{"no JSON", `GET / HTTP/1.1`, "in one line of JSON"},
-		{"too much", strings.Repeat("x", maxRequest+1), "in one line of JSON"},
+		{"a request that is too long", strings.Repeat("x", maxRequest+1), "in one line of JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := d.dial(t)
@@ -308,11 +308,11 @@ func TestDaemonsThatFail(t *testing.T) {
 		want string
 	}{
 		{"another version", []string{`{"event":"hello","protocol":"netwright.dev/control/v9","version":"v9","pid":7}`}, "the daemon is netwright v9 and speaks netwright.dev/control/v9"},
-		{"dead before it began", []string{hello}, "died before it began once"},
-		{"dead in the middle", []string{hello, `{"event":"begin"}`, `{"event":"start","key":"file:/a"}`}, "died before once was done"},
-		{"dead in the middle of a line", []string{hello, `{"event":"begin"}`, `{"event":"pl`}, "died before once was done"},
+		{"the daemon died before it began", []string{hello}, "died before it began once"},
+		{"the daemon died in the middle", []string{hello, `{"event":"begin"}`, `{"event":"start","key":"file:/a"}`}, "died before once was done"},
+		{"the daemon died in the middle of a line", []string{hello, `{"event":"begin"}`, `{"event":"pl`}, "died before once was done"},
 		{"a refusal", []string{`{"event":"end","error":{"text":"too many"}}`}, "too many"},
-		{"an event of later", []string{hello, `{"event":"weather","sun":true}`, `{"event":"end"}`}, ""},
+		{"an event of a later release", []string{hello, `{"event":"weather","sun":true}`, `{"event":"end"}`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			client, err := Dial(t.Context(), fake(t, c.says...), "v1")

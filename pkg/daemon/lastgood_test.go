@@ -159,7 +159,7 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			s.generation = 0
 			s.publish(t, "")
 		}, "generation 1 with sha256"},
-		"another one of that number": {func(t *testing.T, s *signer) {
+		"another generation of the same number": {func(t *testing.T, s *signer) {
 			s.generation = 1
 			s.publish(t, "  sysctlParameters: [net.core.somaxconn=4096]\n")
 		}, "another one of that number"},
@@ -167,11 +167,11 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			_, s.key, _ = minisign.GenerateKey(rand.Reader)
 			s.publish(t, "")
 		}, "only these keys are trusted"},
-		"another pin": {func(t *testing.T, s *signer) {
+		"a pin of another digest": {func(t *testing.T, s *signer) {
 			s.decide(func(p *trust.Policy) { p.Pin = trust.Pin{Digest: strings.Repeat("0", 64), Origin: "agent.yaml:3:1"} })
 			s.publish(t, "")
 		}, "agent.yaml:3:1 pins 000000"},
-		"an end that is over": {func(t *testing.T, s *signer) {
+		"an expired manifest": {func(t *testing.T, s *signer) {
 			s.expires = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 			s.publish(t, "")
 		}, "expired at 1999-01-01T00:00:00Z"},
@@ -185,7 +185,7 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			}
 		}, "accepts only what is signed"},
 		"documents that do not decode": {func(t *testing.T, s *signer) { s.publish(t, "  nonsense: 1\n") }, "nonsense"},
-		"nothing at all": {func(t *testing.T, s *signer) {
+		"no store": {func(t *testing.T, s *signer) {
 			if err := os.RemoveAll(s.store); err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
 		"the host was looked at long ago": {func(*looking, *looked) {
 			l.whole = fresh.Add(-wholeEvery + l.Interval)
 		}, true},
-		"it was not right":            {func(*looking, *looked) { l.failures = 1 }, true},
+		"the last pass failed":        {func(*looking, *looked) { l.failures = 1 }, true},
 		"the store was away":          {func(*looking, *looked) { l.unread = errNotYet }, true},
 		"something waits, and is due": {func(*looking, *looked) { l.awaited = fresh.Add(-time.Second) }, true},
 		"something waits for later":   {func(*looking, *looked) { l.awaited = fresh.Add(time.Hour) }, false},

@@ -112,9 +112,9 @@ func TestTheSameSetUnderAnotherName(t *testing.T) {
 		was, is string // machine-ids
 		allowed bool
 	}{
-		"the disk of another machine": {"one\n", "two\n", false},
-		"an image":                    {"", "two\n", false},
-		"somebody lets it go":         {"one\n", "one\n", true},
+		"the disk of another machine":  {"one\n", "two\n", false},
+		"an image":                     {"", "two\n", false},
+		"a person allows the new name": {"one\n", "one\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)

@@ -27,15 +27,15 @@ func TestWatches(t *testing.T) {
 		events string
 		wakes  bool
 	}{
-		"another range":     {node("BOOKMARK", "8", "") + node("MODIFIED", "9", `, "spec": {"podCIDRs": ["10.2.0.0/24"]}`), true},
-		"no range any more": {node("MODIFIED", "9", ""), true},
-		"deleted":           {node("DELETED", "9", ranges), true},
-		"a heartbeat":       {node("MODIFIED", "8", ranges) + node("MODIFIED", "9", ranges), false},
-		"a bookmark":        {node("BOOKMARK", "9", ""), false},
-		"too old":           {`{"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired"}}`, true},
-		"no JSON":           {"<html>", true},
-		"without an end":    {`{"type": "` + strings.Repeat("x", maxAnswer+1), true},
-		"cut off":           {node("BOOKMARK", "9", "") + `{"type": "MOD`, false},
+		"a node's pod CIDR changes":  {node("BOOKMARK", "8", "") + node("MODIFIED", "9", `, "spec": {"podCIDRs": ["10.2.0.0/24"]}`), true},
+		"a node's pod CIDR is gone":  {node("MODIFIED", "9", ""), true},
+		"deleted":                    {node("DELETED", "9", ranges), true},
+		"only the heartbeat changes": {node("MODIFIED", "8", ranges) + node("MODIFIED", "9", ranges), false},
+		"a bookmark":                 {node("BOOKMARK", "9", ""), false},
+		"the version is too old":     {`{"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired"}}`, true},
+		"no JSON":                    {"<html>", true},
+		"an answer without an end":   {`{"type": "` + strings.Repeat("x", maxAnswer+1), true},
+		"the answer is cut off":      {node("BOOKMARK", "9", "") + `{"type": "MOD`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -65,9 +65,9 @@ func TestWatches(t *testing.T) {
 // pause. The lines that keep it: watch.go, await; errors.go, expired.
 func TestAWatchThatIsRefusedAsTooOldWakes(t *testing.T) {
 	for name, body := range map[string]string{
-		"as Kubernetes says it": `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old resource version"}`,
-		"before 1.18":           `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Gone"}`,
-		"a proxy":               "<html>",
+		"Kubernetes since 1.18":  `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old resource version"}`,
+		"Kubernetes before 1.18": `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Gone"}`,
+		"a proxy answers":        "<html>",
 	} {
 		client := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusGone, body) })
 		began := time.Now()

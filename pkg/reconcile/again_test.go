@@ -23,22 +23,22 @@ func letGo(t *testing.T, how string) (root string) {
 		}
 	}
 	switch how {
-	case "somebody's, repaired by us":
+	case "of another owner, repaired by the agent":
 		hostroot.Put(t, root, "/etc/a", "somebody's")
 		mustConverge(t, root, file("/etc/a", "1"))
 		mustConverge(t, root, file("/etc/b", "1"))
 		remove()
-	case "somebody's, repaired by us, removed while wanted":
+	case "of another owner, repaired by the agent, removed while wanted":
 		hostroot.Put(t, root, "/etc/a", "somebody's")
 		mustConverge(t, root, file("/etc/a", "1"))
 		remove()
 		mustConverge(t, root, file("/etc/b", "1"))
-	case "somebody's, and we were killed before the repair":
+	case "of another owner, the agent is killed before the repair":
 		hostroot.Put(t, root, "/etc/a", "somebody's")
 		die(t, root, []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1")}, true)
 		remove()
 		mustConverge(t, root, file("/etc/b", "1"))
-	case "ours, changed by somebody":
+	case "of the agent, changed by another program":
 		mustConverge(t, root, file("/etc/a", "1"))
 		hostroot.Put(t, root, "/etc/a", "somebody's")
 		mustConverge(t, root, file("/etc/b", "1"))
@@ -50,8 +50,8 @@ func letGo(t *testing.T, how string) (root string) {
 }
 
 var waysToLetGo = []string{
-	"somebody's, repaired by us", "somebody's, repaired by us, removed while wanted",
-	"somebody's, and we were killed before the repair", "ours, changed by somebody",
+	"of another owner, repaired by the agent", "of another owner, repaired by the agent, removed while wanted",
+	"of another owner, the agent is killed before the repair", "of the agent, changed by another program",
 }
 
 // The line that keeps it: pkg/reconcile/ownership/write_before_change.go, intent (again).
@@ -88,7 +88,7 @@ func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
-			t.Run("repaired by us", func(t *testing.T) {
+			t.Run("repaired by the agent", func(t *testing.T) {
 				root := letGo(t, how)
 				hostroot.Put(t, root, "/etc/a", "made again")
 				mustConverge(t, root, file("/etc/a", "2"))
@@ -96,7 +96,7 @@ func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 					t.Errorf("a person's file was removed:\n%s", said(p))
 				}
 			})
-			t.Run("after we were killed before it", func(t *testing.T) {
+			t.Run("after a kill before the repair", func(t *testing.T) {
 				root := letGo(t, how)
 				die(t, root, []tasks.Task{file("/etc/a", "2")}, true)
 				hostroot.Put(t, root, "/etc/a", "made again")

@@ -144,10 +144,10 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, &WholeError{}},
-		{"somebody else made a pass", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
+		{"another process made a pass", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
 			mustConverge(t, root, file("/etc/a", "2"), file("/etc/found", "1"))
 		}, session.ErrStale},
-		{"somebody else has the lock", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
+		{"another process has the lock", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
 			f, err := os.OpenFile(filepath.Join(root, ledger.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 			if err != nil {
 				t.Fatal(err)
@@ -159,11 +159,11 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil},
-		{"documents leave it to others", "file:/etc/a", func(_ *testing.T, _ string, d *desired.State) {
+		{"the documents leave the kind to other programs", "file:/etc/a", func(_ *testing.T, _ string, d *desired.State) {
 			d.Node.Drift = policy.Drift{Default: policy.Report}
 		}, &WholeError{}},
-		{"what was there before us is not known", "file:/etc/found", func(*testing.T, string, *desired.State) {}, &WholeError{}},
-		{"something is owed", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
+		{"the state before the agent is not known", "file:/etc/found", func(*testing.T, string, *desired.State) {}, &WholeError{}},
+		{"an effect is pending", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
 			hostroot.Put(t, root, "/var/lib/netwright/owed.json", `{"effect:reload/x.service": {"by": ["file:/etc/a"]}}`)
 		}, session.ErrStale},
 	} {

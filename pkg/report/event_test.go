@@ -24,23 +24,23 @@ func TestEvents(t *testing.T) {
 		{"a change and a repair", report.Status{}, report.Status{}, &report.Plan{Steps: []report.Step{
 			{Key: "file:/a", State: report.Done, Reason: "absent"}, {Key: "sysctl:x", State: report.Done, Repair: true, Reason: "value differs"}, {Key: "link:z", State: report.Waits},
 		}}, []report.Event{{At: at, Kind: report.EventChanged, Key: "file:/a", Text: "absent"}, {At: at, Kind: report.EventRepaired, Key: "sysctl:x", Text: "value differs"}}},
-		{"a key begins to fail, and what needs it is not told", report.Status{}, report.Status{Keys: []report.KeyStatus{fails, follows}}, nil,
+		{"a key begins to fail, and a key that needs it gets no event", report.Status{}, report.Status{Keys: []report.KeyStatus{fails, follows}}, nil,
 			[]report.Event{{At: at, Kind: report.EventFailed, Key: "file:/a", Text: "disk full"}}},
-		{"it goes on", report.Status{Keys: []report.KeyStatus{fails}}, report.Status{Keys: []report.KeyStatus{fails}}, nil, nil},
-		{"it is over", report.Status{Keys: []report.KeyStatus{fails}}, report.Status{}, nil, []report.Event{{At: at, Kind: report.EventRight, Key: "file:/a", Text: "was failing"}}},
-		{"a repaired key is old news", report.Status{Keys: []report.KeyStatus{{Key: "file:/a", State: report.KeyRepaired}}}, report.Status{}, nil, nil},
+		{"a key still fails", report.Status{Keys: []report.KeyStatus{fails}}, report.Status{Keys: []report.KeyStatus{fails}}, nil, nil},
+		{"a key does not fail any more", report.Status{Keys: []report.KeyStatus{fails}}, report.Status{}, nil, []report.Event{{At: at, Kind: report.EventRight, Key: "file:/a", Text: "was failing"}}},
+		{"a key was repaired before", report.Status{Keys: []report.KeyStatus{{Key: "file:/a", State: report.KeyRepaired}}}, report.Status{}, nil, nil},
 		{"contested", report.Status{}, report.Status{Keys: []report.KeyStatus{fought}}, nil,
 			[]report.Event{{At: at, Kind: report.EventContested, Key: "sysctl:x", Text: "changed 5 times; tuned.service writes it too"}}},
 		{"a configuration waits, and is taken", report.Status{Configuration: report.Configuration{Generation: 2, Digest: "aaa"}, Waiting: &report.Waiting{Generation: 3, Digest: "abc", Class: "restart", Reason: "auto is reload"}},
 			report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil,
 			[]report.Event{{At: at, Kind: report.EventConfigured, Text: "generation 3 (abc) is in force"}}},
-		{"an agent begins", report.Status{}, report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil, nil},
+		{"the first status of an agent", report.Status{}, report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil, nil},
 		{"paused", report.Status{}, report.Status{Paused: &report.Paused{Until: at.Add(time.Hour), By: "alice", Reason: "a new switch"}}, nil,
 			[]report.Event{{At: at, Kind: report.EventPaused, Text: "until 2026-01-02T04:04:05Z by alice: a new switch"}}},
-		{"somebody else took a change back", report.Status{}, report.Status{
+		{"another process undid a change", report.Status{}, report.Status{
 			State: report.NodeConverged, Totals: report.Totals{Rollbacks: 1}, Undone: []report.Undone{{Generation: 3, Why: "no answer"}},
 		}, nil, []report.Event{{At: at, Kind: report.EventRolledBack, Text: "generation 3: no answer"}}},
-		{"the pass took it back", report.Status{}, report.Status{
+		{"the pass undid a change", report.Status{}, report.Status{
 			State: report.NodeFailing, Reason: "generation 3 is bad", Totals: report.Totals{Rollbacks: 1}, Undone: []report.Undone{{Generation: 3, Why: "no answer"}},
 		}, nil, []report.Event{{At: at, Kind: report.EventRolledBack, Text: "generation 3 is bad"}}},
 	} {

@@ -114,35 +114,35 @@ func TestCheck(t *testing.T) {
 	}{
 		{"all is well", func(*lab) {}, nil},
 		{"no conf", func(l *lab) { ok(l.t, os.Remove(l.conf+"/10-flannel.conflist")) }, []string{"conf waiting: flannel: no 10-flannel.conflist"}},
-		{"half a conf", func(l *lab) { l.write("10-flannel.conflist", `{"name":"cbr0",`) }, []string{"conf waiting: flannel: "}},
-		{"an earlier name", func(l *lab) { l.write("05-old.conf", `{"name":"old","type":"ptp"}`) }, []string{"conf failed: " + "05-old.conf"}},
-		{"an earlier one, broken", func(l *lab) { l.write("05-old.json", `{`) }, []string{"repair it or remove it"}},
-		{"no plugin", func(l *lab) { ok(l.t, os.Remove(l.bin+"/portmap")) }, []string{"plugin portmap failed: portmap is not in /nowhere, "}},
-		{"no IPAM plugin", func(l *lab) { ok(l.t, os.Remove(l.bin+"/host-local")) }, []string{"plugin host-local failed: host-local, which bridge calls, is not in"}},
-		{"not executable", func(l *lab) { ok(l.t, os.Chmod(l.bin+"/bridge", 0o644)) }, []string{"is not executable (mode 0644) → `chmod 0755 "}},
-		{"not executable by its mount", func(l *lab) {
+		{"a conf that is cut off", func(l *lab) { l.write("10-flannel.conflist", `{"name":"cbr0",`) }, []string{"conf waiting: flannel: "}},
+		{"another conf has an earlier name", func(l *lab) { l.write("05-old.conf", `{"name":"old","type":"ptp"}`) }, []string{"conf failed: " + "05-old.conf"}},
+		{"a broken conf has an earlier name", func(l *lab) { l.write("05-old.json", `{`) }, []string{"repair it or remove it"}},
+		{"a plugin is missing", func(l *lab) { ok(l.t, os.Remove(l.bin+"/portmap")) }, []string{"plugin portmap failed: portmap is not in /nowhere, "}},
+		{"an IPAM plugin is missing", func(l *lab) { ok(l.t, os.Remove(l.bin+"/host-local")) }, []string{"plugin host-local failed: host-local, which bridge calls, is not in"}},
+		{"a plugin is not executable", func(l *lab) { ok(l.t, os.Chmod(l.bin+"/bridge", 0o644)) }, []string{"is not executable (mode 0644) → `chmod 0755 "}},
+		{"a plugin is on a mount with noexec", func(l *lab) {
 			needs.Root(l.t)
 			ok(l.t, unix.Mount(l.bin, l.bin, "", unix.MS_BIND, ""))
 			l.t.Cleanup(func() { ok(l.t, unix.Unmount(l.bin, unix.MNT_DETACH)) })
 			ok(l.t, unix.Mount("", l.bin, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOEXEC, ""))
 		}, []string{"plugin bridge failed: run DIR/bridge: its file system is mounted noexec → `findmnt -T DIR`",
 			"plugin host-local failed", "plugin portmap failed"}},
-		{"a directory", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Mkdir(l.bin+"/bridge", 0o755)) }, []string{"is a directory, no program"}},
-		{"a pipe", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, syscall.Mkfifo(l.bin+"/bridge", 0o755)) }, []string{"is a device, pipe or socket, no program"}},
-		{"a link to one", func(l *lab) {
+		{"a plugin is a directory", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Mkdir(l.bin+"/bridge", 0o755)) }, []string{"is a directory, no program"}},
+		{"a plugin is a pipe", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, syscall.Mkfifo(l.bin+"/bridge", 0o755)) }, []string{"is a device, pipe or socket, no program"}},
+		{"a plugin is a link to a program", func(l *lab) {
 			ok(l.t, os.Rename(l.bin+"/bridge", l.bin+"/b"))
 			ok(l.t, os.Symlink("b", l.bin+"/bridge"))
 		}, nil},
-		{"a link to nothing", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Symlink("gone", l.bin+"/bridge")) }, []string{"plugin bridge failed: bridge is not in"}},
-		{"damaged", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("\x7fELF damaged"), 0o755)) }, []string{"does not answer VERSION"}},
-		{"no plugin at all", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("#!/bin/sh\necho hello\n"), 0o755)) }, []string{"does not answer VERSION"}},
+		{"a plugin is a dangling link", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Symlink("gone", l.bin+"/bridge")) }, []string{"plugin bridge failed: bridge is not in"}},
+		{"a plugin is a damaged program", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("\x7fELF damaged"), 0o755)) }, []string{"does not answer VERSION"}},
+		{"a program that is no plugin", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("#!/bin/sh\necho hello\n"), 0o755)) }, []string{"does not answer VERSION"}},
 		{"a plugin that hangs", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755)) }, []string{"does not answer VERSION: plugin bridge: run `" + "DIR/bridge`: no answer within 5s"}},
 		{"a name that libcni refuses", func(l *lab) {
 			l.write("10-flannel.conflist", `{"name":"a/b","plugins":[{"type":"bridge"}]}`)
 			ok(l.t, os.Chtimes(l.conf+"/10-flannel.conflist", time.Time{}, time.Now().Add(-time.Hour)))
 		}, []string{"conf failed: flannel: no pod is added by 10-flannel.conflist (its DaemonSet writes it), which has not changed since: libcni refuses its `name` \"a/b\""}},
-		{"conf asks for too much", func(l *lab) { l.plugin("bridge", `"0.1.0","0.2.0","0.4.0"`) }, []string{"supports spec 0.1.0, 0.2.0, 0.4.0, and is called with 1.0.0"}},
-		{"too old", func(l *lab) {
+		{"the conf asks for a newer spec than the plugin supports", func(l *lab) { l.plugin("bridge", `"0.1.0","0.2.0","0.4.0"`) }, []string{"supports spec 0.1.0, 0.2.0, 0.4.0, and is called with 1.0.0"}},
+		{"a plugin is older than the network needs", func(l *lab) {
 			l.write("10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"bridge"}]}`)
 			l.plugin("bridge", `"0.1.0"`)
 		}, []string{"supports spec 0.1.0, and flannel needs at least 0.2.0"}},
@@ -150,10 +150,10 @@ func TestCheck(t *testing.T) {
 			l.write("10-flannel.conflist", `{"cniVersions":["0.4.0","1.1.0"],"name":"cbr0","plugins":[{"type":"bridge"}]}`)
 			l.plugin("bridge", `"0.4.0"`)
 		}, []string{"supports spec 0.4.0, and is called with 1.1.0"}},
-		{"a marker of IPAM", func(l *lab) {
+		{"an IPAM type that is no plugin", func(l *lab) {
 			l.write("10-flannel.conflist", `{"cniVersion":"0.4.0","name":"cbr0","plugins":[{"type":"bridge","ipam":{"type":"romana-ipam"}}]}`)
 		}, nil},
-		{"a delegate that is missing", func(l *lab) {
+		{"a delegate is missing", func(l *lab) {
 			l.write("10-flannel.conflist", `{"cniVersion":"0.4.0","name":"cbr0","plugins":[{"type":"flannel"}]}`)
 			l.plugin("flannel", `"0.4.0"`)
 			ok(l.t, os.Remove(l.bin+"/bridge"))
@@ -199,9 +199,9 @@ func TestRuntimeCheck(t *testing.T) {
 			r.CRIDisabled, r.CRIDisabledBy, r.NetworkReady = true, []string{"cri in /etc/containerd/config.toml"}, nil
 		}), "runtime failed: the CRI of containerd is switched off: disabled_plugins has cri in /etc/containerd/config.toml"},
 		{"could not load", change(func(r *host.RuntimeFacts) { r.LoadError = "no network config found" }), "runtime failed: containerd has loaded network \"cbr0\", and could not load"},
-		{"another one", change(func(r *host.RuntimeFacts) { r.LoadedConf, r.LoadedNetwork = "05-old.conf", "old" }), "of 05-old.conf, and 10-flannel.conflist is in force"},
-		{"gone", change(func(r *host.RuntimeFacts) { r.LoadedConf = "" }), "which no file in /etc/cni/net.d has any more"},
-		{"older", change(func(r *host.RuntimeFacts) { r.LoadedOld = true }), "as it was before its last change"},
+		{"the runtime has loaded another conf", change(func(r *host.RuntimeFacts) { r.LoadedConf, r.LoadedNetwork = "05-old.conf", "old" }), "of 05-old.conf, and 10-flannel.conflist is in force"},
+		{"the loaded conf is gone", change(func(r *host.RuntimeFacts) { r.LoadedConf = "" }), "which no file in /etc/cni/net.d has any more"},
+		{"the loaded conf has changed since", change(func(r *host.RuntimeFacts) { r.LoadedOld = true }), "as it was before its last change"},
 	} {
 		l := newLab(t)
 		l.runtime = c.runtime

@@ -133,8 +133,8 @@ END
 `, 0o644)
 	n.Must(ctx, "sh", "-e", "/srv/lab-forms")
 	for i, c := range []struct{ name, does string }{
-		{"what is listed in another form", "ip rule del pref 90; ip route del 203.0.113.0/24; nft flush ruleset; ip route add blackhole " + serverAddress + "/32"},
-		{"on its way up, later than probes are asked of others", "sleep 4; ip link set host0 down"},
+		{"changes that tools list in another form", "ip rule del pref 90; ip route del 203.0.113.0/24; nft flush ruleset; ip route add blackhole " + serverAddress + "/32"},
+		{"the uplink goes down after the first probes", "sleep 4; ip link set host0 down"},
 		{"the uplink goes down", "ip link set host0 down"},
 		{"the addresses go", "ip addr flush dev host0"},
 		{"an address of the server's", "ip addr add " + serverAddress + "/32 dev lo"},
@@ -227,7 +227,7 @@ func TestAHookIsWatched(t *testing.T) {
 				t.Errorf("history:\n%s", out)
 			}
 		}, false},
-		{"again, and the watch is killed", func() {
+		{"a failure after the watch is killed", func() {
 			if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout, "tries it again after") {
 				t.Errorf("at once: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 			}
@@ -253,7 +253,7 @@ func TestAHookIsWatched(t *testing.T) {
 				t.Errorf("it is not watched: %s", got)
 			}
 		}, false},
-		{"another change comes meanwhile", func() {
+		{"another change during the watch", func() {
 			publish("watch: 5m", hookThat("lab-more"))
 			n.Must(ctx, "netwright", "--once")
 		}, nil, false},

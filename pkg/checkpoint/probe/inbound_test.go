@@ -83,15 +83,15 @@ func TestWhatPeersSayAfterAChange(t *testing.T) {
 		proved []string // by the proof
 		failed string
 	}{
-		"all of it is reached":         {peers{{"a": all}}, all, ""},
-		"by one of them each":          {peers{{"a": {"tcp6:10250"}, "b": {"tcp4:22"}}}, all, ""},
-		"by another one":               {peers{{"a": {"tcp6:10250"}, "c": {"tcp4:22"}}}, all, ""},
-		"in the end":                   {peers{{"a": nil}, nil, {"a": all}}, all, ""},
-		"nothing is":                   {peers{{"a": nil, "b": nil}}, nil, "inbound:tcp4:22 (no connection any more from: a, b), inbound:tcp6:10250 (no connection any more from: a)"},
-		"a port is not":                {peers{{"a": {"tcp4:22"}}}, []string{"tcp4:22"}, "inbound:tcp6:10250 (no connection any more from: a)"},
-		"nobody says anything":         {peers{{}}, nil, ""},
-		"nobody can be asked":          {peers{nil}, nil, ""},
-		"who never reached it is none": {peers{{"b": {"tcp4:22"}, "c": nil}}, []string{"tcp4:22"}, ""},
+		"one peer reaches every port":                     {peers{{"a": all}}, all, ""},
+		"two former peers reach one port each":            {peers{{"a": {"tcp6:10250"}, "b": {"tcp4:22"}}}, all, ""},
+		"a new peer reaches a port":                       {peers{{"a": {"tcp6:10250"}, "c": {"tcp4:22"}}}, all, ""},
+		"the ports are reached at the third look":         {peers{{"a": nil}, nil, {"a": all}}, all, ""},
+		"no port is reached":                              {peers{{"a": nil, "b": nil}}, nil, "inbound:tcp4:22 (no connection any more from: a, b), inbound:tcp6:10250 (no connection any more from: a)"},
+		"one port is not reached":                         {peers{{"a": {"tcp4:22"}}}, []string{"tcp4:22"}, "inbound:tcp6:10250 (no connection any more from: a)"},
+		"no peer answers":                                 {peers{{}}, nil, ""},
+		"no peer can be asked":                            {peers{nil}, nil, ""},
+		"a peer that never reached a port does not count": {peers{{"b": {"tcp4:22"}, "c": nil}}, []string{"tcp4:22"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

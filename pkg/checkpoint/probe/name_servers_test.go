@@ -46,16 +46,16 @@ func TestNameServersThatAChangeBrought(t *testing.T) {
 		fails   string
 		warns   string
 	}{
-		"the old one":                     {servers: old},
-		"another that answers":            {servers: other},
-		"none that answers":               {servers: dead, fails: "dns:" + dead + " ("},
-		"none at all":                     {fails: "no name server is configured any more"},
-		"one that is dead beside another": {servers: dead + " " + other, warns: "name server " + dead + " does not answer"},
-		"one that was dead before":        {servers: old + " " + dead, silent: []Probe{"dns:" + dead}},
-		"the cluster's before kubelet":    {servers: dead, facts: kubelet, warns: "name server " + dead + " does not answer yet"},
-		"a node's own before kubelet":     {servers: "169.254.20.10", facts: kubelet, warns: "name server 169.254.20.10 does not answer yet"},
-		"a node's own without kubelet":    {servers: "169.254.20.10", fails: "dns:169.254.20.10 ("},
-		"a list of the user's":            {servers: dead, stated: true},
+		"the former server":                                  {servers: old},
+		"a new server that answers":                          {servers: other},
+		"only a server that does not answer":                 {servers: dead, fails: "dns:" + dead + " ("},
+		"no server is configured":                            {fails: "no name server is configured any more"},
+		"a server that does not answer beside one that does": {servers: dead + " " + other, warns: "name server " + dead + " does not answer"},
+		"a server that did not answer before":                {servers: old + " " + dead, silent: []Probe{"dns:" + dead}},
+		"the cluster's server before kubelet runs":           {servers: dead, facts: kubelet, warns: "name server " + dead + " does not answer yet"},
+		"a link-local server before kubelet runs":            {servers: "169.254.20.10", facts: kubelet, warns: "name server 169.254.20.10 does not answer yet"},
+		"a link-local server without kubelet":                {servers: "169.254.20.10", fails: "dns:169.254.20.10 ("},
+		"probes that the user lists":                         {servers: dead, stated: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var conf strings.Builder

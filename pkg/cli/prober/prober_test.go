@@ -54,14 +54,14 @@ func TestAskStore(t *testing.T) {
 		by      *stores.Options // nil: a client without settings asks
 		answers bool
 	}{
-		"silent":                         {"https://" + mute.Addr().String(), nil, false},
-		"silent after the handshake":     {hangs, withCA(itsCA), false},
-		"of a CA that no stranger knows": {hangs, nil, true},
-		"it has nothing":                 {refuses, withCA(refusersCA), true},
-		"it has another CA by now":       {refuses, withCA(itsCA + ".other"), false},
-		"the file of its CA is gone":     {refuses, withCA(itsCA + ".gone"), false},
-		"nobody is there":                {gone.URL, nil, false},
-		"a directory that is absent":     {t.TempDir() + "/gone", nil, false},
+		"silent":                              {"https://" + mute.Addr().String(), nil, false},
+		"silent after the handshake":          {hangs, withCA(itsCA), false},
+		"hangs, with the CA unknown here":     {hangs, nil, true},
+		"answers with an error":               {refuses, withCA(refusersCA), true},
+		"has another CA than the node's file": {refuses, withCA(itsCA + ".other"), false},
+		"the file with the CA is missing":     {refuses, withCA(itsCA + ".gone"), false},
+		"no server listens":                   {gone.URL, nil, false},
+		"a directory that is absent":          {t.TempDir() + "/gone", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := time.Second

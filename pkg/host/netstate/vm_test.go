@@ -41,7 +41,7 @@ func TestKernelInAVM(t *testing.T) {
 	}
 	t.Run("ports of bonds and teams", testPortsComeBack)
 	t.Run("VLANs of a bridge", testVLANsComeBack)
-	t.Run("a network of chance", func(t *testing.T) { testNetworkOfChance(t, 3) })
+	t.Run("a random network", func(t *testing.T) { testNetworkOfChance(t, 3) })
 	t.Run("settings that are taken in another form than listed", testSettingsOfKindsComeBack)
 	t.Run("routes of MPLS", testMPLSComesBack)
 	t.Run("peers of WireGuard", testWireGuardIsTold)
@@ -217,14 +217,14 @@ func testWireGuardIsTold(t *testing.T) {
 			change []byte
 			told   bool
 		}{
-			"a key":         {sys.NewAttribute(3, key(16)), true},
-			"a port":        {sys.NewAttribute(6, number(51820)), true},
-			"a range":       {peer(addressed(2)), true},
-			"a shared key":  {peer(sys.NewAttribute(2, key(5))), true},
-			"another peer":  {sys.NestedAttribute(devicePeers, sys.NestedAttribute(0, sys.NewAttribute(peerKey, key(3)))), true},
-			"where it is":   {peer(endpoint), false},
-			"it is so":      {peer(addressed(1)), false},
-			"no peer of it": {peer(sys.NumberAttribute(3, 1)), true}, // WGPEER_F_REMOVE_ME
+			"a key":                   {sys.NewAttribute(3, key(16)), true},
+			"a port":                  {sys.NewAttribute(6, number(51820)), true},
+			"a range":                 {peer(addressed(2)), true},
+			"a shared key":            {peer(sys.NewAttribute(2, key(5))), true},
+			"another peer":            {nested(devicePeers, nested(0, sys.NewAttribute(peerKey, key(3)))), true},
+			"the endpoint":            {peer(endpoint), false},
+			"the address that it has": {peer(addressed(1)), false},
+			"a peer that is removed":  {peer(sys.NewAttribute(3, binary.NativeEndian.AppendUint32(nil, 1))), true}, // WGPEER_F_REMOVE_ME
 		} {
 			was, err := Read(ctx, h.net)
 			ok(t, err)

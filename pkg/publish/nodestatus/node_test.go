@@ -251,11 +251,11 @@ func TestRequestsAreFew(t *testing.T) {
 		next  func(i int) *report.Status
 		most  int // in an hour
 	}{
-		"nothing happens": {time.Minute, func(int) *report.Status { return status(report.NodeConverged, 3) }, 3},
-		"it flutters": {time.Second, func(i int) *report.Status {
+		"a state that does not change": {time.Minute, func(int) *report.Status { return status(report.NodeConverged, 3) }, 3},
+		"a state that changes each second": {time.Second, func(i int) *report.Status {
 			return status([]report.NodeState{report.NodeFailing, report.NodeConverged}[i%2], 3)
 		}, 362},
-		"its text changes": {time.Second, func(i int) *report.Status {
+		"a text that changes each second": {time.Second, func(i int) *report.Status {
 			s := status(report.NodeFailing, 3)
 			s.Keys[0].Text = fmt.Sprintf("it took %d ms", i)
 			return s
@@ -461,23 +461,23 @@ func TestJudge(t *testing.T) {
 		s    report.Status
 		want string
 	}{
-		"begins":                  {report.Status{State: report.NodeStarting}, "nothing"},
-		"no configuration":        {report.Status{State: report.NodeFailing, Reason: "the store is away", Configuration: report.Configuration{Error: "the store is away"}}, "False Failing no configuration: the store is away"},
-		"the store is silent":     {report.Status{State: report.NodeSilent, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route", Silent: time.Unix(0, 0)}}, "True StoreSilent generation 3: all is as wanted; the store was not read since 1970-01-01T00:00:00Z: no route"},
-		"the store is away":       {report.Status{State: report.NodeFailing, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route"}}, "True ConfigurationError generation 3: all is as wanted, and the store, or what it has, cannot be used: no route"},
-		"pods depend on it":       {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "file:a", State: report.KeyFailing, Text: "no room"}, {Key: "link:y", State: report.KeyContested, Pods: true, Text: "repaired"}}}, "False Critical no configuration: link:y: repaired"},
-		"pods lack it":            {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "file:a", State: report.KeyFailing, Pods: true, Means: "no pod can be started", Text: "no room"}}}, "False Critical no configuration: file:a: no pod can be started: no room"},
-		"kubelet is down":         {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted}, Services: []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet", Text: "stopped"}}}, "False KubeletDown no configuration: kubelet does not work: stopped"},
-		"the runtime is down":     {report.Status{Kinds: kinds, Services: []report.Service{{Name: "containerd", Text: "stopped"}}}, "False RuntimeDown no configuration: containerd does not work: stopped"},
-		"it contests, besides":    {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted, {Key: "link:y", State: report.KeyContested, Text: "given up"}}, Configuration: report.Configuration{Error: "no route"}}, "False Contested no configuration: link:y: given up"},
-		"a pass fails as a whole": {report.Status{Kinds: kinds, Last: &report.LastPass{Error: "two tasks own a key"}}, "False Failing no configuration: two tasks own a key"},
-		"drift in a pause":        {report.Status{State: report.NodePaused, Kinds: kinds, Keys: []report.KeyStatus{drifted}, Paused: &report.Paused{Until: at}}, "False Drifted no configuration: file:/x: content differs"},
-		"a pause":                 {report.Status{State: report.NodePaused, Kinds: kinds, Paused: &report.Paused{Until: at, By: "alice", Reason: "a new switch"}}, "True Paused no configuration: nothing is changed: paused until 2026-01-02T03:04:05Z by alice: a new switch"},
-		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Pinned: "held at revision 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting no configuration: held at revision 3 by root; generation 4 waits: auto is reload"},
-		"a switch is held back":   {report.Status{State: report.NodeWaiting, Kinds: kinds}, "False Waiting no configuration: something is held back: agent status on the node says what"},
+		"begins":                                      {report.Status{State: report.NodeStarting}, "nothing"},
+		"no configuration":                            {report.Status{State: report.NodeFailing, Reason: "the store is away", Configuration: report.Configuration{Error: "the store is away"}}, "False Failing no configuration: the store is away"},
+		"the store is silent":                         {report.Status{State: report.NodeSilent, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route", Silent: time.Unix(0, 0)}}, "True StoreSilent generation 3: all is as wanted; the store was not read since 1970-01-01T00:00:00Z: no route"},
+		"the store is away":                           {report.Status{State: report.NodeFailing, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route"}}, "True ConfigurationError generation 3: all is as wanted, and the store, or what it has, cannot be used: no route"},
+		"pods depend on it":                           {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "file:a", State: report.KeyFailing, Text: "no room"}, {Key: "link:y", State: report.KeyContested, Pods: true, Text: "repaired"}}}, "False Critical no configuration: link:y: repaired"},
+		"a failing key stops pods":                    {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "file:a", State: report.KeyFailing, Pods: true, Means: "no pod can be started", Text: "no room"}}}, "False Critical no configuration: file:a: no pod can be started: no room"},
+		"kubelet is down":                             {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted}, Services: []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet", Text: "stopped"}}}, "False KubeletDown no configuration: kubelet does not work: stopped"},
+		"the runtime is down":                         {report.Status{Kinds: kinds, Services: []report.Service{{Name: "containerd", Text: "stopped"}}}, "False RuntimeDown no configuration: containerd does not work: stopped"},
+		"a contested key and an error of the store":   {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted, {Key: "link:y", State: report.KeyContested, Text: "given up"}}, Configuration: report.Configuration{Error: "no route"}}, "False Contested no configuration: link:y: given up"},
+		"a pass fails as a whole":                     {report.Status{Kinds: kinds, Last: &report.LastPass{Error: "two tasks own a key"}}, "False Failing no configuration: two tasks own a key"},
+		"drift in a pause":                            {report.Status{State: report.NodePaused, Kinds: kinds, Keys: []report.KeyStatus{drifted}, Paused: &report.Paused{Until: at}}, "False Drifted no configuration: file:/x: content differs"},
+		"a pause":                                     {report.Status{State: report.NodePaused, Kinds: kinds, Paused: &report.Paused{Until: at, By: "alice", Reason: "a new switch"}}, "True Paused no configuration: nothing is changed: paused until 2026-01-02T03:04:05Z by alice: a new switch"},
+		"held at a revision while a generation waits": {report.Status{State: report.NodeWaiting, Kinds: kinds, Pinned: "held at revision 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting no configuration: held at revision 3 by root; generation 4 waits: auto is reload"},
+		"a switch is held back":                       {report.Status{State: report.NodeWaiting, Kinds: kinds}, "False Waiting no configuration: something is held back: agent status on the node says what"},
 		"a pass hangs": {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted}, Hangs: &report.Hanging{At: "a pass of its own: plan", Since: at}},
 			"False Failing no configuration: a pass of its own: plan, since 2026-01-02T03:04:05Z: " + report.NotEnded},
-		"fate is shared": {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged no configuration: all is as wanted"},
+		"a key waits for another key": {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged no configuration: all is as wanted"},
 	} {
 		got := "nothing"
 		if v := conditionOf(&c.s); v != nil {

@@ -44,31 +44,31 @@ func TestLeave(t *testing.T) {
 		waits   bool
 		allowed string
 	}{
-		"the same":                     {had: "flannel", spec: flannel, none: true},
-		"a fresh node":                 {spec: flannel, none: true},
-		"not allowed":                  {had: "bridge", spec: flannel, kind: "disruptive", held: "the switch of networks from bridge to flannel is disruptive and not allowed, so the node keeps bridge: allow it with"},
-		"allowed by the documents":     {had: "bridge", spec: flannel + "\n    switch: {allow: true}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
-		"allowed by the flag":          {had: "bridge", spec: flannel, flag: true, kind: "disruptive", allowed: "--allow-disruptive"},
-		"as expected":                  {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
-		"another than expected":        {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
-		"undone before":                {had: "bridge", spec: flannel, flag: true, files: undone, kind: "disruptive", allowed: "--allow-disruptive", held: "generation 7 is bad"},
-		"pods wait":                    {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
-		"pods ended":                   {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
-		"the agent runs":               {had: "calico", spec: flannel, flag: true, pods: []cri.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; the agent of that network would create again what the switch removes: delete its DaemonSet"},
-		"kubenet gives way":            {had: "kubenet", spec: flannel, kind: "safe"},
-		"kubenet with pods":            {had: "kubenet", spec: flannel, pods: []cri.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
-		"kubenet with pods, allowed":   {had: "kubenet", spec: flannel, flag: true, pods: []cri.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
-		"handed over":                  {had: "calico", spec: "cni: {}", pods: []cri.Pod{agent, web}, kind: "safe"},
-		"not handed over when named":   {had: "calico", spec: "cni: {}\n    switch: {allow: true, from: calico}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
-		"named and not allowed":        {had: "calico", spec: "cni: {}\n    switch: {from: calico}", pods: []cri.Pod{web}, kind: "disruptive", held: "not allowed"},
-		"bridge is not handed over":    {had: "bridge", spec: "cni: {}", kind: "disruptive", held: "not allowed"},
-		"somebody's, unused":           {spec: flannel, files: calicoConf, none: true},
-		"somebody's, with pods":        {spec: flannel, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", held: "netwright did not install it; to have it removed, set spec.networking.switch: {allow: true, from: calico}"},
-		"somebody's is not the flag's": {spec: flannel, flag: true, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", allowed: "--allow-disruptive", held: "from: calico"},
-		"somebody's, only expected":    {spec: flannel + "\n    switch: {allow: true, from: calico}", none: true},
-		"the one that is wanted":       {spec: "calico: {}", files: calicoConf, pods: []cri.Pod{web}, none: true},
-		"brought, and named":           {had: "cni", spec: flannel + "\n    switch: {allow: true, from: calico}", pods: []cri.Pod{agent}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the agent of calico still runs"},
-		"a network that nobody knows":  {had: "weft", spec: flannel, kind: "disruptive", held: "from weft to flannel"},
+		"the same network":                      {had: "flannel", spec: flannel, none: true},
+		"a fresh node":                          {spec: flannel, none: true},
+		"not allowed":                           {had: "bridge", spec: flannel, kind: "disruptive", held: "the switch of networks from bridge to flannel is disruptive and not allowed, so the node keeps bridge: allow it with"},
+		"allowed by the documents":              {had: "bridge", spec: flannel + "\n    switch: {allow: true}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"allowed by the flag":                   {had: "bridge", spec: flannel, flag: true, kind: "disruptive", allowed: "--allow-disruptive"},
+		"allowed from the network that is here": {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"another than expected":                 {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
+		"undone before":                         {had: "bridge", spec: flannel, flag: true, files: undone, kind: "disruptive", allowed: "--allow-disruptive", held: "generation 7 is bad"},
+		"pods wait":                             {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
+		"pods ended":                            {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"the agent runs":                        {had: "calico", spec: flannel, flag: true, pods: []cri.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; the agent of that network would create again what the switch removes: delete its DaemonSet"},
+		"kubenet gives way":                     {had: "kubenet", spec: flannel, kind: "safe"},
+		"kubenet with pods":                     {had: "kubenet", spec: flannel, pods: []cri.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
+		"kubenet with pods, allowed":            {had: "kubenet", spec: flannel, flag: true, pods: []cri.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
+		"from calico to cni":                    {had: "calico", spec: "cni: {}", pods: []cri.Pod{agent, web}, kind: "safe"},
+		"from calico to cni, and calico is named to be removed":  {had: "calico", spec: "cni: {}\n    switch: {allow: true, from: calico}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"from calico to cni, named and not allowed":              {had: "calico", spec: "cni: {}\n    switch: {from: calico}", pods: []cri.Pod{web}, kind: "disruptive", held: "not allowed"},
+		"from bridge to cni, whose pods cannot keep it":          {had: "bridge", spec: "cni: {}", kind: "disruptive", held: "not allowed"},
+		"a conf of another installer, without pods":              {spec: flannel, files: calicoConf, none: true},
+		"a conf of another installer, with pods":                 {spec: flannel, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", held: "netwright did not install it; to have it removed, set spec.networking.switch: {allow: true, from: calico}"},
+		"a conf of another installer, allowed by the flag alone": {spec: flannel, flag: true, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", allowed: "--allow-disruptive", held: "from: calico"},
+		"from names a network that is not here":                  {spec: flannel + "\n    switch: {allow: true, from: calico}", none: true},
+		"a conf of another installer for the wanted network":     {spec: "calico: {}", files: calicoConf, pods: []cri.Pod{web}, none: true},
+		"from cni, whose pods brought calico":                    {had: "cni", spec: flannel + "\n    switch: {allow: true, from: calico}", pods: []cri.Pod{agent}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the agent of calico still runs"},
+		"a network that nobody knows":                            {had: "weft", spec: flannel, kind: "disruptive", held: "from weft to flannel"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
@@ -213,11 +213,11 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		goes   bool
 		held   string
 	}{
-		"with it":               {true, "flannel: {backend: vxlan}", nil, true, ""},
-		"with it, and it runs":  {true, "flannel: {backend: vxlan}", []cri.Pod{daemon}, true, "container kube-multus of pod kube-system/kube-multus-ds-x"},
-		"the next one has it":   {true, "flannel: {backend: vxlan}\n    multus: {}", []cri.Pod{daemon}, false, ""},
-		"without it":            {false, "flannel: {backend: vxlan}", nil, false, ""},
-		"never had, and is run": {false, "flannel: {backend: vxlan}", []cri.Pod{daemon}, false, ""},
+		"multus was here":                          {true, "flannel: {backend: vxlan}", nil, true, ""},
+		"multus was here, and its daemon runs":     {true, "flannel: {backend: vxlan}", []cri.Pod{daemon}, true, "container kube-multus of pod kube-system/kube-multus-ds-x"},
+		"the next network has multus too":          {true, "flannel: {backend: vxlan}\n    multus: {}", []cri.Pod{daemon}, false, ""},
+		"multus was not here":                      {false, "flannel: {backend: vxlan}", nil, false, ""},
+		"multus was not here, and its daemon runs": {false, "flannel: {backend: vxlan}", []cri.Pod{daemon}, false, ""},
 	} {
 		led := knows(t, "bridge")
 		h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
