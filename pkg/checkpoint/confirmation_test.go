@@ -78,7 +78,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		if j, err := Unconfirmed(h.Live.Files); j != nil || !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("a user without the right to read gets %v, %v", j, err)
 		}
-		if err := Check(h.Live.Files); !errors.Is(err, fs.ErrPermission) {
+		if err := CheckUndo(h.Live.Files); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("a user without the right to read gets %v", err)
 		}
 	})

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	files, err := host.OpenFiles(host.Options{})
 	if err == nil {
-		err = Check(files)
+		err = CheckUndo(files)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -33,8 +33,8 @@ func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 		"options, security policy): %w", binaryFile, installed, errors.Join(errs...))
 }
 
-// Check returns an error unless an undo could run now. [rehearse] makes systemd run it.
-func Check(r host.FileReader) error {
+// CheckUndo returns an error unless an undo could run now. [rehearse] makes systemd run it.
+func CheckUndo(r host.FileReader) error {
 	j, err := Pending(r)
 	if err == nil && j == nil {
 		err = errors.New("there is nothing to undo")

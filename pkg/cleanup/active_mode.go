@@ -76,7 +76,7 @@ var _ tasks.Successor = Answer{}
 
 // Active implements [tasks.Successor].
 func (a Answer) Active(ctx context.Context, v host.View) error {
-	mode, err := Ask(ctx, a.URL)
+	mode, err := AskMode(ctx, a.URL)
 	switch {
 	case err == nil && a.Want == "":
 		return waitFor("%s to end: it runs here in mode %s, says %s; it is not wanted: delete its DaemonSet, or its "+
@@ -99,9 +99,9 @@ func (a Answer) Active(ctx context.Context, v host.View) error {
 // askTimeout is the time limit for the answer of a program on this host.
 const askTimeout = 2 * time.Second
 
-// Ask asks a program of this host for its mode. The answer is one word, as kube-proxy's at
+// AskMode asks a program of this host for its mode. The answer is one word, as kube-proxy's at
 // /proxyMode. Package verify asks the same way.
-func Ask(ctx context.Context, url string) (mode string, err error) {
+func AskMode(ctx context.Context, url string) (mode string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, errors.New("it does not answer in time"))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -67,7 +67,7 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 	for _, phase := range phases() {
 		found, err := phase.find(ctx, v, s.Residue, s.Scope)
 		if err != nil {
-			return nil, tasks.Passing(err)
+			return nil, tasks.MarkTransient(err)
 		}
 		for _, f := range found {
 			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
@@ -91,7 +91,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 	find := func(p phase) (found []item) {
 		found, err := p.find(ctx, h.Live.View(), s.Residue, s.Scope)
 		if err != nil {
-			failed = append(failed, tasks.Passing(err))
+			failed = append(failed, tasks.MarkTransient(err))
 		}
 		return found
 	}
@@ -109,14 +109,14 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 				continue
 			}
 			if err := f.remove(ctx, h); err != nil {
-				failed = append(failed, tasks.Passing(err))
+				failed = append(failed, tasks.MarkTransient(err))
 			}
 			reload = reload || f.Key.Kind() == tasks.KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
 		}
 	}
 	if reload { // systemd forgets the units whose files are gone
 		if err := h.Units.DaemonReload(ctx); err != nil {
-			failed = append(failed, tasks.Passing(err))
+			failed = append(failed, tasks.MarkTransient(err))
 		}
 	}
 	return errors.Join(failed...)
@@ -137,7 +137,7 @@ func (s Selection) besides(ctx context.Context, v host.View) (Selection, error) 
 	for _, phase := range phases() {
 		found, err := phase.find(ctx, v, inUse.Residue, inUse.Scope)
 		if err != nil {
-			return s, tasks.Passing(err)
+			return s, tasks.MarkTransient(err)
 		}
 		for _, f := range found {
 			if f.Key.Kind() != tasks.KindChain {

@@ -232,7 +232,7 @@ func refused(action string, status int, body []byte) error {
 	case "RequestLimitExceeded", "Throttling", "ThrottlingException":
 		return graph.Transient(err)
 	}
-	if transfer.Passing(status) {
+	if transfer.IsTransient(status) {
 		return graph.Transient(err)
 	}
 	return err

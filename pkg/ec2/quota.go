@@ -80,7 +80,7 @@ func (c *Client) askQuota(ctx context.Context, region string) (int, error) {
 		return int(got.Quota.Value), nil
 	case said == "AccessDeniedException":
 		return 0, fmt.Errorf("%s: allow servicequotas:%s to the instance's role (docs/aws.md)", said, quotaAction)
-	case transfer.Passing(status) || said == "TooManyRequestsException":
+	case transfer.IsTransient(status) || said == "TooManyRequestsException":
 		return 0, graph.Transient(fmt.Errorf("status %d %s", status, got.Type))
 	default:
 		return 0, fmt.Errorf("status %d %s: the answer says no quota", status, got.Type)

@@ -85,7 +85,7 @@ const sysctlFile = "/etc/sysctl.d/99-k8s-general.conf"
 // of a dry run. It is an error if nodeup never ran on the host: other installers make containerd's
 // configuration and CNI plugins too.
 func Nodeup(files hostfs.Files, g *graph.Graph[tasks.Task], plan *report.Plan) (*Takeover, error) {
-	if !slices.Contains(facts.Peers(files), "nodeup") {
+	if !slices.Contains(facts.OtherAgents(files), "nodeup") {
 		return nil, errors.New("nodeup made nothing on this host: this is for a node of kOps")
 	}
 	c := &comparing{out: Takeover{Peer: "nodeup", Stays: []Resource{}, ChangesHands: []Resource{}, Differs: []Resource{}, New: []Resource{}},

@@ -44,7 +44,7 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotExist):
 		return nil, graph.Wait("link " + t.Link)
 	case err != nil:
-		return nil, Passing(err)
+		return nil, MarkTransient(err)
 	}
 	change := &Change{
 		Items:   []Item{{Key: t.Owns()[0], Op: Create}},
@@ -73,16 +73,16 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Live.Net.Addresses(ctx, t.Link)
 	if err != nil {
-		return Passing(err)
+		return MarkTransient(err)
 	}
 	for _, a := range have {
 		if a.Prefix.Addr() == t.Prefix.Addr() && a.Prefix != t.Prefix {
 			if err := h.Net.DelAddress(ctx, t.Link, a.Prefix); err != nil {
-				return Passing(err)
+				return MarkTransient(err)
 			}
 		}
 	}
-	return Passing(h.Net.AddAddress(ctx, t.Link, t.Prefix))
+	return MarkTransient(h.Net.AddAddress(ctx, t.Link, t.Prefix))
 }
 
 // Live implements [StateReader]. It returns "set", or the prefix with which the link has the
@@ -93,7 +93,7 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", Passing(err)
+		return "", MarkTransient(err)
 	}
 	live := ""
 	for _, a := range have {
@@ -113,7 +113,7 @@ func (t Address) Unmanaged(live string) bool { return live != "" && live != "set
 // Remove implements [Remover]. Other addresses of the same subnet stay, although the kernel would
 // remove them too: see [rtnl.Writer.DelAddress].
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
-	return Passing(h.Net.DelAddress(ctx, t.Link, t.Prefix))
+	return MarkTransient(h.Net.DelAddress(ctx, t.Link, t.Prefix))
 }
 
 // Baseline implements [Restorer]: before, the link may have had the address with another prefix

@@ -41,7 +41,7 @@ func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notApplicable(item.Key, Create), nil
 	}
 	if err != nil {
-		return nil, Passing(err)
+		return nil, MarkTransient(err)
 	}
 	for _, c := range t.dropping(chains) {
 		item.Fields = append(item.Fields, Field{c.String(), "policy drop", "accepts " + t.Link})
@@ -56,13 +56,13 @@ func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 func (t ForwardAccept) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	chains, err := h.Live.Firewall.ForwardChains(ctx)
 	if err != nil {
-		return Passing(err)
+		return MarkTransient(err)
 	}
 	var failed []error
 	for _, c := range t.dropping(chains) {
 		failed = append(failed, h.Firewall.AcceptForward(ctx, c, t.Link))
 	}
-	return Passing(errors.Join(failed...))
+	return MarkTransient(errors.Join(failed...))
 }
 
 // dropping returns the chains that need the rules and do not have them.
@@ -77,7 +77,7 @@ func (t ForwardAccept) dropping(chains []firewall.ForwardChain) []firewall.Forwa
 func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 	chains, err := v.Firewall.ForwardChains(ctx)
 	if err != nil {
-		return "", Passing(err)
+		return "", MarkTransient(err)
 	}
 	for _, c := range chains {
 		if c.Names(t.Link) {
@@ -89,5 +89,5 @@ func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 
 // Remove implements [Remover].
 func (t ForwardAccept) Remove(ctx context.Context, h *host.Host) error {
-	return Passing(h.Firewall.DelForwardAccept(ctx, t.Link))
+	return MarkTransient(h.Firewall.DelForwardAccept(ctx, t.Link))
 }

@@ -42,7 +42,7 @@ func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotExist):
 		have = rtnl.Link{}
 	case err != nil:
-		return nil, Passing(err)
+		return nil, MarkTransient(err)
 	case have.Kind != t.Kind:
 		return nil, fmt.Errorf("plan link %s: a link of that name is there, but it is %s and not a %s: remove it (ip "+
 			"link del %s) or give ours another name",
@@ -87,9 +87,9 @@ func (t Link) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		err = h.Net.AddLink(ctx, want)
 	}
 	if err != nil {
-		return Passing(err)
+		return MarkTransient(err)
 	}
-	return Passing(h.Net.SetLink(ctx, want))
+	return MarkTransient(h.Net.SetLink(ctx, want))
 }
 
 func kindOf(l rtnl.Link) string {
@@ -119,9 +119,9 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Passing marks a transient error of netlink, which another attempt may not meet.
-func Passing(err error) error {
-	if rtnl.Passing(err) {
+// MarkTransient marks a transient error of netlink, which another attempt may not meet.
+func MarkTransient(err error) error {
+	if rtnl.IsTransient(err) {
 		return graph.Transient(err)
 	}
 	return err
@@ -163,7 +163,7 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", Passing(err)
+		return "", MarkTransient(err)
 	}
 	live := kindOf(have)
 	if t.MTU > 0 {
@@ -181,14 +181,14 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 // Remove implements [Remover]. The host refuses to remove a physical device and the link of the
 // default route.
 func (t Link) Remove(ctx context.Context, h *host.Host) error {
-	return Passing(h.Net.DelLink(ctx, t.Name))
+	return MarkTransient(h.Net.DelLink(ctx, t.Name))
 }
 
 // Baseline implements [Restorer].
 func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	have, err := v.Net.Link(ctx, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
-		return Baseline{}, Passing(err)
+		return Baseline{}, MarkTransient(err)
 	}
 	return baseline(ctx, v, t, have)
 }
@@ -206,11 +206,11 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		return fmt.Errorf("restore link %s: %w", t.Name, err)
 	}
 	if err := h.Net.SetLink(ctx, rtnl.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
-		return Passing(err)
+		return MarkTransient(err)
 	}
 	links, err := h.Live.Net.Links(ctx)
 	if err != nil {
-		return Passing(err)
+		return MarkTransient(err)
 	}
 	for _, l := range links {
 		if l.Master == t.Name {
@@ -218,5 +218,5 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 				t.Name))
 		}
 	}
-	return Passing(h.Net.LinkDown(ctx, t.Name))
+	return MarkTransient(h.Net.LinkDown(ctx, t.Name))
 }

@@ -49,7 +49,7 @@ func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 		item.Op = Create
 		return &Change{Items: []Item{item}, Reason: "absent", Disruption: t.disruption()}, nil
 	case err != nil:
-		return nil, Passing(err)
+		return nil, MarkTransient(err)
 	case have.String() == t.String():
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (t Table) disruption() Disruption {
 
 // Apply implements [Task].
 func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return Passing(h.Firewall.ReplaceTable(ctx, t.Table))
+	return MarkTransient(h.Firewall.ReplaceTable(ctx, t.Table))
 }
 
 // Live implements [StateReader].
@@ -83,21 +83,21 @@ func (t Table) Live(ctx context.Context, v host.View) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", Passing(err)
+		return "", MarkTransient(err)
 	}
 	return fmt.Sprintf("table %x", sha256.Sum256([]byte(have.String()))), nil
 }
 
 // Remove implements [Remover].
 func (t Table) Remove(ctx context.Context, h *host.Host) error {
-	return Passing(h.Firewall.DelTable(ctx, t.Family, t.Name))
+	return MarkTransient(h.Firewall.DelTable(ctx, t.Family, t.Name))
 }
 
 // Baseline implements [Restorer].
 func (t Table) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
-		return Baseline{}, Passing(err)
+		return Baseline{}, MarkTransient(err)
 	}
 	b, err := baseline(ctx, v, t, have)
 	if have.Check() != nil {
@@ -117,5 +117,5 @@ func (t Table) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore nft table %s: %w", t.Name, err)
 	}
-	return Passing(h.Firewall.ReplaceTable(ctx, was))
+	return MarkTransient(h.Firewall.ReplaceTable(ctx, was))
 }

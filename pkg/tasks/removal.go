@@ -138,7 +138,7 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 	}
 	links, err := v.Net.Links(ctx)
 	if err != nil {
-		return Passing(err)
+		return MarkTransient(err)
 	}
 	for _, l := range links {
 		if l.Master != "" && slices.Contains(t.Links, l.Master) {

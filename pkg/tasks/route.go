@@ -63,14 +63,14 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
-		return nil, Passing(err)
+		return nil, MarkTransient(err)
 	}
 	if t.Link != "" {
 		if _, err := v.Net.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) &&
 			!v.Upcoming.WillExist(string(LinkKey(t.Link))) {
 			return nil, graph.Wait("link " + t.Link)
 		} else if err != nil && !errors.Is(err, host.ErrNotExist) {
-			return nil, Passing(err)
+			return nil, MarkTransient(err)
 		}
 	}
 	item := Item{Key: t.Owns()[0], Op: Create}
@@ -119,14 +119,14 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, rout
 	if want.Table != rtnl.MainTable {
 		switch others, err := v.Net.Routes(ctx, rtnl.MainTable); {
 		case err != nil:
-			return Passing(err)
+			return MarkTransient(err)
 		case slices.ContainsFunc(others, leads):
 			return nil
 		}
 	}
 	addresses, err := v.Net.Addresses(ctx, t.Link)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
-		return Passing(err)
+		return MarkTransient(err)
 	}
 	for _, a := range addresses { // the subnet of a pending address, or of an address of a pending link
 		if a.Prefix.Contains(want.Gateway) &&
@@ -156,7 +156,7 @@ func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) 
 
 // Apply implements [Task].
 func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return Passing(h.Net.ReplaceRoute(ctx, t.Route))
+	return MarkTransient(h.Net.ReplaceRoute(ctx, t.Route))
 }
 
 // at returns the present route with the task's key.
@@ -164,7 +164,7 @@ func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	want := t.Canonical()
 	routes, err := v.Net.Routes(ctx, want.Table)
 	if err != nil {
-		return rtnl.Route{}, false, Passing(err)
+		return rtnl.Route{}, false, MarkTransient(err)
 	}
 	for _, r := range routes {
 		if r.SameKey(want) {
@@ -190,7 +190,7 @@ func (t Route) Unmanaged(live string) bool {
 
 // Remove implements [Remover]. The host does not remove routes with another protocol.
 func (t Route) Remove(ctx context.Context, h *host.Host) error {
-	return Passing(h.Net.DelRoute(ctx, t.Route))
+	return MarkTransient(h.Net.DelRoute(ctx, t.Route))
 }
 
 // Baseline implements [Restorer].
@@ -213,7 +213,7 @@ func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore route %s: %w", t.Dst, err)
 	}
-	return Passing(h.Net.ReplaceRoute(ctx, was))
+	return MarkTransient(h.Net.ReplaceRoute(ctx, was))
 }
 
 // sameWay reports whether two routes lead the same way. Where the task names no link, the kernel

@@ -59,7 +59,7 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
-		return nil, Passing(err)
+		return nil, MarkTransient(err)
 	}
 	for _, r := range rules {
 		if r.Same(t.Rule) {
@@ -75,14 +75,14 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return Passing(h.Net.AddRule(ctx, t.Rule))
+	return MarkTransient(h.Net.AddRule(ctx, t.Rule))
 }
 
 // Live implements [StateReader]. It returns the rule's protocol.
 func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 	rules, err := v.Net.Rules(ctx)
 	if err != nil {
-		return "", Passing(err)
+		return "", MarkTransient(err)
 	}
 	for _, r := range rules {
 		if r.Same(t.Rule) {
@@ -100,5 +100,5 @@ func (t Rule) Unmanaged(live string) bool {
 // Remove implements [Remover]. The host refuses to remove the rule for local addresses, and does
 // not remove rules with another protocol.
 func (t Rule) Remove(ctx context.Context, h *host.Host) error {
-	return Passing(h.Net.DelRule(ctx, t.Rule))
+	return MarkTransient(h.Net.DelRule(ctx, t.Rule))
 }

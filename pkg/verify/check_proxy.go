@@ -49,7 +49,7 @@ func (c *checker) proxyMode(ctx context.Context, at string) Result {
 	if c.run == nil || !off && c.want.ProxyMode == "" {
 		return Result{}
 	}
-	mode, err := cleanup.Ask(ctx, at)
+	mode, err := cleanup.AskMode(ctx, at)
 	switch {
 	case err == nil && off:
 		return failed(fmt.Sprintf("%s says %s: it runs here", at, mode),

@@ -49,7 +49,7 @@ func run(ctx context.Context) error {
 		},
 	}}
 	if len(os.Args) > 2 && os.Args[1] == "undo" { // --check
-		return checkpoint.Check(h.Live.Files)
+		return checkpoint.CheckUndo(h.Live.Files)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "undo" {
 		_, err := checkpoint.Undo(ctx, h, settings)

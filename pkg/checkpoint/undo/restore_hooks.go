@@ -50,7 +50,7 @@ func captureSurroundings(ctx context.Context, h *host.Host, sysctls map[string]s
 		s.Legacy, err = h.Firewall.LegacyTables(ctx)
 	}
 	switch {
-	case rtnl.Passing(err): // it changed during each attempt to read it
+	case rtnl.IsTransient(err): // it changed during each attempt to read it
 		s = s.without(err.Error())
 	case err != nil:
 		return nil, fmt.Errorf("record the rule sets of nft and iptables: %w", err)

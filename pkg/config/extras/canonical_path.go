@@ -10,7 +10,7 @@ import (
 var merged = [...][2]string{{"/bin/", "/usr/bin/"}, {"/sbin/", "/usr/sbin/"}, {"/lib/", "/usr/lib/"},
 	{"/var/run/", "/run/"}}
 
-// canonical returns a path in the form of the rule.
+// canonical cleans a path and replaces the links of a merged /usr: the form of [reservedPaths].
 func canonical(at string) string {
 	at = path.Clean(at)
 	for _, link := range merged {

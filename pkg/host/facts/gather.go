@@ -28,7 +28,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 		facts.Runtime = g.runtime(ctx)
 	})
 	files.Go(func() {
-		g.facts.Peers = Peers(g.files)
+		g.facts.Peers = OtherAgents(g.files)
 		g.services()
 		g.lateSysctls()
 		g.resolvConf()

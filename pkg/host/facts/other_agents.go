@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// peerFiles are files that show another node agent. Sources: nodeup/pkg/bootstrap/install.go of
+// agentFiles are files that show another node agent. Sources: nodeup/pkg/bootstrap/install.go of
 // kOps for nodeup; nodeadm/internal of awslabs/amazon-eks-ami for nodeadm;
 // cmd/kubeadm/app/constants for kubeadm.
-var peerFiles = []struct{ name, file string }{
+var agentFiles = []struct{ name, file string }{
 	{"nodeup", "/etc/systemd/system/kops-configuration.service"},
 	{"nodeup", "/lib/systemd/system/kops-configuration.service"},
 	{"nodeup", "/opt/kops/bin/nodeup"},
@@ -21,9 +21,9 @@ var peerFiles = []struct{ name, file string }{
 	{"kubeadm", "/etc/kubernetes/admin.conf"},
 }
 
-// Peers lists the other node agents, whose files belong to them.
-func Peers(files hostfs.Files) (out []string) {
-	for _, sign := range peerFiles {
+// OtherAgents lists the other node agents, whose files belong to them.
+func OtherAgents(files hostfs.Files) (out []string) {
+	for _, sign := range agentFiles {
 		if !slices.Contains(out, sign.name) && isThere(files, sign.file) {
 			out = append(out, sign.name)
 		}

@@ -89,9 +89,9 @@ func (n *Reader) opened() *netlink.Handle {
 
 func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live, "the network") }
 
-// Passing reports whether an error of reading or writing the network may be temporary: a list that
-// kept changing, a busy kernel, a lost answer.
-func Passing(err error) bool {
+// IsTransient reports whether an error of reading or writing the network may be temporary: a list
+// that kept changing, a busy kernel, a lost answer.
+func IsTransient(err error) bool {
 	for _, kind := range []error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM,
 		os.ErrDeadlineExceeded} {
 		if errors.Is(err, kind) {

@@ -57,14 +57,14 @@ func Plan(
 	return changes.Work{Graph: g, Changes: out, Rep: rep}
 }
 
-// GreetSystemd makes the view connect to systemd before the graph is planned, if the graph has
+// ConnectSystemd makes the view connect to systemd before the graph is planned, if the graph has
 // units. systemd takes longer to answer than all else, and units come last. It ignores an error,
 // because the task of a unit reports it.
-func GreetSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
-	var greeting sync.WaitGroup
+func ConnectSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
+	var connecting sync.WaitGroup
 	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }
 	if slices.ContainsFunc(g.Order(), ofUnit) {
-		greeting.Go(func() { _, _ = view.Units.UnitsLoadedUS(ctx) })
+		connecting.Go(func() { _, _ = view.Units.UnitsLoadedUS(ctx) })
 	}
-	return greeting.Wait
+	return connecting.Wait
 }

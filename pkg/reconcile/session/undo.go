@@ -52,7 +52,7 @@ func (s Session) CheckUndo() error {
 		return fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
 	defer files.Close() // it was opened for reading only
-	return checkpoint.Check(files)
+	return checkpoint.CheckUndo(files)
 }
 
 // PendingUndo returns the notes of a dry run about a change that was not confirmed. A change that

@@ -60,7 +60,7 @@ func refused(u *url.URL, r *http.Response) error {
 		return fmt.Errorf("%w: let this node read it, or name a mirror in spec.assetsMirror", err)
 	case code == http.StatusProxyAuthRequired: // from the proxy of an http URL: see transfer.Bound for https
 		return fmt.Errorf("%w: put the proxy's user and password into HTTP_PROXY of the unit", err)
-	case transfer.Passing(code):
+	case transfer.IsTransient(code):
 		return graph.Transient(err)
 	}
 	return fmt.Errorf("%w: correct the URL in spec.assets", err)

@@ -152,7 +152,7 @@ func (s *Source) refused(name string, r *http.Response) error {
 			s.settings.identity()))
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity()))
-	case transfer.Passing(code):
+	case transfer.IsTransient(code):
 		if after := transfer.RetryAfter(r, time.Now()); after > 0 {
 			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: err})
 		}

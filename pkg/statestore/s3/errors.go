@@ -65,7 +65,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 		return objectstore.Denied(fmt.Errorf("%w: %s", said, s.missing(r, err)))
 	case slices.Contains(missingCodes, code):
 		return fmt.Errorf("%w: %w", said, fs.ErrNotExist)
-	case transfer.Passing(status) || code == "SlowDown" || code == "RequestTimeout":
+	case transfer.IsTransient(status) || code == "SlowDown" || code == "RequestTimeout":
 		if after := transfer.RetryAfter(response, time.Now()); after > 0 {
 			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: said})
 		}

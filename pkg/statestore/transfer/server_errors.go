@@ -35,7 +35,7 @@ func throughProxy(_ context.Context, proxy *url.URL, to *http.Request, r *http.R
 	switch code := r.StatusCode; {
 	case code == http.StatusProxyAuthRequired:
 		err = fmt.Errorf("%w: put its user and password into HTTPS_PROXY of the unit", err)
-	case Passing(code):
+	case IsTransient(code):
 		err = graph.Transient(fmt.Errorf("%w: look at the proxy, and whether it reaches that server", err))
 	default:
 		err = fmt.Errorf("%w: let this node reach that server through it, or name the server in NO_PROXY of the unit",
@@ -87,8 +87,8 @@ func Explain(ctx context.Context, err error) error {
 	return graph.Transient(err)
 }
 
-// Passing reports whether a later request may succeed after this status.
-func Passing(status int) bool {
+// IsTransient reports whether a later request may succeed after this status.
+func IsTransient(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
