@@ -97,14 +97,14 @@ var cuts = []cut{
 		made: "ip address show cbr0 | grep -q 10.79.0.17/28"},
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
-	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate/links.go:restoreLinks, and its large programs: pkg/checkpoint/undo/capture.go:Keep
+	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate/links.go:restoreLinks, and its large programs: pkg/checkpoint/undo/capture.go:SaveFiles
 		edit: [2]string{"  networking:\n    bridge: {}\n" + atOnce + "  assets:\n  - name: cni-plugins\n",
 			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n" + atOnce + "  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/undo/restore_units.go:Units, pkg/checkpoint/undo.go:restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
 		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
-	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard_take.go:netdevs, pkg/tasks/network_files.go:Netdev (bytes)
+	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard/undoable_changes.go:Netdevs, pkg/tasks/network_files.go:Netdev (bytes)
 		edit: [2]string{"  networking:", networkFile("05-bad.netdev", "[NetDev]\nName=br9\nKind=bridge\n") +
 			assetFile("/etc/systemd/network/05-bad.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n") + "  networking:"},
 		made: "ip link show host0 | grep -q br9"},
@@ -130,7 +130,7 @@ type fate struct {
 
 // fates names with each fate the line that keeps it.
 var fates = []fate{
-	{name: "alive"},                   // pkg/checkpoint/undo.go:Settle
+	{name: "alive"},                   // pkg/checkpoint/finish.go:Finish
 	{name: "killed", signal: "KILL"},  // pkg/checkpoint/arm.go:arm, StartWhenGone
 	{name: "stopped", signal: "STOP"}, // pkg/checkpoint/arm.go:arm, StartTimer; undo.go:Undo, EndProcess
 	{name: "rebooted", signal: "STOP", // pkg/checkpoint/boot_unit.go:wantBootUnit
@@ -236,7 +236,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	if c.run != "" {
 		return
 	}
-	// pkg/reconcile/undo.go:restore
+	// pkg/reconcile/revert/revert.go:restore
 	if diff := gocmp.Diff(claimed, claims(t, n)); diff != "" {
 		t.Errorf("the ledger does not say what it said before (-before +after):\n%s", diff)
 	}
@@ -244,8 +244,8 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 		t.Errorf("history:\n%s", out)
 	}
 	if f.name != "rebooted" {
-		// pkg/checkpoint/verdict.go:Held: a bad generation is not applied again, and the plan says
-		// so.
+		// pkg/checkpoint/verdict.go:Suppressed: a bad generation is not applied again, and the plan
+		// says so.
 		res := n.Run(ctx, "netwright", "--once")
 		if res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
 			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)

@@ -36,7 +36,7 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 		t.Errorf("a rollback without room: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	// The agent reports a newer generation that it cannot record, and does not apply it. kubelet
-	// may start: pkg/reconcile/update.go, unnoted.
+	// may start: pkg/reconcile/rollout/update.go, unnoted.
 	second := n.Read(document)
 	n.Write(document, strings.Replace(second, "ttl=77", "ttl=78", 1), 0o644)
 	until(t, n, "the daemon says what it cannot note", "netwright status | grep -q 'waits.*this node cannot record when the wait began: .*no space'")

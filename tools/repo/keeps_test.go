@@ -17,13 +17,15 @@ var (
 	goFile    = regexp.MustCompile(`[\w./*-]+\.go\b`)
 	separated = regexp.MustCompile(`, (?:and )?| and |: `)
 	plain     = regexp.MustCompile(`^\w+$`)
+	named     = regexp.MustCompile(`\b((?:pkg|cmd)/[\w/]+\.go):([A-Za-z]\w*)`)
 )
 
 // The comment of a test names the lines that keep the test green, for a person who breaks such a
 // line to see the test fail. Each file after "The line that keeps it:" is beside the test, or at
 // its path from the root of the repository. Each single word between it and the next file, ';' or
 // the end of the sentence is a name in that file's code: declared or used. Several words, and text
-// in brackets, are free.
+// in brackets, are free. A comment may also name one line by the path of its file, a colon and a
+// name.
 func TestWhatKeepsATestExists(t *testing.T) {
 	names, told := map[string]map[string]bool{}, map[string]string{}
 	files(t, func(path string, data []byte) {
@@ -36,6 +38,11 @@ func TestWhatKeepsATestExists(t *testing.T) {
 	})
 	comments := 0
 	for test, text := range told {
+		for _, line := range named.FindAllStringSubmatch(text, -1) {
+			if !names[line[1]][line[2]] {
+				t.Errorf("%s: %s has no %s: name the file and the function that it is now", test, line[1], line[2])
+			}
+		}
 		for _, found := range keeps.FindAllStringSubmatch(text, -1) {
 			list := bracketed.ReplaceAllString(found[1], "")
 			at := goFile.FindAllStringIndex(list, -1)
