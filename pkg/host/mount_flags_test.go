@@ -1,22 +1,24 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A directory of programs becomes noexec on the host. The agent's service has its own copy of the
+// A directory becomes noexec and read-only on the host. The agent's service has its own copy of the
 // host's mounts (PrivateMounts=), to which the kernel copies mounts and not flags. It gets an event
-// all the same, and finds that the program cannot run. The lines that keep it:
-// pkg/host/watch/mounts.go, set and state (list); pkg/host/hostfs/writable.go, Runnable
-// (sealed).
+// all the same, finds that no program there can run, and writes nothing there. The lines that keep
+// it: pkg/host/watch/mounts.go, set and state (list); pkg/host/hostfs/writable.go, hasOption.
 func TestAFlagOfTheHostsMounts(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "unshare", "mount")
@@ -32,24 +34,27 @@ func TestAFlagOfTheHostsMounts(t *testing.T) {
 			"sh", "-ec", `mount -t tmpfs none "$1"; mkdir "$1/bin"; mount --bind "$1/bin" "$1/bin"
 			unshare --mount --propagation slave "$2" -test.run='^TestAFlagOfTheHostsMounts$' & service=$!
 			until [ -e "$1/ready" ] || ! kill -0 $service; do sleep 0.02; done
-			mount -o remount,bind,noexec "$1/bin"; wait $service`, "sh", dir, self)
+			mount -o remount,bind,noexec,ro "$1/bin"; wait $service`, "sh", dir, self)
 		host.Env = append(os.Environ(), within+"="+dir)
 		if out, err := host.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		return
 	}
-	files, err := hostfs.Open(hostfs.Options{Root: "/"})
-	if err != nil {
-		t.Fatal(err)
+	program := dir + "/bin/bridge"
+	look := func() (run, write, remove error) {
+		files, err := hostfs.Open(hostfs.Options{Root: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer files.Close() // only read
+		return files.Runnable(program), files.Writable(program, 1), files.Removable(program)
 	}
-	defer files.Close() // only read
 	w := watch.New(watch.Options{})
 	defer w.Close()
-	program := dir + "/bin/bridge"
 	w.Set(watch.Interest{Paths: []string{program}})
-	if err := files.Runnable(program); err != nil {
-		t.Error(err)
+	if run, write, remove := look(); run != nil || write != nil || remove != nil {
+		t.Error(run, write, remove)
 	}
 	write(t, dir+"/ready", "")
 	select {
@@ -57,8 +62,11 @@ func TestAFlagOfTheHostsMounts(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("no event")
 	}
-	want := "run " + program + ": its file system is mounted noexec"
-	if err := files.Runnable(program); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("the program can run: %v", err)
+	run, put, remove := look()
+	if want := "run " + program + ": its file system is mounted noexec"; run == nil || !strings.Contains(run.Error(), want) {
+		t.Errorf("the program can run: %v", run)
+	}
+	if !errors.Is(put, unix.EROFS) || !errors.Is(remove, unix.EROFS) {
+		t.Errorf("the program can be written or removed: %v, %v", put, remove)
 	}
 }

@@ -24,7 +24,7 @@ func (f *Reader) Removable(name string) error {
 			return err
 		}
 		defer unix.Close(dir)
-		if on, err := fsOf(dir); err == nil && on.Flags&unix.ST_RDONLY != 0 {
+		if f.hasOption(dir, unix.ST_RDONLY, "ro") {
 			return unix.EROFS
 		}
 		return fixedAt(dir, base)
@@ -49,14 +49,15 @@ func (f *Reader) Writable(name string, size int64) error {
 			return nil
 		}
 		defer unix.Close(dir)
-		on := fsAt(dir, base)
-		if on.Flags&unix.ST_RDONLY != 0 {
+		on := itself(dir, base)
+		defer unix.Close(on)
+		if f.hasOption(on, unix.ST_RDONLY, "ro") {
 			return unix.EROFS
 		}
 		if err := fixedAt(dir, base); err != nil {
 			return err
 		}
-		if size >= 0 && full(on, size) {
+		if fs, err := fsOf(on); err == nil && size >= 0 && full(fs, size) {
 			return unix.ENOSPC
 		}
 		return nil
@@ -74,25 +75,30 @@ func (f *Reader) Runnable(name string) error {
 		return nil
 	}
 	defer unix.Close(dir)
-	if fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0); err == nil {
-		defer unix.Close(fd)
-		dir = fd
-	}
-	if on, _ := fsOf(dir); on.Flags&unix.ST_NOEXEC != 0 || sealed(dir) {
+	on := itself(dir, base)
+	defer unix.Close(on)
+	if f.hasOption(on, unix.ST_NOEXEC, "noexec") {
 		return fmt.Errorf("run %s: its file system is mounted noexec", name)
 	}
 	return nil
 }
 
-// sealed reports whether the host's mount of an open file is noexec, also if the mount of this
-// process is not. It is false if the kernel does not say.
-func sealed(fd int) bool {
+// hasOption reports whether the mount of an open file has an option: here, as a flag of statfs(2),
+// or on the host. It is false if the kernel does not say.
+func (f *Reader) hasOption(fd int, flag int64, option string) bool {
+	if on, err := fsOf(fd); err == nil && on.Flags&flag != 0 {
+		return true
+	}
 	id, err := mountOf(fd)
-	if err != nil {
+	if err != nil || f.Paths.IsImage() {
 		return false
 	}
-	options, err := sys.HostOptions(id)
-	return err == nil && slices.Contains(options, "noexec")
+	options, known := f.mounts.Load(id)
+	if !known {
+		list, _ := sys.HostOptions(id) // after an error only the flags here count
+		options, _ = f.mounts.LoadOrStore(id, list)
+	}
+	return slices.Contains(options.([]string), option)
 }
 
 // openNearestParent opens the directory of a path, or the nearest parent that exists. The caller
@@ -106,16 +112,14 @@ func openNearestParent(root hostpath.Root, name string) (dir int, base string, e
 	return dir, base, err
 }
 
-// fsAt returns the file system of a path, which may be a mount point. The result is zero if the
-// kernel returns an error.
-func fsAt(dir int, base string) unix.Statfs_t {
+// itself opens a path in an open directory, which may be a mount point; the directory if the path
+// does not exist. The caller must close it.
+func itself(dir int, base string) int {
 	fd, err := hostpath.OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		dir = fd
+	if err != nil {
+		fd, _ = unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0) // -1: nothing is known of the mount
 	}
-	on, _ := fsOf(dir)
-	return on
+	return fd
 }
 
 // fsOf returns the file system of an open file.
