@@ -74,3 +74,33 @@ func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 	}
 	n.Shell(ctx, "cat /srv/late/deep/motd /srv/late/linked /srv/unit/motd /srv/wanted/motd; umount /srv/late /srv/unit /srv/wanted; ! ls /srv/late/* /srv/unit/* /srv/wanted/* 2>/dev/null")
 }
+
+// The daemon has its own copy of the host's mounts, which does not get the flags that a person sets
+// later. It says all the same that no plugin can be started, and writes nothing to a mount that is
+// read-only. When the flags go, all is right again. The lines that keep it:
+// pkg/host/watch/mounts.go, set; pkg/host/hostfs/writable.go, hasOption.
+func TestTheDaemonSeesFlagsOfMounts(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, good := goodStore(t)
+	const motd, document = "/srv/kept/motd", "/srv/netwright/" + cluster + "/cluster.yaml"
+	s.write(t, "cluster.yaml", bootFile(good, "", motd, "first\n"))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Enable: []string{"netwright-agent.service"}}))
+	until(t, n, "the node is right", "netwright status && test -e "+motd)
+	for _, dir := range []string{"/srv/kept", "/opt/cni/bin"} {
+		n.Must(ctx, "mount", "--bind", dir, dir)
+	}
+	n.Must(ctx, "mount", "-o", "remount,bind,noexec", "/opt/cni/bin")
+	until(t, n, "no plugin can be started", "netwright status | grep -q 'its file system is mounted noexec'")
+	n.Must(ctx, "mount", "-o", "remount,bind,exec", "/opt/cni/bin")
+	until(t, n, "plugins can be started again", "netwright status")
+
+	n.Must(ctx, "mount", "-o", "remount,bind,ro", "/srv/kept")
+	n.Write(document, bootFile(good, "", motd, "second\n"), 0o644)
+	out := n.Run(ctx, "netwright", "--once")
+	if said := out.Stdout + out.Stderr; out.Code != 1 || !strings.Contains(said, "mount it writable") || n.Read(motd) != "first\n" {
+		t.Errorf("exit %d, the file has %q\n%s", out.Code, n.Read(motd), said)
+	}
+	n.Must(ctx, "mount", "-o", "remount,bind,rw", "/srv/kept")
+	until(t, n, "the file is written", "grep -q second "+motd)
+}
