@@ -20,7 +20,7 @@ import (
 // servers other than AWS report a conflict for an object that was removed from a bucket with
 // versions.
 func (s *Source) Put(ctx context.Context, name string, data []byte) error {
-	err := s.Replace(ctx, name, data, "")
+	err := s.put(ctx, name, data, &awss3.PutObjectInput{IfNoneMatch: aws.String("*")})
 	if !errors.Is(err, objectstore.ErrConflict) {
 		return err
 	}
@@ -34,14 +34,20 @@ func (s *Source) Put(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// Replace implements [objectstore.Destination]. S3 compares the ETag.
+// Replace implements [objectstore.Destination]. S3 compares the ETag. A conflict about an object
+// that was removed is no other writer: see [Source.Put].
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 func (s *Source) Replace(ctx context.Context, name string, data []byte, known string) error {
-	in := &awss3.PutObjectInput{IfMatch: aws.String(known)}
-	if known == "" {
-		in.IfMatch, in.IfNoneMatch = nil, aws.String("*")
+	if known != "" {
+		return s.put(ctx, name, data, &awss3.PutObjectInput{IfMatch: &known})
 	}
-	return s.put(ctx, name, data, in)
+	err := s.put(ctx, name, data, &awss3.PutObjectInput{IfNoneMatch: aws.String("*")})
+	if errors.Is(err, objectstore.ErrConflict) {
+		if _, missing := s.Get(ctx, name, "", 0); errors.Is(missing, errRemoved) {
+			return missing
+		}
+	}
+	return err
 }
 
 // put writes an object under the conditions in in.

@@ -32,6 +32,9 @@ var (
 	missingCodes     = []string{"NoSuchKey", "NoSuchVersion", "NotFound"}
 )
 
+// errRemoved marks the error of a missing object of which the bucket has earlier versions.
+var errRemoved = errors.New("it was removed, and the bucket has its versions: remove its delete marker")
+
 // explain returns the error of a request: what S3 answered, and what to do.
 func (s *Source) explain(ctx context.Context, r request, err error) error {
 	response := responseOf(err)
@@ -64,6 +67,9 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	case status == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: %s", said, s.missing(r, err)))
 	case slices.Contains(missingCodes, code):
+		if response.Header.Get("X-Amz-Delete-Marker") == "true" {
+			said = fmt.Errorf("%w: %w", said, errRemoved)
+		}
 		return fmt.Errorf("%w: %w", said, fs.ErrNotExist)
 	case transfer.IsTransient(status) || code == "SlowDown" || code == "RequestTimeout":
 		if after := transfer.RetryAfter(response, time.Now()); after > 0 {

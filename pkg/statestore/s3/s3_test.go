@@ -268,6 +268,33 @@ func TestVersion(t *testing.T) {
 }
 
 // The server's own answers to wrong requests.
+// A manifest that somebody removed from a bucket with versions is restored without its delete
+// marker. A reader says so. A publisher says so too if the server does not take the manifest again,
+// and does not speak of another publisher. The lines that keep it: errors.go, explain;
+// destination.go, Replace.
+func TestRemovedManifest(t *testing.T) {
+	const marker = "remove its delete marker"
+	server := s3server.Start(t)
+	server.Bucket("fleet")
+	account(t, server.URL, s3server.Access, s3server.Secret)
+	to := sink(t, "s3://fleet")
+	of := publisher.Publication{Cluster: storetest.Cluster, Objects: map[string][]byte{"cluster.yaml": []byte("1")}, Now: time.Now()}
+	if _, err := publisher.Publish(t.Context(), to, of); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Remove(t.Context(), "manifest"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, "s3://fleet", storetest.Cluster, stores.Options{}).Fetch(t.Context(), statestore.Revision{})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), marker) {
+		t.Errorf("a reader: %v", err)
+	}
+	// AWS takes it. This server does not.
+	if _, err := publisher.Publish(t.Context(), to, of); err == nil || errors.Is(err, objectstore.ErrConflict) || !strings.Contains(err.Error(), marker) {
+		t.Errorf("a publisher: %v", err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
