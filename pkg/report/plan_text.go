@@ -70,6 +70,8 @@ func (t *planText) summary(p *Plan) {
 	add(s.Skipped, "not reached")
 	if done := work(p); done != "" {
 		parts = append(parts, done)
+	} else if p.Switch != nil && p.Switch.Blocked != "" {
+		parts = append(parts, "the switch is not made, and nothing else is to do")
 	} else if s.Failed == 0 && s.Skipped == 0 {
 		parts = append(parts, "nothing to do")
 	}
@@ -85,6 +87,8 @@ func (t *planText) summary(p *Plan) {
 	case s.Failed > 0 || s.Skipped > 0:
 		color = red
 	case s.Contested > 0 || s.Drifted > 0:
+		color = yellow
+	case p.Switch != nil && p.Switch.Blocked != "":
 		color = yellow
 	case s.Changes() == 0 || ran(p):
 		color = green
