@@ -28,16 +28,24 @@ var looks = []keyLook{
 		}
 		return "`agent explain " + k.Key + "` says who wants it, `agent history` what was taken back"
 	}, 24},
-	{KeyContested, "!", red, "contested", func(k *KeyStatus) string {
-		kind, _, _ := strings.Cut(k.Key, ":")
-		return "stop the other writer, or leave the key to it: spec.drift." + kind + ": ignore"
-	}, 24},
+	{KeyContested, "!", red, "contested", stopTheWriter, 24},
 	{KeyDrifted, "~", yellow, "drifted", func(k *KeyStatus) string {
 		kind, _, _ := strings.Cut(k.Key, ":")
 		return "it is only reported: spec.drift." + kind + ": repair has it brought back"
 	}, 24},
-	{KeyWaiting, "…", yellow, "waiting", func(*KeyStatus) string { return "" }, 12},
+	{KeyWaiting, "…", yellow, "waiting", func(k *KeyStatus) string {
+		if k.Count == 0 {
+			return ""
+		}
+		return stopTheWriter(k) // it waits for its next repair
+	}, 12},
 	{KeyRepaired, "✓", green, "repaired", func(*KeyStatus) string { return "" }, 6},
+}
+
+// stopTheWriter returns what to do about a key that another program keeps changing.
+func stopTheWriter(k *KeyStatus) string {
+	kind, _, _ := strings.Cut(k.Key, ":")
+	return "stop the other writer, or leave the key to it: spec.drift." + kind + ": ignore"
 }
 
 // troubles writes the keys that are not simply right. Keys that only follow another one are counted
@@ -72,7 +80,9 @@ func (t *statusText) troubles(s *Status) {
 		}
 	}
 	t.pendingEffects(s.PendingEffects)
-	t.notes(slices.DeleteFunc(slices.Clone(s.Notes), func(n Note) bool { return above(t.why, n.Text) != n.Text }))
+	t.notes(slices.DeleteFunc(slices.Clone(s.Notes), func(n Note) bool {
+		return above(t.why, n.Text) != n.Text || s.Waiting != nil && strings.HasSuffix(n.Text, ": "+s.Waiting.Reason)
+	}))
 	t.gap()
 }
 
@@ -86,14 +96,20 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 	case KeyWaiting:
 		said = "for " + t.age(k.Since)
 	}
-	if k.Count > 1 {
+	if k.Count > 1 && k.State != KeyWaiting { // its text has the number
 		said += fmt.Sprintf(", repaired %d times", k.Count)
 	}
+	writer, text := "", ""
 	if k.Writer != "" {
-		said += "; " + k.Writer + " writes it too"
+		writer = "; " + k.Writer + " writes it too"
 	}
 	if k.Text != "" {
-		said += ": " + k.Text
+		text = ": " + k.Text
+	}
+	if k.State == KeyWaiting { // the text says for what
+		said += text + writer
+	} else {
+		said += writer + text
 	}
 	t.say("      ", "", said)
 	if k.Means != "" {

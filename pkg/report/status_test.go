@@ -168,6 +168,45 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
+// The status of a node says what holds there, says it once, and says what to do.
+func TestStatusSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		change       func(*report.Status)
+		says, silent []string
+	}{
+		"the store is away, and nothing is applied": {func(s *report.Status) {
+			s.Configuration = report.Configuration{Store: "s3://conf", Silent: before(100 * time.Second)}
+		}, []string{"not read for 100s, and no configuration was applied here"}, []string{"READY"}},
+		"a generation waits": {func(s *report.Status) {
+			s.Waiting = &report.Waiting{Generation: 8, Digest: "0123", Class: "reload", Reason: "spec.update.percent is 1"}
+			s.Notes = []report.Note{{Level: "warning", Text: "generation 8 (0123) waits, and this one stays in force: spec.update.percent is 1"}}
+		}, []string{"generation 8, 0123, waits (reload): spec.update.percent is 1\n"}, []string{"warning: "}},
+		"a key waits for its next repair": {func(s *report.Status) {
+			s.Keys = []report.KeyStatus{{Key: "sysctl:net.ipv4.tcp_tw_reuse", State: report.KeyWaiting, Since: before(6 * time.Second), Count: 3,
+				Writer: "/etc/sysctl.d/99-zz.conf", Text: "its next repair at 12:01: somebody changed it back"}}
+		}, []string{"for 6s: its next repair at 12:01: somebody changed it back; /etc/sysctl.d/99-zz.conf writes it too\n",
+			"→ stop the other writer, or leave the key to it: spec.drift.sysctl: ignore"}, []string{"repaired 3 times"}},
+	} {
+		s := rightStatus()
+		s.Keys, s.Last = nil, nil
+		c.change(s)
+		var out bytes.Buffer
+		if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out.String())
+			}
+		}
+		for _, bad := range c.silent {
+			if strings.Contains(out.String(), bad) {
+				t.Errorf("%s: %q in\n%s", name, bad, out.String())
+			}
+		}
+	}
+}
+
 // The day in the status is the one on which the next certificate is renewed, or on which a
 // certificate ends that nobody renews.
 func TestNextCertificate(t *testing.T) {

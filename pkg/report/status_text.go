@@ -118,7 +118,12 @@ func (t *statusText) configuration(c Configuration) {
 	} else if c.Error != "" {
 		t.say("  ", yellow, "the newest generation cannot be used: "+c.Error)
 	}
-	if !c.Silent.IsZero() {
+	switch {
+	case c.Silent.IsZero():
+	case c.Digest == "":
+		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s, and no configuration was applied here before",
+			t.age(c.Silent)))
+	default:
 		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: the agent repairs what is applied, and the "+
 			"node stays READY; it does not get what was published since then", t.age(c.Silent)))
 	}

@@ -45,8 +45,8 @@ func (d *Judge) notRepaired(ctx context.Context, t tasks.Task, c *tasks.Change, 
 func (d *Judge) contested(t tasks.Task, c *tasks.Change, was *ledger.Drift, dec decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: dec.until, Pods: d.pods(t)}
 	since, when := report.Stamp(was.Recent[0]), report.Stamp(dec.until)
-	l.Text = fmt.Sprintf("its next repair: somebody changed it back after each of %d repairs since %s; the "+
-		"agent repairs it again at %s", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("its next repair at %s: somebody changed it back after each of %d repairs since %s", when,
+		len(was.Recent), since)
 	if !dec.contested {
 		return l
 	}
