@@ -62,8 +62,19 @@ type CNIPlugin struct {
 	Type         string          `json:"type"`
 	Capabilities map[string]bool `json:"capabilities"`
 	IPAM         json.RawMessage `json:"ipam"`
+	Bytes        json.RawMessage `json:"mtu"`
 	Delegate     json.RawMessage `json:"delegate"`  // flannel's configuration of the plugin that it calls
 	Delegates    json.RawMessage `json:"delegates"` // Multus' whole confs
+}
+
+// MTU returns the MTU that a conf gives to the links of pods; 0: it gives none.
+func (c CNIConf) MTU() (mtu int) {
+	for _, p := range c.Plugins {
+		if json.Unmarshal(p.Bytes, &mtu) == nil && mtu > 0 {
+			return mtu
+		}
+	}
+	return 0
 }
 
 // addresses returns the type of the IPAM plugin that a plugin calls; "": none.

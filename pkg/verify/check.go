@@ -15,6 +15,7 @@ import (
 func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Result, error) {
 	c := &checker{view: v, run: run, want: want}
 	c.note("conf", c.conf())
+	c.confMTU()
 	c.plugins(ctx)
 	c.note("runtime", c.runtime())
 	c.note("kubelet", c.kubelet(ctx))

@@ -33,6 +33,22 @@ func (c *checker) conf() Result {
 	return well(seen)
 }
 
+// confMTU compares the MTU of the conf with that of the documents, where another program writes the
+// conf: the agent cannot set it there.
+func (c *checker) confMTU() {
+	if c.want.MTU == 0 || len(c.confs) == 0 {
+		return
+	}
+	switch has := c.confs[len(c.confs)-1].MTU(); has {
+	case 0: // the plugin finds it
+	case c.want.MTU:
+		c.note("conf MTU", well(fmt.Sprintf("%d, as in the documents", has)))
+	default:
+		c.note("conf MTU", failed(fmt.Sprintf("pods get links of %d bytes, and the documents have an mtu of %d", has, c.want.MTU),
+			"the agent does not set it: set "+c.want.Network.Name+"'s own configuration in the cluster to the same value"))
+	}
+}
+
 // wrote returns what to do about a missing conf or plugin, by who writes it.
 func (c *checker) wrote() string {
 	switch c.want.Network.Conf.Writer {

@@ -106,6 +106,31 @@ func (l *lab) bad(results []Result) (out []string) {
 	return out
 }
 
+// An MTU of the documents that another program must write into the conf is compared with the conf:
+// the plan of the node has nothing of it.
+func TestTheConfsMTU(t *testing.T) {
+	calico, _ := network.Find("calico")
+	for wanted, want := range map[int]string{
+		0:    "",
+		1440: "conf MTU ok: 1440, as in the documents → ",
+		1350: "conf MTU failed: pods get links of 1440 bytes, and the documents have an mtu of 1350 → the agent does not set it: set calico's own configuration in the cluster to the same value",
+	} {
+		l := newLab(t)
+		l.write("10-flannel.conflist", `{"cniVersion":"1.0.0","name":"k8s-pod-network","plugins":[{"type":"bridge","mtu":1440,"ipam":{"type":"host-local","subnet":"10.244.1.0/24"}},{"type":"portmap"}]}`)
+		results, err := Check(t.Context(), l.with(host.Facts{Runtime: l.runtime}, podsOf{}), l.host, Expect{Network: calico, Conf: conf(l), MTU: wanted})
+		ok(t, err)
+		got := ""
+		for _, r := range results {
+			if r.Check == "conf MTU" {
+				got = fmt.Sprintf("%s %s: %s → %s", r.Check, r.State, r.Seen, r.Next)
+			}
+		}
+		if got != want {
+			t.Errorf("an mtu of %d:\n%s, want\n%s", wanted, got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -34,6 +34,7 @@ func failed(seen, next string) Result  { return Result{State: Failed, Seen: seen
 type Expect struct {
 	Node         string // the name of its Node
 	Network      network.Network
+	MTU          int                   // that another program shall write into the conf; 0: nothing is wanted
 	Conf         *tasks.WaitConf       // nil: this network has no conf in a directory
 	HealthChecks []network.HealthCheck // those that apply to this node
 	// KubeProxy is whether the documents say that kube-proxy runs here; nil: they do not say.

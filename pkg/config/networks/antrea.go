@@ -18,8 +18,8 @@ type Antrea struct {
 	TrafficEncryptionMode string `json:"trafficEncryptionMode"`
 	// ProxyAll: true means that Antrea serves all services in place of kube-proxy.
 	ProxyAll bool `json:"proxyAll,omitempty"`
-	// DefaultMTU: Sets the MTU of the pods' links in bytes. Without it or with 0, the MTU is that
-	// of the node's link less the encapsulation.
+	// DefaultMTU: Says the MTU of the pods' links in bytes. Without it or with 0, the MTU is that
+	// of the node's link less the encapsulation. Only the DaemonSet sets it.
 	DefaultMTU int `json:"defaultMTU,omitempty"`
 	// SecondaryNetwork: true means that Antrea bridges a link of the node for VLANs of pods.
 	SecondaryNetwork bool `json:"secondaryNetwork,omitempty"`

@@ -63,7 +63,8 @@ type Calico struct {
 	LogSeverityScreen string `json:"logSeverityScreen,omitempty"`
 	// LogSeveritySys: Sets what Felix logs to syslog. Only the DaemonSet uses it.
 	LogSeveritySys string `json:"logSeveritySys,omitempty"`
-	// MTU: Sets the MTU of the pods' links in bytes. Without it or with 0, Calico detects it.
+	// MTU: Says the MTU of the pods' links in bytes, which Calico's own configuration sets. `agent
+	// verify` compares both. Without it or with 0, Calico detects it.
 	MTU int `json:"mtu,omitempty"`
 	// NFTablesMode: Sets whether Calico uses nftables in place of iptables. Enabled needs a kernel
 	// from 5.13.

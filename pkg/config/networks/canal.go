@@ -15,7 +15,8 @@ import (
 type Canal struct {
 	// Backend: Sets flannel's backend, which carries packets between nodes.
 	Backend string `json:"backend"`
-	// MTU: Sets the MTU of the pods' links in bytes. Without it, the MTU is flanneld's.
+	// MTU: Says the MTU of the pods' links in bytes, which Canal's own configuration sets. `agent
+	// verify` compares both. Without it, the MTU is flanneld's.
 	MTU int `json:"mtu,omitempty"`
 	// ChainInsertMode: Sets whether Felix puts its rules before the rules of others (insert) or
 	// after them (append). Only the DaemonSet uses it.

@@ -39,7 +39,8 @@ type Cilium struct {
 	// CNIExclusive: true lets Cilium rename every other conf, and is the default. multus needs
 	// false.
 	CNIExclusive *bool `json:"cniExclusive,omitempty"`
-	// MTU: Sets the MTU of the node's links in bytes. Without it, Cilium finds it.
+	// MTU: Says the MTU of the node's links in bytes. Without it, Cilium finds it. Only the
+	// DaemonSet sets it.
 	MTU int `json:"mtu,omitempty"`
 }
 

@@ -16,8 +16,8 @@ type KubeOVN struct {
 	// Interface: Names the link of an underlay that joins br-<provider>, with its addresses.
 	// networkType vlan needs it, and no other type takes it.
 	Interface string `json:"interface,omitempty"`
-	// MTU: Sets the MTU of the pods' links in bytes. Without it or with 0, the MTU is that of the
-	// node's link less the encapsulation.
+	// MTU: Says the MTU of the pods' links in bytes. Without it or with 0, the MTU is that of the
+	// node's link less the encapsulation. Only the DaemonSet sets it.
 	MTU int `json:"mtu,omitempty"`
 	// IPsec: true encrypts the tunnels between nodes.
 	IPsec bool `json:"ipsec,omitempty"`

@@ -14,7 +14,7 @@ type OVNKubernetes struct {
 	// Interface: Names the link that becomes the bridge br<name>, with its addresses. The default
 	// is the link of the default route.
 	Interface string `json:"gatewayInterface,omitempty"`
-	// MTU: Sets the MTU of the pods' links in bytes.
+	// MTU: Says the MTU of the pods' links in bytes. Only the DaemonSet sets it.
 	MTU int `json:"mtu"`
 	// EncapPort: Sets the UDP port of Geneve.
 	EncapPort int `json:"encapPort"`

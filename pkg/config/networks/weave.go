@@ -6,7 +6,7 @@ import "github.com/netwright/netwright/pkg/config/decode"
 // only recorded here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // WeaveNetworkingSpec
 type Weave struct {
-	// MTU: Sets WEAVE_MTU in bytes. Without it, Weave uses 1376.
+	// MTU: Says WEAVE_MTU in bytes. Without it, Weave uses 1376. Only the DaemonSet sets it.
 	MTU int `json:"mtu,omitempty"`
 	// ConnLimit: Sets how many peers one node talks to. Without it, the limit is 200. Only the
 	// DaemonSet uses it.
