@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // Evict removes the node's pods that have an address of a network that is being replaced. The
@@ -91,19 +93,34 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	if err == nil {
 		return slices.DeleteFunc(pods, func(p cri.Pod) bool { return p.HostNetwork }), nil
 	}
-	sign, signErr := podSign(v, netnsDir)
-	if signErr != nil || sign == "" {
-		return nil, signErr
+	names, dirErr := v.Files.ReadDir(netnsDir)
+	if dirErr != nil && !errors.Is(dirErr, host.ErrNotExist) {
+		return nil, fmt.Errorf("look for running pods: %w", dirErr)
 	}
-	if errors.Is(err, host.ErrNoLiveState) {
-		return nil, fmt.Errorf("pods run here (%s), and no runtime answers over CRI to list them: drain the "+
-			"node and reboot it", sign)
+	i := slices.IndexFunc(names, netnsOfPod().MatchString)
+	if i < 0 {
+		return nil, nil
 	}
-	return nil, graph.Transient(fmt.Errorf("pods run here (%s): %w: start the runtime", sign, err))
+	sign := path.Join(netnsDir, names[i])
+	switch name := v.Facts.Runtime.Name; {
+	case !errors.Is(err, host.ErrNoLiveState):
+		return nil, graph.Transient(fmt.Errorf("pods run here (%s): %w: restart the runtime", sign, err))
+	case name != "":
+		return nil, graph.Transient(fmt.Errorf("pods run here (%s), and %s does not run, so it cannot remove them: "+
+			"start it", sign, name))
+	}
+	return nil, fmt.Errorf("pods run here (%s), and no runtime answers over CRI to list them: drain the "+
+		"node and reboot it", sign)
 }
 
 // netnsDir has the network namespaces of pods. After a boot it is empty, and no pod runs.
 const netnsDir = "/run/netns"
+
+// netnsOfPod matches the names that containerd (cni-UUID) and CRI-O (UUID) give to namespaces of
+// pods.
+// https://github.com/cri-o/cri-o/blob/v1.36.1/internal/config/nsmgr/nsmgr_linux.go
+// (NewPodNamespaces)
+var netnsOfPod = lazyregexp.New(`^(cni-|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$)`)
 
 // AgentRunsError says that a network's own agent still runs on the node.
 type AgentRunsError struct {

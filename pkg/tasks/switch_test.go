@@ -22,9 +22,13 @@ type between struct {
 	pods  []cri.Pod
 	err   error
 	netns []string
+
+	runtime string
 }
 
-func (v between) view() host.View { return host.View{Files: v, Units: v, Runtime: v} }
+func (v between) view() host.View {
+	return host.View{Files: v, Units: v, Runtime: v, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: v.runtime}}}
+}
 
 func (v between) Unit(context.Context, string) (systemd.UnitState, error) { return v.unit, nil }
 func (v between) Pods(context.Context) ([]cri.Pod, error)                 { return slices.Clone(v.pods), v.err }
@@ -54,6 +58,7 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
+// The line that keeps what a silent runtime runs: switch_evict_pods.go, netnsOfPod.
 func TestEvict(t *testing.T) {
 	web, agent := cri.Pod{Namespace: "default", Name: "web"}, cri.Pod{Namespace: "kube-system", Name: "flannel", HostNetwork: true, Running: []string{"kube-flannel"}}
 	task := Evict{Network: "flannel", Agents: []string{"kube-flannel"}}
@@ -74,10 +79,15 @@ func TestEvict(t *testing.T) {
 	if change, err := task.Plan(t.Context(), between{err: silent, netns: []string{"theirs"}}.view()); change != nil || err != nil {
 		t.Errorf("without a runtime and without pods: %+v, %v", change, err)
 	}
-	if _, err := task.Plan(t.Context(), between{err: silent, netns: []string{"cni-1"}}.view()); !graph.IsTransient(err) || !errors.Is(err, silent) {
-		t.Errorf("with a runtime that is silent, and a pod: %v", err)
+	for _, netns := range []string{"cni-1", "71c54241-c0c9-4b7d-bbf7-d448f9b9b536"} { // of containerd and of CRI-O
+		if _, err := task.Plan(t.Context(), between{err: silent, netns: []string{netns}}.view()); !graph.IsTransient(err) || !errors.Is(err, silent) {
+			t.Errorf("with a runtime that is silent, and a pod in %s: %v", netns, err)
+		}
 	}
 	if _, err := task.Plan(t.Context(), between{err: host.ErrNoLiveState, netns: []string{"cni-1"}}.view()); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "drain the node") {
 		t.Errorf("with a pod and no runtime: %v", err)
+	}
+	if _, err := task.Plan(t.Context(), between{err: host.ErrNoLiveState, netns: []string{"cni-1"}, runtime: "cri-o"}.view()); !graph.IsTransient(err) || !strings.Contains(err.Error(), "start it") {
+		t.Errorf("with a pod and a runtime that is stopped: %v", err)
 	}
 }
