@@ -371,18 +371,22 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/tasks/conf_removal.go, check (of ConfRemoval) and livingPod.
+// The lines that keep it: pkg/tasks/removal.go, check (of ConfRemoval) and livingPod;
+// pkg/reconcile/ownership/removals_order.go, IsConf.
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
-	for _, cache := range []string{"/var/lib/cni/results", "/var/lib/cni/cache/results"} { // cri-dockerd has the second
+	for cache, dir := range map[string]string{
+		"/var/lib/cni/results":       "/etc/cni/net.d",
+		"/var/lib/cni/cache/results": "/srv/cni/net.d", // of cri-dockerd; no runtime names the directory now
+	} {
 		root := t.TempDir()
-		conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
+		conf := file(dir+"/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
 		mustConverge(t, root, conf)
 		hostroot.Put(t, root, cache+"/x-pod-eth0", "{}")
 		p := mustConverge(t, root)
-		if !hostroot.There(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in /etc/cni/net.d: pods live here") {
+		if !hostroot.There(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in "+dir+": pods live here") {
 			t.Errorf("%s: the conf is there: %v\n%s", cache, hostroot.There(root, conf.Path), said(p))
 		}
-		other := file("/etc/cni/net.d/20-y.conflist", `{"name":"y","plugins":[{"type":"ptp"}]}`)
+		other := file(dir+"/20-y.conflist", `{"name":"y","plugins":[{"type":"ptp"}]}`)
 		mustConverge(t, root, other)
 		if hostroot.There(root, conf.Path) || !hostroot.There(root, other.Path) {
 			t.Errorf("%s: the conf stayed although another one came", cache)

@@ -218,7 +218,7 @@ func (r *resetting) decide(
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it", Pods: podsNeed(v, e),
+				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it", Pods: podsNeed(e),
 				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),
 			})
 		}
@@ -244,15 +244,18 @@ func (r *resetting) decide(
 			stays(err.Error())
 			return nil
 		}
-		task.Pods = podsNeed(v, e)
+		task.Pods = podsNeed(e)
 		*back = append(*back, task)
 	}
 	return nil
 }
 
-// podsNeed reports whether pods need a key to send packets, or the runtime needs it to remove pods.
-func podsNeed(v host.View, e ledger.Entry) bool {
-	return tasks.Shared(e.Key) || slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(v.Facts.Runtime.Name)))
+// podsNeed reports whether pods need a key to send packets, or a runtime needs it to remove pods. A
+// runtime that is not installed now may come back, as when its package is replaced.
+func podsNeed(e ledger.Entry) bool {
+	return tasks.Shared(e.Key) || slices.ContainsFunc([]string{"containerd", "cri-o"}, func(name string) bool {
+		return slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(name)))
+	})
 }
 
 // times restores the mtimes of directories that the agent wrote to, except those of the ledger,

@@ -192,8 +192,9 @@ func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 }
 
 // A reset leaves containerd its directories while pods live, since containerd needs them to find
-// the plugins that remove the pods. The lines that keep it: pkg/tasks/removal.go, awaitPods;
-// pkg/reset/reset.go, decide.
+// the plugins that remove the pods, also where containerd is not installed at the time of a reset.
+// The lines that keep it: pkg/tasks/removal.go, awaitPods; pkg/reset/reset.go, decide and podsNeed;
+// pkg/reconcile/ownership/removals_order.go, IsConf.
 func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -218,6 +219,9 @@ func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
 		if got := n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward"); got != "1\n" {
 			t.Errorf("%s: net.ipv4.ip_forward is %s beside a pod", name, got)
 		}
+		const unit = "/lib/systemd/system/containerd.service"
+		n.Shell(ctx, "systemctl stop containerd; rm -f /run/containerd/containerd.sock; mv "+unit+" /root/; systemctl daemon-reload; "+
+			"netwright reset; mv /root/containerd.service "+unit+"; systemctl daemon-reload; systemctl start containerd")
 		removePod(ctx, t, n, pod)
 		n.Must(ctx, "netwright", "reset")
 		if got := criCNI(ctx, t, n); got.ConfDir != "/etc/cni/net.d" || n.Run(ctx, "test", "-e", "/srv/cni").Code == 0 {

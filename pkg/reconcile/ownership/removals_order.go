@@ -110,7 +110,8 @@ func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 	}
 }
 
-// IsConf reports whether a key is a file that a runtime reads as a CNI conf.
+// IsConf reports whether a key is a file that a runtime reads as a CNI conf. Where no runtime is
+// installed, one that reads the file may come back, as when its package is replaced.
 func IsConf(v host.View, key graph.Key) bool {
 	if key.Kind() != tasks.KindFile {
 		return false
@@ -120,8 +121,8 @@ func IsConf(v host.View, key graph.Key) bool {
 	default:
 		return false
 	}
-	dir := path.Dir(key.Name())
-	return dir == "/etc/cni/net.d" || dir == v.Facts.Runtime.ConfDir
+	dir, reads := path.Dir(key.Name()), v.Facts.Runtime.ConfDir
+	return dir == "/etc/cni/net.d" || dir == reads || reads == "" && path.Ext(key.Name()) == ".conflist"
 }
 
 // WithEffects adds to effects the effects that the tasks in list ask for.
