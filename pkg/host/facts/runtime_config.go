@@ -182,8 +182,8 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 		if s := text(network["network_dir"]); s != "" {
 			rt.ConfDir, rt.From = s, file
 		}
-		if s := texts(network["plugin_dirs"]); len(s) > 0 {
-			rt.BinDirs, rt.From = s, file
+		if _, ok := network["plugin_dirs"].([]any); ok {
+			rt.BinDirs, rt.From = texts(network["plugin_dirs"]), file
 		}
 		if s, ok := network["plugin_dir"].(string); ok { // deprecated, used in addition
 			oldBinDir = s
@@ -203,7 +203,8 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 		rt.ConfDir, rt.From = s, flags
 		rt.setBy(flags, "network_dir")
 	}
-	if s := command.option("CONTAINER_CNI_PLUGIN_DIR", "cni-plugin-dir"); s != "" {
+	dirs := strings.Join(command.values("cni-plugin-dir"), ",") // each adds to the list
+	if s := cmp.Or(dirs, command.env["CONTAINER_CNI_PLUGIN_DIR"]); s != "" {
 		rt.BinDirs, rt.From = strings.Split(strings.ReplaceAll(s, " ", ""), ","), flags
 		rt.setBy(flags, "plugin_dirs")
 	}
@@ -211,7 +212,15 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	if oldBinDir != "" {
 		rt.BinDirs = append(slices.Clone(rt.BinDirs), oldBinDir)
 	}
-	rt.ConfDir, rt.BinDirs = absolute(rt.ConfDir), allAbsolute(rt.BinDirs)
+	rt.crioDirs(rt.ConfDir, rt.BinDirs)
+}
+
+// crioDirs sets the directories as CRI-O interprets them.
+func (rt *RuntimeFacts) crioDirs(confDir string, binDirs []string) {
+	if len(binDirs) == 0 {
+		binDirs = []string{defaultCNIBin}
+	}
+	rt.ConfDir, rt.BinDirs = absolute(confDir), allAbsolute(binDirs)
 }
 
 // criDockerdUnits are the names of cri-dockerd's unit: that of its packages, and Kubespray's.

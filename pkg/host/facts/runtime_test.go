@@ -98,8 +98,7 @@ func TestRuntimeFiles(t *testing.T) {
 			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/x",
 				From: "/etc/crio/crio.conf.d/10-x.conf", SetBy: map[string]string{"network_dir": "/etc/crio/crio.conf.d/10-x.conf"}},
 		},
-		// CRI-O does not report this over CRI. `crio config` of 1.37 prints the values that it
-		// reads.
+		// `crio config` of 1.36 and 1.37 prints the values that it reads.
 		"cri-o, all files below its directory, and the key of old": {
 			files: map[string]string{
 				"/lib/systemd/system/crio.service":     "[Service]\nExecStart=/usr/bin/crio -d /etc/crio.d\n",
@@ -139,6 +138,20 @@ func TestRuntimeFiles(t *testing.T) {
 			},
 			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio.conf", BinDirs: []string{"/a", "/b"}, ConfDir: "/env", From: "its command line", DefaultNetwork: "crio",
 				SetBy: map[string]string{"network_dir": "its command line", "plugin_dirs": "its command line"}},
+		},
+		"cri-o, no list, and a flag for each directory": {
+			files: map[string]string{
+				"/lib/systemd/system/crio.service": "[Service]\nExecStart=/usr/bin/crio --cni-plugin-dir /a --cni-plugin-dir=/b,/c\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/a", "/b", "/c"}, ConfDir: "/etc/cni/net.d", From: "its command line",
+				SetBy: map[string]string{"plugin_dirs": "its command line"}},
+		},
+		"cri-o, an empty list and the key of old": {
+			files: map[string]string{
+				"/lib/systemd/system/crio.service": "[Service]\nExecStart=/usr/bin/crio\n",
+				"/etc/crio/crio.conf":              "[crio.network]\nplugin_dirs = []\nplugin_dir = \"/p\"\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/p"}, ConfDir: "/etc/cni/net.d", From: "/etc/crio/crio.conf"},
 		},
 		"what kubelet names wins": {
 			files: map[string]string{

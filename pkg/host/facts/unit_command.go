@@ -101,21 +101,30 @@ func (c unitCommand) flags() (out []FlagFact) {
 	return out
 }
 
-// flag returns the last value of a flag with one of these names, after one or two dashes:
+// flag returns the last value of a flag with one of these names.
+func (c unitCommand) flag(names ...string) string {
+	values := c.values(names...)
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
+}
+
+// values returns the values of a flag with one of these names, after one or two dashes:
 // --name=value or --name value.
-func (c unitCommand) flag(names ...string) (value string) {
+func (c unitCommand) values(names ...string) (values []string) {
 	for i, arg := range c.args {
 		word, dash := strings.CutPrefix(arg, "-")
 		name, given, has := strings.Cut(strings.TrimPrefix(word, "-"), "=")
 		switch {
 		case !dash || !slices.Contains(names, name):
 		case has:
-			value = given
+			values = append(values, given)
 		case i+1 < len(c.args):
-			value = c.args[i+1]
+			values = append(values, c.args[i+1])
 		}
 	}
-	return value
+	return values
 }
 
 // option returns the last value of a flag, or else that of its environment variable.
