@@ -25,7 +25,7 @@ type Status struct {
 	Name, Version string
 	NetworkReady  *bool
 	NetworkReason string
-	Info          map[string]string // JSON texts, by the runtime's own keys
+	Info          map[string]string // JSON texts, by the runtime's own keys; "toml": CRI-O's configuration
 }
 
 // askCRI asks a container runtime for its version and status, by gRPC over net/http: two calls with
@@ -49,7 +49,32 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, er
 	if err != nil {
 		return Status{}, fmt.Errorf("read the status of the runtime at %s: %w", socket, err)
 	}
+	if out.Name == "cri-o" {
+		out.Info["toml"] = c.configOfCRIO(ctx)
+	}
 	return out, nil
+}
+
+// configOfCRIO returns the configuration with which CRI-O runs, as `crio status config` prints it;
+// "" if CRI-O does not say. CRI-O reads its files when it starts, and never again. It serves HTTP
+// beside gRPC at its socket.
+// https://github.com/cri-o/cri-o/blob/v1.36.1/server/inspect.go (InspectConfigEndpoint)
+func (c *criClient) configOfCRIO(ctx context.Context) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/config", nil)
+	if err != nil {
+		return ""
+	}
+	transport := &http.Transport{DialContext: c.transport.DialContext, DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil || response.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(body)
 }
 
 // statusOf decodes a VersionResponse and a StatusResponse (k8s.io/cri-api,

@@ -1,9 +1,12 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -23,13 +26,14 @@ type fakeRuntime struct {
 	err      error
 	verbose  bool
 	hang     bool
+	name     string // "": containerd
 }
 
 func (f *fakeRuntime) Version(ctx context.Context, _ *cri.VersionRequest) (*cri.VersionResponse, error) {
 	if f.hang {
 		<-ctx.Done()
 	}
-	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "containerd", RuntimeVersion: "v2.1.4", RuntimeApiVersion: "v1"}, nil
+	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: cmp.Or(f.name, "containerd"), RuntimeVersion: "v2.1.4", RuntimeApiVersion: "v1"}, nil
 }
 
 func (f *fakeRuntime) Status(_ context.Context, r *cri.StatusRequest) (*cri.StatusResponse, error) {
@@ -101,6 +105,37 @@ func TestAskCRIOfOldRuntimes(t *testing.T) {
 	got, err := askCRI(t.Context(), f.serve(t, &old), time.Minute)
 	if err != nil || got.NetworkReady == nil || !*got.NetworkReady {
 		t.Errorf("askCRI returns %+v, %v", got, err)
+	}
+}
+
+// CRI-O serves its configuration by HTTP/1.1 at the socket of its gRPC, as this server does.
+func TestAskCRIO(t *testing.T) {
+	f := &fakeRuntime{name: "cri-o", response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}
+	rpc := grpc.NewServer()
+	cri.RegisterRuntimeServiceServer(rpc, f)
+	for path, want := range map[string]string{"/config": "[crio.network]\n", "/none": ""} {
+		both := &http.Server{ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.ProtoMajor == 2:
+				rpc.ServeHTTP(w, r)
+			case r.URL.Path == path:
+				_, _ = io.WriteString(w, "[crio.network]\n")
+			default:
+				http.NotFound(w, r)
+			}
+		})}
+		both.Protocols.SetHTTP1(true)
+		both.Protocols.SetUnencryptedHTTP2(true)
+		socket := socketDir(t) + "/crio.sock"
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go both.Serve(l)
+		t.Cleanup(func() { _ = both.Close() })
+		if got, err := askCRI(t.Context(), socket, time.Minute); err != nil || got.Info["toml"] != want {
+			t.Errorf("%s: %+v, %v", path, got, err)
+		}
 	}
 }
 

@@ -124,8 +124,8 @@ type RuntimeFacts struct {
 	SetBy map[string]string `json:"setBy,omitempty"`
 	// ByOthers are the directories without the agent's drop-in; nil: it has no drop-in.
 	ByOthers *CNIDirs `json:"byOthers,omitempty"`
-	// From is the source of the CNI settings: "cri status", the path of a configuration file, or
-	// "default".
+	// From is the source of the CNI settings: "cri status", "crio status config" (CRI-O as it
+	// runs), the path of a configuration file, or "default".
 	From string `json:"from,omitempty"`
 	// NetworkReady and its message are CRI's NetworkReady condition, if the runtime was asked.
 	NetworkReady  *bool  `json:"networkReady,omitempty"`

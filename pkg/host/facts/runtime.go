@@ -170,6 +170,9 @@ func (g gatherer) socket(kind runtimeKind) string {
 func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
 	rt.Version = strings.TrimPrefix(s.Version, "v")
 	rt.NetworkReady, rt.NetworkReason = s.NetworkReady, s.NetworkReason
+	if rt.Name == "cri-o" {
+		rt.crioRuns(s.Info["toml"])
+	}
 	if rt.Name != "containerd" {
 		return
 	}

@@ -223,6 +223,20 @@ func (rt *RuntimeFacts) crioDirs(confDir string, binDirs []string) {
 	rt.ConfDir, rt.BinDirs = absolute(confDir), allAbsolute(binDirs)
 }
 
+// crioRuns takes the CNI settings from the configuration with which CRI-O runs. A change in its
+// files counts only at its next start.
+func (rt *RuntimeFacts) crioRuns(config string) {
+	t := map[string]any{}
+	if toml.Unmarshal([]byte(config), &t) != nil {
+		return
+	}
+	network := table(t, "crio", "network")
+	if dir := text(network["network_dir"]); dir != "" {
+		rt.crioDirs(dir, texts(network["plugin_dirs"]))
+		rt.DefaultNetwork, rt.From = text(network["cni_default_network"]), "crio status config"
+	}
+}
+
 // criDockerdUnits are the names of cri-dockerd's unit: that of its packages, and Kubespray's.
 var criDockerdUnits = []string{"cri-docker.service", "cri-dockerd.service"}
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/cri"
 )
 
 func TestRuntimeFiles(t *testing.T) {
@@ -328,6 +330,22 @@ func TestEnvironmentFile(t *testing.T) {
 		value := ParseAssignments([]byte(c.text))["A"]
 		if words := splitCommand(value); value != c.value || !slices.Equal(words, c.words) {
 			t.Errorf("%q is %q, words %q; want %q, %q", c.text, value, words, c.value, c.words)
+		}
+	}
+}
+
+// CRI-O of 1.36 ignores its changed files until it starts again, and prints these settings for
+// `crio status config`. The line that keeps it: runtime_config.go, crioRuns.
+func TestCRIOAsItRuns(t *testing.T) {
+	for config, want := range map[string]RuntimeFacts{
+		"": {Name: "cri-o", ConfDir: "/of/its/files", From: "/etc/crio/crio.conf"},
+		"[crio]\n  [crio.network]\n    cni_default_network = \"x\"\n    network_dir = \"/etc/cni/net.d/\"\n    plugin_dirs = [\"/opt/cni/bin/\", \"/p\"]\n": {
+			Name: "cri-o", ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin", "/p"}, DefaultNetwork: "x", From: "crio status config"},
+	} {
+		rt := RuntimeFacts{Name: "cri-o", ConfDir: "/of/its/files", From: "/etc/crio/crio.conf"}
+		gatherer{}.effective(&rt, cri.Status{Name: "cri-o", Info: map[string]string{"toml": config}})
+		if diff := cmp.Diff(want, rt); diff != "" {
+			t.Errorf("%q:\n%s", config, diff)
 		}
 	}
 }
