@@ -142,7 +142,10 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 		case <-time.After(l.services.untilNext()):
 			l.services.begin(ctx, l.Pass.Host, l.notify.ready.Load())
 		case got := <-l.services.result():
-			l.seen(got)
+			if l.seen(got) {
+				l.drift.facts = nil
+				return trigger{cause: "the container runtime was started again", cacheOnly: true}, l.knows(ctx)
+			}
 		case <-l.questions.Ended():
 			return trigger{cause: "the Kubernetes API answered about a certificate", cacheOnly: true}, l.knows(ctx)
 		case <-l.fetch.Ended():

@@ -64,14 +64,16 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 	return pass, clock
 }
 
-// seen publishes the state of the services, if it changed.
-func (l *loop) seen(list []sighting) {
-	now := l.services.take(list, time.Now())
+// seen publishes the state of the services, if it changed. again says that the runtime was started
+// again.
+func (l *loop) seen(list []sighting) (again bool) {
+	now, again := l.services.take(list, time.Now())
 	if slices.Equal(now, l.status.now.Services) {
-		return
+		return again
 	}
 	for _, one := range now {
 		l.health.service(one)
 	}
 	l.status.services(now)
+	return again
 }

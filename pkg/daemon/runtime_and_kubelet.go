@@ -52,6 +52,7 @@ type serviceState struct {
 	bad      int  // consecutive looks that found a problem
 	restarts int  // systemd's counter; -1: not read yet
 	at       []time.Time
+	run      string // the last run in which it answered, by [systemd.UnitState].Invocation
 }
 
 // sighting is what one look found of one service.
@@ -157,13 +158,13 @@ func sight(ctx context.Context, view *host.Live, unit string, before map[string]
 // result receives the result of the look under way.
 func (s *services) result() <-chan []sighting { return s.now }
 
-// take judges the result of a look, and returns the state of the services.
-func (s *services) take(list []sighting, now time.Time) []report.Service {
+// take judges the result of a look, and returns the state of the services. again says that the
+// runtime was started again and answers: it has read its configuration, which may have changed.
+func (s *services) take(list []sighting, now time.Time) (out []report.Service, again bool) {
 	s.now = nil
 	if s.states == nil {
 		s.states = map[string]*serviceState{}
 	}
-	var out []report.Service
 	seen := map[string]bool{}
 	for i := range list {
 		g := &list[i]
@@ -175,6 +176,10 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 		}
 		seen[g.name] = true
 		one.seen = *g
+		if g.name == s.aim.runtime && g.err == nil && g.state.Active == "active" && g.silent == nil {
+			again = one.run != "" && one.run != g.state.Invocation
+			one.run = g.state.Invocation
+		}
 		if one.take(g, now) {
 			s.next = now.Add(servicesSoon)
 		}
@@ -188,7 +193,7 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b report.Service) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return out, again
 }
 
 // take judges what a look found of one service, and reports whether another look should come soon.

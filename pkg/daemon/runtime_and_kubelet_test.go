@@ -58,7 +58,7 @@ func TestWhetherServicesWork(t *testing.T) {
 			now := time.Unix(0, 0)
 			for _, look := range c.looks {
 				now = now.Add(servicesEvery)
-				got = s.take([]sighting{look}, now)
+				got, _ = s.take([]sighting{look}, now)
 			}
 			switch {
 			case c.want == "" && len(got) > 0, c.want != "" && len(got) != 1:
@@ -90,6 +90,33 @@ func TestSocketOfARuntimeThatWasDown(t *testing.T) {
 	} {
 		if s.of(&host.Facts{Runtime: c.runtime}); s.aim.socket != c.want {
 			t.Errorf("%+v: asked at %q, want %q", c.runtime, s.aim.socket, c.want)
+		}
+	}
+}
+
+// A runtime that was started again has read its files, so a pass follows as soon as it answers. The
+// line that keeps it: runtime_and_kubelet.go, take (again).
+func TestRuntimeThatWasStartedAgain(t *testing.T) {
+	s := services{aim: aimed{runtime: "cri-o"}}
+	at := func(name, active, run string, silent error) sighting {
+		return sighting{name: name, state: systemd.UnitState{Active: active, Invocation: run}, silent: silent}
+	}
+	for i, c := range []struct {
+		look sighting
+		want bool
+	}{
+		{at("cri-o", "active", "1", nil), false},
+		{at("cri-o", "active", "1", nil), false},
+		{at("cri-o", "inactive", "", nil), false},
+		{at("cri-o", "activating", "2", nil), false},
+		{at("cri-o", "active", "2", errors.New("no answer")), false},
+		{at("cri-o", "active", "2", nil), true},
+		{at("cri-o", "active", "2", nil), false},
+		{at("kubelet", "active", "1", nil), false},
+		{at("kubelet", "active", "2", nil), false},
+	} {
+		if _, again := s.take([]sighting{c.look}, time.Now()); again != c.want {
+			t.Errorf("look %d: %v, want %v", i, again, c.want)
 		}
 	}
 }
