@@ -40,7 +40,7 @@ func (c *checker) healthChecks(ctx context.Context) error {
 			}
 			next := cmp.Or(s.Missing, c.wrote())
 			if err != nil {
-				seen, next = err.Error(), lookAtRuntime
+				seen, next = err.Error(), c.lookAtRuntime()
 			}
 			c.note(check, result(s.Text+": "+seen, next))
 		}

@@ -6,11 +6,21 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host/facts"
 )
 
-// lookAtRuntime is what to do about a runtime that does not answer.
-const lookAtRuntime = "check that it runs and that its CRI plugin started: `systemctl status containerd crio`, " +
-	"`journalctl -u containerd`"
+// lookAtRuntime returns what to do about a runtime that does not answer.
+func (c *checker) lookAtRuntime() string {
+	unit := facts.RuntimeUnit(c.view.Facts.Runtime.Name)
+	return fmt.Sprintf("check that it runs and serves CRI: `systemctl status %s`, `journalctl -u %s`", unit, unit)
+}
+
+// crioLoads is how long CRI-O may take until it reports the network of a new conf: it asks the
+// plugins every half second.
+// https://github.com/cri-o/cri-o/blob/v1.36.1/internal/config/cnimgr/cnimgr.go (pollUntilReady)
+const crioLoads = 5 * time.Second
 
 // runtime compares the network that the container runtime reports (CRI's Status) with the conf in
 // force.
@@ -26,7 +36,7 @@ func (c *checker) runtime() Result {
 		return failed(fmt.Sprintf("the CRI of %s is switched off: disabled_plugins has %s", rt.Name,
 			strings.Join(rt.CRIDisabledBy, ", and ")), "remove it from that list, and restart "+rt.Name)
 	case rt.Socket == "" || rt.NetworkReady == nil:
-		return waiting(rt.Name+" does not answer over CRI", lookAtRuntime)
+		return waiting(rt.Name+" does not answer over CRI", c.lookAtRuntime())
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
 	inForce := ""
@@ -39,6 +49,8 @@ func (c *checker) runtime() Result {
 	switch {
 	case !*rt.NetworkReady && len(c.confs) == 0:
 		return waiting(rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when the file is there")
+	case !*rt.NetworkReady && rt.Name == "cri-o" && time.Since(c.confSince()).Abs() < crioLoads:
+		return waiting("cri-o has no network yet: "+rt.NetworkReason, "it looks again within a second")
 	case !*rt.NetworkReady:
 		return failed(rt.Name+" has no network: "+cmp.Or(rt.LoadError, rt.NetworkReason), restart)
 	case rt.LoadError != "":

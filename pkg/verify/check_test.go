@@ -216,7 +216,9 @@ func TestRuntimeCheck(t *testing.T) {
 		{"loaded", loaded, "runtime ok: containerd has loaded network \"cbr0\" of 10-flannel.conflist"},
 		{"none", host.RuntimeFacts{}, "runtime not here"},
 		{"silent", host.RuntimeFacts{Name: "containerd", Socket: "/x"}, "runtime waiting: containerd does not answer"},
+		{"CRI-O is silent", host.RuntimeFacts{Name: "cri-o"}, "runtime waiting: cri-o does not answer over CRI: check that it runs and serves CRI: `systemctl status crio.service`"},
 		{"CRI-O does not say", host.RuntimeFacts{Name: "cri-o", Socket: "/x", NetworkReady: &yes}, "runtime ok: cri-o says"},
+		{"CRI-O and a new conf", host.RuntimeFacts{Name: "cri-o", Socket: "/x", NetworkReady: &no}, "runtime waiting: cri-o has no network yet"},
 		{"not ready", change(func(r *host.RuntimeFacts) {
 			r.NetworkReady, r.NetworkReason, r.LoadedNetwork = &no, "cni plugin not initialized", ""
 		}), "runtime failed: containerd has no network: cni plugin not initialized"},
@@ -233,7 +235,7 @@ func TestRuntimeCheck(t *testing.T) {
 		var got []string
 		for _, r := range l.check() {
 			if r.Check == "runtime" {
-				got = append(got, fmt.Sprintf("%s %s: %s", r.Check, r.State, r.Seen))
+				got = append(got, fmt.Sprintf("%s %s: %s: %s", r.Check, r.State, r.Seen, r.Next))
 			}
 		}
 		if len(got) != 1 || !strings.Contains(got[0], c.want) {
