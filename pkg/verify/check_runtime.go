@@ -26,9 +26,12 @@ const crioLoads = 5 * time.Second
 // force.
 func (c *checker) runtime() Result {
 	rt := c.view.Facts.Runtime
+	embedded := facts.EmbeddedRuntime(c.view.Files)
 	switch {
 	case c.want.Conf == nil || rt.Name == "docker":
 		return Result{}
+	case rt.Name == "" && embedded != nil:
+		return failed(embedded.Error(), "give the node a containerd or CRI-O with a unit of its own")
 	case rt.Name == "":
 		return notApplicable("this host has no containerd.service, crio.service or docker.service, " +
 			"so the agent knows no container runtime")

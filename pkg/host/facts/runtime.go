@@ -39,6 +39,9 @@ const (
 func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	kind, unit := g.runtimeKind()
 	if kind.name == "" {
+		if err := EmbeddedRuntime(g.files); err != nil {
+			g.problem("find the container runtime", err)
+		}
 		return RuntimeFacts{}
 	}
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
@@ -80,6 +83,26 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		}
 	}
 	return rt
+}
+
+// embeddedRuntimes are the sockets of runtimes that a distribution of Kubernetes runs inside of its
+// own service.
+var embeddedRuntimes = []struct{ socket, of string }{
+	{"/run/k3s/containerd/containerd.sock", "k3s and rke2"},
+	{"/run/k0s/containerd.sock", "k0s"},
+	{"/var/snap/microk8s/common/run/containerd.sock", "microk8s"},
+}
+
+// EmbeddedRuntime returns an error if a distribution of Kubernetes runs a containerd of its own. Its
+// CNI directories are others, and the agent does not know them.
+func EmbeddedRuntime(f hostfs.Files) error {
+	for _, e := range embeddedRuntimes {
+		if isThere(f, e.socket) {
+			return fmt.Errorf("%s is the socket of the containerd inside of %s, which has other CNI directories: the "+
+				"agent does not know them, and its conf has no effect there", e.socket, e.of)
+		}
+	}
+	return nil
 }
 
 // withoutOurs reads a runtime's files again without the agent's drop-in, if that sets anything.

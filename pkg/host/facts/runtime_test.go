@@ -349,3 +349,15 @@ func TestCRIOAsItRuns(t *testing.T) {
 		}
 	}
 }
+
+// k3s has no unit of containerd. The line that keeps it: runtime.go, EmbeddedRuntime.
+func TestRuntimeInsideOfK3s(t *testing.T) {
+	files := map[string]string{"/run/k3s/containerd/containerd.sock": ""}
+	if f := factsOf(t, files); f.Runtime.Name != "" || !strings.Contains(fmt.Sprint(f.Problems), "inside of k3s and rke2") {
+		t.Errorf("%+v, problems %q", f.Runtime, f.Problems)
+	}
+	files["/lib/systemd/system/containerd.service"] = "[Service]\nExecStart=/usr/bin/containerd\n"
+	if f := factsOf(t, files); f.Runtime.Name != "containerd" || len(f.Problems) > 0 {
+		t.Errorf("beside containerd: %+v, problems %q", f.Runtime, f.Problems)
+	}
+}
