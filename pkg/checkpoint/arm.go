@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/netip"
 	"time"
 
 	"go.uber.org/zap"
@@ -151,13 +153,26 @@ func (j *Journal) reserveRoom(ctx context.Context, h *host.Host) error {
 		files += len(f.Content) + 2*block
 	}
 	for file, size := range map[string]int{filesReserve: files, verdictReserve: verdict} {
-		room := make([]byte, size)
-		_, _ = rand.Read(room) // never fails
-		if err := h.Files.WriteFile(ctx, file, room, hostfs.FileSpec{Mode: 0o600}); err != nil {
+		if err := fill(ctx, h, file, int64(size)); err != nil {
 			return fmt.Errorf("reserve disk space for an undo: %w", err)
 		}
 	}
 	return nil
+}
+
+// fill writes a file of random bytes. It writes the bytes in parts, because the room for ten
+// thousand files is 80 MB.
+func fill(ctx context.Context, h *host.Host, file string, size int64) error {
+	b := h.Files.Batch()
+	defer b.Discard()
+	to, err := b.Create(file, hostfs.FileSpec{Mode: 0o600})
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(to, rand.Reader, size); err != nil {
+		return err
+	}
+	return errors.Join(to.Close(), b.Commit(ctx))
 }
 
 // notArmed removes everything of a checkpoint that could not be armed.

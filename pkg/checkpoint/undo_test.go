@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -365,4 +366,28 @@ func TestAnUndoHasRoomOnAFullDisk(t *testing.T) {
 		t.Error(err)
 	}
 	netns.Shell(t, "cmp "+file+" /run/was; test -s "+VerdictFile+"; ls "+Dir+" >/run/left; printf 'verdict.json\n' | diff - /run/left")
+}
+
+// The room for the undo of many files is written in parts, so memory does not grow with their
+// number. The line that keeps it: arm.go, fill.
+func TestTheRoomForAnUndoIsWrittenInParts(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, _ := onNode(t)
+	const files, mostBytes = 1000, 1 << 20
+	j := &Journal{Log: undo.Log{Files: make([]undo.File, files)}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := j.reserveRoom(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > mostBytes {
+		t.Errorf("the room for %d files allocates %d bytes, want at most %d", files, allocated, mostBytes)
+	}
+	room, err := h.Live.Files.Lstat(filesReserve)
+	if err != nil || room.Size < files*8192 {
+		t.Errorf("the room has %d bytes, want at least %d: %v", room.Size, files*8192, err)
+	}
 }
