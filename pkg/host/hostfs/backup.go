@@ -205,8 +205,7 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 	if err != nil {
 		return err
 	}
-	file := os.NewFile(uintptr(fd), name)
-	defer file.Close() // only read
+	defer unix.Close(fd)
 	c.FileInfo = info
 	if on, err := fsOf(fd); err == nil && on.Type == unix.NSFS_MAGIC {
 		c.Type = Other // a network namespace or similar, without content
@@ -218,11 +217,9 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 	if c.Attrs, err = xattr.Portable(fd); err != nil || info.Size > most {
 		return err
 	}
-	content, err := io.ReadAll(io.LimitReader(file, most+1))
-	if int64(len(content)) > most { // the file has grown
-		c.Size = int64(len(content))
-		return nil
+	content, all, err := readRegular(fd, info.Size, most)
+	if c.Content = content; err == nil && !all { // the file has grown
+		c.Size = most + 1
 	}
-	c.Content = content
-	return unwrapPath(err)
+	return err
 }

@@ -3,6 +3,7 @@ package hostfs
 import (
 	"errors"
 	"os"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -67,5 +68,24 @@ func TestRestoreOntoAMount(t *testing.T) {
 		must(t, h.Remove("/program"))
 		sameTree(t, root, map[string]string{"/kept": "-rwxr-x--x old", "/other": "-rw------- other"})
 		must(t, h.Remove("/other"))
+	}
+}
+
+// The record of a small file needs little more memory than the file has bytes: an undo records ten
+// thousand at once. The line that keeps it: read.go, readRegular.
+func TestCaptureOfASmallFile(t *testing.T) {
+	const content, mostBytes, times = "a small file\n", 256, 100
+	h, root := image(t)
+	must(t, os.WriteFile(root+"/small", []byte(content), 0o600))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		if c, err := h.Capture("/small", 1<<20); err != nil || string(c.Content) != content || c.Size != int64(len(content)) {
+			t.Fatalf("Capture: %+v, %v", c, err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > mostBytes {
+		t.Errorf("each record allocates %d bytes, want at most %d", each, mostBytes)
 	}
 }

@@ -31,24 +31,34 @@ func (f *Reader) ReadFile(name string) ([]byte, error) {
 		if info.Size > MaxReadFile {
 			return nil, errTooLarge
 		}
-		buf := make([]byte, info.Size+1)
-		n := 0
-		for {
-			k, err := read(fd, buf[n:])
-			if err != nil {
-				return nil, err
-			}
-			n += k
-			switch {
-			case k == 0, int64(n) == info.Size && info.Size > 0: // /proc has size 0, /sys 4096
-				return buf[:n:n], nil
-			case n > MaxReadFile:
-				return nil, errTooLarge
-			case n == len(buf):
-				buf = append(buf, make([]byte, max(n, 4096))...)
-			}
+		data, all, err := readRegular(fd, info.Size, MaxReadFile)
+		if err == nil && !all {
+			err = errTooLarge
 		}
+		return data, err
 	})
+}
+
+// readRegular reads an open file that has this size; the size is 0 in /proc and 4096 in /sys. all
+// is false if the file has more than most bytes.
+func readRegular(fd int, size, most int64) (data []byte, all bool, err error) {
+	buf := make([]byte, size+1)
+	n := 0
+	for {
+		k, err := read(fd, buf[n:])
+		if err != nil {
+			return nil, false, err
+		}
+		n += k
+		switch {
+		case k == 0, int64(n) == size && size > 0:
+			return buf[:n:n], true, nil
+		case int64(n) > most:
+			return nil, false, nil
+		case n == len(buf):
+			buf = append(buf, make([]byte, max(n, 4096))...)
+		}
+	}
 }
 
 // ReadEnds implements [Files].
