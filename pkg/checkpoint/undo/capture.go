@@ -31,6 +31,7 @@ type Capture struct {
 	Own    []string                 // see [netstate.State.Own]
 
 	contents int64           // bytes of Log.Files
+	captured map[string]bool // paths of Log.Files
 	seen     map[string]bool // directories whose mount point is recorded
 }
 
@@ -119,9 +120,13 @@ func (c *Capture) file(name string) error {
 	if strings.HasPrefix(name, "/sys/") { // a pin of eBPF, which cannot be restored from a content
 		return nil
 	}
-	if slices.ContainsFunc(l.Files, func(f File) bool { return f.Path == name }) {
+	if c.captured == nil {
+		c.captured, c.seen = map[string]bool{}, map[string]bool{}
+	}
+	if c.captured[name] {
 		return nil
 	}
+	c.captured[name] = true
 	was, err := c.Host.Live.Files.Capture(name, maxContents-c.contents, c.Twin(name))
 	if was.Type == hostfs.Directory {
 		c.mount(name)
@@ -152,9 +157,6 @@ func (c *Capture) file(name string) error {
 // mount records the mount point that a directory is, or is below.
 func (c *Capture) mount(dir string) {
 	for ; dir != "/" && !c.seen[dir]; dir = path.Dir(dir) {
-		if c.seen == nil {
-			c.seen = map[string]bool{}
-		}
 		c.seen[dir] = true
 		if isMount(c.Host.Live.Files, dir) {
 			c.Log.Mounts = append(c.Log.Mounts, dir)

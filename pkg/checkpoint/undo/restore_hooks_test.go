@@ -1,12 +1,14 @@
 package undo
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // Units that were enabled or that ran are restored. New units are left as they are. The line that
@@ -30,6 +32,44 @@ func TestUnitsBack(t *testing.T) {
 	want = []unitBack{{name: "disabled.timer", enable: true}, {name: "masked.service", unmask: true, enable: true, start: true}}
 	if diff := cmp.Diff(want, unitsBack(was, now, true), cmp.AllowUnexported(unitBack{})); diff != "" {
 		t.Errorf("at a boot (-want +got):\n%s", diff)
+	}
+}
+
+// Several keys may name one path. Its state is captured once, whether it exists or not. The line
+// that keeps it: capture.go, file (captured).
+func TestAPathIsCapturedOnce(t *testing.T) {
+	root := t.TempDir()
+	hostroot.Put(t, root, "/etc/here", "old")
+	h, err := host.Open(t.Context(), host.Options{Root: root, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	c := Capture{Host: h, Log: &Log{}, Twin: func(string) string { return "" }}
+	for _, name := range []string{"/etc/here", "/etc/new", "/etc/here", "/etc/new"} {
+		if err := c.file(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files := c.Log.Files; len(files) != 2 || files[0].Path != "/etc/here" || files[1].Path != "/etc/new" {
+		t.Errorf("captured %+v, want each path once", files)
+	}
+}
+
+// BenchmarkCapture10000 measures the capture of ten thousand files that do not exist yet.
+func BenchmarkCapture10000(b *testing.B) {
+	h, err := host.Open(b.Context(), host.Options{Root: b.TempDir(), Facts: &host.Facts{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer h.Close()
+	for b.Loop() {
+		c := Capture{Host: h, Log: &Log{}, Twin: func(string) string { return "" }}
+		for i := range 10_000 {
+			if err := c.file(fmt.Sprintf("/srv/many/%d", i)); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }
 
