@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/report"
@@ -12,14 +13,14 @@ const maxEvents = 256
 
 // Latest passes statuses from the daemon's loop, which must not wait, to a slow consumer: the
 // newest status, and the events since the last one that was taken. A status in which only times
-// changed is not new ([report.Status.Same]). Several goroutines may use it.
+// changed is not new ([report.Status.Digest]). Several goroutines may use it.
 type Latest struct {
-	mu        sync.Mutex
-	now       *report.Status
-	published *report.Status // the last one that was taken
-	events    []report.Event
-	missed    int
-	notify    chan struct{}
+	mu     sync.Mutex
+	now    *report.Status
+	taken  [sha256.Size]byte // digest of the last one that was taken
+	events []report.Event
+	missed int
+	notify chan struct{}
 }
 
 // News is a new status and the events since the one before.
@@ -80,10 +81,14 @@ func (l *Latest) Next(ctx context.Context) (News, bool) {
 func (l *Latest) take() (News, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.events) == 0 && l.now.Same(l.published) {
+	if l.now == nil {
+		return News{}, false
+	}
+	digest := l.now.Digest()
+	if len(l.events) == 0 && digest == l.taken {
 		return News{}, false
 	}
 	news := News{l.now, l.events, l.missed}
-	l.published, l.events, l.missed = l.now, nil, 0
+	l.taken, l.events, l.missed = digest, nil, 0
 	return news, true
 }

@@ -52,6 +52,22 @@ func TestLatest(t *testing.T) {
 	}
 }
 
+// A look that finds nothing new costs each consumer one digest of the status. The line that keeps
+// it: latest_status.go, take.
+func TestLatestMakesOneDigest(t *testing.T) {
+	l, now := &Latest{}, status("a")
+	l.Observe(now, nil)
+	l.take()
+	digest := testing.AllocsPerRun(100, func() { now.Digest() })
+	look := testing.AllocsPerRun(100, func() {
+		l.Observe(now, nil)
+		l.take()
+	})
+	if look > digest {
+		t.Errorf("a look allocates %.0f objects, and a digest %.0f", look, digest)
+	}
+}
+
 // feed runs a daemon's status socket on a root of its own. stop ends it and waits for its end.
 func feed(t *testing.T) (f *Feed, opt host.Options, stop func()) {
 	t.Helper()

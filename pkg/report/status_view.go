@@ -57,15 +57,6 @@ func (v StatusView) Verdict() Verdict {
 	return Wrong
 }
 
-// Same reports whether two statuses differ at most in times and in what a pass without changes
-// counts. Each may be nil.
-func (s *Status) Same(o *Status) bool {
-	if s == nil || o == nil {
-		return s == o
-	}
-	return s.digest() == o.digest()
-}
-
 // lasting returns the status without what each pass changes.
 func (s *Status) lasting() Status {
 	l := *s
@@ -78,8 +69,9 @@ func (s *Status) lasting() Status {
 	return l
 }
 
-// digest returns a digest of the lasting part.
-func (s *Status) digest() [sha256.Size]byte {
+// Digest returns a digest of the status. It is the same for two statuses that differ at most in
+// times and in what a pass without changes counts.
+func (s *Status) Digest() [sha256.Size]byte {
 	data, err := json.Marshal(s.lasting())
 	if err != nil {
 		return [sha256.Size]byte{} // such data always has a JSON form
