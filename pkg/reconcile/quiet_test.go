@@ -228,7 +228,7 @@ func BenchmarkQuietPass10000(b *testing.B) {
 // pkg/graph/result.go, Key; pkg/graph/deadline.go, now; pkg/statestore/directory/root_owned.go,
 // untrustedOwner.
 func TestQuietPassAllocates(t *testing.T) {
-	const files, mostObjects, mostBytes, passes = 1000, 25, 4100, 3
+	const files, mostObjects, mostBytes, passes = 1000, 25, 3900, 3
 	q := newQuiet(t, files)
 	q.pass(t)
 	q.pass(t)

@@ -34,6 +34,9 @@ type listing struct {
 	earlier   map[string]names // the directories of an earlier listing
 }
 
+// statsAtOnce is the number of names whose stat is held at once. All of ten thousand need 1 MB.
+const statsAtOnce = 1024
+
 // names are the sorted names in a directory, with the stamp of the directory before it was listed.
 type names struct {
 	stamp
@@ -133,36 +136,39 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		l.kops = manifest.IsKopsStore(names)
 	}
 	l.objects = slices.Grow(l.objects, len(names))
-	for i, e := range lstatAll(here, names) {
-		name := names[i]
-		if !manifest.ValidName(name) {
-			l.notes = append(l.notes, manifest.NoteIgnored(name, false))
-			continue
-		}
-		if e.err == nil && e.mode == fs.ModeSymlink {
-			e = seenAs(root.Stat(path.Join(cluster, name)))
-			if l.takes(name) || manifest.LeadsToObjects(name) {
-				l.links = append(l.links, name)
+	room := make([]seen, min(len(names), statsAtOnce))
+	for part := range slices.Chunk(names, statsAtOnce) {
+		for i, e := range lstatAll(here, part, room) {
+			if err := l.entry(ctx, root, here, cluster, part[i], e); err != nil {
+				return err
 			}
-		}
-		err := e.err
-		if err == nil {
-			if l.takes(name) {
-				l.date(here, e)
-			}
-			err = l.visit(ctx, root, cluster, name, e)
-		} else if l.takes(name) || manifest.LeadsToObjects(name) {
-			err = explain("read", name, err)
-		} else {
-			l.notes, err = append(l.notes, manifest.NoteIgnored(name, false)), nil
-		}
-		if err != nil {
-			return err
 		}
 	}
 	after := seenAs(here.Stat()) // a name may have been added or removed during the listing
 	l.date(here, after)
 	return after.err
+}
+
+// entry handles one name in the directory here, whose lstat is e.
+func (l *listing) entry(ctx context.Context, root *os.Root, here *os.File, cluster, name string, e seen) error {
+	if !manifest.ValidName(name) {
+		l.notes = append(l.notes, manifest.NoteIgnored(name, false))
+		return nil
+	}
+	if e.err == nil && e.mode == fs.ModeSymlink {
+		e = seenAs(root.Stat(path.Join(cluster, name)))
+	}
+	switch {
+	case e.err == nil:
+		if l.takes(name) {
+			l.date(here, e)
+		}
+		return l.visit(ctx, root, cluster, name, e)
+	case l.takes(name) || manifest.LeadsToObjects(name):
+		return explain("read", name, e.err)
+	}
+	l.notes = append(l.notes, manifest.NoteIgnored(name, false))
+	return nil
 }
 
 // names lists a directory. It returns the earlier names if the directory has not changed since. It

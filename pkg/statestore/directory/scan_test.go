@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -161,5 +162,40 @@ func TestReadSeesAChangeMeanwhile(t *testing.T) {
 	}
 	if c := slurp(f, "f", make([]byte, before.size), before.stamp); !c.changed {
 		t.Errorf("not seen: %+v", c)
+	}
+}
+
+// A look at a store with many files that did not change holds each file's stamp, and the whole stat
+// of only some of them. The line that keeps it: scan.go, statsAtOnce.
+func TestScanAllocates(t *testing.T) {
+	const files, mostBytes = 5 * statsAtOnce, 100
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "c/files/many"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(dir, "c/files/many", strconv.Itoa(i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hostfs.AwaitTick(seenAs(os.Stat(filepath.Join(dir, "c/files/many"))).info())
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := scan(t.Context(), root, "c", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	again, err := scan(t.Context(), root, "c", l.dirs)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(again.objects) != files || again.sum() != l.sum() {
+		t.Fatalf("%d objects, want the same %d: %v", len(again.objects), files, err)
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / files; each > mostBytes {
+		t.Errorf("for each file %d bytes, want at most %d", each, mostBytes)
 	}
 }
