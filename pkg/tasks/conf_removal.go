@@ -52,17 +52,13 @@ func awaitPods(v host.View) error {
 		"it to remove them: drain the node or delete its pods", pod))
 }
 
-// livingPod returns a path that shows a running pod; "": there is none. kubelet with docker, and
-// cri-dockerd, have their own cache directory (--cni-cache-dir).
-func livingPod(v host.View) (string, error) {
-	return podSign(v, "/var/lib/cni/results", "/var/lib/cni/cache/results", netnsDir)
-}
-
-// podSign returns a path in one of the directories that shows a running pod, or "": a runtime's
-// cache entry of a pod, or a pod's network namespace.
+// livingPod returns a path that shows a running pod; "": there is none. It is a runtime's cache
+// entry of a pod, or a pod's network namespace. kubelet with docker, and cri-dockerd, have their
+// own cache directory (--cni-cache-dir). CRI-O has a namespace also for a pod on the node's own
+// network, so only its cache counts.
 // https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
-func podSign(v host.View, dirs ...string) (string, error) {
-	for _, dir := range dirs {
+func livingPod(v host.View) (string, error) {
+	for _, dir := range []string{"/var/lib/cni/results", "/var/lib/cni/cache/results", netnsDir} {
 		names, err := v.Files.ReadDir(dir)
 		if errors.Is(err, host.ErrNotExist) {
 			continue

@@ -221,10 +221,10 @@ func testWireGuardIsTold(t *testing.T) {
 			"a port":                  {sys.NewAttribute(6, number(51820)), true},
 			"a range":                 {peer(addressed(2)), true},
 			"a shared key":            {peer(sys.NewAttribute(2, key(5))), true},
-			"another peer":            {nested(devicePeers, nested(0, sys.NewAttribute(peerKey, key(3)))), true},
+			"another peer":            {sys.NestedAttribute(devicePeers, sys.NestedAttribute(0, sys.NewAttribute(peerKey, key(3)))), true},
 			"the endpoint":            {peer(endpoint), false},
 			"the address that it has": {peer(addressed(1)), false},
-			"a peer that is removed":  {peer(sys.NewAttribute(3, binary.NativeEndian.AppendUint32(nil, 1))), true}, // WGPEER_F_REMOVE_ME
+			"a peer that is removed":  {peer(sys.NumberAttribute(3, 1)), true}, // WGPEER_F_REMOVE_ME
 		} {
 			was, err := Read(ctx, h.net)
 			ok(t, err)

@@ -157,6 +157,9 @@ func (l *listing) entry(ctx context.Context, root *os.Root, here *os.File, clust
 	}
 	if e.err == nil && e.mode == fs.ModeSymlink {
 		e = seenAs(root.Stat(path.Join(cluster, name)))
+		if l.takes(name) || manifest.LeadsToObjects(name) {
+			l.links = append(l.links, name)
+		}
 	}
 	switch {
 	case e.err == nil:
