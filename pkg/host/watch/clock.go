@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,19 +12,12 @@ import (
 // kernel then cancels a timer of that clock, and a read of the timer returns an error
 // (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). The same happens when the machine resumes from
 // suspend.
-type clockWatch struct {
-	w    *Watcher
-	file *os.File
-	done sync.WaitGroup
-}
-
-func (c *clockWatch) name() Source { return Clock }
+type clockWatch struct{ listener }
 
 func (c *clockWatch) set(*Interest) error {
-	if c.file != nil && !c.w.isUnwatched(Clock) {
+	if !c.ended() {
 		return nil
 	}
-	_ = c.close()
 	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return fmt.Errorf("listen to the clock: %w", err)
@@ -51,14 +43,4 @@ func (c *clockWatch) listen() {
 	if err != nil {
 		c.w.lose(Clock, err)
 	}
-}
-
-func (c *clockWatch) close() error {
-	if c.file == nil {
-		return nil
-	}
-	err := c.file.Close()
-	c.done.Wait()
-	c.file = nil
-	return err
 }

@@ -17,7 +17,7 @@ func TestAnErrorIsNoStepOfTheClock(t *testing.T) {
 	_, err = unix.Write(ends[0], []byte("unread"))
 	noError(t, err, unix.Close(ends[1]))
 	w := New(Options{Root: t.TempDir()})
-	c := &clockWatch{w: w, file: os.NewFile(uintptr(ends[0]), "the clock")}
+	c := &clockWatch{listener{w: w, source: Clock, file: os.NewFile(uintptr(ends[0]), "the clock")}}
 	c.listen()
 	got := w.Take()
 	if len(got) != 1 || got[0].Events != 1 || !got[0].Lost || !strings.Contains(got[0].Last, "connection reset") {

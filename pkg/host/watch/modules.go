@@ -20,7 +20,7 @@ type moduleWatch struct {
 
 func newModuleWatch(w *Watcher) *moduleWatch {
 	const fromKernel = 1 // the multicast group of the kernel; udev's is 2
-	u := &moduleWatch{multicast: multicast{w: w, source: Modules, protocol: unix.NETLINK_KOBJECT_UEVENT,
+	u := &moduleWatch{multicast: multicast{listener: listener{w: w, source: Modules}, protocol: unix.NETLINK_KOBJECT_UEVENT,
 		groups: []int{fromKernel}, filter: moduleEvents}}
 	u.received, u.lost = u.handle, func() { w.trigger(Modules, tooMany, true) }
 	return u

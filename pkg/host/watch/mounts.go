@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"os"
 	"path"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,10 +20,8 @@ import (
 // file systems, so only mounts at a path of the interest, or above one, cause an event. Mountinfo
 // has paths without symlinks; the file watch knows where the paths of the interest lead.
 type mountWatch struct {
-	w    *Watcher
+	listener
 	list string // the file with the list of mounts
-	file *os.File
-	done sync.WaitGroup
 	aim  atomic.Pointer[map[string]bool]
 	seed maphash.Seed
 
@@ -36,10 +33,8 @@ func newMountWatch(w *Watcher, files *fileWatch, opt Options) *mountWatch {
 	if opt.Sandbox {
 		list = "/proc/self/mountinfo"
 	}
-	return &mountWatch{w: w, list: list, seed: maphash.MakeSeed(), files: files}
+	return &mountWatch{listener: listener{w: w, source: Mounts}, list: list, seed: maphash.MakeSeed(), files: files}
 }
-
-func (m *mountWatch) name() Source { return Mounts }
 
 func (m *mountWatch) set(i *Interest) (err error) {
 	aim := map[string]bool{}
@@ -51,10 +46,9 @@ func (m *mountWatch) set(i *Interest) (err error) {
 		}
 	}
 	m.aim.Store(&aim)
-	if m.file != nil && !m.w.isUnwatched(Mounts) {
+	if !m.ended() {
 		return nil
 	}
-	_ = m.close()
 	if m.file, err = os.Open(m.list); err != nil {
 		return fmt.Errorf("open mountinfo: %w", err)
 	}
@@ -100,16 +94,6 @@ func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
 		m.w.trigger(Mounts, "a mount", false)
 		before = now
 	}
-}
-
-func (m *mountWatch) close() error {
-	if m.file == nil {
-		return nil
-	}
-	err := m.file.Close()
-	m.done.Wait()
-	m.file = nil
-	return err
 }
 
 // state returns a hash of the mounts that matter.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"sync"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -14,18 +13,14 @@ import (
 
 // multicast is a source that reads multicast groups of a netlink protocol. filter drops messages in
 // the kernel (nil: none). received gets the bytes of each read; lost is called when the kernel had
-// to drop messages. One goroutine calls both, and ends with [multicast.close].
+// to drop messages. One goroutine calls both, and ends with [listener.close].
 type multicast struct {
-	w        *Watcher
-	source   Source
+	listener
 	protocol int
 	groups   []int
 	filter   []bpf.Instruction
 	received func([]byte)
 	lost     func()
-
-	file *os.File // nil: it is not listening
-	done sync.WaitGroup
 }
 
 const (
@@ -36,17 +31,6 @@ const (
 	// dump (net/netlink/af_netlink.c, netlink_dump).
 	multicastMessage = 32 << 10
 )
-
-func (m *multicast) name() Source { return m.source }
-
-// ended reports whether the source does not listen. It closes a source that has ended by itself.
-func (m *multicast) ended() bool {
-	if m.file != nil && !m.w.isUnwatched(m.source) {
-		return false
-	}
-	_ = m.close()
-	return true
-}
 
 // listen opens the socket and starts the reader.
 func (m *multicast) listen() error {
@@ -111,17 +95,6 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 		}
 	}
 	return nil
-}
-
-// close stops the reader and waits for its end.
-func (m *multicast) close() error {
-	if m.file == nil {
-		return nil
-	}
-	err := m.file.Close()
-	m.done.Wait()
-	m.file = nil
-	return err
 }
 
 // messages iterates over the netlink messages of one read: their types and bodies.

@@ -43,7 +43,7 @@ type nftChain struct {
 }
 
 func newNFTWatch(w *Watcher) *nftWatch {
-	n := &nftWatch{aim: nftAim{chains: map[nftChain]bool{}}, multicast: multicast{w: w, source: NFT,
+	n := &nftWatch{aim: nftAim{chains: map[nftChain]bool{}}, multicast: multicast{listener: listener{w: w, source: NFT},
 		protocol: unix.NETLINK_NETFILTER, groups: []int{unix.NFNLGRP_NFTABLES}}}
 	n.received, n.lost = n.handle, n.forget
 	return n

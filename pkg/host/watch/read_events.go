@@ -4,10 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// listener is a source that reads a file in a goroutine.
+type listener struct {
+	w      *Watcher
+	source Source
+	file   *os.File // nil: it is not listening
+	done   sync.WaitGroup
+}
+
+func (l *listener) name() Source { return l.source }
+
+// ended reports whether the source does not listen. It closes a source that has ended by itself.
+func (l *listener) ended() bool {
+	if l.file != nil && !l.w.isUnwatched(l.source) {
+		return false
+	}
+	_ = l.close()
+	return true
+}
+
+// close stops the reader and waits for its end.
+func (l *listener) close() error {
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.done.Wait()
+	l.file = nil
+	return err
+}
 
 // watchPause is how long a source waits for more events after it has handled some. This limits the
 // cost of many events.

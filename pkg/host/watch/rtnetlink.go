@@ -25,7 +25,8 @@ type routeWatch struct {
 }
 
 func newRouteWatch(w *Watcher) *routeWatch {
-	r := &routeWatch{multicast: multicast{w: w, source: Links, protocol: unix.NETLINK_ROUTE, groups: routeGroups}}
+	r := &routeWatch{multicast: multicast{listener: listener{w: w, source: Links}, protocol: unix.NETLINK_ROUTE,
+		groups: routeGroups}}
 	r.received, r.lost = r.handle, r.forget
 	return r
 }
