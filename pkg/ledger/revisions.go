@@ -82,7 +82,7 @@ func Revisions(r Reader) ([]Revision, error) {
 func ReadRevision(r Reader, number int) (*Revision, error) {
 	rev, err := readRevision(r, number)
 	if err == nil && host.IsOtherMachine(r, rev.Machine) {
-		return nil, problem.RevisionMissing.Because(fs.ErrNotExist,
+		return nil, problem.RevisionMissing.Missing(
 			"read revision %d: it is of another machine, whose disk this one has: `agent history` lists this one's", number)
 	}
 	return rev, err
@@ -91,7 +91,7 @@ func ReadRevision(r Reader, number int) (*Revision, error) {
 func readRevision(r Reader, number int) (*Revision, error) {
 	data, err := r.ReadFile(revisionFile(number))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.RevisionMissing.Because(fs.ErrNotExist,
+		return nil, problem.RevisionMissing.Missing(
 			"read revision %d: it is not kept: `agent history` lists the revisions that are", number)
 	}
 	if err != nil {

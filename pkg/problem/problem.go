@@ -7,6 +7,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // All returns the identifiers by part of the agent, each part in the order of its table.
@@ -33,19 +34,16 @@ func (id ID) Errorf(format string, args ...any) error {
 	return id.Wrap(fmt.Errorf(format, args...))
 }
 
-// Because returns an error with this identifier that unwraps to cause. Its text does not show
-// cause, because the text says it better.
-func (id ID) Because(cause error, format string, args ...any) error {
-	return id.Wrap(&caused{fmt.Sprintf(format, args...), cause})
+// Missing returns an error with this identifier that unwraps to [fs.ErrNotExist]. Its text does not
+// show that, because the text says it better.
+func (id ID) Missing(format string, args ...any) error {
+	return id.Wrap(missing(fmt.Sprintf(format, args...)))
 }
 
-type caused struct {
-	text  string
-	cause error
-}
+type missing string
 
-func (c *caused) Error() string { return c.text }
-func (c *caused) Unwrap() error { return c.cause }
+func (m missing) Error() string { return string(m) }
+func (m missing) Unwrap() error { return fs.ErrNotExist }
 
 // Wrap adds this identifier to an error that has none. An identifier from nearer to the cause
 // stays. Wrap returns nil for nil.

@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,8 +19,8 @@ func TestErrorsBearOneIdentifier(t *testing.T) {
 	if Find(far) != StoreUnreachable || !errors.Is(far, cause) {
 		t.Errorf("identifier %q; the cause is there: %v", Find(far), errors.Is(far, cause))
 	}
-	if hidden := StoreMissing.Because(cause, "there is none of that name"); hidden.Error() != "there is none of that name [store-missing]" || !errors.Is(hidden, cause) {
-		t.Errorf("%q; the cause is there: %v", hidden, errors.Is(hidden, cause))
+	if hidden := StoreMissing.Missing("there is none of that name"); hidden.Error() != "there is none of that name [store-missing]" || !errors.Is(hidden, fs.ErrNotExist) {
+		t.Errorf("%q; the cause is there: %v", hidden, errors.Is(hidden, fs.ErrNotExist))
 	}
 	if Find(cause) != "" || Other.Wrap(nil) != nil {
 		t.Error("an error without identifier has one, or none became one")

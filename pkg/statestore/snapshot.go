@@ -15,7 +15,7 @@ import (
 // Complete returns an error that matches fs.ErrNotExist if the snapshot has no cluster document.
 func (s *Snapshot) Complete() error {
 	if !slices.ContainsFunc(manifest.ClusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
-		return problem.DocumentMissing.Because(fs.ErrNotExist,
+		return problem.DocumentMissing.Missing(
 			"%s/%s is missing: write a document of kind Cluster there", s.Origin, manifest.ClusterDocument)
 	}
 	return nil

@@ -28,7 +28,7 @@ func TestANameMakesNoLine(t *testing.T) {
 		{errors.Join(errors.New("first"), denied, errors.New("last")), "first\nopen " + quoted + ": permission denied\nlast"},
 		{fmt.Errorf("no URL gave the right archive:\n%w\nput it there", errors.Join(errors.New("from a: "+name), errors.New("from b: 404"))),
 			"no URL gave the right archive:\nfrom a: " + quoted + "\nfrom b: 404\nput it there"},
-		{problem.Host.Because(denied, "say it in\nother words"), `say it in\nother words [host]`},
+		{problem.Host.Missing("say it in\nother words"), `say it in\nother words [host]`},
 	} {
 		if got := messageOf(c.err); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,7 +36,7 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		return "", nil, fmt.Errorf("state store %s: %w", location, err)
 	}
 	if len(clusters) == 0 {
-		return "", nil, problem.StoreMissing.Because(fs.ErrNotExist,
+		return "", nil, problem.StoreMissing.Missing(
 			"state store %s has no cluster: put a cluster's documents into %s%s",
 			location, filepath.Join(dir, "<cluster>", manifest.ClusterDocument), misnamed(root, names))
 	}

@@ -20,18 +20,19 @@ func (d *Directory) noCluster(root *os.Root) error {
 	case err != nil:
 		return err
 	case slices.Contains(names, manifest.ClusterDocument):
-		return problem.StoreMissing.Because(fs.ErrNotExist,
+		return problem.StoreMissing.Missing(
 			"no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s",
 			d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir))
 	case len(clusters) == 0:
-		return problem.StoreMissing.Because(fs.ErrNotExist,
+		return problem.StoreMissing.Missing(
 			"no cluster %q in it, nor any other: put the cluster's documents into %s", d.cluster, d)
 	}
 	more := ""
 	if n := len(clusters) - mostClusters; n > 0 {
 		clusters, more = clusters[:mostClusters], fmt.Sprintf(" and %d more", n)
 	}
-	return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it: it has %s%s; set cluster to one of them",
+	return problem.StoreMissing.Missing(
+		"no cluster %q in it: it has %s%s; set cluster to one of them",
 		d.cluster, strings.Join(clusters, ", "), more)
 }
 

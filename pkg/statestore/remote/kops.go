@@ -84,7 +84,7 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 		return true, nil
 	}
 	k.have = nil
-	return false, problem.StoreMissing.Because(fs.ErrNotExist,
+	return false, problem.StoreMissing.Missing(
 		"there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
 }
 
