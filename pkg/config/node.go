@@ -145,6 +145,9 @@ type Topology struct {
 	ControlPlane string `json:"controlPlane,omitempty"`
 }
 
+// Private reports whether nodes or the control plane have no public addresses.
+func (t Topology) Private() bool { return t.Nodes == "private" || t.ControlPlane == "private" }
+
 // Kubelet has the fields of kOps' spec.kubelet that concern the network, by kOps' names. A nil or
 // zero value means that the field is not set. The model knows which release of kubelet takes which
 // flag.

@@ -8,7 +8,6 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/values"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -87,10 +86,7 @@ const bridgeName = "netwright-bridge"
 func buildBridge(in Input, b *Built) error {
 	b.KubeletPlugin = "cni"
 	if len(in.PodCIDRs) == 0 {
-		b.Tasks = append(b.Tasks, tasks.Await{
-			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods",
-				At: graph.AfterKubelet},
-			Name: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
+		b.awaitPodCIDRs(in, "bridge needs addresses for its pods", ", or under networking.bridge.nodes")
 		return nil
 	}
 	gateways, err := gatewaysOf(in.PodCIDRs)

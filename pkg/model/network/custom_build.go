@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/netwright/netwright/pkg/config/networks"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -84,10 +83,7 @@ func customIdentity(in Input, i int, c networks.CustomCertificate) identity {
 func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	text, err := c.Conf.Expand(func(name string) (string, error) { return variable(in, c, name) })
 	if errors.Is(err, errNoPodCIDR) {
-		b.Tasks = append(b.Tasks, tasks.Await{
-			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs",
-				At: graph.AfterKubelet},
-			Name: PodCIDRs, Reason: in.podCIDRReason("")})
+		b.awaitPodCIDRs(in, "its conf holds the node's pod CIDRs", "")
 		return nil
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ func external() Network {
 }
 
 func buildExternal(in Input, b *Built) error {
-	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
+	if in.Node.Topology.Private() {
 		return fmt.Errorf("use external (%s): as in kOps it does not go with private topology (%s): choose another "+
 			"network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))

@@ -112,7 +112,7 @@ func notDockerKubelet(in Input) bool { return !in.DockerKubelet() }
 var containerdCalls = Case{"containerd calls the plugins", notDockerKubelet}
 
 func buildKubenet(in Input, b *Built) error {
-	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
+	if in.Node.Topology.Private() {
 		return fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table "+
 			"a zone: choose another network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))

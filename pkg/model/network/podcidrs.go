@@ -5,10 +5,19 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // PodCIDRs is the name of the [tasks.Await] for the node's pod CIDRs.
 const PodCIDRs = "pod-cidr"
+
+// awaitPodCIDRs adds a task that waits for the node's pod CIDRs.
+func (b *Built) awaitPodCIDRs(in Input, why, elsewhere string) {
+	b.Tasks = append(b.Tasks, tasks.Await{
+		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: why, At: graph.AfterKubelet},
+		Name: PodCIDRs, Reason: in.podCIDRReason(elsewhere)})
+}
 
 // podCIDRReason returns for a message what the node waits for and what a person can do. elsewhere
 // names one more place in the documents where the pod CIDRs may be.
@@ -30,10 +39,6 @@ var podVariables = []string{"PodCIDR", "PodCIDR4", "PodCIDR6", "Ranges", "Routes
 
 // customNodes asks for the node's pod CIDRs if the template uses them and no document has them.
 func customNodes(n *config.Node) NodesWanted {
-	if c := n.Networking.Custom; c != nil && len(n.PodCIDRs) == 0 {
-		if slices.ContainsFunc(podVariables, c.Conf.Uses) {
-			return NodesWanted{Own: true}
-		}
-	}
-	return NodesWanted{}
+	c := n.Networking.Custom
+	return NodesWanted{Own: c != nil && len(n.PodCIDRs) == 0 && slices.ContainsFunc(podVariables, c.Conf.Uses)}
 }
