@@ -52,17 +52,10 @@ func (q *quick) advance() bool {
 
 // take returns the next line, of any kind.
 func (q *quick) take() string {
-	rest := q.text[q.next:]
-	end := strings.IndexByte(rest, '\n')
-	if end < 0 {
-		end = len(rest) - 1
-		q.next = len(q.text)
-		q.line++
-		return rest[:end+1]
-	}
-	q.next += end + 1
+	line, _, _ := strings.Cut(q.text[q.next:], "\n")
+	q.next = min(q.next+len(line)+1, len(q.text))
 	q.line++
-	return rest[:end]
+	return line
 }
 
 // asciiLine reports whether quick can read a line: its columns can be counted in bytes, it does not

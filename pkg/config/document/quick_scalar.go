@@ -10,6 +10,7 @@ func (q *quick) literal(header string, column, at int) *Value {
 	v := q.new(KindString, column+1)
 	v.Quoted = true
 	start, indent, size, blank := q.next, -1, 0, 0
+lines:
 	for q.next < len(q.text) {
 		before, line := q.next, q.line
 		text := q.take()
@@ -32,9 +33,7 @@ func (q *quick) literal(header string, column, at int) *Value {
 			return nil
 		default:
 			q.next, q.line = before, line
-		}
-		if q.next == before {
-			break
+			break lines
 		}
 		size += blank + len(text) - indent + 1
 		blank = 0
