@@ -109,6 +109,7 @@ func lstat(v host.View, name string) (info hostfs.FileInfo, there bool, err erro
 // made on the way. Each task lists them itself, so that its plan does not depend on the order of
 // the tasks.
 func missingParents(v host.View, name string) (items []Item, err error) {
+	defer func() { slices.Reverse(items) }()
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		info, there, err := behindLinks(v, dir)
 		switch {
@@ -119,13 +120,11 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 			err = &hostpath.InTheWayError{Path: dir, Is: info.Type, Want: hostfs.Directory}
 		}
 		if err != nil || there {
-			slices.Reverse(items)
 			return items, err
 		}
 		items = append(items, Item{Key: FileKey(dir), Op: Create,
 			Fields: append([]Field{{Name: "type", After: "directory"}}, access{mode: 0o755}.created()...)})
 	}
-	slices.Reverse(items)
 	return items, nil
 }
 
@@ -164,22 +163,21 @@ func fileKeys(dir string, names ...string) []graph.Key {
 // behindLinks returns what a path points to. A dangling symlink is described as itself.
 func behindLinks(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
 	link, there, err := lstat(v, name)
-	for info = link; err == nil && there && info.Type == hostfs.Symlink; {
-		var target string
-		for n := 0; info.Type == hostfs.Symlink; n++ {
-			if n == maxLinks {
-				return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
-			}
-			if target, err = v.Files.Readlink(name); err != nil {
-				return info, true, err
-			}
-			if !path.IsAbs(target) {
-				target = path.Join(path.Dir(name), target)
-			}
-			name = target
-			if info, there, err = lstat(v, name); err != nil || !there {
-				return link, true, err
-			}
+	info = link
+	for n := 0; info.Type == hostfs.Symlink; n++ {
+		if n == maxLinks {
+			return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
+		}
+		target, err := v.Files.Readlink(name)
+		if err != nil {
+			return info, true, err
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(name), target)
+		}
+		name = target
+		if info, there, err = lstat(v, name); err != nil || !there {
+			return link, true, err
 		}
 	}
 	return info, there, err

@@ -120,8 +120,7 @@ func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	value, _, err := t.setting().Get(text)
-	return value, err
+	return t.setting().Get(text)
 }
 
 // Remove implements [Remover]. It removes the key's line; all other bytes stay.

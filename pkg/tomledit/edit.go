@@ -186,13 +186,13 @@ func (t Setting) statement(text []byte) (statement, bool, error) {
 	return statement{}, false, nil
 }
 
-// Get returns the key's value as the document has it.
-func (t Setting) Get(text []byte) (value string, there bool, err error) {
+// Get returns the key's value as the document has it; "" without the key.
+func (t Setting) Get(text []byte) (string, error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
-		return "", false, err
+		return "", err
 	}
-	return string(text[st.value[0]:st.value[1]]), true, nil
+	return string(text[st.value[0]:st.value[1]]), nil
 }
 
 // Put replaces the value of the key with a text that Get returned. It does not change a document
