@@ -52,21 +52,18 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 // oneArg returns a check for exactly one argument; its error describes the argument and shows an
 // example.
 func oneArg(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return problem.Usage.Errorf("%s takes one argument, %s, and got %d: `%s`", cmd.Name(), what, len(args),
-				example)
-		}
-		return nil
-	}
+	return exactArgs(1, "one argument, "+what, example)
 }
 
 // twoArgs returns a check for exactly two arguments; its error describes them and shows an example.
 func twoArgs(what, example string) cobra.PositionalArgs {
+	return exactArgs(2, "two arguments, "+what, example)
+}
+
+func exactArgs(n int, takes, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 2 {
-			return problem.Usage.Errorf("%s takes two arguments, %s, and got %d: `%s`", cmd.Name(), what, len(args),
-				example)
+		if len(args) != n {
+			return problem.Usage.Errorf("%s takes %s, and got %d: `%s`", cmd.Name(), takes, len(args), example)
 		}
 		return nil
 	}
