@@ -92,13 +92,8 @@ func (n *Reader) ready(ctx context.Context) error { return sys.Ready(ctx, n.live
 // IsTransient reports whether an error of reading or writing the network may be temporary: a list
 // that kept changing, a busy kernel, a lost answer.
 func IsTransient(err error) bool {
-	for _, kind := range []error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM,
-		os.ErrDeadlineExceeded} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM,
+		os.ErrDeadlineExceeded}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // sorted returns the list in the order of compare; the sort is stable. It sorts the indexes,

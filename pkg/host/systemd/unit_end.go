@@ -28,9 +28,6 @@ func (e UnitEnd) String() string {
 	return e.Result + ", " + e.Code
 }
 
-// journalLines is the number of journal lines that an error quotes.
-const journalLines = 5
-
 // UnitEnd asks systemd and the journal how a unit's last run ended. Unknown fields are empty. It
 // starts nothing.
 func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
@@ -104,12 +101,12 @@ func lastJournal(ctx context.Context, u UnitState) string {
 		}
 		for _, match := range of {
 			args := append([]string{"--boot=0", "--no-pager", "--quiet", "--output=cat",
-				fmt.Sprintf("--lines=%d", journalLines)}, strings.Fields(match)...)
+				fmt.Sprintf("--lines=%d", sys.QuotedLines)}, strings.Fields(match)...)
 			out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Args: args})
 			if err != nil {
 				return ""
 			}
-			if text := sys.LastLines(strings.ToValidUTF8(string(out), "?"), journalLines); text != "" {
+			if text := sys.LastLines(strings.ToValidUTF8(string(out), "?")); text != "" {
 				return text
 			}
 		}

@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Command) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("run `%s`: %w", line, context.Cause(ctx))
 	case err != nil && stderr.buf.String() != "":
-		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w: %s", line, err, LastLines(stderr.buf.String(), 5))
+		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w: %s", line, err, LastLines(stderr.buf.String()))
 	case err != nil:
 		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w", line, err)
 	case stdout.cut:
@@ -105,15 +105,18 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// LastLines joins the last n lines that are not blank.
-func LastLines(s string, n int) string {
+// QuotedLines is the number of lines of another program that an error quotes.
+const QuotedLines = 5
+
+// LastLines joins the last [QuotedLines] that are not blank.
+func LastLines(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-n):], "; ")
+	return strings.Join(lines[max(0, len(lines)-QuotedLines):], "; ")
 }
 
 // RunLive is [Run] on the running host. It returns [ErrNoLiveState] if the root has no running
