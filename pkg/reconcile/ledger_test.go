@@ -371,7 +371,7 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/tasks/removal.go, check (of ConfRemoval) and livingPod;
+// The lines that keep it: pkg/tasks/conf_removal.go, check (of ConfRemoval) and livingPod;
 // pkg/reconcile/ownership/removals_order.go, IsConf.
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	for cache, dir := range map[string]string{
