@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/connrotation"
 
 	"github.com/netwright/netwright/pkg/graph"
 )
@@ -85,7 +86,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", at, context.Cause(ctx))
 	case bounded.Err() != nil:
-		return c.unserved(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at,
+		return unserved(c.dialer, fmt.Errorf("%s: %w: see that the API server is up and can be reached", at,
 			context.Cause(bounded)))
 	case tooLarge(err):
 		return fmt.Errorf("%s: the answer is larger than the limit of %d MiB: %w: check which server answers "+
@@ -110,7 +111,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 	}
 	// All other errors are those of a busy server (429, 5xx) or of a broken connection. Their texts
 	// say what happened.
-	said := fmt.Errorf("%s: %s: %s", at, reason(err), c.hint(err))
+	said := fmt.Errorf("%s: %s: %s", at, reason(err), hint(err, c.kubeconfig))
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		after := time.Duration(seconds) * time.Second
 		if after > maxRetryAfter {
@@ -118,14 +119,11 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		}
 		said = &busy{said, min(after, maxRetryAfter)}
 	}
-	if apierrors.IsTooManyRequests(err) { // it does serve, and a new connection would cost it more
-		return graph.Transient(said)
-	}
-	return c.unserved(said)
+	return unserved(c.dialer, said)
 }
 
 // hint returns what to do about an error of the server or of the connection to it.
-func (c *Client) hint(err error) string {
+func hint(err error, kubeconfig string) string {
 	var answered apierrors.APIStatus
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -133,18 +131,18 @@ func (c *Client) hint(err error) string {
 		return "the server answers, and cannot serve it: look at the API server and its etcd"
 	case errors.As(err, &certificate):
 		return fmt.Sprintf("look at the server's certificate, at certificate-authority in %s and at this machine's clock",
-			c.kubeconfig)
+			kubeconfig)
 	}
 	return "see that the API server is up and can be reached"
 }
 
-// unserved closes the connections of the client and returns err as transient. Behind one address
+// unserved closes the connections of a client and returns err as transient. Behind one address
 // there are often several API servers, and a server whose etcd is away keeps its connections: the
 // next request may reach another server over a new connection. kubelet does the same
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kubelet_node_status.go,
 // onRepeatedHeartbeatFailure).
-func (c *Client) unserved(err error) error {
-	c.dialer.CloseAll()
+func unserved(connections *connrotation.Dialer, err error) error {
+	connections.CloseAll()
 	return graph.Transient(err)
 }
 

@@ -67,7 +67,7 @@ var allowed = map[string][]string{
 // inner says the same of packages below a component that are none of its parts: they know what the
 // component does not.
 var inner = map[string][]string{
-	"kube/access":         {"kube", "inbound", "host"}, // as whom this node asks
+	"kube/access":         {"graph", "kube", "inbound", "host"}, // as whom this node asks
 	"certs/issue":         {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
 	"reconcile/desired":   {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
 	"reconcile/changes":   {"config", "graph", "host", "ledger", "model", "report", "tasks"},
