@@ -120,8 +120,9 @@ func nextStep(f *cli.Flags) string {
 	}
 	switch {
 	case err == nil && f.Store == "":
-		return "next: say in " + path.Join(root, defaultConf) + " where the configuration is, such as " +
-			"`store: /srv/netwright`; then " + then
+		conf := path.Join(root, defaultConf)
+		return "next: say where the configuration is, such as `mkdir -p " + path.Dir(conf) + "; echo 'store: " +
+			"/srv/netwright' >" + conf + "`; then " + then
 	case root != "/":
 		return "next: " + then
 	}
