@@ -27,10 +27,14 @@ const undoLimit = 15 * time.Minute
 func undoCommand(f *cli.Flags) *cobra.Command {
 	check, watch := false, false
 	cmd := &cobra.Command{
-		Use:    "undo",
-		Short:  "Take back a change that was not confirmed",
-		Args:   noArgs,
-		Hidden: true,
+		Use:   "undo",
+		Short: "Undo now a change that awaits its confirmation",
+		Long: `undo restores at once what was before a change that awaits agent confirm. Without it the
+change is undone when its time is over, or at the next boot.
+
+Exit code: 0 undone, or nothing was to be undone; 1 error.`,
+		Example: `  agent undo`,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			level := zapcore.WarnLevel
 			if stream, ok := f.Err.(*os.File); ok && publish.ToJournal(stream, os.Getenv("JOURNAL_STREAM")) {
@@ -58,6 +62,9 @@ func undoCommand(f *cli.Flags) *cobra.Command {
 	cmd.Flags().BoolVar(&check, "check", false, "only say whether it could be done, and change nothing")
 	cmd.Flags().BoolVar(&watch, "watch", false,
 		"watch a change that was good, and take it back if it costs the node its network later")
+	for _, name := range []string{"check", "watch"} { // for the agent's own units
+		cmd.Flags().Lookup(name).Hidden = true
+	}
 	return cmd
 }
 
