@@ -4,8 +4,8 @@ import "github.com/netwright/netwright/pkg/config/decode"
 
 // each calls do for the chosen network, and for multus and switch, if documents set them.
 func (n *Networking) each(do func(name string, p part)) {
-	for _, c := range choices {
-		if p := c.said(n); p != nil {
+	for _, c := range n.choices() {
+		if p := c.said(); p != nil {
 			do(c.name, p)
 		}
 	}

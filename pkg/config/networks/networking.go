@@ -69,8 +69,8 @@ type Networking struct {
 // Name returns the key under spec.networking that selects the network, for example "bridge" or
 // "cni". It returns "" if none is set.
 func (n *Networking) Name() string {
-	for _, c := range choices {
-		if c.name != byoNetwork && c.said(n) != nil {
+	for _, c := range n.choices() {
+		if c.name != byoNetwork && c.said() != nil {
 			return c.name
 		}
 	}
@@ -81,48 +81,51 @@ func (n *Networking) Name() string {
 }
 
 // choices lists the networks: kOps' present and former networks, networks that ended, that nobody
-// maintains or that need their vendor, and networks that kOps never had.
-var choices = []choice{
-	network("amazonVPC", func(w *Networking) **AmazonVPC { return &w.AmazonVPC }),
-	network("bridge", func(w *Networking) **Bridge { return &w.Bridge }),
-	network("calico", func(w *Networking) **Calico { return &w.Calico }),
-	network("canal", func(w *Networking) **Canal { return &w.Canal }),
-	network("cilium", func(w *Networking) **Cilium { return &w.Cilium }),
-	network(byoNetwork, func(w *Networking) **CNI { return &w.CNI }),
-	network("custom", func(w *Networking) **Custom { return &w.Custom }),
-	network("external", func(w *Networking) **Bare { return &w.External }),
-	network("flannel", func(w *Networking) **Flannel { return &w.Flannel }),
-	network("gcp", func(w *Networking) **Bare { return &w.GCP }),
-	network("kindnet", func(w *Networking) **Kindnet { return &w.Kindnet }),
-	network("kopeio", func(w *Networking) **Bare { return &w.Kopeio }),
-	network("kubeRouter", func(w *Networking) **KubeRouter { return &w.KubeRouter }),
-	network("kubenet", func(w *Networking) **Kubenet { return &w.Kubenet }),
-	network("lyftvpc", func(w *Networking) **LyftVPC { return &w.LyftVPC }),
-	network("romana", func(w *Networking) **Romana { return &w.Romana }),
-	network("weave", func(w *Networking) **Weave { return &w.Weave }),
-	network("aci", func(w *Networking) **ACI { return &w.ACI }),
-	network("classic", func(w *Networking) **Bare { return &w.Classic }),
-	network("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }),
-	network("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }),
-	network("contrail", func(w *Networking) **Contrail { return &w.Contrail }),
-	network("danm", func(w *Networking) **Bare { return &w.DANM }),
-	network("jaguar", func(w *Networking) **Bare { return &w.Jaguar }),
-	network("kVSwitch", func(w *Networking) **KVSwitch { return &w.KVSwitch }),
-	network("knitter", func(w *Networking) **Bare { return &w.Knitter }),
-	network("nsxT", func(w *Networking) **Bare { return &w.NSXT }),
-	network("ovn4nfv", func(w *Networking) **Bare { return &w.OVN4NFV }),
-	network("antrea", func(w *Networking) **Antrea { return &w.Antrea }),
-	network("azure", func(w *Networking) **Azure { return &w.Azure }),
-	network("coil", func(w *Networking) **Coil { return &w.Coil }),
-	network("hybridnet", func(w *Networking) **Hybridnet { return &w.Hybridnet }),
-	network("kubeOVN", func(w *Networking) **KubeOVN { return &w.KubeOVN }),
-	network("ovnKubernetes", func(w *Networking) **OVNKubernetes { return &w.OVNKubernetes }),
+// maintains or that need their vendor, and networks that kOps never had. It is an array, so that
+// nothing is allocated.
+func (n *Networking) choices() [34]choice {
+	return [...]choice{
+		network("amazonVPC", &n.AmazonVPC),
+		network("bridge", &n.Bridge),
+		network("calico", &n.Calico),
+		network("canal", &n.Canal),
+		network("cilium", &n.Cilium),
+		network(byoNetwork, &n.CNI),
+		network("custom", &n.Custom),
+		network("external", &n.External),
+		network("flannel", &n.Flannel),
+		network("gcp", &n.GCP),
+		network("kindnet", &n.Kindnet),
+		network("kopeio", &n.Kopeio),
+		network("kubeRouter", &n.KubeRouter),
+		network("kubenet", &n.Kubenet),
+		network("lyftvpc", &n.LyftVPC),
+		network("romana", &n.Romana),
+		network("weave", &n.Weave),
+		network("aci", &n.ACI),
+		network("classic", &n.Classic),
+		network("cniGenie", &n.CNIGenie),
+		network("contivVPP", &n.ContivVPP),
+		network("contrail", &n.Contrail),
+		network("danm", &n.DANM),
+		network("jaguar", &n.Jaguar),
+		network("kVSwitch", &n.KVSwitch),
+		network("knitter", &n.Knitter),
+		network("nsxT", &n.NSXT),
+		network("ovn4nfv", &n.OVN4NFV),
+		network("antrea", &n.Antrea),
+		network("azure", &n.Azure),
+		network("coil", &n.Coil),
+		network("hybridnet", &n.Hybridnet),
+		network("kubeOVN", &n.KubeOVN),
+		network("ovnKubernetes", &n.OVNKubernetes),
+	}
 }
 
 // Supported returns the keys that choose a network, sorted by name.
 func Supported() []string {
 	var names []string
-	for _, c := range choices {
+	for _, c := range new(Networking).choices() {
 		if !slices.Contains(goneNetworks[:], c.name) {
 			names = append(names, c.name)
 		}
@@ -134,9 +137,14 @@ func Supported() []string {
 // choice is a network that documents can select. A new network needs its type in [Networking], its
 // fields, and a line in choices.
 type choice struct {
-	name   string
-	said   func(*Networking) part // returns nil if documents do not choose the network
-	choose func(*Networking) part // returns the same, and creates it if there is none yet
+	name string
+	place
+}
+
+// place is the field of [Networking] for a network.
+type place interface {
+	said() part   // returns nil if documents do not choose the network
+	choose() part // returns the same, and creates it if there is none yet
 }
 
 // part is what one key under spec.networking holds: a network, multus or switch.
@@ -153,19 +161,26 @@ type checker interface {
 }
 
 // network returns the choice for one field of [Networking].
-func network[T any, P interface {
+func network[T any, P fieldsOf[T]](name string, at **T) choice {
+	return choice{name, pointer[T, P]{at}}
+}
+
+// fieldsOf is a pointer to a type of network.
+type fieldsOf[T any] interface {
 	*T
 	part
-}](name string, at func(*Networking) **T) choice {
-	return choice{name,
-		func(w *Networking) part {
-			if *at(w) == nil {
-				return nil
-			}
-			return P(*at(w))
-		},
-		func(w *Networking) part { return P(allocate(at(w))) }}
 }
+
+type pointer[T any, P fieldsOf[T]] struct{ to **T }
+
+func (p pointer[T, P]) said() part {
+	if *p.to == nil {
+		return nil
+	}
+	return P(*p.to)
+}
+
+func (p pointer[T, P]) choose() part { return P(allocate(p.to)) }
 
 // byoNetwork selects a network of your own or sets directories: see [CNI].
 const byoNetwork = "cni"
@@ -184,8 +199,8 @@ func (n *Networking) PodsOfVPC() bool {
 // Chosen returns the networks that are set, in the order of choices, without cni.
 func (n *Networking) Chosen() []string {
 	var names []string
-	for _, c := range choices {
-		if c.name != byoNetwork && c.said(n) != nil {
+	for _, c := range n.choices() {
+		if c.name != byoNetwork && c.said() != nil {
 			names = append(names, c.name)
 		}
 	}
@@ -196,7 +211,7 @@ func (n *Networking) Chosen() []string {
 // under cni.
 func (n *Networking) Fields(cni *CNI) []decode.Field {
 	var fields []decode.Field
-	for _, c := range choices {
+	for _, c := range n.choices() {
 		f := decode.Field{Name: c.name, Set: func(v decode.Reading) {
 			v.Mapping(n.fieldsOf(c, cni))
 		}}
@@ -212,7 +227,7 @@ func (n *Networking) fieldsOf(c choice, cni *CNI) []decode.Field {
 	if c.name == byoNetwork {
 		n.CNI = cni
 	}
-	return c.choose(n).fields()
+	return c.choose().fields()
 }
 
 // MultusField returns the field of multus, which is set beside the network.
@@ -235,7 +250,7 @@ func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known
 	if name == "multus" {
 		return allocate(&n.Multus).fields(), true
 	}
-	for _, c := range choices {
+	for _, c := range n.choices() {
 		if c.name == name {
 			return n.fieldsOf(c, cni), true
 		}
@@ -246,5 +261,6 @@ func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known
 // IsNetwork reports whether a key under spec.networking chooses a network, even one that no longer
 // exists.
 func IsNetwork(key string) bool {
-	return slices.ContainsFunc(choices, func(c choice) bool { return c.name == key })
+	all := new(Networking).choices()
+	return slices.ContainsFunc(all[:], func(c choice) bool { return c.name == key })
 }
