@@ -12,8 +12,8 @@
 //
 // # Files
 //
-//   - the documents of one node: load, document_header, bridge_peers, cluster_size, kops_nodeup
+//   - the documents of one node: load*, document_header, bridge_peers, cluster_size, kops_nodeup
 //   - the fields of a node, and their defaults: spec*, node*, aws, defaults
-//   - what no single field shows: validate*
+//   - what no single field shows: valid*
 //   - what a person reads about a mistake and about a field: mistake_hints, manual_fields
 package config

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"cmp"
-
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
@@ -204,23 +202,4 @@ type Containerd struct {
 	// ConfigPath: Names the file of the runtime's configuration. The agent changes as few settings
 	// in it as possible.
 	ConfigPath string `json:"configPath"`
-}
-
-// Says returns the mode of a key as text for people: "report (cluster.yaml:12:5)".
-func (n *Node) Says(key string) string {
-	mode, path := n.Drift.Mode(key)
-	if path == "" {
-		return mode
-	}
-	return mode + " (" + cmp.Or(n.Origin(path).String(), path) + ")"
-}
-
-// CertificateOf returns the certificate entry with a name, or nil if there is none.
-func (n *Node) CertificateOf(name string) *extras.Certificate {
-	for i := range n.Certificates {
-		if n.Certificates[i].Name == name {
-			return &n.Certificates[i]
-		}
-	}
-	return nil
 }

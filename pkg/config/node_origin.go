@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 )
 
 // Origin returns where the value at path came from, or the zero Origin if nothing set it. The path
@@ -33,4 +34,14 @@ func (n *Node) Paths() []string {
 	}
 	slices.Sort(paths)
 	return paths
+}
+
+// CertificateOf returns the certificate entry with a name, or nil if there is none.
+func (n *Node) CertificateOf(name string) *extras.Certificate {
+	for i := range n.Certificates {
+		if n.Certificates[i].Name == name {
+			return &n.Certificates[i]
+		}
+	}
+	return nil
 }

@@ -12,12 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// validator checks the merged node as a whole, for what no single value shows.
-type validator struct {
-	*decode.Reporter
-	node *Node
-}
-
 // network checks that exactly one network is chosen. Beside another network, cni only sets the
 // directories.
 func (v *validator) network() bool {

@@ -4,7 +4,7 @@
 // # Files
 //
 //   - the loop, and when it acts next: daemon, loop, timers
-//   - when the store is asked, and what a look finds: store_look, watch_store, pinned_store
+//   - when the store is asked, and what a look finds: store_look, looks, watch_store, pinned_store
 //   - events of the host, and repairs: watch_host, contested_keys, cpu_budget
 //   - whether the container runtime and kubelet answer: runtime_and_kubelet
 //   - commands of clients: serve_commands

@@ -149,15 +149,3 @@ func (h *health) over(key string) {
 		h.log.Info("right again", zap.String("key", key))
 	}
 }
-
-// logPause logs that a pause began, changed or ended, whether a command or its own end ended it.
-func (s *nodeStatus) logPause(now *report.Paused) {
-	switch was := s.now.Paused; {
-	case now != nil && (was == nil || *was != *now):
-		s.log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until),
-			zap.String("by", now.By), zap.String("reason", now.Reason))
-	case now == nil && was != nil:
-		s.log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By),
-			zap.String("reason", was.Reason))
-	}
-}

@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
@@ -22,15 +21,6 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// trigger is the reason why the loop stopped waiting.
-type trigger struct {
-	cause     string       // for status and log: "interval", "the store changed"
-	cacheOnly bool         // only the host can have changed: the pass does not ask the APIs
-	event     bool         // an event of the host is the reason; cpuBudget limits such passes
-	job       *control.Job // the command of a client; nil: there is none
-	got       *looked      // the result of a look; nil: there was none
-}
 
 // Run makes passes until ctx ends, and then returns nil: to be stopped is no error. It says READY=1
 // once, when everything that kubelet needs is right. It serves the commands of clients between two

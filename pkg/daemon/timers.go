@@ -3,12 +3,15 @@ package daemon
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // nextLook returns when to look again: next, or sooner for the moment that a pass awaits. awaited
@@ -88,4 +91,12 @@ func until(at time.Time) time.Duration {
 		return never
 	}
 	return max(time.Until(at), 0)
+}
+
+// awaitsNode reports that a plan waits for the pod CIDRs of the Node, which kubelet and the
+// controller manager set within seconds.
+func awaitsNode(p *report.Plan) bool {
+	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool {
+		return s.State == report.Waits && s.Key == string(tasks.Await{Name: network.PodCIDRs}.Owns()[0])
+	})
 }

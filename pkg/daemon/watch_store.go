@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,11 +11,9 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/directory"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // watchSplay spreads the looks of a fleet after a change: all nodes watch the same object.
@@ -66,14 +63,6 @@ func follow(
 			return
 		}
 	}
-}
-
-// awaitsNode reports that a plan waits for the pod CIDRs of the Node, which kubelet and the
-// controller manager set within seconds.
-func awaitsNode(p *report.Plan) bool {
-	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool {
-		return s.State == report.Waits && s.Key == string(tasks.Await{Name: network.PodCIDRs}.Owns()[0])
-	})
 }
 
 // editLook is how often the daemon looks for changed files of a store on this machine.

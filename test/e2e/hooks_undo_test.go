@@ -100,7 +100,7 @@ func hookThat(name string) string {
 // hook also undoes them. The fabric and the node's own programs judge.
 //
 // The lines that keep it: pkg/checkpoint/undo/restore_hooks.go; pkg/checkpoint/probe/comparison.go,
-// AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/firewall/ruleset_netlink.go;
+// AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/firewall/ruleset.go;
 // pkg/host/netstate/remove_added.go; pkg/host/netstate/rules.go, ruleMessage;
 // pkg/host/netstate/route_message.go; pkg/host/systemd/unit_list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {

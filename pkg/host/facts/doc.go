@@ -6,7 +6,7 @@
 // # Files
 //
 //   - the facts, and how a pass gathers them: facts, gather, gatherer, sources
-//   - the operating system and its kernel: os, kernel, architecture, module_source, sysctl_files
+//   - the operating system and its kernel: os, kernel, architecture, sysctl_files
 //   - links and what manages them: links, link_managers, forward_policy, google_guest_agent
 //   - the container runtime and its configuration: runtime*, loaded_cni_conf
 //   - kubelet, and how units and their commands are read: kubelet, unit_command, unit_files

@@ -147,7 +147,7 @@ iptables-nft -t nat -A POSTROUTING -s 172.31.0.0/24 ! -o br-0123456789ab -j MASQ
 }
 
 // Tables of every kind that people make are restored whole, also if the kernel lists a part in a
-// form that it does not accept. The lines that keep it: ruleset_netlink.go, ruleMessage and
+// form that it does not accept. The lines that keep it: ruleset.go, ruleMessage and
 // elementMessage; ruleset.go, elements.
 func TestRestoreRuleSetOfEveryForm(t *testing.T) {
 	needs.Tool(t, "nft", "iptables-nft", "ip6tables-nft")
