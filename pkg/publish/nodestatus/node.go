@@ -11,6 +11,8 @@ package nodestatus
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
@@ -130,6 +132,33 @@ func (n *Node) publish(ctx context.Context) {
 
 func isPending(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
+// attempt makes requests and records their result.
+func (n *Node) attempt(
+	ctx context.Context, a *attempts, what string, do func(ctx context.Context, c Client) error,
+) {
+	if n.name = n.own; n.NodeName != nil {
+		n.name = n.NodeName(n.own)
+	}
+	err := n.As(ctx, do)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		if a.said {
+			n.Log.Info("the Kubernetes API is told again " + what)
+		}
+		*a = attempts{}
+		return
+	}
+	a.failures++
+	a.notBefore = time.Now().Add(pause(err, a.failures))
+	if !a.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined the cluster needs no warning
+		a.said = true
+		n.Log.Warn("the Kubernetes API is not told "+what+", until it can be; nothing else waits for it",
+			zap.Error(err))
+	}
+}
+
 // publishStatus does the first thing that is due. It checks the Node last: otherwise the success of
 // a read would clear the failures of writes.
 func (n *Node) publishStatus(ctx context.Context, to Client, now time.Time) error {
@@ -165,4 +194,40 @@ func (n *Node) part(ctx context.Context) {
 		func(ctx context.Context, c Client) error { return n.condition.put(ctx, c, n.name, now) }); err != nil {
 		n.Log.Warn("the Kubernetes API does not know that the agent has stopped", zap.Error(err))
 	}
+}
+
+// registration identifies the Node that was written to. A Node that was deleted and registered
+// again has lost what was published.
+type registration struct {
+	uid string    // "": unknown
+	at  time.Time // when to look again
+}
+
+// checkAt returns when to check that the Node is still the same; zero: nothing was published.
+func (r *registration) checkAt(c *condition) time.Time {
+	if c.published == nil {
+		return time.Time{}
+	}
+	return r.at
+}
+
+// look reads the Node's UID, and reports whether another Node was written to before.
+func (r *registration) look(ctx context.Context, to Client, node string, now time.Time) (another bool, err error) {
+	uid, err := to.Registered(ctx, node)
+	if errors.Is(err, fs.ErrNotExist) { // the Node was deleted, and the next one is another Node
+		r.uid = ""
+		return true, err
+	}
+	if err != nil {
+		return false, err
+	}
+	another = r.uid != "" && r.uid != uid
+	r.uid, r.at = uid, now.Add(time.Duration(float64(reRegistered)*(0.9+0.2*rand.Float64())))
+	return another, nil
+}
+
+// again publishes everything once more, to another Node.
+func (n *Node) again(now time.Time) {
+	n.condition.published, n.condition.at = nil, now.Add(rand.N(urgent))
+	n.applied.published, n.applied.at = "", now.Add(rand.N(urgent))
 }

@@ -1,13 +1,10 @@
 package nodestatus
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/kube"
@@ -26,33 +23,6 @@ type attempts struct {
 	failures  int
 	notBefore time.Time // no request is made before
 	said      bool      // the failure was logged
-}
-
-// attempt makes requests and records their result.
-func (n *Node) attempt(
-	ctx context.Context, a *attempts, what string, do func(ctx context.Context, c Client) error,
-) {
-	if n.name = n.own; n.NodeName != nil {
-		n.name = n.NodeName(n.own)
-	}
-	err := n.As(ctx, do)
-	if ctx.Err() != nil {
-		return
-	}
-	if err == nil {
-		if a.said {
-			n.Log.Info("the Kubernetes API is told again " + what)
-		}
-		*a = attempts{}
-		return
-	}
-	a.failures++
-	a.notBefore = time.Now().Add(pause(err, a.failures))
-	if !a.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined the cluster needs no warning
-		a.said = true
-		n.Log.Warn("the Kubernetes API is not told "+what+", until it can be; nothing else waits for it",
-			zap.Error(err))
-	}
 }
 
 // postpone returns at, or notBefore where that is later.
