@@ -119,6 +119,9 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 		}
 		said = &busy{said, min(after, maxRetryAfter)}
 	}
+	if apierrors.IsTooManyRequests(err) { // it does serve, and a new connection would cost it more
+		return graph.Transient(said)
+	}
 	return unserved(c.dialer, said)
 }
 

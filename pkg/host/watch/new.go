@@ -20,7 +20,8 @@ func New(opt Options) *Watcher {
 	w.sources = []source{files}
 	if sys.IsLive(opt.Root) {
 		w.ways = &nextHops{last: map[netip.Addr]string{}}
-		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files), &clockWatch{w: w})
+		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files, opt),
+			&clockWatch{listener{w: w, source: Clock}})
 		if !opt.Sandbox {
 			w.sources = append(w.sources, newModuleWatch(w), newUnitWatch(w, files.again))
 		}
