@@ -40,22 +40,6 @@ type form struct {
 // unrecorded is for kinds that the ledger does not record.
 var unrecorded = form{func(string, Task) (Recorded, []blob.Content, error) { return Recorded{}, nil, nil }, nil}
 
-// RecordWait returns the record of a wait for a CNI conf, and false for any other task. A revision
-// has it, and the ledger has no entry of it, because it owns nothing on the host. The record leaves
-// out what the runtime of today can do, because a rollback may meet a newer one.
-func RecordWait(t Task) (Recorded, bool, error) {
-	if t.row() != rowWaitConf {
-		return Recorded{}, false, nil
-	}
-	own := value[WaitConf](t)
-	own.Consumer = Consumer{}
-	r, _, err := record(KindConf, &own)
-	return r, err == nil, err
-}
-
-// RebuildWait makes a wait from its record.
-func RebuildWait(r Recorded) (Task, error) { return rebuild[WaitConf](r, nil) }
-
 // recorded is for kinds whose parameters are their fields. before changes the copy that is
 // recorded, and after changes the rebuilt task; nil: no change.
 func recorded[T Task, P recordable[T]](before, after func(*T)) form {
