@@ -44,6 +44,36 @@ func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	}
 }
 
+// noList is a disk that lists no directory.
+type noList struct{ *hostfs.Writer }
+
+func (d noList) ReadDir(path string) ([]string, error) {
+	return nil, fmt.Errorf("%s was listed", path)
+}
+
+// A batch looks for its own contents among those that are kept, which may be ten thousand. It
+// writes those that are missing. The line that keeps it: revisions.go, saveContents.
+func TestABatchListsNoContents(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	kept, fresh := blob.Of([]byte("kept")), blob.Of([]byte("fresh"))
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Blobs: []blob.Content{kept}})
+	at := filepath.Join(root, blobDir, kept.Sum.String())
+	before, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Commit(t.Context(), noList{h.Files}, Batch{Blobs: []blob.Content{kept, fresh}}); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.Stat(at); err != nil || !os.SameFile(before, after) {
+		t.Errorf("a content that is kept was written again: %v", err)
+	}
+	if data, err := Blob(h.Files, fresh.Sum); err != nil || string(data) != "fresh" {
+		t.Errorf("a new content: %q, %v", data, err)
+	}
+}
+
 // A node with revisions had a journal. Without the journal the agent does not know what is ours.
 // The line that keeps it: journal.go, loadJournal (revisionDir).
 func TestAJournalThatIsGoneIsALoss(t *testing.T) {

@@ -176,19 +176,17 @@ func Blob(r Reader, sum blob.Digest) ([]byte, error) {
 // read them, because contents may be secrets.
 func saveContents(ctx context.Context, w Host, b Batch) error {
 	files := map[string]blob.Content{}
-	for _, content := range b.Blobs {
-		files[blobDir+"/"+content.Sum.String()] = content
+	for _, content := range b.Blobs { // a list of all that are kept would take longer
+		name := blobDir + "/" + content.Sum.String()
+		if _, err := w.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			files[name] = content
+		} else if err != nil {
+			return unwritten(err)
+		}
 	}
 	if len(files) > 0 {
 		if err := w.Mkdir(blobDir, 0o700, 0, 0); err != nil {
 			return unwritten(err)
-		}
-		there, err := w.ReadDir(blobDir)
-		if err != nil {
-			return unwritten(err)
-		}
-		for _, name := range there {
-			delete(files, blobDir+"/"+name)
 		}
 	}
 	if b.Revision != nil {
