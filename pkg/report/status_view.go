@@ -34,8 +34,8 @@ type Verdict string
 // The verdicts.
 const (
 	Right Verdict = "right"
-	// Wrong: somebody must look. A key fails, is contested or is only reported, or a certificate
-	// has expired.
+	// Wrong means that somebody must look: a key fails, is contested or is only reported, or a
+	// certificate has expired.
 	Wrong      Verdict = "wrong"
 	Awaited    Verdict = "awaited"  // only time is needed, or a person who holds the node back
 	NotRunning Verdict = "unserved" // no daemon runs: the status may be out of date
