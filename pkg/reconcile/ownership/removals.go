@@ -10,9 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -40,7 +42,7 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 		return p, c.arrangeEffects(v, p)
 	}
 	var list []tasks.Removal
-	wanted := c.places(v)
+	wanted := sameFile(c.Set, v.Files)
 	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
 		e := c.Led.Entries()[key]
 		if wants(c.Set, e) || e.Released && !c.takenLater(v.Files, e) {
@@ -60,17 +62,17 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 	return p, p.arrange(c, v, list, c.PendingEffects())
 }
 
-// places returns a function that returns the wanted key which is the same file as a key; "": none
+// sameFile returns a function that returns the wanted key which is the same file as a key; "": none
 // is.
-func (c *Transaction) places(v host.View) func(graph.Key) graph.Key {
-	at, wanted := changes.NewPlaces(v.Files), map[string]graph.Key(nil)
+func sameFile(set *desired.Records, files hostfs.Files) func(graph.Key) graph.Key {
+	at, wanted := changes.NewPlaces(files), map[string]graph.Key(nil)
 	return func(key graph.Key) graph.Key {
 		if key.Kind() != tasks.KindFile {
 			return ""
 		}
 		if wanted == nil {
 			wanted = map[string]graph.Key{}
-			for _, k := range c.Set.Keys() {
+			for _, k := range set.Keys() {
 				if k.Kind() == tasks.KindFile {
 					wanted[at.Of(k)] = k
 				}
