@@ -93,8 +93,8 @@ var embeddedRuntimes = []struct{ socket, of string }{
 	{"/var/snap/microk8s/common/run/containerd.sock", "microk8s"},
 }
 
-// EmbeddedRuntime returns an error if a distribution of Kubernetes runs a containerd of its own. Its
-// CNI directories are others, and the agent does not know them.
+// EmbeddedRuntime returns an error if a distribution of Kubernetes runs a containerd of its own.
+// Its CNI directories are others, and the agent does not know them.
 func EmbeddedRuntime(f hostfs.Files) error {
 	for _, e := range embeddedRuntimes {
 		if isThere(f, e.socket) {
