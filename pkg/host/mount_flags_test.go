@@ -18,7 +18,7 @@ import (
 // A directory becomes noexec and read-only on the host. The agent's service has its own copy of the
 // host's mounts (PrivateMounts=), to which the kernel copies mounts and not flags. It gets an event
 // all the same, finds that no program there can run, and writes nothing there. The lines that keep
-// it: pkg/host/watch/mounts.go, set and state (list); pkg/host/hostfs/writable.go, hasOption.
+// it: pkg/host/watch/mounts.go, set and state (list); pkg/host/hostfs/host_mounts.go, have.
 func TestAFlagOfTheHostsMounts(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "unshare", "mount")

@@ -78,7 +78,7 @@ func TestAMountThatIsToComeIsAwaited(t *testing.T) {
 // The daemon has its own copy of the host's mounts, which does not get the flags that a person sets
 // later. It says all the same that no plugin can be started, and writes nothing to a mount that is
 // read-only. When the flags go, all is right again. The lines that keep it:
-// pkg/host/watch/mounts.go, set; pkg/host/hostfs/writable.go, hasOption.
+// pkg/host/watch/mounts.go, set; pkg/host/hostfs/host_mounts.go, have.
 func TestTheDaemonSeesFlagsOfMounts(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

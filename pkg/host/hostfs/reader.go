@@ -63,7 +63,7 @@ type Reader struct {
 
 	edits   sync.Mutex // one edit at a time, see [Writer.EditFile]
 	cleaner sweeper
-	mounts  sync.Map // by id: the host's options of a mount, read once
+	mounts  hostMounts
 
 	racy racyFiles
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -196,25 +194,4 @@ func sameMount(a, b int) (bool, error) {
 	}
 	second, err := mountOf(b)
 	return first == second, err
-}
-
-// mountOf returns the mount id of an open file. statx(2) has it since Linux 5.8.
-func mountOf(fd int) (uint64, error) {
-	var st unix.Statx_t
-	err := hostpath.Again(func() error {
-		return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
-	})
-	if err != nil || st.Mask&unix.STATX_MNT_ID != 0 {
-		return st.Mnt_id, err
-	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd)) // proc_pid_fdinfo(5)
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if id, ok := strings.CutPrefix(line, "mnt_id:"); ok {
-			return strconv.ParseUint(strings.TrimSpace(id), 10, 64)
-		}
-	}
-	return 0, errors.New("the kernel does not say which mount it is on")
 }

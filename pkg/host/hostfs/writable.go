@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostpath"
-	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Removable implements [Files].
@@ -24,7 +22,7 @@ func (f *Reader) Removable(name string) error {
 			return err
 		}
 		defer unix.Close(dir)
-		if f.hasOption(dir, unix.ST_RDONLY, "ro") {
+		if f.mounts.have(f.Paths.IsImage(), dir, unix.ST_RDONLY, "ro") {
 			return unix.EROFS
 		}
 		return fixedAt(dir, base)
@@ -51,7 +49,7 @@ func (f *Reader) Writable(name string, size int64) error {
 		defer unix.Close(dir)
 		on := itself(dir, base)
 		defer unix.Close(on)
-		if f.hasOption(on, unix.ST_RDONLY, "ro") {
+		if f.mounts.have(f.Paths.IsImage(), on, unix.ST_RDONLY, "ro") {
 			return unix.EROFS
 		}
 		if err := fixedAt(dir, base); err != nil {
@@ -77,28 +75,10 @@ func (f *Reader) Runnable(name string) error {
 	defer unix.Close(dir)
 	on := itself(dir, base)
 	defer unix.Close(on)
-	if f.hasOption(on, unix.ST_NOEXEC, "noexec") {
+	if f.mounts.have(f.Paths.IsImage(), on, unix.ST_NOEXEC, "noexec") {
 		return fmt.Errorf("run %s: its file system is mounted noexec", name)
 	}
 	return nil
-}
-
-// hasOption reports whether the mount of an open file has an option: here, as a flag of statfs(2),
-// or on the host. It is false if the kernel does not say.
-func (f *Reader) hasOption(fd int, flag int64, option string) bool {
-	if on, err := fsOf(fd); err == nil && on.Flags&flag != 0 {
-		return true
-	}
-	id, err := mountOf(fd)
-	if err != nil || f.Paths.IsImage() {
-		return false
-	}
-	options, known := f.mounts.Load(id)
-	if !known {
-		list, _ := sys.HostOptions(id) // after an error only the flags here count
-		options, _ = f.mounts.LoadOrStore(id, list)
-	}
-	return slices.Contains(options.([]string), option)
 }
 
 // openNearestParent opens the directory of a path, or the nearest parent that exists. The caller
@@ -120,12 +100,6 @@ func itself(dir int, base string) int {
 		fd, _ = unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0) // -1: nothing is known of the mount
 	}
 	return fd
-}
-
-// fsOf returns the file system of an open file.
-func fsOf(fd int) (on unix.Statfs_t, err error) {
-	err = hostpath.Again(func() error { return unix.Fstatfs(fd, &on) })
-	return on, err
 }
 
 // full reports whether a new file of size bytes has no space. A file system without a size has no

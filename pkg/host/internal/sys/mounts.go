@@ -3,7 +3,6 @@ package sys
 import (
 	"bytes"
 	"iter"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -36,28 +35,4 @@ func HostMounts() string {
 		return "/proc/self/mountinfo"
 	}
 	return host
-}
-
-// HostOptions returns the options that the host has for a mount of this process, by its id.
-func HostOptions(id uint64) ([]string, error) {
-	own, err := ReadKernelFile("/proc/thread-self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	host, err := ReadKernelFile(HostMounts())
-	if err != nil {
-		return nil, err
-	}
-	var same, options string
-	for line := range strings.Lines(string(own)) {
-		if fields := strings.SplitN(line, " ", 7); len(fields) == 7 && fields[0] == strconv.FormatUint(id, 10) {
-			same = strings.Join(fields[2:5], " ") // its device, root and point
-		}
-	}
-	for line := range strings.Lines(string(host)) {
-		if fields := strings.SplitN(line, " ", 7); len(fields) == 7 && strings.Join(fields[2:5], " ") == same {
-			options = fields[5]
-		}
-	}
-	return strings.Split(options, ","), nil
 }
