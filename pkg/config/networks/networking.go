@@ -138,11 +138,11 @@ func Supported() []string {
 // fields, and a line in choices.
 type choice struct {
 	name string
-	place
+	networkField
 }
 
-// place is the field of [Networking] for a network.
-type place interface {
+// networkField is the field of [Networking] for a network.
+type networkField interface {
 	said() part   // returns nil if documents do not choose the network
 	choose() part // returns the same, and creates it if there is none yet
 }

@@ -37,9 +37,14 @@ func (m *hostMounts) have(image bool, fd int, flag int64, option string) bool {
 	return slices.Contains(options.([]string), option)
 }
 
-// optionsOf returns the options that PID 1 has for a mount of this process. The mount has another
-// id there, and the same device, root and mount point.
+// optionsOf returns the options that PID 1 has for a mount of this process; nil where both have the
+// same mounts. The mount has another id there, and the same device, root and mount point.
 func optionsOf(id uint64) []string {
+	// an error does not matter: without CAP_SYS_PTRACE the namespace of PID 1 cannot be read
+	mine, _ := os.Readlink("/proc/thread-self/ns/mnt")
+	if its, err := os.Readlink("/proc/1/ns/mnt"); err == nil && its == mine {
+		return nil
+	}
 	own, err := os.ReadFile("/proc/thread-self/mountinfo")
 	if err != nil {
 		return nil
