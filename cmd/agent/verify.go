@@ -150,9 +150,7 @@ func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
 		HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
 		KubeProxy:    d.Node.KubeProxy, ProxyMode: d.Node.ProxyMode,
 		Minimums: verify.Minimums(net)}
-	if net.ConfMTU != nil {
-		l.want.MTU = net.ConfMTU(d.Node)
-	}
+	l.want.MTU = network.ConfMTU(d.Node)
 	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has a WaitConf of its own

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 )
@@ -60,7 +59,6 @@ func calico() Network {
 		},
 		MTU: "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 " +
 			"(IPv6 80)",
-		ConfMTU:      func(n *config.Node) int { return n.Networking.Calico.MTU },
 		IPv6:         true,
 		Requires:     calicoRequires(),
 		HealthChecks: calicoHealth(),

@@ -1,9 +1,6 @@
 package network
 
-import (
-	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
-)
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const canalConf = "10-canal.conflist"
 
@@ -40,7 +37,6 @@ func canal() Network {
 		},
 		MTU: "flanneld's: MTU of its interface less 50 (vxlan), 80 (wireguard), 28 (udp) or 0 (host-gw); `mtu` " +
 			"is that of the pods' links",
-		ConfMTU:    func(n *config.Node) int { return n.Networking.Canal.MTU },
 		SharedHost: ownLinks("cali*", "flannel*").macs("flannel.1"),
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -128,3 +129,15 @@ func uplinks(f *host.Facts) (uplink, widest host.LinkFact) {
 
 // overIPv6 reports whether nodes reach each other by IPv6 addresses.
 func overIPv6(in Input) bool { return in.Facts.Address.IsValid() && !in.Facts.Address.Unmap().Is4() }
+
+// ConfMTU returns the MTU in the documents that the network's own program shall write into the
+// conf; 0: the program chooses it, the conf has none, or the agent writes it.
+func ConfMTU(n *config.Node) int {
+	switch net := n.Networking; {
+	case net.Calico != nil:
+		return net.Calico.MTU
+	case net.Canal != nil:
+		return net.Canal.MTU
+	}
+	return 0
+}

@@ -54,10 +54,6 @@ type Network struct {
 	// IPv6If reports whether the chosen variant gives pods IPv6 addresses; nil: IPv6 decides.
 	IPv6If func(Input) bool `json:"-"`
 
-	// ConfMTU returns the MTU in the documents that the network's own program shall write into the
-	// conf; 0: the program chooses it. Nil: the conf has no MTU, or the agent writes it.
-	ConfMTU func(*config.Node) int `json:"-"`
-
 	// Nodes returns which data of the API's Node objects the network needs, because no document has
 	// it. Nil: none.
 	Nodes func(*config.Node) NodesWanted `json:"-"`
