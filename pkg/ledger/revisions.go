@@ -175,13 +175,17 @@ func Blob(r Reader, sum blob.Digest) ([]byte, error) {
 // saveContents writes the blobs and the revision of a batch, as one batch of files. Only root can
 // read them, because contents may be secrets.
 func saveContents(ctx context.Context, w Host, b Batch) error {
+	batch := w.Batch()
+	defer batch.Discard()
 	files := map[string]blob.Content{}
 	for _, content := range b.Blobs { // a list of all that are kept would take longer
 		name := blobDir + "/" + content.Sum.String()
-		if _, err := w.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			files[name] = content
-		} else if err != nil {
+		kept, err := hostfs.Exists(batch, name)
+		if err != nil {
 			return unwritten(err)
+		}
+		if !kept {
+			files[name] = content
 		}
 	}
 	if len(files) > 0 {
@@ -202,8 +206,6 @@ func saveContents(ctx context.Context, w Host, b Batch) error {
 	if len(files) == 0 {
 		return nil
 	}
-	batch := w.Batch()
-	defer batch.Discard()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		content, err := files[name].Bytes()
 		if err == nil {

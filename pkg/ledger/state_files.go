@@ -40,7 +40,6 @@ type Writer interface {
 // Host writes the journal and the files that belong to it. *hostfs.Writer implements it.
 type Host interface {
 	Reader
-	Stater
 	Writer
 	AppendFile(path string, data []byte, mode fs.FileMode) error
 	Batch() *hostfs.Batch

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -89,6 +90,15 @@ func (b *Batch) open(s *Staged) error {
 		return err
 	}
 	return stageFile(b.w.files.Paths, dir, s)
+}
+
+// Exists reports whether there is something at a path, whatever a batch has staged for it.
+func Exists(b *Batch, name string) (bool, error) {
+	_, err := b.w.files.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Put stages a file with its whole content. On an error, the batch does not change.

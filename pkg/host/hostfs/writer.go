@@ -26,6 +26,3 @@ func (w *Writer) ReadFile(name string) ([]byte, error) { return w.files.ReadFile
 
 // ReadDir is [Files.ReadDir].
 func (w *Writer) ReadDir(name string) ([]string, error) { return w.files.ReadDir(name) }
-
-// Lstat is [Files.Lstat].
-func (w *Writer) Lstat(name string) (FileInfo, error) { return w.files.Lstat(name) }
