@@ -17,7 +17,7 @@ func (c *checker) conf() Result {
 	confs, err := c.want.Conf.Effective(c.view)
 	switch {
 	case graph.IsWait(err):
-		return waiting(err.Error(), c.wrote())
+		return waiting(err.Error(), c.want.ifMissing())
 	case err != nil:
 		return failed(err.Error(), "")
 	}
@@ -49,17 +49,17 @@ func (c *checker) confMTU() {
 	}
 }
 
-// wrote returns what to do about a missing conf or plugin, by who writes it.
-func (c *checker) wrote() string {
-	switch c.want.Network.Conf.Writer {
+// ifMissing returns what to do about a missing conf or plugin, by who writes it.
+func (e *Expect) ifMissing() string {
+	switch e.Network.Conf.Writer {
 	case network.WriterNetwright:
 		return "run `agent --once`"
 	case network.WriterContainerd:
-		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node " + c.want.Node +
+		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node " + e.Node +
 			" -o jsonpath={.spec.podCIDR}`"
 	case network.WriterUser:
 		return "apply the network's manifests"
 	}
 	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=" +
-		c.want.Node + "`"
+		e.Node + "`"
 }

@@ -38,7 +38,7 @@ func (c *checker) healthChecks(ctx context.Context) error {
 			if len(c.confs) > 0 {
 				result = failed
 			}
-			next := cmp.Or(s.Missing, c.wrote())
+			next := cmp.Or(s.Missing, c.want.ifMissing())
 			if err != nil {
 				seen, next = err.Error(), c.lookAtRuntime()
 			}

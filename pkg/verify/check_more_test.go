@@ -46,7 +46,7 @@ func TestWhatToDoNamesTheNode(t *testing.T) {
 		network.WriterContainerd: "kubectl get node node-1 -o",
 	} {
 		c := &checker{want: Expect{Node: "node-1", Network: network.Network{Conf: network.Conf{Writer: writer}}}}
-		if got := c.wrote(); !strings.Contains(got, says) {
+		if got := c.want.ifMissing(); !strings.Contains(got, says) {
 			t.Errorf("%q, want %q in it", got, says)
 		}
 	}

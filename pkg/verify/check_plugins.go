@@ -103,5 +103,5 @@ func (c *checker) installs(name string) string {
 	if name == "loopback" {
 		return "install the reference plugins, or let the network's DaemonSet copy it"
 	}
-	return c.wrote()
+	return c.want.ifMissing()
 }
