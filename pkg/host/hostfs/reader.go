@@ -9,8 +9,8 @@
 // # Files
 //
 //   - the types: reader, writer, files, filespec
-//   - contents, metadata, stamps of unchanged files, what can be written: read, stat, stamps,
-//     writable
+//   - contents, metadata, stamps of unchanged files: read, stat, stamps
+//   - what can be written and run, and the mounts that decide it: writable, host_mounts
 //   - single files, made, appended to, edited and removed: write, edit, remove, attributes
 //   - files that are put in place together, and what a crash leaves of that: batch*
 //   - a file kept before a change, and restored: backup
