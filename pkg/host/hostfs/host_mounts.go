@@ -53,15 +53,16 @@ func optionsOf(id uint64) []string {
 	if err != nil {
 		return nil // PID 1 is hidden (hidepid)
 	}
-	var same, options string
+	start := strconv.FormatUint(id, 10) + " "
+	var same, options string // device, root and mount point as they stand in a line
 	for line := range strings.Lines(string(own)) {
-		if is := strings.SplitN(line, " ", 7); len(is) == 7 && is[0] == strconv.FormatUint(id, 10) {
-			same = strings.Join(is[2:5], " ")
+		if strings.HasPrefix(line, start) {
+			same = " " + strings.Join(strings.SplitN(line, " ", 6)[2:5], " ") + " "
 		}
 	}
 	for line := range strings.Lines(string(host)) {
-		if is := strings.SplitN(line, " ", 7); len(is) == 7 && strings.Join(is[2:5], " ") == same {
-			options = is[5]
+		if _, after, is := strings.Cut(line, same); is && same != "" {
+			options, _, _ = strings.Cut(after, " ")
 		}
 	}
 	return strings.Split(options, ",")
