@@ -164,7 +164,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		{"a Node without ranges", func() { api.nodes = map[string]string{"n1": "{}", "n2": "{}"} }, "[]", "", "--allocate-node-cidrs", ""},
 		{"the others may not be read", func() { api.nodes["n1"], api.refuses = n1, true }, "[100.96.1.0/24]", "", `resources: ["nodes"], verbs: ["list"]`, "the Kubernetes API does not give the other nodes' pod CIDRs"},
 		{"all is there", func() { api.nodes["n2"], api.nodes["n3"], api.refuses = n2, n3, false }, "[100.96.1.0/24]", both, "", ""},
-		{"the API is gone", func() { api.gone = true }, "[100.96.1.0/24]", both, "see that the API server is up", "the agent uses the answer of "},
+		{"the API is gone", func() { api.gone = true }, "[100.96.1.0/24]", both, "look at the API server and its etcd", "the agent uses the answer of "},
 		{"it is back, a node went", func() { api.gone = false; delete(api.nodes, "n3") }, "[100.96.1.0/24]", one, "", ""},
 		{"our own Node went", func() { delete(api.nodes, "n1") }, "[100.96.1.0/24]", one, "n1", "the agent uses the answer of "},
 	} {

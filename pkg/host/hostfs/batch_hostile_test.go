@@ -83,6 +83,19 @@ func TestAFileThatIsMountedIsLeft(t *testing.T) {
 	}
 }
 
+// A network namespace that is mounted on a file may be planned to be removed: the unit that mounted it
+// unmounts it before. The line that keeps it: writable.go, fixedAt (NSFS_MAGIC).
+func TestAMountedNamespaceMayBeRemoved(t *testing.T) {
+	needs.Root(t)
+	h, root := image(t)
+	must(t, os.WriteFile(root+"/netns", nil, 0o444))
+	mount(t, "/proc/self/ns/net", root+"/netns", "", unix.MS_BIND, "")
+	must(t, h.Removable("/netns"))
+	if err := h.Remove("/netns"); !errors.Is(err, unix.EBUSY) {
+		t.Errorf("removed while it is mounted: %v", err)
+	}
+}
+
 // TestOverlay writes on an overlay, since a sandbox and a test node have their root there.
 func TestOverlay(t *testing.T) {
 	needs.Root(t)

@@ -30,13 +30,22 @@ func (f *Reader) Removable(name string) error {
 }
 
 // fixedAt returns EPERM if a path or its directory is immutable or append-only, and EBUSY if a file
-// is mounted on the path of a file.
+// is mounted on the path of a file. A network namespace is no such file: it has no other path, and
+// the unit that mounted it unmounts it.
 func fixedAt(dir int, base string) error {
 	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
 		return unix.EPERM
 	}
 	info, _ := hostpath.LstatAt(dir, base) // what is not there is no mount
-	return info.Free()
+	err := info.Free()
+	if err != nil {
+		fd := itself(dir, base)
+		defer unix.Close(fd)
+		if on, fsErr := fsOf(fd); fsErr == nil && on.Type == unix.NSFS_MAGIC {
+			return nil
+		}
+	}
+	return err
 }
 
 // Writable implements [Files].
