@@ -232,8 +232,8 @@ type restorable interface {
 
 // undoItself is for kinds that restore their keys themselves, with the methods that the ledger uses
 // too: [Restorer]. A key that did not exist is removed.
-func undoItself(t Task, name string, b *Before) {
-	own, ok := t.(restorable)
+func undoItself[T restorable](t Task, name string, b *Before) {
+	own, ok := t.(T)
 	if !ok {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 // newer agent.
 var unknown = KeyKind{"",
 	notOnDisk, goneAfterBoot, polled(watchNothing), anyOrder,
-	costs{cutsOff, ClassLive}, undoItself, noModes, byName}
+	costs{cutsOff, ClassLive}, undoItself[restorable], noModes, byName}
 
 // rowOf returns the row of a key's kind.
 func rowOf(key graph.Key) *KeyKind {
