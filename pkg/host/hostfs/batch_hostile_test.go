@@ -83,8 +83,8 @@ func TestAFileThatIsMountedIsLeft(t *testing.T) {
 	}
 }
 
-// A network namespace that is mounted on a file may be planned to be removed: the unit that mounted it
-// unmounts it before. The line that keeps it: writable.go, fixedAt (NSFS_MAGIC).
+// A network namespace that is mounted on a file may be planned to be removed: the unit that mounted
+// it unmounts it before. The line that keeps it: writable.go, fixedAt (NSFS_MAGIC).
 func TestAMountedNamespaceMayBeRemoved(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)
