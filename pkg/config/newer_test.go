@@ -46,14 +46,12 @@ func TestNewerIsSaidToWhoChecks(t *testing.T) {
 		"spec:\n  kubernetesVersion: 1.31.2\n  networking: {bridge: {}}\n"
 	for spec, want := range map[string]string{
 		"  update: {splay: 1m}\n": "",
-		"  hooks: [{name: x, enabled: false, manifest: ExecStart=/bin/true}]\n":                   "",
-		"  assetsMirror: https://mirror.example.com\n":                                            "",
-		"  assetsMirror: assets\n":                                                                "spec.assetsMirror: assets",
-		"  update: {freeze: true}\n":                                                              "the field spec.update.freeze",
-		"  followLinks: [/opt/cni]\n":                                                             "the field spec.followLinks",
-		"  update: {watch: 1m}\n":                                                                 "the field spec.update.watch",
-		"  update: {bootUndo: reboot}\n":                                                          "the field spec.update.bootUndo",
-		"  hooks: [{name: x, timeout: 1m, manifest: ExecStart=/bin/true}]\n":                      "the field spec.hooks[0].timeout",
+		"  hooks: [{name: x, enabled: false, manifest: ExecStart=/bin/true}]\n": "",
+		"  update: {freeze: true}\n":                                         "the field spec.update.freeze",
+		"  followLinks: [/opt/cni]\n":                                        "the field spec.followLinks",
+		"  update: {watch: 1m}\n":                                            "the field spec.update.watch",
+		"  update: {bootUndo: reboot}\n":                                     "the field spec.update.bootUndo",
+		"  hooks: [{name: x, timeout: 1m, manifest: ExecStart=/bin/true}]\n": "the field spec.hooks[0].timeout",
 		"  hooks:\n  - {name: y, manifest: ExecStart=/bin/true}\n  - {name: x, enabled: false}\n": "a hook that is off and has no manifest",
 	} {
 		sources := []document.Source{

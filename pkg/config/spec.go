@@ -91,7 +91,7 @@ func (r *reader) common() []decode.Field {
 		r.networking(),
 		extras.Sysctls(&n.SysctlParameters),
 		assets,
-		extras.Mirror(&n.AssetsMirror),
+		decode.Text("assetsMirror", &n.AssetsMirror, extras.ValidMirror),
 		decode.Into("kubelet", n.Kubelet.fields),
 		decode.Into("kubeProxy", func() []decode.Field {
 			return []decode.Field{

@@ -79,18 +79,6 @@ func hashed(v decode.Reading) bool {
 // `agent store vendor` fills.
 const StoreMirror = "assets"
 
-// Mirror returns the field of the mirror that has all files.
-func Mirror(to *string) decode.Field {
-	f := decode.Text("assetsMirror", to, ValidMirror)
-	read := f.Set
-	f.Set = func(v decode.Reading) {
-		if read(v); *to == StoreMirror {
-			v.Newer(v.Pos, v.Path, v.Path+": "+StoreMirror)
-		}
-	}
-	return f
-}
-
 // ValidMirror accepts the place of a mirror that has all files.
 func ValidMirror(s string) string {
 	if s == StoreMirror {
