@@ -12,19 +12,19 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Places tells which keys are one file on this host. Their paths lead to one name in one directory,
-// through a symbolic link or a mount: /lib/a and /usr/lib/a. On a file system where the case of
-// names does not count, only the names of directories are known to be one.
-type Places struct {
+// Identities tells which keys are one file on this host. Their paths lead to one name in one
+// directory, through a symbolic link or a mount: /lib/a and /usr/lib/a. On a file system where the
+// case of names does not count, only the names of directories are known to be one.
+type Identities struct {
 	files hostfs.Files
 	dirs  map[string]string // the identity of each directory, by path
 }
 
-// NewPlaces returns places that are read from files as they are asked for.
-func NewPlaces(files hostfs.Files) *Places { return &Places{files, map[string]string{}} }
+// NewIdentities returns identities that are read from files as they are asked for.
+func NewIdentities(files hostfs.Files) *Identities { return &Identities{files, map[string]string{}} }
 
 // Of returns the same text for two keys that are one file; "" for a key that is no file.
-func (p *Places) Of(key graph.Key) string {
+func (p *Identities) Of(key graph.Key) string {
 	if key.Kind() != tasks.KindFile {
 		return ""
 	}
@@ -33,7 +33,7 @@ func (p *Places) Of(key graph.Key) string {
 
 // dir returns the device and the inode of a directory, or of the nearest parent that exists, and
 // the rest of the path.
-func (p *Places) dir(name string) string {
+func (p *Identities) dir(name string) string {
 	if at, known := p.dirs[name]; known {
 		return at
 	}
@@ -77,7 +77,7 @@ func SameFiles(v host.View, g *tasks.Graph) map[graph.Key]error {
 		}
 	}
 	slices.Sort(keys)
-	p, first, out := NewPlaces(v.Files), map[string]graph.Key{}, map[graph.Key]error{}
+	p, first, out := NewIdentities(v.Files), map[string]graph.Key{}, map[graph.Key]error{}
 	for _, mine := range keys {
 		at := p.Of(mine)
 		other, known := first[at]

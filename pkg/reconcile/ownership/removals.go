@@ -65,7 +65,7 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 // sameFile returns a function that returns the wanted key which is the same file as a key; "": none
 // is.
 func sameFile(set *desired.Records, files hostfs.Files) func(graph.Key) graph.Key {
-	at, wanted := changes.NewPlaces(files), map[string]graph.Key(nil)
+	at, wanted := changes.NewIdentities(files), map[string]graph.Key(nil)
 	return func(key graph.Key) graph.Key {
 		if key.Kind() != tasks.KindFile {
 			return ""

@@ -136,9 +136,9 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		l.kops = manifest.IsKopsStore(names)
 	}
 	l.objects = slices.Grow(l.objects, len(names))
-	room := make([]seen, min(len(names), statsAtOnce))
+	buf := make([]seen, min(len(names), statsAtOnce))
 	for part := range slices.Chunk(names, statsAtOnce) {
-		for i, e := range lstatAll(here, part, room) {
+		for i, e := range lstatAll(here, part, buf) {
 			if err := l.entry(ctx, root, here, cluster, part[i], e); err != nil {
 				return err
 			}

@@ -33,10 +33,10 @@ func seenAs(info fs.FileInfo, err error) seen {
 	return e
 }
 
-// lstatAll describes objects in a directory. It writes the descriptions into room. It asks the
+// lstatAll describes objects in a directory. It writes the descriptions into buf. It asks the
 // kernel itself: package os keeps three times as much of each as is wanted.
-func lstatAll(dir *os.File, names []string, room []seen) []seen {
-	fd, all := int(dir.Fd()), room[:len(names)]
+func lstatAll(dir *os.File, names []string, buf []seen) []seen {
+	fd, all := int(dir.Fd()), buf[:len(names)]
 	inShares(len(names), func(from, to int) {
 		for i := from; i < to; i++ {
 			all[i].lstat(fd, names[i][strings.LastIndexByte(names[i], '/')+1:])
