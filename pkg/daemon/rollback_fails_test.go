@@ -15,7 +15,7 @@ import (
 
 // A person allows a waiting configuration, and the pass for it ends with an error. Then the
 // permission ends, and the configuration waits as before. The lines that keep it:
-// pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/rollout/update.go, WaitAgain.
+// pkg/reconcile/converge.go, takeAndConverge; pkg/reconcile/rollout/update.go, WaitAgain.
 func TestAWordThatFailedIsTakenBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")

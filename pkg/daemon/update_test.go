@@ -445,7 +445,7 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 
 // A generation that was undone is kept back, and the one in force is not. Drift is repaired, and
 // what a boot removed is restored. Each pass still ends with an error. The lines that keep it:
-// pkg/reconcile/rollout/update.go, Take; pkg/reconcile/converge.go, convergeLocked.
+// pkg/reconcile/rollout/update.go, Take; pkg/reconcile/converge.go, takeAndConverge.
 func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")

@@ -86,7 +86,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *plan) (*report.Plan
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
-		return p.unchanged(ctx, h, r, before)
+		return (&outcome{plan: r, steps: r.steps}).endUnchanged(ctx, p, h, before)
 	}
 	p.Hooks.Enter("apply")
 	whole := ctx // the context that the guard returns ends with the checkpoint
@@ -181,15 +181,14 @@ func (o *outcome) confirm(ctx, whole context.Context, p Pass, h *host.Host) erro
 	return nil
 }
 
-// unchanged ends a pass that had nothing to change.
-func (p Pass) unchanged(
-	ctx context.Context, h *host.Host, r *plan, before *report.Plan,
+// endUnchanged ends a pass that had nothing to change.
+func (o *outcome) endUnchanged(
+	ctx context.Context, p Pass, h *host.Host, before *report.Plan,
 ) (*report.Plan, *outcome, error) {
-	o := &outcome{plan: r, steps: r.steps}
 	if o.awaitStarts(ctx, p, h) {
 		before = o.report(report.Planned)
 	}
-	err := errors.Join(o.end(ctx, p, h), r.unmade(), r.writable(ctx, p, h))
+	err := errors.Join(o.end(ctx, p, h), o.plan.unmade(), o.plan.writable(ctx, p, h))
 	return noteAwaits(p.ConfirmWithin, o.cacheArchives(ctx, p.Ready, h, before), h.Live.Files), o, err
 }
 

@@ -71,7 +71,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 			p.OnConverged(s)
 		}
 	}
-	return in.Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	return in.Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (plan *report.Plan, err error) {
 		if z := in.PausedBy(h.Live.Files); z != nil && p.TakeNow != "" {
 			return nil, &session.PausedError{Paused: *z, Ends: "`agent resume`"}
 		} else if z != nil {
@@ -81,39 +81,48 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 			return nil, err
 		}
 		pauses := ledger.DropPause(h.Files) // the pause is over, even if its file cannot be removed
-		newest := d
-		waited, _ := ledger.ReadUpdate(h.Live.Files) // Take reports a damaged file
-		d, err := p.Rollout().Take(ctx, d, h, led, func() *rollout.Planned { return p.planned(ctx, d, h, led) })
-		if err != nil {
-			return nil, err
-		}
-		var plan *report.Plan
-		if err = p.issue(ctx, d, h); err == nil {
-			if newest != nil {
-				newest.LookAgain = d.LookAgain
-			}
-			before := led.Head().Current
-			next, _ := led.NextRevision(h.Live.Files) // an error to list them is reported when a revision is made
-			plan, made, err = p.converge(ctx, d, h, led)
-			noteForward(ctx, p.Session(), h, led, before, next, plan)
-		}
-		if d != nil && d.Undone != nil {
-			err = errors.Join(err, d.Undone)
-		}
-		if p.TakeNow != "" && aborted(err) {
-			err = errors.Join(err, rollout.WaitAgain(context.WithoutCancel(ctx), h, waited))
-		}
-		// The pass worked towards another configuration, or towards one that was taken before, or
-		// it took the configuration back.
-		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || !d.Taken.IsZero() ||
-			plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil {
-			return plan, errors.Join(err, pauses)
-		}
-		if failed := p.Rollout().Save(ctx, d, h, led); failed != nil {
-			return plan, errors.Join(err, failed, pauses)
-		}
-		return plan, errors.Join(err, ledger.DropUpdate(h.Files), pauses)
+		plan, made, err = p.takeAndConverge(ctx, d, h, led)
+		return plan, errors.Join(err, pauses)
 	}))
+}
+
+// takeAndConverge makes the host match what the rollout takes: newest, or the configuration that
+// the node is held at. Where all of newest was taken, no update waits any longer.
+func (p Pass) takeAndConverge(ctx context.Context, newest *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, *outcome, error) {
+	waited, _ := ledger.ReadUpdate(h.Live.Files) // Take reports a damaged file
+	d, err := p.Rollout().Take(ctx, newest, h, led, func() *rollout.Planned { return p.planned(ctx, newest, h, led) })
+	if err != nil {
+		return nil, nil, err
+	}
+	var plan *report.Plan
+	var made *outcome
+	if err = p.issue(ctx, d, h); err == nil {
+		if newest != nil {
+			newest.LookAgain = d.LookAgain
+		}
+		before := led.Head().Current
+		next, _ := led.NextRevision(h.Live.Files) // an error to list them is reported when a revision is made
+		plan, made, err = p.converge(ctx, d, h, led)
+		noteForward(ctx, p.Session(), h, led, before, next, plan)
+	}
+	if d != nil && d.Undone != nil {
+		err = errors.Join(err, d.Undone)
+	}
+	if p.TakeNow != "" && aborted(err) {
+		err = errors.Join(err, rollout.WaitAgain(context.WithoutCancel(ctx), h, waited))
+	}
+	if tookNewest(d, plan, err) {
+		err = errors.Join(err, p.Rollout().EndUpdate(ctx, d, h, led))
+	}
+	return plan, made, err
+}
+
+// tookNewest reports whether a pass worked towards d as the store has it, and all of d is in force.
+// It did not if it worked towards another configuration, or towards the recorded one, or if it took
+// the configuration back.
+func tookNewest(d *desired.State, plan *report.Plan, err error) bool {
+	return plan != nil && d != nil && plan.Awaits == nil && d.Waiting == nil && d.Taken.IsZero() &&
+		plan.Digest == d.Snapshot.Digest && changes.BesidesTasks(err) == nil
 }
 
 // planned returns what d would change, or nil if d cannot be planned.

@@ -72,9 +72,17 @@ func (r Rollout) LoadCached(
 	return desired.Load(ctx, store, sel, statestore.Revision{})
 }
 
-// Save records the configuration of a pass, so that the node can work without the store. It runs
+// EndUpdate records that a pass took d. Then no update waits any longer.
+func (r Rollout) EndUpdate(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+	if err := r.save(ctx, d, h, led); err != nil {
+		return err
+	}
+	return ledger.DropUpdate(h.Files)
+}
+
+// save records the configuration of a pass, so that the node can work without the store. It runs
 // at the end of the pass. Until then the ledger has the earlier one.
-func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+func (r Rollout) save(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
 	if d.Pinned != nil || d.Snapshot.Manifest == nil {
 		return nil
 	}
