@@ -11,7 +11,7 @@ import (
 )
 
 // An undo by another process is counted and reported once. An undo before the daemon's start is
-// not. The lines that keep it: status_after_pass.go, ended (undone); pkg/report/event.go, node.
+// not. The lines that keep it: status_after_pass.go, countPass; pkg/report/event.go, node.
 func TestAnUndoOfOthersIsCounted(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Observers = []Observer{heard}

@@ -30,72 +30,96 @@ type passResult struct {
 // ended publishes the status after a pass.
 func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) {
 	next := s.now
-	next.Working, next.Prepared, next.Next = nil, a.ready, a.next
+	next.Working, next.Prepared, next.Next, next.Wakes = nil, a.ready, a.next, a.wakes
 	next.Configuration = s.configuration(w, out, a)
-	next.Totals.Passes++
+	next.Last = s.countPass(&next.Totals, w, out, clock)
+	if out.plan != nil {
+		s.takePlan(&next, out.plan)
+	}
+	next.State, next.Reason = stateAfter(&next, out.plan, a.away)
+	s.state, s.reason = next.State, next.Reason
+	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
+	if next.Last.Changed+next.Last.Repairs > 0 || time.Since(s.certs) > certsEvery {
+		next.Certificates, s.certs = s.certificates(), time.Now()
+	}
+	s.publish(next, out.plan)
+}
+
+// countPass adds a pass to the totals, and returns what the status says of it.
+func (s *nodeStatus) countPass(t *report.Totals, w trigger, out outcome, clock *phases) *report.LastPass {
+	t.Passes++
 	if out.load != nil || out.err != nil {
-		next.Totals.Failed++
+		t.Failed++
 	}
 	var undone *checkpoint.UndoneError
 	at := out.plan.UndoneAfter(s.undone) // an undo by the watching process or a unit's probation counts, too
 	if errors.As(out.err, &undone) || !at.IsZero() {
-		next.Totals.Rollbacks++
+		t.Rollbacks++
 	}
 	if s.undone.Before(at) {
 		s.undone = at
 	}
 	changed, repaired := s.count(out.plan)
-	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
-	next.Wakes = a.wakes
-	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)),
+	t.Changes, t.Repairs = t.Changes+int64(changed), t.Repairs+int64(repaired)
+	last := &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)),
 		Phases: clock.list(), Changed: changed, Repairs: repaired}
 	if out.err != nil {
-		next.Last.Error = desired.OneLine(out.err)
+		last.Error = desired.OneLine(out.err)
 	}
-	if p := out.plan; p != nil {
-		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node),
-			cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
-		next.Pinned, next.PendingEffects, next.Notes = p.Pinned, p.PendingEffects, p.Notes
-		next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
-		next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
-		next.Keys = keysOf(p, next.Keys, time.Now())
-		next.Kinds = s.kinds(p)
-		next.State, next.Reason = stateOf(next.Keys, p.Summary)
-		s.logPause(p.Paused)
-		if next.Paused = p.Paused; p.Paused != nil &&
-			(next.State == report.NodeConverged || next.State == report.NodeWaiting) {
-			next.State, next.Reason = report.NodePaused, p.Paused.String()
-		}
-		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
-			next.State, next.Reason = report.NodeWaiting,
-				generation.Name(p.Waiting.Generation, p.Waiting.Digest)+": "+p.Waiting.Reason
-		}
-		if next.Awaits = p.Awaits; p.Awaits != nil &&
-			(next.State == report.NodeConverged || next.State == report.NodeWaiting) {
-			next.State, next.Reason = report.NodeWaiting, p.Awaits.String()
-		}
+	return last
+}
+
+// takePlan takes what the plan of a pass says of the node and its keys into the status.
+func (s *nodeStatus) takePlan(next *report.Status, p *report.Plan) {
+	next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node),
+		cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
+	next.Pinned, next.PendingEffects, next.Notes = p.Pinned, p.PendingEffects, p.Notes
+	next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
+	next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
+	next.Paused, next.Waiting, next.Awaits = p.Paused, p.Waiting, p.Awaits
+	next.Keys = keysOf(p, next.Keys, time.Now())
+	next.Kinds = s.kinds(p)
+	s.logPause(p.Paused)
+}
+
+// stateAfter returns the state of the node after a pass, and its reason. Without a plan, the state
+// of the keys is that of the pass before. away is whether the store does not answer.
+func stateAfter(now *report.Status, p *report.Plan, away bool) (state report.NodeState, reason string) {
+	state, reason = now.State, now.Reason
+	if p != nil {
+		state, reason = stateOfPlan(p, now.Keys)
+	}
+	why := cmp.Or(now.Last.Error, now.Configuration.Error)
+	if now.Last.Error == "" && away && p != nil {
+		why = "" // an outage of the store is no fault of the node's network
+	}
+	if silent := now.Configuration.Silent; why == "" && !silent.IsZero() && state == report.NodeConverged {
+		return report.NodeSilent,
+			fmt.Sprintf("the store was not read since %s: %s", report.Stamp(silent), now.Configuration.Error)
 	}
 	// Where no task failed, the pass itself did, for example because a full disk kept it from
 	// writing the ledger. Then the state of the keys is not the reason.
-	blameless := out.plan == nil || out.plan.Summary.Failed == 0
-	why := cmp.Or(next.Last.Error, next.Configuration.Error)
-	if next.Last.Error == "" && a.away && out.plan != nil {
-		why = "" // an outage of the store is no fault of the node's network
+	blameless := p == nil || p.Summary.Failed == 0
+	if why != "" && state != report.NodeCritical && (state != report.NodeFailing || reason == "" || blameless) {
+		return report.NodeFailing, why
 	}
-	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
-		next.State, next.Reason = report.NodeSilent,
-			fmt.Sprintf("the store was not read since %s: %s", report.Stamp(silent), next.Configuration.Error)
+	return state, reason
+}
+
+// stateOfPlan returns the state of the node by its keys. Where nothing is wrong with them, it is
+// what the node waits for.
+func stateOfPlan(p *report.Plan, keys []report.KeyStatus) (state report.NodeState, reason string) {
+	state, reason = stateOf(keys, p.Summary)
+	calm := state == report.NodeConverged || state == report.NodeWaiting
+	switch {
+	case p.Paused != nil && calm:
+		return report.NodePaused, p.Paused.String()
+	case p.Awaits != nil && calm:
+		return report.NodeWaiting, p.Awaits.String()
+	case p.Waiting != nil && state == report.NodeConverged:
+		return report.NodeWaiting, generation.Name(p.Waiting.Generation, p.Waiting.Digest) + ": " + p.Waiting.Reason
 	}
-	if why != "" && next.State != report.NodeCritical &&
-		(next.State != report.NodeFailing || next.Reason == "" || blameless) {
-		next.State, next.Reason = report.NodeFailing, why
-	}
-	s.state, s.reason = next.State, next.Reason
-	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
-	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
-		next.Certificates, s.certs = s.certificates(), time.Now()
-	}
-	s.publish(next, out.plan)
+	return state, reason
 }
 
 // configuration returns the configuration part of the status.

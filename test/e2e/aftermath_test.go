@@ -13,8 +13,8 @@ import (
 // this test are: one that is proved in part, a file that awaits a boot, a key that a rule refuses,
 // a hook that is watched, a change that is undone, and one that nobody confirms.
 //
-// The lines that keep it: pkg/reconcile/history/recall.go; pkg/daemon/status_after_pass.go, ended;
-// pkg/publish/metrics/metric_list.go.
+// The lines that keep it: pkg/reconcile/history/recall.go; pkg/daemon/status_after_pass.go,
+// takePlan; pkg/publish/metrics/metric_list.go.
 func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	t.Parallel() // the test waits for probes
 	rerun.Never(t, "it cuts the node off")

@@ -39,7 +39,7 @@ type incident struct {
 // TestWhatAChangeBringsMustAnswer) and a full disk (TestFaultsOfTheHostHoldNothingUp).
 //
 // The lines that keep it: pkg/daemon/runtime_and_kubelet.go; pkg/daemon/status_after_pass.go,
-// ended; pkg/reconcile/drift/drift.go, lost.
+// stateAfter; pkg/reconcile/drift/drift.go, lost.
 func TestOnCall(t *testing.T) {
 	t.Parallel() // most of the test is waiting, so the store's incidents run beside the node's
 	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
