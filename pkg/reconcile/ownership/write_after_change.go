@@ -42,28 +42,8 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		out.network(b.Head.Network) == b.Head.Network {
 		return nil
 	}
-	b.Put = make([]ledger.Entry, 0, len(out.Changes.ByKey))
-	var unseen []error
 	v := h.Live.View().Snapshot()
-	for i := range out.Rep.Results {
-		res := &out.Rep.Results[i]
-		first := res.Key
-		change := out.Changes.Get(first)
-		right := res.State == graph.Done && tasks.IsState(first) && out.Changes.Repairs.Later(first) == nil
-		if right && inStep && change == nil {
-			continue
-		}
-		if _, known := c.Set.Of(first); !known || !right {
-			c.Undid(res, &b)
-			continue
-		}
-		if change != nil && change.NotApplicable != "" {
-			continue
-		}
-		if err := c.commitTask(ctx, v, res.Node, change, &b); err != nil {
-			unseen = append(unseen, err) // its entry stays pending
-		}
-	}
+	unseen := c.commitWanted(ctx, v, out, inStep, &b)
 	if err := c.commitRemoved(ctx, v, out, &b); err != nil {
 		return err
 	}
@@ -73,23 +53,51 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 			By: strings.Join(probe.ProofKinds(p.Probes), ","), Missing: strings.Join(p.Missing, ","),
 		}
 	}
-	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 && !c.Unnoted {
+	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && unseen == nil && !c.Unnoted {
 		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
 		b.Head.Network = out.network(b.Head.Network)
 		b.Head.Machine = cmp.Or(host.MachineID(h.Live.Files), b.Head.Machine) // an image keeps the ID of its node
-		b.Head.Clean = c.clean(b)
+		b.Head.Clean = isClean(c.Set, c.Led, b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
 		}
 	}
 	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.Led.Head() && b.Revision == nil {
-		return errors.Join(unseen...)
+		return unseen
 	}
 	if err := c.Led.Commit(ctx, h.Files, b); err != nil {
-		return errors.Join(append(unseen, err)...)
+		return errors.Join(unseen, err)
 	}
 	if b.Revision != nil {
 		return errors.Join(c.Led.Tidy(h.Files), forgetArchives(h, c.Led))
+	}
+	return unseen
+}
+
+// commitWanted adds the entries of the wanted keys that are right. Where the ledger was in step
+// with the set, these are the changed ones. The error names keys that could not be read: their
+// entries stay pending.
+func (c *Transaction) commitWanted(ctx context.Context, v host.View, out Ending, inStep bool, b *ledger.Batch) error {
+	b.Put = make([]ledger.Entry, 0, len(out.Changes.ByKey))
+	var unseen []error
+	for i := range out.Rep.Results {
+		res := &out.Rep.Results[i]
+		first := res.Key
+		change := out.Changes.Get(first)
+		right := res.State == graph.Done && tasks.IsState(first) && out.Changes.Repairs.Later(first) == nil
+		if right && inStep && change == nil {
+			continue
+		}
+		if _, known := c.Set.Of(first); !known || !right {
+			c.Undid(res, b)
+			continue
+		}
+		if change != nil && change.NotApplicable != "" {
+			continue
+		}
+		if err := c.commitTask(ctx, v, res.Node, change, b); err != nil {
+			unseen = append(unseen, err)
+		}
 	}
 	return errors.Join(unseen...)
 }
@@ -157,18 +165,18 @@ func SameEntry(a, b ledger.Entry) bool {
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// clean reports whether nothing is open after b: no change whose end is unknown, and nothing to
+// isClean reports whether nothing is open after b: no change whose end is unknown, and nothing to
 // prune.
-func (c *Transaction) clean(b ledger.Batch) bool {
+func isClean(set *desired.Records, led *ledger.Ledger, b ledger.Batch) bool {
 	put := map[graph.Key]bool{}
 	for _, e := range b.Put {
 		put[e.Key] = true
-		if e.Pending || !e.Released && !wants(c.Set, e) {
+		if e.Pending || !e.Released && !wants(set, e) {
 			return false
 		}
 	}
-	for key, e := range c.Led.Entries() {
-		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !wants(c.Set, e)) {
+	for key, e := range led.Entries() {
+		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !wants(set, e)) {
 			return false
 		}
 	}
