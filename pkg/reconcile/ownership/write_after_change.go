@@ -168,15 +168,19 @@ func SameEntry(a, b ledger.Entry) bool {
 // isClean reports whether nothing is open after b: no change whose end is unknown, and nothing to
 // prune.
 func isClean(set *desired.Records, led *ledger.Ledger, b ledger.Batch) bool {
-	put := map[graph.Key]bool{}
+	open := func(e ledger.Entry) bool { return e.Pending || !e.Released && !wants(set, e) }
+	if slices.ContainsFunc(b.Put, open) {
+		return false
+	}
+	settled := make(map[graph.Key]bool, len(b.Put)+len(b.Drop))
 	for _, e := range b.Put {
-		put[e.Key] = true
-		if e.Pending || !e.Released && !wants(set, e) {
-			return false
-		}
+		settled[e.Key] = true
+	}
+	for _, key := range b.Drop {
+		settled[key] = true
 	}
 	for key, e := range led.Entries() {
-		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !wants(set, e)) {
+		if !settled[key] && open(e) {
 			return false
 		}
 	}
