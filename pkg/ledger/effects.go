@@ -19,7 +19,7 @@ type PendingEffects struct {
 }
 
 type pendingEffect struct {
-	By []string `json:"by"` // keys that requested it
+	By []string `json:"by"` // keys that requested it, sorted
 	// Attempted is what systemd showed just before the last attempt, after every change that
 	// requested the effect. If systemd shows something else later, the effect has run. Nil means no
 	// attempt since the last change.
@@ -61,9 +61,8 @@ func (p *PendingEffects) Enqueue(effect, by string) {
 	defer p.mu.Unlock()
 	e := p.queue[effect]
 	e.Attempted = nil
-	if !slices.Contains(e.By, by) {
-		e.By = append(slices.Clone(e.By), by)
-		slices.Sort(e.By)
+	if i, known := slices.BinarySearch(e.By, by); !known {
+		e.By = slices.Insert(e.By, i, by)
 	}
 	p.queue[effect] = e
 }
@@ -106,7 +105,7 @@ func (p *PendingEffects) Cancel(effect, by string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.queue[effect]
-	e.By = slices.DeleteFunc(slices.Clone(e.By), func(b string) bool { return b == by })
+	e.By = slices.DeleteFunc(e.By, func(b string) bool { return b == by })
 	if p.queue[effect] = e; len(e.By) == 0 {
 		delete(p.queue, effect)
 	}
