@@ -10,7 +10,7 @@ import (
 )
 
 // A reset keeps what a person changed. With its flag it removes that too, and restores what was
-// there before the agent. The lines that keep it: pkg/reset/reset.go, policy and decide.
+// there before the agent. The lines that keep it: pkg/reset/reset.go, policy; pkg/reset/decide.go.
 func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {

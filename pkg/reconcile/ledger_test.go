@@ -318,7 +318,7 @@ func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/reset/reset.go, decide (!ours).
+// The line that keeps it: pkg/reset/decide.go, decideRemoval (changed).
 func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/etc/found", "theirs")

@@ -77,7 +77,7 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 
 // Where the ledger is lost, a reset refuses before it changes anything, and names what it could
 // concern. After the next pass it names what stays. The lines that keep it: pkg/reset/reset.go,
-// refuseReset and decide (Head.Lost); pkg/ledger/journal.go, lose.
+// refuseReset; pkg/reset/decide.go, decideRestoration (Lost); pkg/ledger/journal.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,
@@ -124,7 +124,7 @@ func same(t *testing.T, before, after map[string]string) {
 
 // If this agent cannot read a part of an entry, it keeps what the entry is about, and names it: an
 // absent content, or a task that a newer agent wrote. The lines that keep it:
-// pkg/reconcile/ownership/removals.go, sort (Rebuild); pkg/reset/reset.go, decide (Rebuild).
+// pkg/reconcile/ownership/removals.go, sort (Rebuild); pkg/reset/decide.go, read (Rebuild).
 func TestWhatCannotBeReadStays(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, root string){
 		"content gone": func(t *testing.T, root string) {

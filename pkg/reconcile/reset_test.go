@@ -29,7 +29,7 @@ func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 }
 
 // The conf from before the agent may be of a network that the pods no longer have. A reset does not
-// restore it, and says so. The line that keeps it: pkg/reset/reset.go, decide (isConf).
+// restore it, and says so. The line that keeps it: pkg/reset/decide.go, decideRestoration.
 func TestAResetBringsNoConfBack(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

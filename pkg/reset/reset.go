@@ -14,7 +14,6 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
@@ -166,96 +165,6 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	// A killed reset may have left pending effects. They run after the restorations.
 	r.rest, err = planPhase(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProofBefore)
 	return r, err
-}
-
-// decide decides what to do with one entry.
-func (r *resetting) decide(
-	ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration,
-) error {
-	stays := func(why string) { r.note("warning", fmt.Sprintf("%s stays: %s", e.Key, why)) }
-	t, err := e.Rebuild(v.Files)
-	if err != nil {
-		stays(err.Error())
-		return nil
-	}
-	k := tasks.StateReaderOf(t, e.Key)
-	if k == nil {
-		return nil
-	}
-	live, err := k.Live(ctx, v)
-	if errors.Is(err, host.ErrNoLiveState) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", e.Key, err)
-	}
-	remover, removable := k.(tasks.Remover)
-	if m, ok := t.(tasks.Mount); ok && e.Key.Kind() == tasks.KindMount {
-		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
-	}
-	changed := r.ownership.Altered(ctx, v, e, live)
-	ours := !changed || r.ownership.Changed != ""
-	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
-	holds, err := ownership.UsedBy(ctx, v, r.led, k)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", e.Key, err)
-	}
-	restored, served, err := r.before(ctx, v, e, k)
-	if err != nil {
-		return fmt.Errorf("check whether %s is as it was: %w", e.Key, err)
-	}
-	switch {
-	case e.Mode != ledger.Found && removable &&
-		(e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // the file of a TOML key has an mtime to restore
-		switch {
-		case live == "":
-		case ownership.Unmanaged(e, k, live) && r.ownership.Changed != "":
-			stays(ownership.NotOurs)
-		case !ours:
-			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with " +
-				"--changed=remove")
-		case holds != "":
-			stays(holds)
-		default:
-			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it", Pods: podsNeed(e),
-				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),
-			})
-		}
-	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
-	case e.Key.Kind() == tasks.KindModule:
-		r.note("info", fmt.Sprintf("%s stays loaded until the next boot", e.Key))
-	case e.Baseline == nil && removable && live != "":
-		stays("it was there before netwright, as far as the ledger knows")
-	case e.Baseline == nil && live != "" && r.led.Head().Lost:
-		stays("the ledger was lost once, and with it the baselines")
-	case restored, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
-	case ownership.IsConf(v, e.Key):
-		stays("its baseline may no longer fit the pods; its former content is not restored")
-	case !ours:
-		stays("somebody changed it since netwright did; reset with --changed=remove restores its baseline")
-	case e.Baseline.Lost != "":
-		stays(e.Baseline.Lost)
-	case served != "":
-		stays(served)
-	default:
-		task, err := ownership.RestorationOf(v.Files, e, k.(tasks.Restorer))
-		if err != nil {
-			stays(err.Error())
-			return nil
-		}
-		task.Pods = podsNeed(e)
-		*back = append(*back, task)
-	}
-	return nil
-}
-
-// podsNeed reports whether pods need a key to send packets, or a runtime needs it to remove pods. A
-// runtime that is not installed now may come back, as when its package is replaced.
-func podsNeed(e ledger.Entry) bool {
-	return tasks.Shared(e.Key) || slices.ContainsFunc([]string{"containerd", "cri-o"}, func(name string) bool {
-		return slices.Contains(e.Effects, tasks.Restart(facts.RuntimeUnit(name)))
-	})
 }
 
 // times restores the mtimes of directories that the agent wrote to, except those of the ledger,

@@ -193,7 +193,7 @@ func TestContainerd2GetsItsOwnDirectoriesBack(t *testing.T) {
 
 // A reset leaves containerd its directories while pods live, since containerd needs them to find
 // the plugins that remove the pods, also where containerd is not installed at the time of a reset.
-// The lines that keep it: pkg/tasks/removal.go, awaitPods; pkg/reset/reset.go, decide and podsNeed;
+// The lines that keep it: pkg/tasks/removal.go, awaitPods; pkg/reset/decide.go, podsNeed;
 // pkg/reconcile/ownership/removals_order.go, IsConf.
 func TestResetLeavesTheDirectoriesWhilePodsLive(t *testing.T) {
 	t.Parallel()

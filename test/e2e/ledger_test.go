@@ -130,7 +130,8 @@ func TestPodsKeepTheirNetwork(t *testing.T) {
 
 // After a reset the node is as it was before the agent first ran: files with owner, mode, content
 // and time, sysctls, links, addresses, routes, rules, nft, units. The lines that keep it:
-// pkg/service/stop_daemon.go, StopDaemon; pkg/reset/reset.go, decide, times and forget.
+// pkg/service/stop_daemon.go, StopDaemon; pkg/reset/decide.go, decide; pkg/reset/reset.go,
+// times and forget.
 func TestResetLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

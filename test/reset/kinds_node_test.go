@@ -93,7 +93,7 @@ func everything() []tasks.Task {
 // meanwhile.
 //
 // The lines that keep it: pkg/tasks/path_baseline.go, Remove and Restore, and those of each kind;
-// pkg/reconcile/ownership/removals.go and pkg/reset/reset.go, decide (holds after ours);
+// pkg/reconcile/ownership/removals.go and pkg/reset/decide.go, decideRemoval;
 // pkg/tasks/link.go and pkg/tasks/mount.go, UsedBy.
 func TestKindsInANode(t *testing.T) {
 	t.Parallel()
