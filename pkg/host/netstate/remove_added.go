@@ -59,22 +59,8 @@ func (w *Writer) RemoveAdded(ctx context.Context, was State) error {
 }
 
 func (s State) addedSince(now State) (out addedSince) {
-	before := map[int]bool{}
-	for _, l := range s.Links {
-		before[l.Index] = true
-	}
-	nodes := map[int]bool{} // links that existed before, without those of other programs; a veth may be the uplink
-	pods := map[int]bool{}
-	for _, l := range now.Links {
-		switch {
-		case s.hasWriter(l.Name), l.Kind == "veth" && !before[l.Index]:
-			pods[l.Index] = true
-		case before[l.Index]:
-			nodes[l.Index] = true
-		case !l.Physical && !l.Loopback:
-			out.links = append(out.links, l.Name)
-		}
-	}
+	nodes, pods := map[int]bool{}, map[int]bool{}
+	out.links = s.sortLinks(now, nodes, pods)
 	had := places(s.Addresses)
 	for _, m := range now.Addresses {
 		if _, is := had[addressID(m)]; !is && nodes[linkOf(m)] && lasting(m) {
@@ -117,6 +103,27 @@ func (s State) addedSince(now State) (out addedSince) {
 		}
 	}
 	return out
+}
+
+// sortLinks returns the names of links that were added. It puts the other links into nodes, which
+// existed before, and into pods, which are those of pods and of other programs. A veth that existed
+// before may be the uplink.
+func (s State) sortLinks(now State, nodes, pods map[int]bool) (added []string) {
+	before := map[int]bool{}
+	for _, l := range s.Links {
+		before[l.Index] = true
+	}
+	for _, l := range now.Links {
+		switch {
+		case s.hasWriter(l.Name), l.Kind == "veth" && !before[l.Index]:
+			pods[l.Index] = true
+		case before[l.Index]:
+			nodes[l.Index] = true
+		case !l.Physical && !l.Loopback:
+			added = append(added, l.Name)
+		}
+	}
+	return added
 }
 
 // byHand reports whether ip(8) writes this protocol, or a program that sets no protocol.

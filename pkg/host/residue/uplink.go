@@ -57,19 +57,30 @@ func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string, adde
 	if err := netlink.LinkSetUp(device); err != nil {
 		return fail("bring it up", err)
 	}
+	if what, err := moveBack(source, device, addresses, all, added); err != nil {
+		return fail(what, err)
+	}
+	w.changed("addresses and routes moved back", zap.String("from", from), zap.String("to", to))
+	return nil
+}
+
+// moveBack gives a device the addresses and routes of a link, without those that were added to the
+// link, and then takes the addresses off the link. After an error, what is the address or route
+// that it is about.
+func moveBack(
+	source, device netlink.Link, addresses []netlink.Addr, routes []netlink.Route, added []netip.Prefix,
+) (what string, err error) {
 	for _, a := range addresses {
-		if a.Scope == unix.RT_SCOPE_LINK && a.IP.To4() == nil {
-			continue // link-local, from the MAC of that link
-		}
-		if within(added, a.IP) {
+		linkLocal := a.Scope == unix.RT_SCOPE_LINK && a.IP.To4() == nil // from the MAC of that link
+		if linkLocal || within(added, a.IP) {
 			continue
 		}
 		a.LinkIndex, a.Label = device.Attrs().Index, ""
 		if err := netlink.AddrReplace(device, &a); err != nil {
-			return fail("address "+a.IPNet.String(), err)
+			return "address " + a.IPNet.String(), err
 		}
 	}
-	for _, r := range all {
+	for _, r := range routes {
 		if r.LinkIndex != source.Attrs().Index || r.Table == unix.RT_TABLE_LOCAL ||
 			r.Protocol == unix.RTPROT_KERNEL && r.Gw == nil || r.Type != unix.RTN_UNICAST ||
 			within(added, r.Src) || within(added, r.Gw) || r.Dst != nil && within(added, r.Dst.IP) {
@@ -77,16 +88,15 @@ func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string, adde
 		}
 		r.LinkIndex = device.Attrs().Index
 		if err := netlink.RouteReplace(&r); err != nil {
-			return fail("route "+r.String(), err)
+			return "route " + r.String(), err
 		}
 	}
 	for _, a := range addresses {
 		if err := netlink.AddrDel(source, &a); err != nil && !gone(err) {
-			return fail("take "+a.IPNet.String()+" off "+from, err)
+			return "take " + a.IPNet.String() + " off the link", err
 		}
 	}
-	w.changed("addresses and routes moved back", zap.String("from", from), zap.String("to", to))
-	return nil
+	return "", nil
 }
 
 func within(ranges []netip.Prefix, ip net.IP) bool {
