@@ -40,18 +40,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	if run == nil && firstboot.Awaits(h.Live.Files) && (c.starting == nil || !c.starting(ctx)) {
 		go sysctls()
 	}
-	failed := c.awaitProbes(ctx)
-	if len(failed) == 0 && run == nil && c.unread != nil {
-		run = c.unread(ctx)
-	}
-	if len(failed) == 0 && run == nil {
-		failed = c.compared.AwaitTraffic(ctx, end)
-	}
-	if len(failed) == 0 && run == nil {
-		c.warnings = c.compared.Warnings(ctx)
-		c.compared.DropEnded(ctx)
-		run = firstboot.Prove(ctx, c.compared.Node, c.awaiting(), j.Probes, sysctls)
-	}
+	failed, run := c.prove(ctx, run, end, sysctls)
 	if len(failed) == 0 && run == nil && c.awaits != nil {
 		if run = c.awaitConfirmation(ctx); run == nil {
 			return nil
@@ -71,6 +60,27 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	}
 	v, err := c.undo(ctx, failed, why)
 	return errors.Join(&UndoneError{Verdict: v}, err)
+}
+
+// prove returns what does not answer after the change, or else why the change is wrong. run is the
+// error of the pass. It asks pods and peers until end at the latest.
+func (c *Checkpoint) prove(
+	ctx context.Context, run error, end time.Time, sysctls func() (undo.Packed, error),
+) (probe.Failures, error) {
+	if failed := c.awaitProbes(ctx); len(failed) > 0 || run != nil {
+		return failed, run
+	}
+	if c.unread != nil {
+		if err := c.unread(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if failed := c.compared.AwaitTraffic(ctx, end); len(failed) > 0 {
+		return failed, nil
+	}
+	c.warnings = c.compared.Warnings(ctx)
+	c.compared.DropEnded(ctx)
+	return nil, firstboot.Prove(ctx, c.compared.Node, c.awaiting(), c.journal.Probes, sysctls)
 }
 
 // undo undoes the change now. It has a time limit of its own, because the steps before may have

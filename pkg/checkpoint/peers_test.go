@@ -12,7 +12,7 @@ import (
 )
 
 // A change is undone if peers no longer reach a port. The generation is bad if they reach the port
-// after the undo. Peers that do not answer cause no undo. The lines that keep it: finish.go, Finish
+// after the undo. Peers that do not answer cause no undo. The lines that keep it: finish.go, prove
 // (AwaitTraffic); undo.go, undo (Recovered); pkg/checkpoint/probe/comparison.go, Before
 // (findReached).
 func TestPeersJudgeAChange(t *testing.T) {

@@ -209,7 +209,7 @@ func disconnectNetworkd(t *testing.T, n *node.Node) {
 // stays. A repair needs no checkpoint here: the agent says that the reload failed, and reloads
 // again.
 //
-// The lines that keep it: pkg/checkpoint/finish.go, Finish (unread);
+// The lines that keep it: pkg/checkpoint/finish.go, prove (unread);
 // pkg/reconcile/starts/reloads.go, failedReload; pkg/reconcile/carry_out.go, awaitStarts (Enqueue).
 func TestNetworkdTakesNoReload(t *testing.T) {
 	t.Parallel() // the test waits for networkd
