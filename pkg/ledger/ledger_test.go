@@ -142,6 +142,30 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	}
 }
 
+// A file that changes in each pass of a daemon has one stamp, in memory and on disk.
+func TestAChangedFileHasOneStamp(t *testing.T) {
+	d := disk{bootIDFile: "b\n"}
+	l := Load(d)
+	for i := range 5 {
+		for _, path := range []string{"/changes", "/stays"} {
+			at := info
+			if path == "/changes" {
+				at.Mtime = int64(i)
+			}
+			l.Record(path, at, blob.Digest{byte(i)})
+			if sum, ok := l.Lookup(path, at); !ok || sum != (blob.Digest{byte(i)}) {
+				t.Errorf("pass %d: %s has the digest %v, %t", i, path, sum, ok)
+			}
+		}
+		if err := l.SaveStamps(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if here, there := len(l.used), len(Load(d).used); here != 2 || there != 2 {
+			t.Fatalf("pass %d: %d stamps in memory and %d on disk, want one for each of two files", i, here, there)
+		}
+	}
+}
+
 func TestOwedEffectsOutliveTheProcess(t *testing.T) {
 	d := disk{}
 	l := Load(d)

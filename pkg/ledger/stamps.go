@@ -32,15 +32,25 @@ type Stamps struct {
 	onDisk []byte // records as they are on disk
 
 	mu    sync.Mutex
-	used  []bool                      // by record on disk: whether it was looked up since it was read
-	fresh map[fingerprint]blob.Digest // not on disk yet
+	used  []bool             // by record on disk: whether it was looked up since it was read
+	fresh map[pathHash]stamp // not on disk yet
 }
 
-// fingerprint is a hash of a path and its stat.
+// pathHash is a hash of a path.
+type pathHash [8]byte
+
+// fingerprint is the hash of a path, followed by a hash of its stat. The stamps of a file that
+// changes have the same path hash, so a new one replaces the one before it.
 type fingerprint [16]byte
 
+// stamp is the digest of a file with a fingerprint.
+type stamp struct {
+	of  fingerprint
+	sum blob.Digest
+}
+
 const (
-	stampsHeader = "netwright-stamps 2 "
+	stampsHeader = "netwright-stamps 3 "
 	stampSize    = len(fingerprint{}) + len(blob.Digest{})
 )
 
@@ -49,7 +59,7 @@ var _ hostfs.Stamps = (*Stamps)(nil)
 // LoadStamps reads the stamps of this boot. It ignores those of another boot, because after a power
 // cut a file may have the same times and other bytes. Without stamps, files are read again.
 func LoadStamps(r Reader) *Stamps {
-	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]blob.Digest{}}
+	s := &Stamps{boot: host.BootID(r), fresh: map[pathHash]stamp{}}
 	data, err := r.ReadFile(stampsFile)
 	// A power cut may leave the file empty or full of zeros, because it is not synced. That is no
 	// damage.
@@ -93,15 +103,17 @@ func formatStamps(records []byte, boot string) []byte {
 
 func fingerprintOf(path string, info hostfs.FileInfo) (p fingerprint) {
 	var room [256]byte
+	of := sha256.Sum256(append(room[:0], path...))
 	b := room[:0]
-	for _, v := range [...]uint64{
-		uint64(info.Mode), uint64(info.UID), uint64(info.GID), uint64(info.Size), info.Dev, info.Inode,
-		uint64(info.Mtime), uint64(info.Ctime),
-	} {
+	for _, v := range [...]uint32{uint32(info.Mode), uint32(info.UID), uint32(info.GID)} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	for _, v := range [...]uint64{uint64(info.Size), info.Dev, info.Inode, uint64(info.Mtime), uint64(info.Ctime)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	sum := sha256.Sum256(append(b, path...))
-	return fingerprint(sum[:len(p)])
+	stat := sha256.Sum256(b) // of one block: as fast as to hash path and stat together
+	copy(p[copy(p[:], of[:len(pathHash{})]):], stat[:])
+	return p
 }
 
 // find returns the index of a record on disk, or the index at which it would be. Fingerprints are
@@ -130,8 +142,8 @@ func (s *Stamps) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
 func (s *Stamps) lookUp(p fingerprint) (blob.Digest, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sum, ok := s.fresh[p]; ok {
-		return sum, true
+	if is, ok := s.fresh[pathHash(p[:])]; ok && is.of == p {
+		return is.sum, true
 	}
 	i, ok := s.find(p)
 	if !ok {
@@ -152,7 +164,7 @@ func (s *Stamps) Record(path string, info hostfs.FileInfo, sum blob.Digest) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fresh[p] = sum
+	s.fresh[pathHash(p[:])] = stamp{p, sum}
 }
 
 // ours reports whether a path belongs to the ledger itself, which compares its own files with
@@ -166,7 +178,8 @@ func ours(path string) bool {
 }
 
 // SaveStamps writes the stamps if there are new ones. It drops those on disk that were not looked
-// up since they were read: their files were removed or changed, or no task owns them any more.
+// up since they were read, because their files were removed or no task owns them any more, and
+// those of files that changed.
 func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	records := s.merged()
 	if records == nil {
@@ -178,7 +191,7 @@ func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onDisk, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]blob.Digest{}
+	s.onDisk, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[pathHash]stamp{}
 	for i := range s.used {
 		s.used[i] = true
 	}
@@ -195,12 +208,12 @@ func (s *Stamps) merged() []byte {
 	var all [][]byte
 	for i, used := range s.used {
 		record := s.onDisk[i*stampSize:][:stampSize]
-		if _, replaced := s.fresh[fingerprint(record)]; used && !replaced {
+		if _, replaced := s.fresh[pathHash(record)]; used && !replaced {
 			all = append(all, record)
 		}
 	}
-	for p, sum := range s.fresh {
-		all = append(all, append(p[:], sum[:]...))
+	for _, is := range s.fresh {
+		all = append(all, append(is.of[:], is.sum[:]...))
 	}
 	slices.SortFunc(all, bytes.Compare)
 	return slices.Concat(all...)
