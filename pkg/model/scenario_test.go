@@ -24,7 +24,8 @@ import (
 // scenario is one archive of testdata: the documents of a store, the facts of a host that differ
 // from [aHost], and the wanted result. Its comment has lines like these: "node: node-1", "group:
 // nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24", "issued: etcd" (or pending, or
-// planned), "authority: kubernetes-ca". "peer: node-2 10.0.0.2 10.0.2.0/24" is a peer of the API.
+// planned), "authority: kubernetes-ca", "unsigned: mine". "peer: node-2 10.0.0.2 10.0.2.0/24" is a
+// peer of the API.
 type scenario struct {
 	path    string
 	archive *txtar.Archive
@@ -77,6 +78,8 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 			sel.Node = value
 		case "group":
 			sel.Group = value
+		case "unsigned": // by no CA of the store
+			in.Keypairs = map[string]Keypair{value: {Cert: []byte("CERT of " + value), Key: secret.New("KEY")}}
 		case "keypairs":
 			in.Keypairs = map[string]Keypair{}
 			for name := range strings.FieldsSeq(value) {

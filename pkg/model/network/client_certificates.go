@@ -23,7 +23,7 @@ type identity struct {
 	why     string // of the tasks
 	server  string // that the CA checks: "etcd"
 
-	keypair, caName string // in the store's pki
+	keypair, caName string // in the store's pki; caName is "" if any CA there may have signed
 	ca              func(Keypair) []byte
 	dir, commonName string
 	CA, Cert, Key   tasks.CertFile // names and modes
@@ -75,14 +75,18 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	if !ok {
 		return problem.KeypairMissing.Errorf("install %s (%s): %s, and the store has no keypair %s: put "+
 			"pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who "+
-			"issues it",
-			id.describe(), id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
+			"issues it", id.describe(), id.origin, id.because, id.keypair, id.keypair, id.keypair,
+			cmp.Or(id.caName, "a CA of the store"))
 	}
 	if err := b.judgeKey(in, id, entry, pair); err != nil {
 		return err
 	}
 	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, []byte(pair.Key.Reveal())
 	if len(set.CA.PEM) == 0 && set.Issue == "" && set.Failure == nil {
+		if id.caName == "" {
+			return problem.KeypairMissing.Errorf("install %s (%s): no CA of the store signed it: put its CA into "+
+				"pki/issued/%s/ca.crt, or name the CA's keyset in the field ca", id.describe(), id.origin, id.keypair)
+		}
 		return problem.KeypairMissing.Errorf("install %s (%s): the store has no CA %s to check %s with: put "+
 			"pki/issued/%s/<id>.crt there",
 			id.describe(), id.origin, id.caName, id.server, id.caName)
@@ -157,13 +161,10 @@ func Certificates(in Input, used Built) (Built, error) {
 			continue
 		}
 		id := identity{origin: origin, because: "spec.certificates names it", why: "spec.certificates",
-			server: "others", keypair: c.Name, caName: c.Name,
+			server: "others", keypair: c.Name, caName: c.CA,
 			ca: func(pair Keypair) []byte { return pair.CA }, dir: c.Dir, commonName: c.CommonName,
 			CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644},
 			Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
-		if c.CA != "" {
-			id.caName = c.CA
-		}
 		if k := c.Kubeconfig; k.Path != "" {
 			id.kubeconfig = &tasks.Kubeconfig{Path: k.Path, Server: k.Server, Mode: 0o400}
 		}
