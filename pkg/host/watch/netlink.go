@@ -67,16 +67,7 @@ func (m *multicast) listen() error {
 
 func join(fd int, groups []int, filter []bpf.Instruction) error {
 	if filter != nil {
-		raw, err := bpf.Assemble(filter)
-		if err != nil {
-			return err
-		}
-		code := make([]unix.SockFilter, len(raw))
-		for i, r := range raw {
-			code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
-		}
-		if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
-			&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}); err != nil {
+		if err := attach(fd, filter); err != nil {
 			return err
 		}
 	}
@@ -95,6 +86,21 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 		}
 	}
 	return nil
+}
+
+// attach has the kernel drop the messages that a filter does not accept. It replaces an earlier
+// filter.
+func attach(fd int, filter []bpf.Instruction) error {
+	raw, err := bpf.Assemble(filter)
+	if err != nil {
+		return err
+	}
+	code := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
 }
 
 // messages iterates over the netlink messages of one read: their types and bodies.

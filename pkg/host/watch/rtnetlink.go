@@ -3,10 +3,15 @@ package watch
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -16,12 +21,15 @@ import (
 
 // routeWatch watches links, addresses, routes, rules, and the sysctls of net.*.conf that the kernel
 // reports (netconf). Pods start and end all the time, with their links, addresses and routes. So
-// messages that do not matter are dropped after a few comparisons.
+// messages that do not matter are dropped in the kernel, by a filter.
 type routeWatch struct {
 	multicast
 	aim   atomic.Pointer[routeAim]
 	links *linkCache // links and again belong to the reading goroutine
 	again bool       // the links must be listed again
+
+	mu      sync.Mutex // for listing and the filter
+	listing bool       // the kernel lists the links, and nothing is dropped meanwhile
 }
 
 func newRouteWatch(w *Watcher) *routeWatch {
@@ -50,10 +58,52 @@ func (r *routeWatch) set(i *Interest) error {
 }
 
 // ask makes the kernel list all links on the socket of the events. So the indexes of links are
-// known in the order in which they change.
+// known in the order in which they change. Until the list has ended no message is dropped, because
+// the filter must know these indexes.
 func (r *routeWatch) ask() error {
-	_, err := r.file.Write(sys.Message(unix.RTM_GETLINK, unix.NLM_F_REQUEST|unix.NLM_F_DUMP, 0, rtnl.LinkQuestion()))
+	r.mu.Lock()
+	r.listing = true
+	err := r.setFilter(nil)
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	_, err = r.file.Write(sys.Message(unix.RTM_GETLINK, unix.NLM_F_REQUEST|unix.NLM_F_DUMP, 0, rtnl.LinkQuestion()))
 	return err
+}
+
+// narrow has the kernel drop what does not matter, after a list of links. If the interest is a
+// newer one, another list is under way, and narrow does nothing.
+func (r *routeWatch) narrow(aim *routeAim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.aim.Load() != aim {
+		return
+	}
+	r.listing = false
+	if err := r.setFilter(aim.program(slices.Collect(maps.Keys(r.links.names)))); err != nil {
+		_ = r.setFilter(nil) // a filter saves time, and nothing else depends on it
+	}
+}
+
+// setFilter replaces the filter of the socket; nil: none.
+func (r *routeWatch) setFilter(filter []bpf.Instruction) error {
+	raw, err := r.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		if filter != nil {
+			failed = attach(int(fd), filter)
+			return
+		}
+		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0)
+		if errors.Is(failed, unix.ENOENT) { // it has none
+			failed = nil
+		}
+	})
+	return errors.Join(err, failed)
 }
 
 // forget drops the known states of links after lost messages, and lists the links again.
@@ -61,6 +111,16 @@ func (r *routeWatch) forget() {
 	clear(r.links.seen)
 	r.w.trigger(Links, tooMany, true)
 	r.list()
+}
+
+// relist lists the links again, unless the kernel lists them now.
+func (r *routeWatch) relist() {
+	r.mu.Lock()
+	listing := r.listing
+	r.mu.Unlock()
+	if !listing {
+		r.list()
+	}
 }
 
 func (r *routeWatch) list() {
@@ -77,13 +137,19 @@ func (r *routeWatch) handle(b []byte) {
 		case unix.NLMSG_ERROR: // EBUSY: another list is still being sent
 			r.again = true
 		case unix.NLMSG_DONE:
-			if r.again {
+			if !r.again {
+				r.narrow(aim)
+			} else {
 				r.again = false
 				r.list()
 			}
 		case unix.RTM_NEWLINK, unix.RTM_DELLINK:
+			before := len(r.links.names)
 			if what = r.links.changed(aim, m, kind == unix.RTM_DELLINK); what != "" {
 				source = Links
+			}
+			if len(r.links.names) > before { // before the event: the filter must know the index
+				r.relist()
 			}
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 			source, what = aim.address(m)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host/rtnl"
@@ -76,19 +77,34 @@ func TestTheNetworkWakes(t *testing.T) {
 	}
 }
 
-// Pods come and go every second, with their links, addresses, routes and rules. None of them causes
-// an event.
+// Pods come and go every second, with their links, addresses, routes and sysctls. None of them
+// causes an event, and the kernel drops most of their messages. The lines that keep it:
+// rtnetlink_filter.go, program.
 func TestPodsDoNotWake(t *testing.T) {
 	ns := netns.New(t)
 	run := func(format string, args ...any) { ns.Run("ip", strings.Fields(fmt.Sprintf(format, args...))...) }
 	run("link add cbr0 address 02:00:00:00:00:01 type bridge")
 	run("link set cbr0 up")
-	var w *Watcher
-	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
+	w := New(Options{Sandbox: true})
+	t.Cleanup(func() { noError(t, w.Close()) })
+	var read atomic.Int64
+	for _, s := range w.sources {
+		if r, ok := s.(*routeWatch); ok {
+			r.received = func(b []byte) {
+				for range messages(b) {
+					read.Add(1)
+				}
+				r.handle(b)
+			}
+		}
+	}
+	ns.Do(func() { w.Set(netInterest()) })
 	awaitWake(t, w, Links, "")
 	run("link set cbr0 mtu 1450") // the link before any pod
 	awaitWake(t, w, Links, "cbr0")
-	for n := range 20 {
+	before := read.Load()
+	const pods, each = 20, 8 // of rules, of routes to the same destination, of the bridge itself: 50 without a filter
+	for n := range pods {
 		run("link add pod%d type veth peer name in%d", n, n)
 		run("link set pod%d master cbr0", n)
 		run("link set pod%d mtu 1450 up", n)
@@ -103,21 +119,43 @@ func TestPodsDoNotWake(t *testing.T) {
 	run("addr add 10.1.0.1/24 dev cbr0")
 	got := awaitWake(t, w, Addresses, "10.1.0.1")
 	onlyOf(t, got, Addresses)
+	if more := read.Load() - before; more > each*pods {
+		t.Errorf("%d pods cause %d messages, want at most %d for each", pods, more, each)
+	}
+}
+
+// The filter knows names of every length. The lines that keep it: rtnetlink_filter.go, nameIs.
+func TestLinksOfAnyNameWake(t *testing.T) {
+	ns := netns.New(t)
+	var names []string
+	for n := range 15 {
+		names = append(names, "abcdefghijklmno"[:n+1])
+	}
+	var w *Watcher
+	ns.Do(func() { w = watching(t, Options{Sandbox: true}, Interest{Links: append(names, "lo")}) })
+	awaitWake(t, w, Links, "lo")
+	for _, name := range names {
+		ns.Run("ip", "link", "add", "other", "type", "bridge")
+		ns.Run("ip", "link", "set", "dev", "other", "name", name)
+		awaitWake(t, w, Links, name)
+		ns.Run("ip", "link", "del", "dev", name)
+		awaitWake(t, w, Links, name)
+	}
 }
 
 // The kernel drops events if nobody reads them in time. The watcher reports that, and goes on, also
 // with events of a link that was made meanwhile.
 func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	ns := netns.New(t)
-	ns.Run("ip", "link", "add", "pod0", "type", "bridge")
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	var w *Watcher
 	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
 	awaitWake(t, w, Links, "")
 	w.mu.Lock() // the reader of the next event of cbr0 waits here
 	ns.Run("ip", "link", "del", "cbr0")
+	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	batch := filepath.Join(t.TempDir(), "batch")
-	noError(t, os.WriteFile(batch, []byte(strings.Repeat("link set pod0 mtu 1400\nlink set pod0 mtu 1500\n", 500)), 0o600))
+	noError(t, os.WriteFile(batch, []byte(strings.Repeat("link set cbr0 mtu 1400\nlink set cbr0 mtu 1500\n", 500)), 0o600))
 	for dropped := false; !dropped; {
 		ns.Run("ip", "-batch", batch)
 		for _, line := range strings.Split(ns.Run("cat", "/proc/thread-self/net/netlink"), "\n") {
@@ -127,6 +165,7 @@ func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 			}
 		}
 	}
+	ns.Run("ip", "link", "del", "cbr0")
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	w.mu.Unlock()
 	for lost := false; !lost; {
