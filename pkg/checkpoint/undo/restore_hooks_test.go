@@ -17,19 +17,25 @@ func TestUnitsBack(t *testing.T) {
 	was := map[string]systemd.UnitBrief{
 		"stays.service": {Active: true, File: "enabled"}, "stopped.service": {Active: true, File: "static"}, "disabled.timer": {File: "enabled"},
 		"masked.service": {Active: true, File: "enabled"}, "away.service": {Active: true, File: "enabled"}, "a@b.service": {Active: true},
+		"static.service": {Active: true, File: "static"}, "unlinked.service": {Active: true, File: "disabled"},
 	}
 	now := map[string]systemd.UnitBrief{
 		"stays.service": {Active: true, File: "enabled"}, "stopped.service": {File: "static"}, "disabled.timer": {File: "disabled"},
 		"masked.service": {File: "masked-runtime"}, "came.service": {Active: true, File: "enabled"},
+		"static.service": {File: "masked"}, "unlinked.service": {Active: true, File: "disabled"},
 	}
 	want := []unitBack{
 		{name: "a@b.service", start: true}, {name: "away.service", start: true}, {name: "disabled.timer", enable: true},
-		{name: "masked.service", unmask: true, enable: true, start: true}, {name: "stopped.service", start: true},
+		{name: "masked.service", unmask: true, enable: true, start: true}, {name: "static.service", unmask: true, start: true},
+		{name: "stopped.service", start: true},
 	}
 	if diff := cmp.Diff(want, unitsBack(was, now, false), cmp.AllowUnexported(unitBack{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	want = []unitBack{{name: "disabled.timer", enable: true}, {name: "masked.service", unmask: true, enable: true, start: true}}
+	want = []unitBack{
+		{name: "disabled.timer", enable: true}, {name: "masked.service", unmask: true, enable: true, start: true},
+		{name: "static.service", unmask: true, start: true},
+	}
 	if diff := cmp.Diff(want, unitsBack(was, now, true), cmp.AllowUnexported(unitBack{})); diff != "" {
 		t.Errorf("at a boot (-want +got):\n%s", diff)
 	}
