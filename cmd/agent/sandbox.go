@@ -62,7 +62,7 @@ func (o *runOptions) runSandbox(ctx context.Context) error {
 		}
 		box.ReadOnly, args = append(box.ReadOnly, filepath.Dir(conf)), append(args, "--conf", conf)
 	}
-	code, err := sandbox.Run(ctx, box, args, o.f.In, o.f.Out, o.f.Err)
+	code, err := sandbox.Run(ctx, box, args, o.f.In, o.f.Out, cli.Exact(o.f.Err))
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable):
 		return o.stopAtPlan(ctx, w, d, err)

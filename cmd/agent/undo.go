@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/netwright/netwright/pkg/cli/prober"
 	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
@@ -37,7 +35,7 @@ Exit code: 0 undone, or nothing was to be undone; 1 error.`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			level := zapcore.WarnLevel
-			if stream, ok := f.Err.(*os.File); ok && publish.ToJournal(stream, os.Getenv("JOURNAL_STREAM")) {
+			if cli.ToJournal(f.Err) {
 				level = zapcore.DebugLevel
 			}
 			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: cli.Logger(f.Err, "", level),

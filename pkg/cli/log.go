@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"os"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -24,8 +23,7 @@ func Logger(to io.Writer, format string, level zapcore.Level) *zap.Logger {
 		text.TimeKey = "time"
 		return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(text), zapcore.AddSync(to), level))
 	}
-	stream, isFile := to.(*os.File)
-	journal := isFile && publish.ToJournal(stream, os.Getenv("JOURNAL_STREAM"))
+	journal := ToJournal(to)
 	if !journal { // journald adds times itself
 		text.TimeKey = "time"
 	}

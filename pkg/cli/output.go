@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -30,23 +32,26 @@ type Output struct {
 	Printed  bool   // data in JSON or YAML was printed
 }
 
-// printer is an Out that keeps its first error, so that no command need check each line.
+// printer is an Out or Err that makes control characters visible. It keeps its first error, so that
+// no command need check each line.
 type printer struct {
 	to  io.Writer
 	err error
 }
 
 func (p *printer) Write(b []byte) (int, error) {
-	n, err := p.to.Write(b)
-	if p.err == nil {
-		p.err = err
+	_, err := io.WriteString(p.to, report.Visible(string(b)))
+	if err == nil {
+		return len(b), nil
 	}
-	return n, err
+	p.err = cmp.Or(p.err, err)
+	return 0, err
 }
 
-// Checked returns the output with an Out that keeps its first error for [Output.Lost].
+// Checked returns the output with an Out and an Err that make control characters visible. Out keeps
+// its first error for [Output.Lost].
 func (o Output) Checked() Output {
-	o.Out = &printer{to: o.Out}
+	o.Out, o.Err = &printer{to: o.Out}, &printer{to: o.Err}
 	return o
 }
 
@@ -105,10 +110,24 @@ func Width(stream any) int {
 	return 0
 }
 
+// ToJournal reports whether a stream is connected to the journal.
+func ToJournal(stream any) bool {
+	f, ok := fileOf(stream)
+	return ok && publish.ToJournal(f, os.Getenv("JOURNAL_STREAM"))
+}
+
 func fileOf(stream any) (*os.File, bool) {
-	if p, is := stream.(*printer); is {
-		stream = p.to
+	if w, is := stream.(io.Writer); is {
+		stream = Exact(w)
 	}
 	f, ok := stream.(*os.File)
 	return f, ok
+}
+
+// Exact returns the stream below an Out or Err of [Output.Checked].
+func Exact(stream io.Writer) io.Writer {
+	if p, is := stream.(*printer); is {
+		return p.to
+	}
+	return stream
 }

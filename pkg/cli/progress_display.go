@@ -122,7 +122,8 @@ func (d *Display) draw() {
 	if took < slow || !d.live {
 		return
 	}
-	fmt.Fprintf(d.f.Err, "\r\x1b[K  … %s (%s)", what, took.Round(time.Second/10))
+	d.clear()
+	fmt.Fprintf(d.f.Err, "  … %s (%s)", what, took.Round(time.Second/10))
 	d.line = true
 }
 
@@ -137,7 +138,7 @@ func (d *Display) say(format string, args ...any) {
 // clear removes the progress line. The caller holds the lock.
 func (d *Display) clear() {
 	if d.line {
-		fmt.Fprint(d.f.Err, "\r\x1b[K")
+		fmt.Fprint(Exact(d.f.Err), "\r\x1b[K")
 		d.line = false
 	}
 }

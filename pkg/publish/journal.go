@@ -17,6 +17,8 @@ import (
 
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // journalSocket is the socket on which journald takes entries with fields:
@@ -87,7 +89,7 @@ func (j *Journal) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	}
 	defer line.Free()
 	var b bytes.Buffer
-	put(&b, "MESSAGE", strings.TrimRight(line.String(), "\n"))
+	put(&b, "MESSAGE", report.Visible(strings.TrimRight(line.String(), "\n")))
 	put(&b, "PRIORITY", strconv.Itoa(priority(e.Level)))
 	put(&b, "SYSLOG_IDENTIFIER", Identifier)
 	values := zapcore.NewMapObjectEncoder()

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // TextOptions says how a plan is written as text.
@@ -99,25 +102,47 @@ func (t *text) indent(mark, s string) {
 	}
 }
 
-// clean makes control characters visible: the documents and files of others must not move the
-// cursor of a person's terminal.
+// painted matches what [Visible] leaves as it is: the end of a line, and a colour of the agent's.
+var painted = lazyregexp.New(`\n|\x1b\[(?:[012]|3[123])m`)
+
+// Visible makes the control characters of a command's output visible, except newlines and the
+// colours above: a store, a server or a file of another user must not write to a terminal. In JSON
+// and YAML, which have no other control characters, the result has the same value.
+func Visible(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r != '\n' && unprintable(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	from := 0
+	for _, at := range append(painted().FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
+		b.WriteString(clean(s[from:at[0]]) + s[at[0]:at[1]])
+		from = at[1]
+	}
+	return b.String()
+}
+
+// clean makes all control characters of a text visible. A text that is clean has one line.
 func clean(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if unprintable(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-			continue
+		switch {
+		case r < ' ' && r != '\t':
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
 }
 
-// unprintable reports runes that a terminal interprets, and marks that change the direction of
-// text.
+// unprintable reports runes that a terminal interprets, marks that change the direction of text,
+// and bytes that are no UTF-8.
 func unprintable(r rune) bool {
-	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+		r == utf8.RuneError
 }

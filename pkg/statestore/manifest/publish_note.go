@@ -67,9 +67,10 @@ func (n Note) String() string {
 		text += ", commit " + n.Commit
 	}
 	if n.Message != "" {
-		text += ": " + strings.Join(strings.Fields(n.Message), " ")
+		text += ": " + n.Message
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(text, ", "), ": ")
+	text = strings.TrimPrefix(strings.TrimPrefix(text, ", "), ": ")
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // NoteOf decodes a note. It returns the zero Note for one that it cannot decode, so that no node
