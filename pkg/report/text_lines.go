@@ -2,11 +2,10 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // TextOptions says how a plan is written as text.
@@ -102,40 +101,34 @@ func (t *text) indent(mark, s string) {
 	}
 }
 
-// painted matches what [Visible] leaves as it is: the end of a line, and a colour of the agent's.
-var painted = lazyregexp.New(`\n|\x1b\[(?:[012]|3[123])m`)
-
 // Visible makes the control characters of a command's output visible, except newlines and the
-// colours above: a store, a server or a file of another user must not write to a terminal. In JSON
-// and YAML, which have no other control characters, the result has the same value.
-func Visible(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r != '\n' && unprintable(r) }) < 0 {
-		return s
-	}
-	var b strings.Builder
-	from := 0
-	for _, at := range append(painted().FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
-		b.WriteString(clean(s[from:at[0]]) + s[at[0]:at[1]])
-		from = at[1]
-	}
-	return b.String()
-}
+// agent's own colours: a store, a server or a file of another user must not write to a terminal. In
+// JSON and YAML, which have no other control characters, the result has the same value.
+func Visible(s string) string { return visible(s, "\n", green, yellow, red, dim, bold, reset) }
 
 // clean makes all control characters of a text visible. A text that is clean has one line.
-func clean(s string) string {
+func clean(s string) string { return visible(s) }
+
+func visible(s string, except ...string) string {
 	if strings.IndexFunc(s, unprintable) < 0 {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		kept := slices.IndexFunc(except, func(e string) bool { return strings.HasPrefix(s, e) })
 		switch {
-		case r < ' ' && r != '\t':
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		case unprintable(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
+		case kept >= 0:
+			size = len(except[kept])
+			b.WriteString(except[kept])
+		case !unprintable(r):
 			b.WriteRune(r)
+		case r < ' ':
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
+		s = s[size:]
 	}
 	return b.String()
 }
