@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/lazyregexp"
 )
@@ -30,35 +35,69 @@ const (
 // must all stand in the command ("10.1.0.0/24 dev x"). The text begins with "probably" where only
 // the command names the thing: /proc does not prove who wrote last (fanotify would, but it needs
 // CAP_SYS_ADMIN). A thing without such a process is missing from the result. Writers only reads,
-// for at most one second.
+// and returns after a second at the latest: to read a process, or a file that it names, may take
+// for ever, as on a file system without its server.
 func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	found := map[string]Writer{}
-	if !l.opt.live() || len(things) == 0 {
+	if !l.opt.live() || len(things) == 0 || !searching.TryLock() {
 		return found
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, writersLimit, errors.New("the search for other writers took "+
 		"too long"))
-	defer cancel()
+	seen := make(chan seenWriter)
+	go func() {
+		defer searching.Unlock()
+		defer cancel()
+		l.searchWriters(ctx, things, seen)
+	}()
+	for {
+		select {
+		case s := <-seen:
+			found[s.thing] = s.Writer
+		case <-ctx.Done():
+			return found
+		}
+	}
+}
+
+// searching is locked while a search goes on. No second search begins while one hangs.
+var searching sync.Mutex
+
+// seenWriter is a process that may write a thing.
+type seenWriter struct {
+	thing string
+	Writer
+}
+
+// searchWriters sends what it finds. What it sends later of a thing is stronger evidence.
+func (l *Live) searchWriters(ctx context.Context, things []string, seen chan<- seenWriter) {
 	list, _ := filepath.Glob("/proc/[0-9]*") // no process is found if /proc cannot be read
-	open := map[string]bool{}                // a process has these open: stronger evidence
+	named, open := map[string]bool{}, map[string]bool{}
 	for _, dir := range list {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil || pid == os.Getpid() || len(open) == len(things) || ctx.Err() != nil {
 			continue
 		}
 		for _, thing := range things {
+			s := seenWriter{thing: thing}
 			switch {
 			case open[thing]:
+				continue
 			case strings.HasPrefix(thing, "/") && hasOpen(dir, thing):
-				found[thing], open[thing] = Writer{l.processText(ctx, dir, pid) + " has it open", writerAt(dir, pid)},
-					true
-			case found[thing].Text == "" && commandNames(dir, thing):
-				found[thing] = Writer{"probably " + l.processText(ctx, dir, pid) + ", whose command names it,",
-					writerAt(dir, pid)}
+				open[thing], s.Text = true, l.processText(ctx, dir, pid)+" has it open"
+			case !named[thing] && commandNames(dir, thing):
+				named[thing], s.Text = true, "probably "+l.processText(ctx, dir, pid)+", whose command names it,"
+			default:
+				continue
+			}
+			s.WriterID = writerAt(dir, pid)
+			select {
+			case seen <- s:
+			case <-ctx.Done():
+				return
 			}
 		}
 	}
-	return found
 }
 
 // Writer is a process that may write a thing.
@@ -172,21 +211,41 @@ func commandNames(proc, thing string) bool {
 	if mentions(strings.ReplaceAll(string(text), "\x00", " "), thing) {
 		return true
 	}
-	for _, arg := range args[:min(len(args), maxScriptArgs)] {
-		if !filepath.IsAbs(arg) {
-			continue
-		}
-		script := proc + "/root" + arg // as the process sees it
-		info, err := os.Stat(script)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
-			continue
-		}
-		if text, err := os.ReadFile(script); err == nil && !strings.HasPrefix(string(text), "\x7fELF") &&
-			mentions(string(text), thing) {
-			return true
-		}
+	root, err := hostpath.Open(proc + "/root") // as the process sees it
+	if err != nil {
+		return false
 	}
-	return false
+	defer root.Close()
+	return slices.ContainsFunc(args[:min(len(args), maxScriptArgs)], func(arg string) bool {
+		return mentions(scriptAt(root, arg), thing)
+	})
+}
+
+// scriptAt returns the script at an absolute path; "" if none is there. It opens no pipe and no
+// device, also where another program replaces the file meanwhile.
+func scriptAt(root hostpath.Root, name string) string {
+	name, err := hostpath.Clean("open", name)
+	if err != nil {
+		return ""
+	}
+	fd, err := root.Open(name, unix.O_PATH)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	if info, err := hostpath.Fstat(fd); err != nil || info.Type != hostpath.Regular || info.Size > maxScript {
+		return ""
+	}
+	file, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close() // it is only read
+	text, err := io.ReadAll(io.LimitReader(file, maxScript))
+	if err != nil || strings.HasPrefix(string(text), "\x7fELF") {
+		return ""
+	}
+	return string(text)
 }
 
 // mentions reports whether a text has all words of a thing. The key of a sysctl may have dots or

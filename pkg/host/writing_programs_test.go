@@ -1,11 +1,17 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/disk"
 )
 
 // running starts a program of the test, which runs until the test ends.
@@ -65,6 +71,76 @@ func TestWritersAreNamed(t *testing.T) {
 	if who := found[open].Text; strings.HasPrefix(who, "probably") || !strings.HasSuffix(who, "has it open") {
 		t.Errorf("the writers are %q", who)
 	}
+}
+
+// A process whose command names a file of a file system that does not answer, as on NFS without its
+// server, does not delay the pass, and the next search begins when that one has ended.
+func TestWritersDoNotWaitForAFileSystem(t *testing.T) {
+	hung := disk.Hung(t)
+	view, err := OpenView(t.Context(), Options{Root: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	running(t, "sh", "-c", "echo up; read end", hung+"/script")
+	ended := make(chan map[string]Writer)
+	go func() {
+		for range 2 {
+			ended <- view.Writers(t.Context(), []string{"net.ipv4.conf.by_nobody.rp_" + "filter"})
+		}
+	}()
+	for range 2 {
+		select {
+		case found := <-ended:
+			if len(found) > 0 {
+				t.Errorf("Writers returns %v", found)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("Writers waits for the file system")
+		}
+	}
+}
+
+// Who swaps a script for a pipe does not stop the search.
+func TestScriptsThatArePipes(t *testing.T) {
+	dir := t.TempDir()
+	script, pipe := filepath.Join(dir, "script"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.WriteFile(script, []byte("net.ipv4.ip_forward"), 0o600), unix.Mkfifo(pipe, 0o600),
+		os.Symlink("/", filepath.Join(dir, "root")), os.WriteFile(filepath.Join(dir, "cmdline"), []byte("sh\x00"+script+"\x00"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, script, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	searched := make(chan int)
+	go func() {
+		named := 0
+		for range 3000 {
+			if commandNames(dir, "net.ipv4.ip_forward") {
+				named++
+			}
+		}
+		searched <- named
+	}()
+	select {
+	case named := <-searched:
+		if named == 0 {
+			t.Error("the script was never read")
+		}
+	case <-time.After(time.Minute):
+		t.Error("commandNames waits for the pipe")
+	}
+	close(stop)
+	<-stopped
 }
 
 func TestContainerOfAGroup(t *testing.T) {
