@@ -12,9 +12,41 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 )
+
+// former is the network that a node has before a switch.
+type former struct {
+	ledger.Network
+	evidence  string // what shows that the node has it
+	unmanaged bool   // the ledger has none
+	arrived   bool   // the ledger has the wanted one
+}
+
+// formerNetwork finds the network that a node has, if it is not the wanted one. It returns nil if
+// there is nothing to leave.
+func formerNetwork(ctx context.Context, d *desired.State, v host.View, led *ledger.Ledger) (*former, error) {
+	had, evidence, err := hadNetwork(led, v.Files)
+	if err != nil {
+		return nil, err
+	}
+	is := func(n ledger.Network) bool { return desired.SameNetwork(n, d.NetworkAfter(n)) }
+	was := &former{had, evidence, had.Name == "", is(had)}
+	switch from := d.SwitchSpec().From; {
+	case from != "" && (was.unmanaged || had.Name == "cni") && from != d.Network():
+		was.Name, was.evidence = from, d.Node.Origin("spec.networking.switch.from").String()
+	case was.unmanaged:
+		if was.Name, was.evidence, err = unmanagedNetwork(ctx, v, d.Network()); err != nil {
+			return nil, err
+		}
+	}
+	if was.Name == "" || is(was.Network) {
+		return nil, nil
+	}
+	return was, nil
+}
 
 // hadNetwork returns the network that the ledger records for the node, and the part of the ledger
 // that names it. Old ledgers name it only in the revision.

@@ -68,23 +68,11 @@ func Leave(
 	if c.Sandbox { // the host is thrown away after the pass
 		return nil, nil
 	}
-	spec := d.SwitchSpec()
-	had, known, err := hadNetwork(led, v.Files)
-	if err != nil {
+	was, err := formerNetwork(ctx, d, v, led)
+	if err != nil || was == nil {
 		return nil, err
 	}
-	foreign, arrived := had.Name == "", desired.SameNetwork(had, d.NetworkAfter(had))
-	switch {
-	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.Network():
-		had.Name, known = spec.From, d.Node.Origin("spec.networking.switch.from").String()
-	case foreign:
-		if had.Name, known, err = unmanagedNetwork(ctx, v, d.Network()); err != nil {
-			return nil, err
-		}
-	}
-	if had.Name == "" || desired.SameNetwork(had, d.NetworkAfter(had)) {
-		return nil, nil
-	}
+	had := was.Network
 	from, err := desired.Row(had)
 	if err != nil {
 		return nil, fmt.Errorf("leave %s: read from the ledger what it is: %w", had.Name, err)
@@ -96,7 +84,8 @@ func Leave(
 	if had.Multus && d.Pinned == nil && !d.Multus() { // a revision does not record whether the node has Multus
 		from = from.WithMultus()
 	}
-	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, evidence: known}
+	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, evidence: was.evidence}
+	spec := d.SwitchSpec()
 	if s.Stays && spec.From == had.Name {
 		s.Stays, s.Safe = false, false
 		s.Reason = fmt.Sprintf("%s is removed, as %s names it, and pods have no network until you install "+
@@ -111,35 +100,34 @@ func Leave(
 	if had.Name == "cni" && len(s.pods) == 0 && confless(v) {
 		s.Safe, s.Reason = true, "no CNI conf is in force: no network gave pods addresses here"
 	}
-	if (foreign || arrived) && spec.From != "" && len(s.found) == 0 {
+	if (was.unmanaged || was.arrived) && spec.From != "" && len(s.found) == 0 {
 		return nil, nil // the network was only expected, or is gone
 	}
 	switch {
 	case !c.Live:
 		s.Safe, s.Reason = true, "no pod runs in an image"
-	case !foreign && led.Baked():
+	case !was.unmanaged && led.Baked():
 		s.Safe, s.Reason = true, "the image contains it, and this machine never used it"
 	}
 	s.allowed = c.Allowed
-	s.decide(ctx, v, had, spec, foreign, c.Suppressed())
+	s.decide(ctx, v, spec, was, c.Suppressed())
 	return s, nil
 }
 
 // decide decides whether the switch is made in this pass.
 func (s *Switch) decide(
-	ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool,
-	verdict *checkpoint.SuppressedError,
+	ctx context.Context, v host.View, spec networks.Switch, was *former, verdict *checkpoint.SuppressedError,
 ) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
-	case spec.From != "" && spec.From != had.Name:
+	case spec.From != "" && spec.From != was.Name:
 		s.Blocked = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct "+
 			"it, or take it out",
-			had.Name, s.evidence, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
-	case foreign && spec.From == "":
+			was.Name, s.evidence, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
+	case was.unmanaged && spec.From == "":
 		s.Blocked = &NotAllowedError{s.From.Name, s.To.Name,
 			fmt.Sprintf("netwright did not install it; to have it removed, set spec.networking.switch: "+
-				"{allow: true, from: %s}", had.Name)}
+				"{allow: true, from: %s}", was.Name)}
 	case !s.Safe && s.allowed == "":
 		s.Blocked = &NotAllowedError{s.From.Name, s.To.Name,
 			"allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
