@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 func factsCommand(f *cli.Flags) *cobra.Command {
@@ -93,8 +94,9 @@ func instanceLines(i *host.Instance) (lines [][2]string) {
 			link = fmt.Sprintf("%s, mtu %d", e.Link, e.MTU)
 		}
 		lines = append(lines, [2]string{"interface " + strconv.Itoa(e.Device),
-			fmt.Sprintf("%s %s, %s, %s %v, %d addresses, %d prefixes", e.ID, e.MAC, link, e.Subnet, e.SubnetRanges,
-				len(e.Addresses), len(e.Delegated))})
+			fmt.Sprintf("%s %s, %s, %s %v, %s, %s", e.ID, e.MAC, link, e.Subnet, e.SubnetRanges,
+				plural.Of(len(e.Addresses), "address", "addresses"),
+				plural.Of(len(e.Delegated), "prefix", "prefixes"))})
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.Tags)) {
 		lines = append(lines, [2]string{"tag " + key, i.Tags[key]})

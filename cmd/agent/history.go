@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/plural"
 
 	"github.com/spf13/cobra"
 
@@ -60,8 +61,8 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 // revision number: a rollback cannot go to it.
 func historyText(w io.Writer, h *history.History) {
 	if h.WithoutRevision > 0 {
-		fmt.Fprintf(w, "no pass ended well yet; %d keys are as wanted: `agent --dry-run` says what the others lack\n",
-			h.WithoutRevision)
+		fmt.Fprintf(w, "no pass ended well yet; %s: `agent --dry-run` says what the others lack\n",
+			plural.Of(h.WithoutRevision, "key is as wanted", "keys are as wanted"))
 	}
 	if len(h.Revisions)+len(h.Undone) == 0 {
 		if h.WithoutRevision == 0 {
@@ -79,8 +80,8 @@ func historyText(w io.Writer, h *history.History) {
 	undone := func(before time.Time) {
 		for ; len(left) > 0 && left[0].Time.Before(before); left = left[1:] {
 			u := left[0]
-			verdict := fmt.Sprintf("undone: it is not known whether the change was the cause, tried %d times: %s",
-				u.Tries, u.Why)
+			verdict := fmt.Sprintf("undone: it is not known whether the change was the cause, tried %s: %s",
+				plural.Of(u.Tries, "time"), u.Why)
 			switch {
 			case u.Unconfirmed:
 				verdict = "undone: " + u.Why

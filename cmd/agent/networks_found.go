@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -104,10 +105,7 @@ func verdictOf(found verify.Found) string {
 		left = "brought, or left, by" // it is not known which of the two
 	}
 	for i, v := range found.LooksLike {
-		things := fmt.Sprintf("%d things", v.Things)
-		if v.Things == 1 {
-			things = "1 thing"
-		}
+		things := plural.Of(v.Things, "thing")
 		switch {
 		case len(v.Networks) > 1:
 			parts = append(parts, things+" of "+strings.Join(v.Networks, " or ")+", which nothing here tells apart")

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
@@ -134,7 +135,8 @@ func (c *checkOptions) printAll(out io.Writer, all []*check.Checked) {
 		said(out, one)
 		for _, n := range one.Nodes {
 			if n.Error == "" {
-				fmt.Fprintf(out, "%s: %s: network %s, %d tasks\n", one.Cluster, n.Subject(), n.Network, n.Tasks)
+				fmt.Fprintf(out, "%s: %s: network %s, %s\n", one.Cluster, n.Subject(), n.Network,
+					plural.Of(n.Tasks, "task"))
 			}
 		}
 		for _, note := range one.SharedNotes() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,8 @@ Exit code: 0 they are the same, 2 they differ, 1 error.`,
 		Example: `  agent store diff s3://bucket/prefix 11 12 --cluster demo.example.com`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 && len(args) != 3 {
-				return problem.Usage.Errorf("%s takes where it is published, one generation or two, and got %d "+
-					"arguments: `agent store diff s3://bucket/prefix 11 12`", cmd.Name(), len(args))
+				return problem.Usage.Errorf("%s takes where it is published, one generation or two, and got %s: "+
+					"`agent store diff s3://bucket/prefix 11 12`", cmd.Name(), plural.Of(len(args), "argument"))
 			}
 			return nil
 		},
@@ -85,9 +86,9 @@ func comparedText(out io.Writer, c *publisher.Compared) {
 	for _, d := range c.Objects {
 		switch {
 		case d.Before == nil:
-			fmt.Fprintf(out, "+ %s, %d bytes, sha256 %.12s\n", d.Name, d.After.Size, d.After.SHA256)
+			fmt.Fprintf(out, "+ %s, %s, sha256 %.12s\n", d.Name, plural.Of(d.After.Size, "byte"), d.After.SHA256)
 		case d.After == nil:
-			fmt.Fprintf(out, "- %s, %d bytes, sha256 %.12s\n", d.Name, d.Before.Size, d.Before.SHA256)
+			fmt.Fprintf(out, "- %s, %s, sha256 %.12s\n", d.Name, plural.Of(d.Before.Size, "byte"), d.Before.SHA256)
 		default:
 			fmt.Fprintf(out, "~ %s, sha256 %.12s → %.12s\n", d.Name, d.Before.SHA256, d.After.SHA256)
 		}

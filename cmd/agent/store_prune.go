@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,8 @@ func printPruned(f *cli.Flags, p *publisher.Pruned) error {
 			fmt.Fprintf(f.Out, "- %s\n", name)
 		}
 	}
-	fmt.Fprintf(f.Out, "%s: %s %d objects and %d records, %d kB, from %s: complete are generations %d to %d\n",
-		p.Cluster, verb, len(p.Objects), len(p.Generations), (p.Bytes+500)/1000, p.From, p.Oldest, p.Generation)
+	fmt.Fprintf(f.Out, "%s: %s %s and %s, %d kB, from %s: complete are generations %d to %d\n",
+		p.Cluster, verb, plural.Of(len(p.Objects), "object"), plural.Of(len(p.Generations), "record"),
+		(p.Bytes+500)/1000, p.From, p.Oldest, p.Generation)
 	return nil
 }

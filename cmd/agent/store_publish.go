@@ -18,6 +18,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -214,8 +215,8 @@ func printPublished(f *cli.Flags, p *publisher.Published, done string) error {
 	if p.Unchanged {
 		done = "nothing to publish: it is there already as"
 	}
-	fmt.Fprintf(f.Out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
-		p.Objects, p.Digest)
+	fmt.Fprintf(f.Out, "%s: %s generation %d in %s: %s\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
+		plural.Of(p.Objects, "object"), p.Digest)
 	if p.SignedBy != "" {
 		fmt.Fprintf(f.Out, "  signed by key %s\n", p.SignedBy)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/mirror"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -104,7 +105,7 @@ func printCopied(out io.Writer, c *mirror.Copied) {
 		}
 		fmt.Fprintf(out, "%s: %s %s: %s, %.1f MB, %s\n", c.Cluster, a.Name, a.Arch, a.File, float64(a.Bytes)/1e6, state)
 	}
-	fmt.Fprintf(out, "%s: %d assets, %d fetched\n", c.Cluster, len(c.Assets), fetched)
+	fmt.Fprintf(out, "%s: %s, %d fetched\n", c.Cluster, plural.Of(len(c.Assets), "asset"), fetched)
 	if len(c.Unset) > 0 && len(c.Assets) > 0 {
 		fmt.Fprintf(out, "%s: %s still ask the URLs: write `assetsMirror: %s` under spec of cluster.yaml\n", c.Cluster,
 			strings.Join(c.Unset, ", "), extras.StoreMirror)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -141,8 +142,8 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 	if !f.Text() {
 		return f.Data(v)
 	}
-	fmt.Fprintf(f.Out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store,
-		v.Objects, v.Digest)
+	fmt.Fprintf(f.Out, "%s: generation %d in %s is right: %s\n  sha256 %s\n", v.Cluster, v.Generation, v.Store,
+		plural.Of(v.Objects, "object"), v.Digest)
 	if len(v.Denied) > 0 {
 		fmt.Fprintf(f.Out, "  not checked, because these credentials may not read them: %s\n",
 			strings.Join(v.Denied, ", "))

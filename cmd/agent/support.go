@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/support"
 )
 
@@ -102,8 +103,8 @@ func supportText(out io.Writer, file, dir string, m support.Manifest, size int) 
 		}
 	}
 	fmt.Fprintln(out, file)
-	fmt.Fprintf(out, "%d kB, %d pieces; %d secrets were taken out, a mark is in the place of each.\n",
-		(size+1023)/1024, made, taken)
+	fmt.Fprintf(out, "%d kB, %s; %s taken out, a mark is in the place of each.\n",
+		(size+1023)/1024, plural.Of(made, "piece"), plural.Of(taken, "secret was", "secrets were"))
 	if len(failed) > 0 {
 		fmt.Fprintf(out, "Not there, or not whole:\n%s\n", strings.Join(failed, "\n"))
 	}

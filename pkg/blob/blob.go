@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Digest is a sha256.
@@ -47,7 +49,7 @@ type Content struct {
 }
 
 // String is "12 bytes".
-func (c Content) String() string { return fmt.Sprintf("%d bytes", c.Size) }
+func (c Content) String() string { return plural.Of(c.Size, "byte") }
 
 // Format implements [fmt.Formatter], for every verb.
 func (c Content) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }

@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -156,15 +156,11 @@ func Ago(d time.Duration) string {
 	d = d.Abs()
 	switch {
 	case d >= 48*time.Hour:
-		return count(int(d.Hours()/24), "day")
+		return plural.Of(int(d.Hours()/24), "day")
 	case d >= 2*time.Hour:
-		return count(int(d.Hours()), "hour")
+		return plural.Of(int(d.Hours()), "hour")
 	case d >= 2*time.Minute:
-		return count(int(d.Minutes()), "minute")
+		return plural.Of(int(d.Minutes()), "minute")
 	}
-	return count(int(d.Seconds()), "second")
-}
-
-func count(n int, what string) string {
-	return strings.TrimSuffix(fmt.Sprintf("%d %ss", n, what), map[bool]string{true: "s"}[n == 1])
+	return plural.Of(int(d.Seconds()), "second")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostfs/head"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Journal has everything that an undo needs.
@@ -107,9 +108,10 @@ func (j *Journal) encode() ([]byte, error) {
 	if j.Net != nil {
 		routes = len(j.Net.Routes)
 	}
-	return nil, fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: "+
+	return nil, fmt.Errorf("its undo would be %d MiB (%s, %s, %s), and at most %d can be read back: "+
 		"change less at once, or have fewer routes in the kernel",
-		len(data)>>20, len(j.Files), routes, len(j.Sysctls), hostfs.MaxReadFile>>20)
+		len(data)>>20, plural.Of(len(j.Files), "file"), plural.Of(routes, "route"),
+		plural.Of(len(j.Sysctls), "sysctl"), hostfs.MaxReadFile>>20)
 }
 
 // write writes the journal and reads it back, and checks the files that it names. A change that

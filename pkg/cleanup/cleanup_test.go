@@ -177,7 +177,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			"- iptables:ip/nft/filter/INPUT: rule --match-set left4:a --comment \"x\" -j DROP", "- iptables:ip/legacy/filter/INPUT: rule --match-set left4:a -j DROP",
 			"- iptables:ip6/nft/filter/FORWARD: rule -o lefty -j DROP",
 			"- iptables:ip/legacy/filter/FORWARD: rule -j LEFT-FWD",
-			"- iptables:ip/legacy/filter/LEFT-FWD: chain with 1 rules",
+			"- iptables:ip/legacy/filter/LEFT-FWD: chain with 1 rule",
 			"- nft:inet/left-masq: nft table",
 			"- ipset:left4:a: ipset",
 			"- link:left1: veth, up, port of lefty", "- link:lefty: bridge, up", "- link:left.vx: vxlan, down", "- link:vethab: veth, up",

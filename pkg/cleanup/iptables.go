@@ -2,12 +2,12 @@ package cleanup
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -69,7 +69,7 @@ func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, 
 		r := firewall.IPTRemoval{Chain: c, Whole: going[c.Name]}
 		if r.Whole {
 			gone = append(gone, r)
-			out = append(out, item{Key: chainKey(c), Detail: fmt.Sprintf("chain with %d rules", len(c.Rules))})
+			out = append(out, item{Key: chainKey(c), Detail: "chain with " + plural.Of(len(c.Rules), "rule")})
 			continue
 		}
 		for _, rule := range c.Rules {

@@ -2,7 +2,6 @@ package cleanup
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // KindIPVS is the kind of the key of a virtual service: ipvs:TCP 10.96.0.1:443.
@@ -45,7 +45,7 @@ func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	for _, svc := range services {
 		if slices.ContainsFunc(l.IPVS, func(m IPVSSelector) bool { return m.matches(svc, here, s) }) {
 			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()),
-				Detail: fmt.Sprintf("service with %d servers", len(svc.Servers)),
+				Detail: "service with " + plural.Of(len(svc.Servers), "server"),
 				remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DelIPVS(ctx, svc) }})
 		}
 	}

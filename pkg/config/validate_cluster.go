@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -124,7 +125,7 @@ func (v *validator) possible() {
 			if free := p.Addr().BitLen() - p.Bits(); free < 20 && 1<<free < r.least {
 				v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges,
 					Summary:  fmt.Sprintf("%s %s is too small", name, p),
-					Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
+					Expected: fmt.Sprintf("a range of %s or more", plural.Of(r.least, "address", "addresses"))})
 			}
 		}
 	}
@@ -146,8 +147,9 @@ func (v *validator) ownRanges() {
 		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most {
 			v.Checked("spec.kubelet.maxPods",
 				document.Diagnostic{ID: problem.AddressRanges,
-					Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods",
-						n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
+					Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %s for pods",
+						n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"),
+						plural.Of(max(most, 0), "address", "addresses")),
 					Expected: fmt.Sprintf("at most %d, or a larger range", max(most, 0))})
 		}
 	}

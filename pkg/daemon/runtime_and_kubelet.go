@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -214,7 +215,7 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	s.at = slices.DeleteFunc(s.at, func(at time.Time) bool { return now.Sub(at) > restartsIn })
 	why := g.wrong()
 	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
-		why = fmt.Sprintf("%s restarts in a loop, %d times so far", g.unit, g.restarts)
+		why = fmt.Sprintf("%s restarts in a loop, %s so far", g.unit, plural.Of(g.restarts, "time"))
 	}
 	works, text := why == "", ""
 	if works {
@@ -246,7 +247,7 @@ func (g *sighting) wrong() string {
 	case u.Active == "failed" || u.Sub == "auto-restart":
 		why := fmt.Sprintf("%s does not stay up (%s)", g.unit, cmp.Or(g.end.String(), u.Result))
 		if g.restarts > 0 {
-			why += fmt.Sprintf(", restarted %d times so far", g.restarts)
+			why += ", restarted " + plural.Of(g.restarts, "time") + " so far"
 		}
 		if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" {
 			why += ", its last log lines: " + log

@@ -179,7 +179,7 @@ func (x *execution[N]) conclude(ctx context.Context, at int32, err error) {
 		res.Err = err
 		x.pause(at)
 	case res.Attempts > 1:
-		x.finish(at, Failed, fmt.Errorf("gave up after %d attempts, last met: %w", res.Attempts, err))
+		x.finish(at, Failed, fmt.Errorf("gave up after attempt %d, last met: %w", res.Attempts, err))
 	default:
 		x.finish(at, Failed, err)
 	}

@@ -191,7 +191,7 @@ func TestRetry(t *testing.T) {
 			Retry:   Backoff{First: time.Second, Max: 5 * time.Second, Attempts: 6, Rand: func() float64 { return 0.5 }},
 			OnRetry: func(_ Node, _ int, _ error, pause time.Duration) { pauses = append(pauses, pause) },
 		}, visits{"a:1": {busy, busy, busy, busy, busy, fmt.Errorf("again: %w", busy)}}.visit)
-		expect(t, rep, "a:1 failed x6: gave up after 6 attempts, last met: again: busy\nb:1 done")
+		expect(t, rep, "a:1 failed x6: gave up after attempt 6, last met: again: busy\nb:1 done")
 		ms := time.Millisecond
 		want := []time.Duration{750 * ms, 1500 * ms, 3000 * ms, 3750 * ms, 3750 * ms}
 		if diff := cmp.Diff(want, pauses); diff != "" {
@@ -256,7 +256,7 @@ func TestDeadline(t *testing.T) {
 			return nil // now it succeeds
 		})
 		expect(t, rep, `
-			a:1 failed x2: gave up after 2 attempts, last met: a:1 was not through within its deadline of 1m0s: dial: context deadline exceeded
+			a:1 failed x2: gave up after attempt 2, last met: a:1 was not through within its deadline of 1m0s: dial: context deadline exceeded
 			b:1 failed: its own fault
 			c:1 done
 			d:1 waiting: a late one

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -45,8 +46,8 @@ func (s Static) key() (secret.Text, error) {
 	}
 	text := strings.TrimSpace(string(data))
 	if len(text) < minKey {
-		return secret.Text{}, fmt.Errorf("peers.keyFile %s has %d characters: expected %d or more: write it "+
-			"with: head -c 32 /dev/urandom | base64", s.KeyFile, len(text), minKey)
+		return secret.Text{}, fmt.Errorf("peers.keyFile %s has %s: expected %d or more: write it "+
+			"with: head -c 32 /dev/urandom | base64", s.KeyFile, plural.Of(len(text), "character"), minKey)
 	}
 	return secret.New(text), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -56,8 +57,8 @@ func mayGo(files hostfs.Files) error {
 		return errors.New("install --remove: the ledger cannot be read, so it is not known what on this host " +
 			"belongs to the agent: run `agent reset`, which says what to do")
 	case n > 0:
-		return fmt.Errorf("install --remove: the ledger has %d keys on this host that belong to the agent, "+
-			"and only the agent can restore them: run `agent reset` first", n)
+		return fmt.Errorf("install --remove: the agent owns %s on this host, and only the agent can restore "+
+			"what was there before: run `agent reset` first", plural.Of(n, "key"))
 	}
 	if j, err := checkpoint.Pending(files); j != nil || err != nil {
 		return errors.New("install --remove: a change is not confirmed yet, and only the agent can undo it: " +

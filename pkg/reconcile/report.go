@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
@@ -38,8 +39,9 @@ func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *re
 	r.raise(p)
 	p.Notes = slices.Concat(p.Notes, notes, r.expiries, r.pruning.Notes, r.trials.Notes)
 	if r.pruning.Graph != nil && len(s.unwanted.Rep.Results) == 0 {
-		p.Notes = append(p.Notes, report.Info(fmt.Sprintf("%d keys are no longer wanted; they are removed when all that "+
-			"is wanted is right", r.pruning.Graph.Len())))
+		p.Notes = append(p.Notes, report.Info(plural.Of(r.pruning.Graph.Len(),
+			"key is no longer wanted; it is removed", "keys are no longer wanted; they are removed")+
+			" when all that is wanted is right"))
 	}
 	return p
 }

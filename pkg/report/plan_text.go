@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Text writes a plan as text. First comes a line for each change with + ~ - or !, in the order of
@@ -117,7 +119,7 @@ func work(p *Plan) string {
 	case n == 1:
 		parts[len(parts)-1] += " (1 repair)"
 	default:
-		parts[len(parts)-1] += fmt.Sprintf(" (%d repairs)", n)
+		parts[len(parts)-1] += " (" + plural.Of(n, "repair") + ")"
 	}
 	switch {
 	case len(parts) == 0:

@@ -151,6 +151,7 @@ func (t *planText) diff(it Item) {
 	}
 	for i, line := range lines {
 		if i == limit && len(lines) > limit+1 {
+			//nolint:house plurals there are two or more
 			t.row("      ", dim, fmt.Sprintf("… %d more lines (-o json has them)", len(lines)-limit))
 			return
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // details writes what is good to know: certificates, the last pass, the next one, the daemon.
@@ -23,14 +25,14 @@ func (t *statusText) details(s *Status) {
 		t.say("", "", next+", and whenever something changes")
 	}
 	n := s.Totals
-	parts := []string{plural(n.Passes, "pass", "passes")}
+	parts := []string{plural.Of(n.Passes, "pass", "passes")}
 	for _, c := range []struct {
 		n         int64
 		one, many string
 	}{{n.Failed, "failed", "failed"}, {n.Changes, "change", "changes"}, {n.Repairs, "repair", "repairs"},
 		{n.Rollbacks, "rollback", "rollbacks"}} {
 		if c.n > 0 {
-			parts = append(parts, plural(c.n, c.one, c.many))
+			parts = append(parts, plural.Of(c.n, c.one, c.many))
 		}
 	}
 	t.say("", dim, fmt.Sprintf("agent          %s, pid %d, for %s: %s", s.Agent.Version, s.Agent.PID,
@@ -91,7 +93,7 @@ func (t *statusText) working(s *Status) {
 	}
 	line := fmt.Sprintf("working        %s, for %s", w.Activity, t.age(w.Since))
 	if w.Changes > 0 {
-		line += ", with " + plural(int64(w.Changes), "change", "changes") + " to make"
+		line += ", with " + plural.Of(w.Changes, "change", "changes") + " to make"
 	}
 	t.say("", bold, line)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // keyLook is how keys of a state are shown, and what to do about them.
@@ -97,7 +99,7 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 		said = "for " + t.age(k.Since)
 	}
 	if k.Count > 1 && k.State != KeyWaiting { // its text has the number
-		said += fmt.Sprintf(", repaired %d times", k.Count)
+		said += ", repaired " + plural.Of(k.Count, "time")
 	}
 	writer, text := "", ""
 	if k.Writer != "" {
@@ -119,7 +121,7 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 		t.say("      ", dim, k.Origin)
 	}
 	if follow > 0 {
-		t.say("      ", dim, plural(int64(follow), "other key comes after it", "other keys come after it"))
+		t.say("      ", dim, plural.Of(follow, "other key comes after it", "other keys come after it"))
 	}
 	t.do("      ", look.do(k))
 }

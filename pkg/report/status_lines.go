@@ -95,14 +95,6 @@ func took(s Seconds) string {
 // Stamp returns a time as all texts of the agent write it, by the wall clock as it is now.
 func Stamp(t time.Time) string { return ByClock(t).UTC().Format(time.RFC3339) }
 
-// plural returns "1 pass", "2 passes".
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 type statusText struct {
 	text
 	width  int

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // StatusChange writes what happened between two statuses, one line for each event, as `agent status
@@ -11,7 +13,7 @@ import (
 func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int, opt StatusOptions) error {
 	t := &text{opt: TextOptions{Color: opt.Color}}
 	if missed > 0 {
-		t.row("", dim, fmt.Sprintf("… %d events were missed", missed))
+		t.row("", dim, "… missed: "+plural.Of(missed, "event"))
 	}
 	for _, e := range happened {
 		color := ""
@@ -30,7 +32,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 		t.line("%s %s", Stamp(now.At), t.paint(stateColor[now.State], now.Line()))
 	case now.Working != nil && now.Working.Changes > 0:
 		t.line("%s %s", Stamp(now.At), t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.Activity,
-			plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
+			plural.Of(now.Working.Changes, "change", "changes")+" to make"))))
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write a change of the status: %w", err)

@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Bytes are a content that may be secret. What formats or encodes them says how many there are.
 type Bytes []byte
 
 // String is "12 bytes".
-func (b Bytes) String() string { return fmt.Sprintf("%d bytes", len(b)) }
+func (b Bytes) String() string { return plural.Of(len(b), "byte") }
 
 // Format implements [fmt.Formatter], for every verb.
 func (b Bytes) Format(f fmt.State, _ rune) { io.WriteString(f, b.String()) }

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -198,7 +199,7 @@ func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
 // contentName names a content in a plan: by the begin of its digest and its size.
 func contentName(sum blob.Digest, size int64) string {
-	return fmt.Sprintf("sha256 %.12s, %d bytes", sum, size)
+	return fmt.Sprintf("sha256 %.12s, %s", sum, plural.Of(size, "byte"))
 }
 
 // fileForm is the form of a file in the ledger: its content may be elsewhere.

@@ -116,7 +116,7 @@ func rebuild[T Task, P recordable[T]](r Recorded, read func(blob.Digest) ([]byte
 	meta, contents := P(&t).parts()
 	meta.From, meta.Why = r.From, r.Why
 	if len(contents) != len(r.Blobs) {
-		return t, fmt.Errorf("rebuild a %s: %d contents are recorded, it has %d", r.Kind, len(r.Blobs), len(contents))
+		return t, fmt.Errorf("rebuild a %s: recorded contents: %d, it has %d", r.Kind, len(r.Blobs), len(contents))
 	}
 	for i, c := range contents {
 		if *c, err = read(r.Blobs[i]); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // healthChecks runs the network's health checks. A failed check is only a wait until the conf is in
@@ -213,7 +214,7 @@ func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []r
 	if s.Master != "" {
 		what += " on " + s.Master
 	}
-	return fmt.Sprintf("%d of %s are up for %d pods with an address", up, what, living), up >= living, nil
+	return fmt.Sprintf("%d of %s up for %s with an address", up, what, plural.Of(living, "pod")), up >= living, nil
 }
 
 func (c *checker) table(ctx context.Context, s network.HealthCheck) (string, bool, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // podsLogged reads in the log of the runtime (for CRI-O also in kubelet's) whether pods are added
@@ -20,8 +22,8 @@ func (c *checker) podsLogged(ctx context.Context) Result {
 	case log.Made+log.Removed+log.Failed == 0:
 		return notApplicable(fmt.Sprintf("the journal has no line of %s about a pod in this boot", rt))
 	}
-	seen := fmt.Sprintf("by the journal of this boot, %s has added %d pods and removed %d; %d attempts failed",
-		rt, log.Made, log.Removed, log.Failed)
+	seen := fmt.Sprintf("by the journal of this boot, %s has added %s and removed %d; %s failed",
+		rt, plural.Of(log.Made, "pod"), log.Removed, plural.Of(log.Failed, "attempt"))
 	if log.LastFailed && log.FailedAt.After(c.confSince()) {
 		return failed(fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339),
 			log.Failure), "the error ends with the plugin's message; `agent verify --traffic` tries again now")

@@ -358,12 +358,12 @@ func TestSignsOfPods(t *testing.T) {
 		}{
 			"none":            {nil, nil, "ok: x: no pod with an address runs here yet", ""},
 			"none of its":     {[]cri.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
-			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
-			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
+			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* up for 1 pod", ""},
+			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* up for 2 pods with an address → why", ""},
 			"nobody to ask":   {nil, host.ErrNoLiveState, "not here: x", ""},
 			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods run here: broken → check that it runs", ""},
-			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
-			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
+			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 up for 1 pod", "knet3"},
+			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 up for 1 pod with an address → why", "cbr0"},
 		} {
 			l := newLab(t)
 			l.pods, l.podsErr = c.pods, c.err

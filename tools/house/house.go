@@ -27,6 +27,7 @@ var Rules = []*analysis.Analyzer{
 	CtxField,
 	Cause,
 	Wrap,
+	Plurals,
 	Size,
 	Circle,
 	Packages,

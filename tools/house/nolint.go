@@ -29,7 +29,7 @@ var NoLint = &analysis.Analyzer{
 // isRule asks a list of names, because Rules itself needs NoLint.
 func isRule(name string) bool {
 	switch name {
-	case "hostonly", "layers", "dumps", "noinit", "lazyregexp", "noexit", "ctxfield", "cause", "wrap", "size", "circle", "names", "secrets",
+	case "hostonly", "layers", "dumps", "noinit", "lazyregexp", "noexit", "ctxfield", "cause", "wrap", "plurals", "size", "circle", "names", "secrets",
 		"methods", "narrow", "funcfields", "columns", "typenames", "packages", "words", "docs", "doclinks":
 		return true
 	}

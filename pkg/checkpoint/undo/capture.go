@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/netstate"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -43,8 +44,8 @@ func (c *Capture) Take(
 	ctx context.Context, keys []graph.Key, of map[graph.Key]tasks.Task, around bool,
 ) (programs bool, err error) {
 	if len(keys) > MaxKeys {
-		return false, fmt.Errorf("it changes %d keys at once, and at most %d can be undone: change less at "+
-			"once, or remove by hand what is not needed", len(keys), MaxKeys)
+		return false, fmt.Errorf("it changes %s at once, and at most %d can be undone: change less at "+
+			"once, or remove by hand what is not needed", plural.Of(len(keys), "key"), MaxKeys)
 	}
 	h, l := c.Host, c.Log
 	l.Links = h.Live.Files.Followed()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Peers are nodes that connect to each other's ports for probes without the Kubernetes API.
@@ -53,7 +54,7 @@ func peerFields(p *Peers) decode.Set {
 		case len(p.Ask) == 0 && len(p.Answer) == 0:
 			complain("neither asks nor answers", "ask with addresses of peers, answer with ranges of theirs, or both")
 		case len(p.Ask) > MaxAsked:
-			complain(fmt.Sprintf("asks %d peers", len(p.Ask)), fmt.Sprintf("at most %d addresses", MaxAsked))
+			complain("asks "+plural.Of(len(p.Ask), "peer"), fmt.Sprintf("at most %d addresses", MaxAsked))
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Printable reports whether a text has no line break and no control character.
@@ -91,7 +93,7 @@ func ValidSHA512(s string) string { return validHex(s, 128) }
 func validHex(s string, digits int) string {
 	switch {
 	case len(s) != digits:
-		return fmt.Sprintf("%d lower-case hex digits, and this is %d characters", digits, len(s))
+		return fmt.Sprintf("%d lower-case hex digits, and this is %s", digits, plural.Of(len(s), "character"))
 	case strings.Trim(s, "0123456789abcdef") != "":
 		return fmt.Sprintf("%d lower-case hex digits", digits)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostpath"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Batch puts files in place so that after a crash, a kill or a power cut each file is the old one
@@ -157,7 +158,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("write %d files: %w", len(b.all), err)
+		return fmt.Errorf("write %s: %w", plural.Of(len(b.all), "file"), err)
 	}
 	if err := b.nameFiles(); err != nil {
 		return err
@@ -166,7 +167,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("write %d files: %w", len(b.all), err)
+		return fmt.Errorf("write %s: %w", plural.Of(len(b.all), "file"), err)
 	}
 	if err := b.announce(); err != nil {
 		return errors.Join(err, b.conclude())

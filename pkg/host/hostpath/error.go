@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Explain adds the operation and the path to an error, and advice where the kernel's message gives
@@ -108,8 +110,8 @@ type NamesError struct {
 }
 
 func (e *NamesError) Error() string {
-	return fmt.Sprintf("%s has %d names, and may be another's file: it is neither read nor changed; "+
-		"remove the other names (find / -xdev -samefile %s) or the file", e.Path, e.Names, e.Path)
+	return fmt.Sprintf("%s has %s, and may be another's file: it is neither read nor changed; "+
+		"remove the other names (find / -xdev -samefile %s) or the file", e.Path, plural.Of(e.Names, "name"), e.Path)
 }
 
 // ErrChanged means that another program replaced a path during the operation. It may be retried.

@@ -1,6 +1,10 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/plural"
+)
 
 // How many routes one route table of AWS holds, propagated ones apart. With kubenet the cloud has
 // one for each node, in one table. Quotas:
@@ -24,18 +28,18 @@ func (b *Built) checkRouteTable(in Input) error {
 	size, origin := in.Node.Size, in.NetworkOrigin()
 	switch limit := fmt.Sprintf(table, awsRoutes, awsRoutesRaised); {
 	case size.Least > awsRoutesRaised:
-		return fmt.Errorf("use kubenet (%s) for %d nodes: %s: choose amazonVPC, cilium or calico, which need no such "+
-			"routes", origin, size.Least, limit)
+		return fmt.Errorf("use kubenet (%s) for %s: %s: choose amazonVPC, cilium or calico, which need no such "+
+			"routes", origin, plural.Of(size.Least, "node"), limit)
 	case size.Least > awsRoutes:
-		b.note(Warning, origin, "%s; the cluster has %d nodes: have the quota raised (Service Quotas, VPC, routes per "+
-			"route table), or choose another network", limit, size.Least)
+		b.note(Warning, origin, "%s; the cluster has %s: have the quota raised (Service Quotas, VPC, routes per "+
+			"route table), or choose another network", limit, plural.Of(size.Least, "node"))
 	case size.Most > awsRoutes:
-		b.note(Warning, origin, "%s; the node groups may grow to %d nodes (maxSize): have the quota raised before "+
-			"they do, or choose another network", limit, size.Most)
+		b.note(Warning, origin, "%s; the node groups may grow to %s (maxSize): have the quota raised before "+
+			"they do, or choose another network", limit, plural.Of(size.Most, "node"))
 	case max(size.Least, size.Most) > awsRoutesOnce:
-		b.note(Info, origin, "%s; the cluster may have %d nodes: a quota of before June 2025 may still be %d (Service "+
+		b.note(Info, origin, "%s; the cluster may have %s: a quota of before June 2025 may still be %d (Service "+
 			"Quotas, VPC, routes per route table)", limit,
-			max(size.Least, size.Most), awsRoutesOnce)
+			plural.Of(max(size.Least, size.Most), "node"), awsRoutesOnce)
 	case size.Least == 0 && size.Most == 0:
 		b.note(Info, origin, "%s; the number of nodes is not known (nodes/*.yaml, or minSize and maxSize of the "+
 			"node groups, set it)", limit)
@@ -72,19 +76,19 @@ func (b *Built) checkRoutes(in Input) {
 	case t.Unknown != "":
 		b.note(Warning, origin, "the routes in the node's route table are not counted: %s", t.Unknown)
 	case t.Quota > 0 && nearly(t.Routes, t.Quota):
-		b.note(Warning, origin, "route table %s has %d routes, and the account's quota is %d: the pods of a node "+
+		b.note(Warning, origin, "route table %s has %s, and the account's quota is %d: the pods of a node "+
 			"without a route are not reached; have it raised (Service Quotas, VPC, routes per route table; %d at "+
 			"most), or choose another network",
-			t.ID, t.Routes, t.Quota, awsRoutesRaised)
+			t.ID, plural.Of(t.Routes, "route"), t.Quota, awsRoutesRaised)
 	case t.Quota > 0:
 	case nearly(t.Routes, awsRoutes):
-		b.note(Warning, origin, "route table %s has %d routes, where AWS allows %d, or %d once it raised the quota: "+
+		b.note(Warning, origin, "route table %s has %s, where AWS allows %d, or %d once it raised the quota: "+
 			"the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per "+
 			"route table), or choose another network%s",
-			t.ID, t.Routes, awsRoutes, awsRoutesRaised, unread)
+			t.ID, plural.Of(t.Routes, "route"), awsRoutes, awsRoutesRaised, unread)
 	case nearly(t.Routes, awsRoutesOnce) && t.Routes <= awsRoutesOnce:
-		b.note(Warning, origin, "route table %s has %d routes, and a quota of before June 2025 may still be %d: look "+
-			"at it (Service Quotas, VPC, routes per route table), and have it raised%s", t.ID, t.Routes, awsRoutesOnce,
-			unread)
+		b.note(Warning, origin, "route table %s has %s, and a quota of before June 2025 may still be %d: look "+
+			"at it (Service Quotas, VPC, routes per route table), and have it raised%s",
+			t.ID, plural.Of(t.Routes, "route"), awsRoutesOnce, unread)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // eniTypes is a line for each pair of limits, with the instance types that have it: "3x10
@@ -95,8 +96,8 @@ func (b *Built) fitENIs(in Input, prefixes, custom bool) {
 	}
 	if prefixes && !limits.Prefixes {
 		b.note(Warning, in.NetworkOrigin(),
-			"an instance of type %s has no delegated prefixes (it is not Nitro): there are addresses for %d pods",
-			in.Facts.Instance.Type, limits.pods(false, custom))
+			"an instance of type %s has no delegated prefixes (it is not Nitro): there are addresses for %s",
+			in.Facts.Instance.Type, plural.Of(limits.pods(false, custom), "pod"))
 	}
 	b.MaxPods = min(kubeletMaxPods, limits.pods(prefixes, custom))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // What the API's Nodes say about other nodes is only a claim: every client that may write Nodes
@@ -233,7 +234,7 @@ func fewOf(refused []string) (notes []model.Note) {
 		notes = append(notes, warning("%s", text))
 	}
 	if more := len(refused) - most; more > 0 {
-		notes = append(notes, warning("no route to %d more ranges that Nodes claim", more))
+		notes = append(notes, warning("no route to %s that Nodes claim", plural.Of(more, "more range")))
 	}
 	return notes
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
@@ -35,8 +36,8 @@ func (d *Judge) notRepaired(ctx context.Context, t tasks.Task, c *tasks.Change, 
 	l = d.contested(t, c, was, dec)
 	if err := starts.Stays(ctx, d.view, t, e.Pending); err != nil {
 		l.State, l.Failed = report.Failed, err
-		l.Text = fmt.Sprintf("%v; after %d more starts since %s the agent starts it again at %s, or when somebody asks "+
-			"(agent --once)", err, len(was.Recent), report.Stamp(was.Recent[0]), report.Stamp(dec.until))
+		l.Text = fmt.Sprintf("%v; after %s since %s the agent starts it again at %s, or when somebody asks "+
+			"(agent --once)", err, plural.Of(len(was.Recent), "more start"), report.Stamp(was.Recent[0]), report.Stamp(dec.until))
 	}
 	return l
 }
@@ -45,14 +46,14 @@ func (d *Judge) notRepaired(ctx context.Context, t tasks.Task, c *tasks.Change, 
 func (d *Judge) contested(t tasks.Task, c *tasks.Change, was *ledger.Drift, dec decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: dec.until, Pods: d.pods(t)}
 	since, when := report.Stamp(was.Recent[0]), report.Stamp(dec.until)
-	l.Text = fmt.Sprintf("its next repair at %s: somebody changed it back after each of %d repairs since %s", when,
-		len(was.Recent), since)
+	l.Text = fmt.Sprintf("its next repair at %s: somebody changed it back after each of %s since %s", when,
+		plural.Of(len(was.Recent), "repair"), since)
 	if !dec.contested {
 		return l
 	}
 	l.State = report.Contested
-	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: the agent leaves it "+
-		"alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("somebody changed it back after each of %s since %s: the agent leaves it "+
+		"alone until %s, or until somebody asks (agent --once)", plural.Of(len(was.Recent), "repair"), since, when)
 	if l.Pods {
 		l.Text = fmt.Sprintf("pods depend on it, and somebody has changed it back after each repair since %s: the "+
 			"agent repairs it every %s until that ends", since, PodsPause)

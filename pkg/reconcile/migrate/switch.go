@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -137,11 +138,11 @@ func (s *Switch) decide(
 	case s.evict().Running(ctx, v) != nil:
 		s.Blocked = s.evict().Running(ctx, v)
 	case alive && s.allowed == "":
-		s.Blocked, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with "+
-			"spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
+		s.Blocked, s.Waits = fmt.Errorf("the %s with an address of %s: drain the node, or allow it with "+
+			"spec.networking.switch: {allow: true}", plural.Of(len(s.pods), "pod"), s.From.Name), true
 	case alive && spec.Pods == networks.Wait:
-		s.Blocked, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node",
-			len(s.pods), s.From.Name), true
+		s.Blocked, s.Waits = fmt.Errorf("the %s with an address of %s (switch.pods is wait): drain the node",
+			plural.Of(len(s.pods), "pod"), s.From.Name), true
 	}
 }
 

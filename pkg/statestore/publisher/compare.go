@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -139,8 +140,8 @@ func (g generations) named(name, now string) (generation, error) {
 	for _, r := range found {
 		digests = append(digests, fmt.Sprintf("%.12s", r.digest))
 	}
-	return generation{}, problem.Usage.Errorf("generation %q has %d records, of which one was published: name one by "+
-		"its sha256: %s", name, len(found), strings.Join(digests, ", "))
+	return generation{}, problem.Usage.Errorf("generation %q has %s, of which one was published: name one by "+
+		"its sha256: %s", name, plural.Of(len(found), "record"), strings.Join(digests, ", "))
 }
 
 // leastDigits is the least length of a sha256 prefix that names a generation. A shorter text may be

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/plural"
 )
 
 // Connect opens a TCP connection from a network namespace, and closes it.
@@ -72,7 +73,7 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 			said = errors.New("something else than a name server answers")
 			host.Sleep(ctx, Pause)
 		default:
-			return fmt.Sprintf("%s: %d addresses (%s)", name, len(m.Answers), m.RCode), nil
+			return fmt.Sprintf("%s: %s (%s)", name, plural.Of(len(m.Answers), "address", "addresses"), m.RCode), nil
 		}
 	}
 	return "", fmt.Errorf("ask %s for %s: %w", server, name, said)

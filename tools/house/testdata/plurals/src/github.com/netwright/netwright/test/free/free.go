@@ -1,0 +1,5 @@
+package free
+
+import "fmt"
+
+var _ = fmt.Sprintf("%d keys", len("a"))
