@@ -116,7 +116,7 @@ func buildBridge(in Input, b *Built) error {
 		b.Tasks = append(b.Tasks, tasks.Address{Meta: meta, Link: BridgeLink, Prefix: gw})
 	}
 	b.addRoutes(in)
-	b.addMasquerade(in, in.PodCIDRs, BridgeLink)
+	b.addMasquerade(in, in.PodCIDRs, BridgeLink, gateways...)
 	b.Tasks = append(b.Tasks, tasks.ForwardAccept{Meta: bridgeMeta(in, "a policy of drop would cut the pods off"),
 		Link: BridgeLink, Families: familiesOf(in.PodCIDRs)})
 	if err := b.addBridgeConf(in, mtu, gateways); err != nil {

@@ -19,8 +19,9 @@ const prioritySourceNAT = 100
 // nonMasqueradeCIDR the node's address. Pods of the cluster and multicast groups never count as
 // outside, even if nonMasqueradeCIDR does not include them. A family with no range, or with the
 // range /0, is not masqueraded. Packets that leave through link (from pod to pod on the bridge)
-// keep their address.
-func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
+// keep their address. gateways are the addresses on link that make the ranges: if these are not
+// set, pods have other ranges, and the table that is there is theirs.
+func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string, gateways ...netip.Prefix) {
 	for _, family := range []struct {
 		name string
 		keep netip.Prefix
@@ -29,9 +30,13 @@ func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 		if !family.keep.IsValid() || family.keep.Bits() == 0 || len(sources) == 0 {
 			continue
 		}
+		meta := tasks.Meta{From: in.Origin("spec.nonMasqueradeCIDR"),
+			Why: "only what leaves " + family.keep.String() + " takes the node's address"}
+		for _, gw := range sameFamily(gateways, family.keep) {
+			meta.Requires = append(meta.Requires, tasks.AddressKey(link, gw))
+		}
 		b.Tasks = append(b.Tasks, tasks.Table{
-			Meta: tasks.Meta{From: in.Origin("spec.nonMasqueradeCIDR"),
-				Why: "only what leaves " + family.keep.String() + " takes the node's address"},
+			Meta: meta,
 			Table: firewall.Table{Family: family.name, Name: tableName, Chains: []firewall.Chain{{
 				Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: prioritySourceNAT, Policy: "accept",
 				Rules: []firewall.NFRule{{SrcIn: sources, DstNotIn: inside(in, family.keep), OIFNot: link,
