@@ -166,9 +166,14 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		{"all is there", func() { api.nodes["n2"], api.nodes["n3"], api.refuses = n2, n3, false }, "[100.96.1.0/24]", both, "", ""},
 		{"the API is gone", func() { api.gone = true }, "[100.96.1.0/24]", both, "look at the API server and its etcd", "the agent uses the answer of "},
 		{"it is back, a node went", func() { api.gone = false; delete(api.nodes, "n3") }, "[100.96.1.0/24]", one, "", ""},
-		{"our own Node went", func() { delete(api.nodes, "n1") }, "[100.96.1.0/24]", one, "n1", "the agent uses the answer of "},
+		{"our own Node went", func() { delete(api.nodes, "n1") }, "[100.96.1.0/24]", one, "restart kubelet", "the agent uses the answer of "},
 	} {
 		api.set(step.change)
+		looked := pass
+		looked.CacheOnly, looked.Answers = true, pass.Sources().Ask(t.Context(), []*config.Node{d.Node})
+		if found, _, _, err := looked.Sources().Discover(t.Context(), d, files.Live.View()); err != nil || step.own == "[]" && !strings.Contains(found.NoPodCIDRs, step.missing) {
+			t.Errorf("%s: a pass between looks misses it because of %q, %v; want %q", step.name, found.NoPodCIDRs, err, step.missing)
+		}
 		found, learnt, notes, err := pass.Sources().Discover(t.Context(), d, files.Live.View())
 		if err != nil {
 			t.Fatal(err)

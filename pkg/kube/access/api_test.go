@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -47,13 +48,13 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 }
 
 // During an outage the error does not advise to give the agent's own account rights of kubelet's.
-// Without an outage the refusals are all that there is to say. The line that keeps it: api.go,
-// withoutRefusals.
+// Without an outage the refusals are all that there is to say. What both identities are answered is
+// said once. The lines that keep it: api.go, withoutRefusals.
 func TestAnOutageIsNoRefusal(t *testing.T) {
-	kubelets := http.StatusServiceUnavailable
+	kubelets, own := http.StatusServiceUnavailable, http.StatusForbidden
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		code := http.StatusForbidden
+		code := own
 		if r.Header.Get("Authorization") == "Bearer kubelet" {
 			code = kubelets
 		}
@@ -76,6 +77,10 @@ func TestAnOutageIsNoRefusal(t *testing.T) {
 				t.Errorf("kubelet's is refused: %t: %v", refused, err)
 			}
 		}
+	}
+	kubelets, own = http.StatusNotFound, http.StatusNotFound
+	if _, err := a.Node(t.Context(), facts, "n"); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("both are told that there is no Node: %v", err)
 	}
 }
 

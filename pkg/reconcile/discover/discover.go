@@ -42,9 +42,9 @@ func (s Sources) Discover(
 		learnt = ledger.APICache{Node: d.Node.Name, Cordoned: learnt.Cordoned, Machine: learnt.Machine}
 	}
 	before := learnt
-	if s.API != nil && !s.CacheOnly && s.Live && !s.Host.Sandbox {
+	if s.API != nil && (!s.CacheOnly || s.Answers != nil) && s.Live && !s.Host.Sandbox {
 		if err := s.asked(ctx, d.Node.Name, v.Facts, want, &learnt); err != nil {
-			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
+			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 && !s.CacheOnly {
 				notes = append(notes, warning("the Nodes of the Kubernetes API could not be read, and the "+
 					"agent uses the answer of %s: %v",
 					learnt.Since.Format(time.DateTime), err))
@@ -81,6 +81,8 @@ func (s Sources) ask(
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:
 		return fmt.Errorf("there is no Node %s yet, which its kubelet creates: %w", name, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no Node %s any more: restart kubelet, which creates it: %w", name, err)
 	case err != nil:
 		return err
 	case len(own.PodCIDRs) == 0:

@@ -104,7 +104,7 @@ func (s Sources) askNodes(ctx context.Context, name string, v host.View, want ne
 }
 
 // asked updates learnt with the answers that the daemon got before the pass. Without such answers
-// it asks the API.
+// it asks the API. With CacheOnly it only returns why the last answer was incomplete.
 func (s Sources) asked(
 	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.APICache,
 ) error {
@@ -114,6 +114,9 @@ func (s Sources) asked(
 	heard, ok := s.Answers.nodes[name]
 	if !ok {
 		return errors.New("the API was not asked yet")
+	}
+	if s.CacheOnly {
+		return heard.err
 	}
 	if heard.cache.PodCIDRs != nil {
 		learnt.PodCIDRs = heard.cache.PodCIDRs
