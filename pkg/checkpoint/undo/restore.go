@@ -89,27 +89,7 @@ func (r *Reversal) PutOthersBehind(ctx context.Context) error {
 // Files leaves that and adds it to Left: more attempts would block the node as long as the obstacle
 // stays.
 func (r *Reversal) Files(ctx context.Context) error {
-	var errs []error
-	h, files := r.Host, r.Log.Files
-	note := func(name string, err error) {
-		var link *hostpath.LinkError
-		var other *hostpath.InTheWayError
-		switch {
-		case err == nil:
-		case errors.Is(err, errUnmounted) && !r.Waits:
-			r.Left = append(r.Left, name+": "+err.Error())
-		case errors.As(err, &link): // it blocks everything below it
-			if !slices.Contains(r.Left, link.Error()) {
-				r.Left = append(r.Left, link.Error())
-			}
-		case errors.As(err, &other):
-			r.Left = append(r.Left, other.Error())
-		case fixed(h.Live.Files.Removable(name)):
-			r.Left = append(r.Left, err.Error())
-		default:
-			errs = append(errs, fmt.Errorf("restore %s: %w", name, err))
-		}
-	}
+	h := r.Host
 	r.awaitReaders(ctx)
 	for _, dir := range r.Log.Mounts {
 		if r.Booted && !isMount(h.Live.Files, dir) {
@@ -117,26 +97,38 @@ func (r *Reversal) Files(ctx context.Context) error {
 		}
 	}
 	var dirs []string
-	for _, f := range files {
+	for _, f := range r.Log.Files {
 		dirs = append(dirs, path.Dir(f.Path))
 	}
 	h.Files.RemoveStale(dirs) // also those of an undo that was killed after it had restored all files
-	b := h.Files.Batch()
+	errs := r.restoreFiles(ctx)
+	errs = append(errs, r.removeNewFiles()...)
+	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
+}
+
+// restoreFiles restores the files that there were, with their content and attributes.
+func (r *Reversal) restoreFiles(ctx context.Context) (errs []error) {
+	b := r.Host.Files.Batch()
 	defer b.Discard()
-	for _, f := range files {
+	for _, f := range r.Log.Files {
 		err := r.mounted(f.Path)
 		if err == nil {
-			err = f.restore(ctx, h, b)
+			err = f.restore(ctx, r.Host, b)
 		}
-		if less, privileged := f.unprivileged(); privileged && errors.Is(err, unix.EPERM) && less.restore(ctx, h, b) == nil {
+		less, privileged := f.unprivileged()
+		if privileged && errors.Is(err, unix.EPERM) && less.restore(ctx, r.Host, b) == nil {
 			r.Left = append(r.Left, "file capabilities or set-ID bits of "+f.Path+" (setcap, chmod)")
 			err = nil
 		}
-		note(f.Path, err)
+		errs = append(errs, r.unrestored(f.Path, err))
 	}
-	errs = append(errs, b.Commit(ctx))
-	at := h.Live.Files.Strict()
-	for _, f := range slices.Backward(files) {
+	return append(errs, b.Commit(ctx))
+}
+
+// removeNewFiles removes the files that there were not.
+func (r *Reversal) removeNewFiles() (errs []error) {
+	at := r.Host.Live.Files.Strict()
+	for _, f := range slices.Backward(r.Log.Files) {
 		if f.Type != "" || r.mounted(f.Path) != nil {
 			continue
 		}
@@ -145,11 +137,34 @@ func (r *Reversal) Files(ctx context.Context) error {
 			continue // another program uses the directory now
 		}
 		if err == nil {
-			err = h.Files.Remove(f.Path)
+			err = r.Host.Files.Remove(f.Path)
 		}
-		note(f.Path, err)
+		errs = append(errs, r.unrestored(f.Path, err))
 	}
-	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
+	return errs
+}
+
+// unrestored returns the error of a file that another attempt may restore. What no attempt can
+// restore it adds to r.Left.
+func (r *Reversal) unrestored(name string, err error) error {
+	var link *hostpath.LinkError
+	var other *hostpath.InTheWayError
+	switch {
+	case err == nil:
+	case errors.Is(err, errUnmounted) && !r.Waits:
+		r.Left = append(r.Left, name+": "+err.Error())
+	case errors.As(err, &link): // it blocks everything below it
+		if !slices.Contains(r.Left, link.Error()) {
+			r.Left = append(r.Left, link.Error())
+		}
+	case errors.As(err, &other):
+		r.Left = append(r.Left, other.Error())
+	case fixed(r.Host.Live.Files.Removable(name)):
+		r.Left = append(r.Left, err.Error())
+	default:
+		return fmt.Errorf("restore %s: %w", name, err)
+	}
+	return nil
 }
 
 // fixed reports whether a path is immutable, or a file is mounted on it.
