@@ -95,8 +95,8 @@ func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client)
 }
 
 // withoutRefusals omits the refusals of a server if it did not serve another identity, which may
-// have the permission. A message about RBAC would mislead its reader during an outage. It also omits
-// an error with the text of the one before: the server answered both identities alike.
+// have the permission. A message about RBAC would mislead its reader during an outage. It also
+// omits an error with the text of the one before: the server answered both identities alike.
 func withoutRefusals(errs []error) []error {
 	errs = slices.CompactFunc(errs, func(a, b error) bool { return a.Error() == b.Error() })
 	if !slices.ContainsFunc(errs, graph.IsTransient) {
