@@ -98,6 +98,8 @@ func listsBinDirs(rt host.RuntimeFacts) bool {
 		return rt.Name == "cri-o"
 	case rt.ConfigVersion >= 3 && release.AtLeast(2, 4):
 		return true
+	case rt.Version != "" && !release.AtLeast(2, 1):
+		return false // it ignores bin_dirs
 	case rt.BinDirKey != "":
 		return rt.BinDirKey == "bin_dirs"
 	}

@@ -21,14 +21,17 @@ func TestBinDirKey(t *testing.T) {
 	}{
 		{"1.6.20~ds1", 2, "bin_dir", "bin_dir"},
 		{"1.6.20~ds1", 2, "", "bin_dir"},
+		{"1.7.29", 2, "bin_dirs", "bin_dir"}, // it does not know the new key, which 2.x got
 		{"2.0.5", 3, "", "bin_dir"},
+		{"2.0.5", 3, "bin_dirs", "bin_dir"},
 		{"2.1.4", 3, "", "bin_dirs"},
 		{"2.1.4", 3, "bin_dir", "bin_dir"}, // with the new key beside it, CRI fails
 		{"2.4.2", 3, "bin_dir", "bin_dirs"},
 		{"2.4.2", 4, "bin_dir", "bin_dirs"},
 		{"2.4.2", 2, "bin_dir", "bin_dir"}, // migrated, and counts more than the new key
 		{"2.4.2", 2, "", "bin_dirs"},
-		{"", 4, "", "bin_dirs"}, // not running: such a file is 2.3's or newer
+		{"", 3, "bin_dirs", "bin_dirs"}, // not running
+		{"", 4, "", "bin_dirs"},         // not running: such a file is 2.3's or newer
 		{"", 3, "", "bin_dir"},
 		{"", 2, "", "bin_dir"},
 	} {
