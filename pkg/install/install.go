@@ -225,6 +225,10 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		notes = append(notes, report.Info("the program is "+program+": put "+dir+
 			" into PATH, or call it by that name"))
 	}
+	for _, other := range otherCopies(v.Files, program) {
+		notes = append(notes, report.Warning(other+" is another copy of the agent, which this does not update, and which "+
+			"a shell may find first: remove it, or the package that brought it"))
+	}
 	for _, name := range slices.Sorted(maps.Keys(i.Shared)) {
 		file := path.Join(path.Dir(program), "../share", name)
 		// otherwise the host has no manual and completions, which it does not need
@@ -295,6 +299,18 @@ func installedProgram(files hostfs.Files) string {
 		}
 	}
 	return ""
+}
+
+// otherCopies returns the programs below the other prefixes.
+func otherCopies(files hostfs.Files, program string) (list []string) {
+	ours, _ := files.Lstat(program) // there may be none yet
+	for _, prefix := range Prefixes {
+		other := path.Join(prefix, programDir, programName)
+		if info, err := files.Lstat(other); err == nil && other != program && !info.SameFile(ours) {
+			list = append(list, other)
+		}
+	}
+	return list
 }
 
 // otherAgent returns the path of a file named agent that is not a link to program, or "".

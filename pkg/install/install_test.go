@@ -33,3 +33,29 @@ func TestUnitsInEachDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A copy that an install with another prefix or a package brought is named, because a shell may
+// find it first, and nothing updates it.
+func TestOtherCopiesAreNamed(t *testing.T) {
+	root := t.TempDir()
+	const program = "/opt/netwright/bin/" + programName
+	for _, path := range []string{"/usr/bin/" + programName, program, "/etc/os-release", "/usr/lib/systemd/systemd"} {
+		hostroot.Put(t, root, path, "")
+	}
+	hostroot.Put(t, root, "/etc/systemd/system/"+service.Unit, systemd.WithProgram(systemd.Agent, program))
+	view, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	_, notes, err := Installation{Arch: view.Facts.Arch}.tasks(t.Context(), view.View())
+	var warned []string
+	for _, n := range notes {
+		if n.Level == "warning" {
+			warned = append(warned, n.Text)
+		}
+	}
+	if text := strings.Join(warned, "\n"); err != nil || !strings.HasPrefix(text, "/usr/bin/netwright is another copy") || len(warned) != 1 {
+		t.Errorf("tasks warns %q, %v", text, err)
+	}
+}
