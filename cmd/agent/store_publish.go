@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/check"
@@ -114,44 +115,54 @@ func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
 		return err
 	}
 	for _, c := range checked {
-		cluster := c.Cluster
-		objects, err := everything(ctx, store, c)
+		to, err := stores.OpenDestination(dest, c.Cluster, options)
 		if err != nil {
 			return err
 		}
-		all := maps.Clone(objects)
-		if keysets := c.Withhold(objects); len(keysets) > 0 {
-			fmt.Fprintf(o.Err, "agent: %s: the private keys of %s were not published: no node uses them, or they are "+
-				"of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
-				cluster, strings.Join(keysets, ", "))
-		}
-		maps.DeleteFunc(all, func(name string, _ []byte) bool { return objects[name] != nil })
-		to, err := stores.OpenDestination(dest, cluster, options)
-		if err != nil {
+		if err := publishCluster(ctx, o, store, c, to, key); err != nil {
 			return err
 		}
-		if err := assetsAt(ctx, o.Err, to, c, o.strict); err != nil {
-			return err
-		}
-		done, err := publisher.Publish(ctx, to, publisher.Publication{
-			Cluster: cluster, Objects: objects, ControlPlane: c.ControlPlaneKeys(objects),
-			Withheld: slices.Collect(maps.Keys(all)),
-			Note:     o.note, Key: key, Lasts: o.expires, Above: o.above, Now: time.Now(),
-		})
-		if err != nil {
-			return problem.StorePublish.Wrap(err)
-		}
-		if len(done.Exposed) > 0 {
-			fmt.Fprintf(o.Err, "agent: warning: %s: every node can read %s, which an earlier generation published: "+
-				"%s\n", cluster, strings.Join(done.Exposed, ", "), howToHide)
-		}
-		if err := printPublished(o.Flags, done, "published"); err != nil {
-			return err
-		}
-		if done.SignedBy == "" {
-			fmt.Fprintf(o.Err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
-				"insecureUnsigned; sign with --key\n", cluster, done.Digest)
-		}
+	}
+	return nil
+}
+
+// publishCluster publishes the objects of one cluster, and says what nodes will not like.
+func publishCluster(
+	ctx context.Context, o *publishOptions, store string, c *check.Checked, to objectstore.Destination,
+	key *minisign.PrivateKey,
+) error {
+	objects, err := everything(ctx, store, c)
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(objects)
+	if keysets := c.Withhold(objects); len(keysets) > 0 {
+		fmt.Fprintf(o.Err, "agent: %s: the private keys of %s were not published: no node uses them, or they are "+
+			"of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
+			c.Cluster, strings.Join(keysets, ", "))
+	}
+	maps.DeleteFunc(all, func(name string, _ []byte) bool { return objects[name] != nil })
+	if err := assetsAt(ctx, o.Err, to, c, o.strict); err != nil {
+		return err
+	}
+	done, err := publisher.Publish(ctx, to, publisher.Publication{
+		Cluster: c.Cluster, Objects: objects, ControlPlane: c.ControlPlaneKeys(objects),
+		Withheld: slices.Collect(maps.Keys(all)),
+		Note:     o.note, Key: key, Lasts: o.expires, Above: o.above, Now: time.Now(),
+	})
+	if err != nil {
+		return problem.StorePublish.Wrap(err)
+	}
+	if len(done.Exposed) > 0 {
+		fmt.Fprintf(o.Err, "agent: warning: %s: every node can read %s, which an earlier generation published: "+
+			"%s\n", c.Cluster, strings.Join(done.Exposed, ", "), howToHide)
+	}
+	if err := printPublished(o.Flags, done, "published"); err != nil {
+		return err
+	}
+	if done.SignedBy == "" {
+		fmt.Fprintf(o.Err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
+			"insecureUnsigned; sign with --key\n", c.Cluster, done.Digest)
 	}
 	return nil
 }

@@ -96,30 +96,20 @@ func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pru
 	if err != nil {
 		return nil, err
 	}
-	needed, shared := m.Named(map[string]bool{}), twice(map[string]bool{}, m)
-	for _, r := range g.since(oldest) {
-		of, err := r.read(ctx, to, p.Cluster)
-		if err != nil {
-			return nil, err
-		}
-		of.Named(needed)
-		twice(shared, of)
-	}
-	out = &Pruned{Cluster: p.Cluster, From: to.String(), Generation: m.Generation, Oldest: oldest, DryRun: p.DryRun, Objects: []string{}, Generations: []string{}}
-	var all []objectstore.Listed
-	lacks, guarded := m.Named(map[string]bool{}), map[string]bool{} // by sha256
-	err = to.List(ctx, path.Dir(manifest.ObjectsDir)+"/", func(o objectstore.Listed) error {
-		dir, sha := path.Split(o.Name)
-		// other names are not ours
-		if dir = path.Clean(dir); manifest.ValidDigest(sha) && (dir == manifest.ObjectsDir || dir == manifest.ControlPlaneDir) {
-			delete(lacks, sha)
-			guarded[sha] = guarded[sha] || dir == manifest.ControlPlaneDir
-			all = append(all, o)
-		}
-		return nil
-	})
+	needed, shared, err := g.since(oldest).hashes(ctx, to, p.Cluster, m)
 	if err != nil {
 		return nil, err
+	}
+	out = &Pruned{Cluster: p.Cluster, From: to.String(), Generation: m.Generation, Oldest: oldest, DryRun: p.DryRun, Objects: []string{}, Generations: []string{}}
+	all, err := listObjects(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	lacks, guarded := m.Named(map[string]bool{}), map[string]bool{} // by sha256
+	for _, o := range all {
+		dir, sha := path.Split(o.Name)
+		delete(lacks, sha)
+		guarded[sha] = guarded[sha] || path.Clean(dir) == manifest.ControlPlaneDir
 	}
 	for _, o := range all {
 		dir, sha := path.Split(o.Name)
@@ -146,6 +136,36 @@ func Prune(ctx context.Context, to objectstore.Destination, p Pruning) (out *Pru
 	}
 	// records go after the objects that only they name
 	return out, removeAll(ctx, to, slices.Concat(out.Objects, out.Generations), stillMine)
+}
+
+// listObjects lists the objects of manifests. Other names below the directory are not ours.
+func listObjects(ctx context.Context, in objectstore.Destination) (all []objectstore.Listed, err error) {
+	err = in.List(ctx, path.Dir(manifest.ObjectsDir)+"/", func(o objectstore.Listed) error {
+		dir, sha := path.Split(o.Name)
+		dir = path.Clean(dir)
+		if manifest.ValidDigest(sha) && (dir == manifest.ObjectsDir || dir == manifest.ControlPlaneDir) {
+			all = append(all, o)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// hashes returns the hashes that m and these generations name, and which of them one manifest has
+// under several names.
+func (g generations) hashes(
+	ctx context.Context, in objectstore.Destination, cluster string, m *manifest.Manifest,
+) (needed, shared map[string]bool, err error) {
+	needed, shared = m.Named(map[string]bool{}), twice(map[string]bool{}, m)
+	for _, r := range g {
+		of, err := r.read(ctx, in, cluster)
+		if err != nil {
+			return nil, nil, err
+		}
+		of.Named(needed)
+		twice(shared, of)
+	}
+	return needed, shared, nil
 }
 
 // twice adds the hashes that a manifest has under several names. A node that may not read a key of
