@@ -79,6 +79,11 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 			g.problem("ask the container runtime", err)
 		}
 		if known {
+			replaces := rt.replacesSections()
+			rt.Version = strings.TrimPrefix(status.Version, "v")
+			if rt.Name == "containerd" && rt.SetBy != nil && replaces != rt.replacesSections() {
+				g.containerdFile(&rt, command)
+			}
 			g.effective(&rt, status)
 		}
 	}
@@ -191,7 +196,6 @@ func (g gatherer) socket(kind runtimeKind) string {
 
 // effective adds what the runtime reports about itself.
 func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
-	rt.Version = strings.TrimPrefix(s.Version, "v")
 	rt.NetworkReady, rt.NetworkReason = s.NetworkReady, s.NetworkReason
 	if rt.Name == "cri-o" {
 		rt.crioRuns(s.Info["toml"])

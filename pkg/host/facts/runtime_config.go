@@ -24,6 +24,7 @@ var criPlugins = []string{
 // containerdFile reads containerd's own file and its imports (containerd-config.toml(5)).
 func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.MaxConfNum, rt.From = []string{defaultCNIBin}, defaultCNIConf, 1, "default"
+	rt.SetBy, rt.BinDirKey = nil, ""
 	files := g.containerdFiles(rt.ConfigFile)
 	if len(files) == 0 {
 		rt.ConfigFile = ""
@@ -47,8 +48,8 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))
 		cni := table(section, "cni")
 		said := slices.Collect(maps.Keys(cni))
-		if rt.ConfigVersion < 3 && section != nil {
-			clear(settings) // 1.x takes a plugin's whole section from the last file that has it
+		if section != nil && rt.replacesSections() {
+			clear(settings)
 			said = []string{"bin_dir", "bin_dirs", "conf_dir", "conf_template"}
 		}
 		maps.Copy(settings, cni)
@@ -70,6 +71,13 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	}
 	rt.BinDirs = allAbsolute(rt.BinDirs)
 	rt.ConfTemplate = text(settings["conf_template"])
+}
+
+// replacesSections reports whether containerd takes a plugin's whole section from the last file
+// that has it. 1.x does; 2.x merges sections key by key. While the release is unknown, the version
+// of the file decides.
+func (rt *RuntimeFacts) replacesSections() bool {
+	return rt.ConfigVersion < 3 && (rt.Version == "" || strings.HasPrefix(rt.Version, "1."))
 }
 
 // listensAt sets the socket that a runtime's own file names, unless kubelet names another one.

@@ -215,6 +215,27 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 }
 
+// containerd 2.x merges the sections of files of version 2, and 1.x takes the last one: 1.7.29,
+// 2.0.5 and 2.2.1 report these settings. The line that keeps it: runtime_config.go,
+// replacesSections.
+func TestSectionsOfVersionTwo(t *testing.T) {
+	root := t.TempDir()
+	const main, nvidia = "/etc/containerd/config.toml", "/etc/containerd/conf.d/99-nvidia.toml"
+	write(t, root+main, "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/m'\nconf_dir = '/m'\n")
+	write(t, root+nvidia, "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '/i'\n")
+	for release, want := range map[string]RuntimeFacts{
+		"1.7.29": {BinDirs: []string{"/opt/cni/bin"}, SetBy: map[string]string{"bin_dir": nvidia, "bin_dirs": nvidia, "conf_dir": nvidia, "conf_template": nvidia}},
+		"2.0.5":  {BinDirs: []string{"/m"}, BinDirKey: "bin_dir", SetBy: map[string]string{"conf_dir": nvidia}},
+	} {
+		rt := RuntimeFacts{Version: release, ConfigFile: main}
+		newGatherer(sourcesOf(t, Options{Root: root}), &Facts{}).containerdFile(&rt, unitCommand{})
+		want.Version, want.ConfigFile, want.ConfigVersion, want.From, want.ConfDir, want.MaxConfNum, want.Imports = release, main, 2, main, "/i", 1, rt.Imports
+		if d := cmp.Diff(want, rt); d != "" {
+			t.Errorf("%s (-want +got)\n%s", release, d)
+		}
+	}
+}
+
 // When a key of containerd's own file is gone, its setting is the default again. A file of another
 // program does not change.
 func TestRuntimeWithoutKeys(t *testing.T) {
