@@ -117,8 +117,12 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 		table[1] = "io.containerd.cri.v1.runtime"
 	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0) && !release(rt).AtLeast(2, 3): // 2.3 migrates each file
 		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s ignores the CNI settings of "+
-			"such a file: convert the file with `containerd config migrate`",
-			settingsText(settings), rt.ConfigFile, rt.Version)
+			"such a file, in `containerd config migrate` too: give it `version = 2`, and name its table plugins.cri "+
+			"plugins.\"io.containerd.grpc.v1.cri\"", settingsText(settings), rt.ConfigFile, rt.Version)
+	case rt.NewerImport != "" && rt.Version != "" && !release(rt).AtLeast(2, 3):
+		return fmt.Errorf("tell containerd %s: %s has a newer version than %s, and containerd %s reads all files as "+
+			"that version: it ignores the CNI settings of %[3]s: take its imports out, convert it with `containerd "+
+			"config migrate`, and import again", settingsText(settings), rt.NewerImport, rt.ConfigFile, rt.Version)
 	case rt.ConfigVersion == 1: // a file without a version: containerd ignores the long names in it
 		table[1] = "cri"
 	}

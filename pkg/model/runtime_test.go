@@ -111,6 +111,19 @@ func TestRuntimeSettingCounts(t *testing.T) {
 	}
 }
 
+// containerd before 2.3 reads all files as the version of the last one. 1.7, 2.0 and 2.2 ignore the
+// CNI settings of the main file then, or do not start.
+func TestNewerImport(t *testing.T) {
+	for release, want := range map[string]bool{"1.7.29": true, "2.0.5": true, "2.2.1": true, "2.3.0": false, "": false} {
+		s := scenarios(t, "testdata/plans/bridge-dirs-crio.txtar")[0] // it wants /srv/cni/net.d
+		s.in.Facts.Runtime = host.RuntimeFacts{Name: "containerd", Version: release, ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 2,
+			NewerImport: "/etc/containerd/conf.d/99-nvidia.toml"}
+		if _, _, err := Build(s.in); (err != nil) != want || err != nil && !strings.Contains(err.Error(), "99-nvidia.toml has a newer version than /etc/containerd/config.toml") {
+			t.Errorf("containerd %q: %v", release, err)
+		}
+	}
+}
+
 // If no document names the directories any more, the conf and the plugins go to the directories
 // that the runtime has without our drop-in file. The directory of that file is not kept beside
 // another one.

@@ -107,7 +107,9 @@ type RuntimeFacts struct {
 	// ConfigVersion is the version of containerd's configuration: 2 for 1.x, 3 and up for 2.x.
 	ConfigVersion int      `json:"configVersion,omitempty"`
 	Imports       []string `json:"imports,omitempty"`
-	BinDirs       []string `json:"binDirs,omitempty"`
+	// NewerImport is the last imported file of containerd with a newer version than ConfigFile.
+	NewerImport string   `json:"newerImport,omitempty"`
+	BinDirs     []string `json:"binDirs,omitempty"`
 	// BinDirKey is the key for BinDirs in containerd's files: bin_dir, bin_dirs, or "" if neither
 	// is set. containerd refuses both together.
 	BinDirKey    string `json:"binDirKey,omitempty"`

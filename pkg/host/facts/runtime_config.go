@@ -43,10 +43,17 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 				rt.CRIDisabled, rt.CRIDisabledBy = true, append(rt.CRIDisabledBy, plugin+" in "+f.name)
 			}
 		}
+		if number64(f.tables["version"]) > rt.ConfigVersion {
+			rt.NewerImport = f.name
+		}
 		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // since version 4
 		socket = cmp.Or(table(f.tables, "grpc")["address"], server["address"], socket)
 		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))
 		cni := table(section, "cni")
+		if dir := cni["bin_dir"]; dir != nil && rt.ConfigVersion >= 3 && number64(f.tables["version"]) == 2 {
+			cni["bin_dirs"] = []any{dir} // since 2.1 containerd migrates it
+			delete(cni, "bin_dir")
+		}
 		said := slices.Collect(maps.Keys(cni))
 		if section != nil && rt.replacesSections() {
 			clear(settings)

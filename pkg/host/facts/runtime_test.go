@@ -69,6 +69,26 @@ func TestRuntimeFiles(t *testing.T) {
 			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 2, Imports: []string{"/etc/containerd/conf.d/*.toml"},
 				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml", SetBy: imported("99-nvidia.toml", "bin_dir", "bin_dirs", "conf_dir", "conf_template")},
 		},
+		"containerd, an import with a newer version": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+				"/etc/containerd/conf.d/10-x.toml":       "version = 2\n",
+				"/etc/containerd/conf.d/20-x.toml":       "version = 3\n",
+				"/etc/containerd/conf.d/30-x.toml":       "",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 2, Imports: []string{"/etc/containerd/conf.d/*.toml"},
+				NewerImport: "/etc/containerd/conf.d/20-x.toml", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
+		},
+		"containerd 2.x, an import of version 2": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+				"/etc/containerd/conf.d/x.toml":          "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/x'\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
+				BinDirs: []string{"/x"}, BinDirKey: "bin_dirs", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml", SetBy: map[string]string{"bin_dirs": "/etc/containerd/conf.d/x.toml"}},
+		},
 		"containerd 2.x, imports of imports, in directories by a pattern": {
 			files: map[string]string{
 				"/lib/systemd/system/containerd.service": unit,
