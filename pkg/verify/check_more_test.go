@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify/probe"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -83,6 +84,20 @@ func TestDirectories(t *testing.T) {
 	} {
 		if r := of(c.facts); r.State != c.state || !strings.Contains(r.Seen, says) {
 			t.Errorf("%+v, want %s %q", r, c.state, says)
+		}
+	}
+}
+
+// From Kubernetes 1.24 on docker needs cri-dockerd. Before, kubelet calls the plugins itself.
+func TestDockerServesNoCRI(t *testing.T) {
+	l := newLab(t)
+	for consumer, want := range map[string]State{"docker": Failed, "kubelet": ""} {
+		for confDir, want := range map[string]State{"": want, "/etc/cni/net.d": ""} {
+			c := &checker{view: l.with(host.Facts{Runtime: host.RuntimeFacts{Name: "docker", ConfDir: confDir}}, podsOf{}),
+				want: Expect{Conf: &tasks.WaitConf{Consumer: tasks.Consumer{Name: consumer}}}}
+			if got := c.runtime(); got.State != want {
+				t.Errorf("%s, %q: %+v, want %q", consumer, confDir, got, want)
+			}
 		}
 	}
 }

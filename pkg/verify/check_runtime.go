@@ -28,8 +28,12 @@ func (c *checker) runtime() Result {
 	rt := c.view.Facts.Runtime
 	embedded := facts.EmbeddedRuntime(c.view.Files)
 	switch {
-	case c.want.Conf == nil || rt.Name == "docker":
+	case c.want.Conf == nil || rt.Name == "docker" && (rt.ConfDir != "" || c.want.Conf.Consumer.Name == "kubelet"):
 		return Result{}
+	case rt.Name == "docker":
+		return failed("docker.service is there, and nothing serves CRI, which kubelet needs from Kubernetes 1.24 on",
+			"remove cri from disabled_plugins in /etc/containerd/config.toml and restart containerd, or install "+
+				"cri-dockerd")
 	case rt.Name == "" && embedded != nil:
 		return failed(embedded.Error(), "give the node a containerd or CRI-O with a unit of its own")
 	case rt.Name == "":

@@ -53,7 +53,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	switch kind.name {
 	case "containerd":
 		g.containerdFile(&rt, command)
-		if rt.CRIDisabled {
+		if rt.CRIDisabled && !kind.namedBy(g.facts.Kubelet.RuntimeEndpoint) {
 			if docker, err := readUnitFile(g.files, g.dirs, "docker.service"); err == nil && !docker.Masked {
 				rt = RuntimeFacts{Name: "docker"} // docker uses this containerd
 				g.criDockerd(&rt)

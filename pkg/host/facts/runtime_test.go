@@ -210,6 +210,16 @@ func TestRuntimeFiles(t *testing.T) {
 			},
 			want: RuntimeFacts{Name: "docker"},
 		},
+		"docker with its containerd, which kubelet names": { // kubelet cannot use it
+			files: map[string]string{
+				"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/kubelet.service":    "[Service]\nExecStart=kubelet --container-runtime-endpoint unix:///run/containerd/containerd.sock\n",
+				"/etc/containerd/config.toml":            "disabled_plugins = [\"cri\"]\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 1, CRIDisabled: true, CRIDisabledBy: []string{"cri in /etc/containerd/config.toml"},
+				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
+		},
 		"docker by cri-dockerd": {
 			files: map[string]string{
 				"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
