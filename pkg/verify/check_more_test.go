@@ -59,6 +59,7 @@ func TestDirectories(t *testing.T) {
 	of := func(facts host.Facts) Result {
 		t.Helper()
 		c := &checker{view: l.with(facts, podsOf{}), want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
+		c.conf()
 		got := c.directories()
 		if got.State == "" {
 			t.Fatalf("directories returns %+v", got)
@@ -78,6 +79,7 @@ func TestDirectories(t *testing.T) {
 		"containerd looks for confs in " + l.conf: {containerd(l.conf+"/", l.bin), OK},
 		"the network's conf belongs in " + l.conf: {containerd("/etc/cni/elsewhere", l.bin), Failed},
 		"the network's plugins are in /nowhere, ": {containerd(l.conf, "/usr/lib/cni"), Failed},
+		"and the plugin bridge is in " + l.bin:    {containerd(l.conf, "/nowhere"), Failed},
 		"kubelet looks for confs in ":             {kubelet("cni"), OK},
 		`kubelet has --network-plugin="kubenet"`:  {kubelet("kubenet"), Failed},
 		"kubelet's unit has no --network-plugin":  {kubelet(""), NotApplicable},

@@ -21,7 +21,17 @@ func (c *checker) plugins(ctx context.Context) {
 	if c.want.Conf == nil {
 		return
 	}
-	var programs []tasks.Program
+	seen := map[string]bool{}
+	for _, p := range c.programs() {
+		if key := p.Name + " " + p.Version; !seen[key] {
+			seen[key] = true
+			c.note("plugin "+p.Name, c.plugin(ctx, p))
+		}
+	}
+}
+
+// programs returns the programs that run when a pod is added.
+func (c *checker) programs() (programs []tasks.Program) {
 	for _, conf := range c.confs {
 		programs = append(programs, conf.Programs()...)
 	}
@@ -30,13 +40,7 @@ func (c *checker) plugins(ctx context.Context) {
 		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go
 		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Version: "0.3.1"})
 	}
-	seen := map[string]bool{}
-	for _, p := range programs {
-		if key := p.Name + " " + p.Version; !seen[key] {
-			seen[key] = true
-			c.note("plugin "+p.Name, c.plugin(ctx, p))
-		}
-	}
+	return programs
 }
 
 // versionLimit is the time limit for one plugin's answer. The command VERSION uses no network: it

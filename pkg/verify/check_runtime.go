@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/facts"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // lookAtRuntime returns what to do about a runtime that does not answer.
@@ -110,7 +111,12 @@ func (c *checker) directories() Result {
 	case !slices.ContainsFunc(ours.BinDirs, func(dir string) bool { return slices.Contains(binDirs, dir) }):
 		return failed(fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")),
 			next)
-	default:
-		return well(seen)
 	}
+	for _, p := range c.programs() {
+		file, _ := tasks.FindPlugin(c.view, ours.BinDirs, p.Name)
+		if called, _ := tasks.FindPlugin(c.view, binDirs, p.Name); file != "" && called == "" {
+			return failed(fmt.Sprintf("%s, and the plugin %s is in %s", seen, p.Name, path.Dir(file)), next)
+		}
+	}
+	return well(seen)
 }
