@@ -153,8 +153,13 @@ func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
 	l.want.MTU = network.ConfMTU(d.Node)
 	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
-		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has a WaitConf of its own
-			l.want.Conf = &conf
+		switch t := t.(type) {
+		case tasks.WaitConf:
+			if t.Network == name { // multus has a WaitConf of its own
+				l.want.Conf = &t
+			}
+		case tasks.Await:
+			l.want.NoPodCIDRs = l.want.NoPodCIDRs || t.Name == network.PodCIDRs
 		}
 	}
 	return l, nil

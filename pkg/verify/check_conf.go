@@ -10,7 +10,11 @@ import (
 
 // conf checks that the conf in force, which is the first by name, is the wanted one.
 func (c *checker) conf() Result {
-	if c.want.Conf == nil {
+	switch {
+	case c.want.Conf == nil && c.want.NoPodCIDRs:
+		return waiting("the pod CIDRs of this node are not known yet, and the conf has them",
+			"`agent status` says where they come from")
+	case c.want.Conf == nil:
 		return notApplicable(
 			"kubelet itself calls the plugins of " + c.want.Network.Name + ", without a conf in a directory")
 	}

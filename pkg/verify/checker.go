@@ -35,7 +35,8 @@ type Expect struct {
 	Node         string // the name of its Node
 	Network      network.Network
 	MTU          int                   // that another program shall write into the conf; 0: nothing is wanted
-	Conf         *tasks.WaitConf       // nil: this network has no conf in a directory
+	Conf         *tasks.WaitConf       // nil: this network has no conf in a directory, or none without the pod CIDRs
+	NoPodCIDRs   bool                  // the network waits for the pod CIDRs of this node
 	HealthChecks []network.HealthCheck // those that apply to this node
 	// KubeProxy is whether the documents say that kube-proxy runs here; nil: they do not say.
 	KubeProxy *bool
