@@ -26,6 +26,8 @@ type fileWatch struct {
 	fd   int      // of file
 	want *Interest
 	dirs map[int32]*watchedDir // by watch descriptor
+
+	byPath map[string]*watchedDir // the same
 }
 
 // watchedDir has the names in a directory whose events matter.

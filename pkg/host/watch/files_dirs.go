@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -50,21 +51,25 @@ func (f *fileWatch) look() error {
 			_, _ = unix.InotifyRmWatch(f.fd, uint32(wd)) // it may be gone with its directory
 		}
 	}
-	f.dirs = now
+	f.dirs, f.byPath = now, make(map[string]*watchedDir, len(now))
+	for _, dir := range now {
+		f.byPath[dir.path] = dir
+	}
 	return failed
 }
 
-// leads reports whether a path without symlinks is watched, or leads to a watched path.
-func (f *fileWatch) leads(at string) bool {
+// leads reports whether a path without symlinks is watched, or leads to a watched path. It
+// allocates nothing: it is asked about each mount of the host.
+func (f *fileWatch) leads(at []byte) bool {
+	cut := bytes.LastIndexByte(at, '/')
+	if cut < 0 {
+		return false
+	}
+	parent, name := at[:max(cut, 1)], at[cut+1:]
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	parent, name := path.Dir(at), path.Base(at)
-	for _, dir := range f.dirs {
-		if dir.path == parent && (dir.own[name] || dir.above[name]) {
-			return true
-		}
-	}
-	return false
+	dir := f.byPath[string(parent)]
+	return dir != nil && (dir.own[string(name)] || dir.above[string(name)])
 }
 
 // sysctlRoot is the directory of all sysctls.
