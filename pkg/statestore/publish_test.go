@@ -1,7 +1,9 @@
 package statestore_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"aead.dev/minisign"
+
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -18,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/stores"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/test/storetest"
 )
 
@@ -45,6 +50,45 @@ func sinksUnderTest(t *testing.T) map[string]struct {
 			return s
 		}, func() statestore.Store { return openIn(dir)(t, storetest.Cluster) }},
 		"memory": {func() objectstore.Destination { return memory }, func() statestore.Store { return remote.New(memory, storetest.Cluster, nil) }},
+	}
+}
+
+// A signature is of the manifest up to the line on which the signatures begin. A manifest that
+// another program wrote without a newline at its end gets no signature: with that newline it would
+// have another digest. The line that keeps it: pkg/statestore/publisher/sign.go, Sign.
+func TestAManifestWithoutANewlineIsNotSigned(t *testing.T) {
+	memory := new(storetest.MapStore)
+	if _, err := publisher.Publish(t.Context(), memory, publication("one")); err != nil {
+		t.Fatal(err)
+	}
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := func() []byte {
+		t.Helper()
+		o, err := memory.Get(t.Context(), manifest.Name, "", manifest.MaxSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Body
+	}
+	sign := func() error {
+		_, err := publisher.Sign(t.Context(), memory, storetest.Cluster, private)
+		return err
+	}
+	whole := stored()
+	cut := bytes.TrimSuffix(whole, []byte("\n"))
+	memory.Set(manifest.Name, cut)
+	if err := sign(); err == nil || !strings.Contains(err.Error(), "newline") || !bytes.Equal(stored(), cut) {
+		t.Errorf("without a newline: Sign returns %v, and the manifest is\n%s", err, stored())
+	}
+	memory.Set(manifest.Name, whole)
+	policy := trust.Policy{Keys: []trust.Key{{Public: public}}}
+	if err := sign(); err != nil {
+		t.Error(err)
+	} else if _, err := policy.Check(stored(), "memory"); err != nil {
+		t.Errorf("the signed manifest: %v", err)
 	}
 }
 

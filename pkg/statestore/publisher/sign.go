@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -26,6 +27,10 @@ func Sign(ctx context.Context, to objectstore.Destination, cluster string, key m
 	statement, signatures, err := trust.Split(raw.Body)
 	if err != nil {
 		return nil, err
+	}
+	if !bytes.HasSuffix(statement, []byte("\n")) {
+		return nil, errors.New("its manifest, which another program wrote, has no newline at its end, where the " +
+			"signatures begin: publish again with --key")
 	}
 	signatures = slices.DeleteFunc(signatures, func(s string) bool { return trust.SignedBy(s) == trust.ID(key.ID()) })
 	signatures = append(signatures, trust.Sign(key, statement, comment(m)))

@@ -49,12 +49,10 @@ func Split(raw []byte) (statement []byte, signatures []string, err error) {
 	return statement, signatures, nil
 }
 
-// Join joins a statement and its signatures to a manifest object.
+// Join joins a statement and its signatures to a manifest object. A statement with signatures ends
+// with a newline.
 func Join(statement []byte, signatures ...string) []byte {
 	out := bytes.Clone(statement)
-	if len(signatures) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
-		out = append(out, '\n')
-	}
 	for _, s := range signatures {
 		out = append(out, strings.TrimRight(s, "\n")+"\n"...)
 	}
