@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,6 +22,7 @@ const DefaultAddress = agentfile.DefaultMetrics
 // Limits for scrapes, which take milliseconds.
 const (
 	maxScrapes  = 2
+	maxClients  = 32 // any user of the host may connect: a thousand connections are 15 MB
 	scrapeTime  = 10 * time.Second
 	idleTime    = 2 * time.Minute
 	maxHeader   = 16 << 10
@@ -50,10 +52,22 @@ func (s *Server) Run(ctx context.Context) {
 	}
 	pages := http.NewServeMux()
 	pages.Handle("GET /metrics", s.Metrics.Handler())
+	var clients atomic.Int32
 	server := &http.Server{
 		Handler: pages, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       zap.NewStdLog(zap.NewNop()), // the errors of clients are not logged
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				if clients.Add(1) > maxClients {
+					_ = conn.Close() // the server reports it as closed
+				}
+			case http.StateClosed:
+				clients.Add(-1)
+			case http.StateActive, http.StateIdle, http.StateHijacked: // it is one of the clients already
+			}
+		},
 	}
 	over := context.AfterFunc(ctx, func() { _ = server.Close() }) // Prometheus repeats a scrape that fails
 	defer over()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -60,6 +61,47 @@ func TestAnAddressInUse(t *testing.T) {
 	if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != 1 {
 		t.Errorf("it warned %d times: %v", n, logs.All())
 	}
+}
+
+// Any user of the host may connect. Connections must not take the descriptors and the memory with
+// which the agent repairs the host.
+func TestConnectionsAreBounded(t *testing.T) {
+	listening, ended := make(chan net.Addr, 1), make(chan struct{})
+	s := &Server{Metrics: New("v1", nil), Address: "127.0.0.1:0", Log: zap.NewNop(), Listening: func(a net.Addr) { listening <- a }}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { s.Run(ctx); close(ended) }()
+	at := (<-listening).String()
+	open := func(text string) net.Conn {
+		conn, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, text) // the server may have closed the connection
+		return conn
+	}
+	const begin, rest = "GET /metrics HTTP/1.1\r\nHost: x\r\n", "\r\n"
+	var held []net.Conn
+	for range maxClients {
+		held = append(held, open(begin))
+	}
+	served := func() bool {
+		next := open(begin + rest)
+		defer next.Close()
+		_, err := io.ReadFull(next, make([]byte, 12))
+		return err == nil
+	}
+	if served() {
+		t.Error("one client more is served")
+	}
+	held[0].Close()
+	for !served() { // the server has not seen the end of that client yet
+		time.Sleep(time.Millisecond)
+	}
+	for _, conn := range held {
+		conn.Close()
+	}
+	cancel(errors.New("enough"))
+	<-ended
 }
 
 func get(t *testing.T, url string) (int, string) {
