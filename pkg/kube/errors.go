@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/connrotation"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // apiRequest describes a request in the terms of RBAC.
@@ -66,13 +67,6 @@ var ErrConflict = errors.New("somebody else changed it meanwhile")
 // [fs.ErrPermission]. Later requests may succeed, because a program often renews credentials.
 var ErrUnknown = fmt.Errorf("%w", fs.ErrPermission)
 
-// notFound is the error of an object that the API does not have. It is an [fs.ErrNotExist] with a
-// text for what is no file.
-type notFound struct{}
-
-func (notFound) Error() string { return "the server has none" }
-func (notFound) Unwrap() error { return fs.ErrNotExist }
-
 // explain returns the error of a failed request, with what to do. It is marked [graph.Transient] if
 // the server did not answer or says that it is busy. It matches [fs.ErrNotExist] for a missing
 // object, [fs.ErrExist] for one that exists already, and [fs.ErrPermission] if the server forbids
@@ -93,7 +87,7 @@ func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) 
 			"there", at,
 			maxAnswer>>20, err)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s: %w", at, notFound{})
+		return problem.Missing("%s: the server has none", at)
 	case expired(err):
 		return graph.Transient(fmt.Errorf("%s: the server no longer has it in that version (%s): the next "+
 			"look reads all of it again", at, reason(err)))

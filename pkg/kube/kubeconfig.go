@@ -78,7 +78,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)",
-			kubeconfig, fs.ErrNotExist)
+			kubeconfig, fs.ErrNotExist) //nolint:house wrap it is a file
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: let the agent's user read it", kubeconfig, fs.ErrPermission)
 	case err != nil:

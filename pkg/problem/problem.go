@@ -34,16 +34,18 @@ func (id ID) Errorf(format string, args ...any) error {
 	return id.Wrap(fmt.Errorf(format, args...))
 }
 
-// Missing returns an error with this identifier that unwraps to [fs.ErrNotExist]. Its text does not
-// show that, because the text says it better.
+// Missing is [Missing] with this identifier.
 func (id ID) Missing(format string, args ...any) error {
-	return id.Wrap(missing(fmt.Sprintf(format, args...)))
+	return id.Wrap(Missing(format, args...))
 }
 
-type missing string
+// Missing does what fmt.Errorf does, for an error that matches [fs.ErrNotExist]. It is for what is
+// no file. So the text does not end in "file does not exist".
+func Missing(format string, args ...any) error { return missing{fmt.Errorf(format, args...)} }
 
-func (m missing) Error() string { return string(m) }
-func (m missing) Unwrap() error { return fs.ErrNotExist }
+type missing struct{ error }
+
+func (m missing) Unwrap() []error { return []error{m.error, fs.ErrNotExist} }
 
 // Wrap adds this identifier to an error that has none. An identifier from nearer to the cause
 // stays. Wrap returns nil for nil.

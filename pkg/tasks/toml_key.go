@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tomledit"
 )
 
@@ -62,7 +63,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 		if t.Make != "" {
 			how = "make it with `" + t.Make + "`"
 		}
-		return nil, fmt.Errorf("plan %s in %s: the file does not exist: %s: %w", t.name(), t.Path, how, host.ErrNotExist)
+		return nil, problem.Missing("plan %s in %s: the file does not exist: %s", t.name(), t.Path, how)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)

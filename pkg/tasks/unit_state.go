@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // UnitState is whether a unit is enabled, masked and running. Below an image's root it only makes
@@ -67,9 +68,8 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, t.starting(have)
 	}
 	if have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Name))) && t.wantsIt() {
-		return nil, fmt.Errorf("plan unit %s: systemd has no such unit: install the package that brings it, or remove "+
-			"the unit "+
-			"from the configuration: %w", t.Name, host.ErrNotExist)
+		return nil, problem.Missing("plan unit %s: systemd has no such unit: install the package that brings it, or remove "+
+			"the unit from the configuration", t.Name)
 	}
 	if have.Load == "masked" && t.wantsIt() && (t.Masked == nil || *t.Masked) {
 		return nil, fmt.Errorf("plan unit %s: somebody masked it, and systemd starts and enables no masked unit: "+

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/statestore"
@@ -43,8 +44,9 @@ func (h Harness) needsAssets(t *testing.T) {
 
 func assetMissing(t *testing.T, h Harness) {
 	h.Publish(t, objects())
-	if _, _, err := h.Open(t, Cluster).Open(context.Background(), "assets/none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Open of nothing: %v; want ErrNotExist", err)
+	if _, _, err := h.Open(t, Cluster).Open(context.Background(), "assets/none"); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "put it there") {
+		t.Errorf("Open of nothing: %v; want ErrNotExist, and what to do", err)
 	}
 }
 

@@ -42,7 +42,14 @@ func checkWrap(p *pass, call *ast.CallExpr) {
 			return
 		}
 		for i, verb := range verbs(constant.StringVal(format)) {
-			if verb == 'w' || verb == 'T' || verb == '*' || i+1 >= len(call.Args) {
+			if i+1 >= len(call.Args) {
+				continue
+			}
+			if id := lastName(call.Args[i+1]); id == "ErrNotExist" {
+				p.say(call.Args[i+1].Pos(), "the text ends in \"file does not exist\": use problem.Missing, whose text says what is missing; "+
+					"or silence this where the message names a file")
+			}
+			if verb == 'w' || verb == 'T' || verb == '*' {
 				continue
 			}
 			if arg := call.Args[i+1]; isError(p.TypesInfo.TypeOf(arg)) || isErrorText(p, arg) {
@@ -50,6 +57,17 @@ func checkWrap(p *pass, call *ast.CallExpr) {
 			}
 		}
 	}
+}
+
+// lastName is the name of a variable, of this package or another one; "" of other expressions.
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
 }
 
 // isErrorText tells that an expression is err.Error().

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -75,7 +75,7 @@ func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 		case status == http.StatusOK:
 			return body, nil
 		case status == http.StatusNotFound:
-			return "", fmt.Errorf("ask the instance's metadata for %s: %w", path, fs.ErrNotExist)
+			return "", problem.Missing("ask the instance's metadata for %s: it has none", path)
 		case status == http.StatusUnauthorized && again:
 			m.forget(token)
 		default:

@@ -117,7 +117,7 @@ func TestInstanceWithoutMetadata(t *testing.T) {
 		"forbidden":   {server: &imds.Server{Refuse: func(*http.Request) int { return http.StatusForbidden }}, want: "metadata is switched off for this instance"},
 		"overloaded":  {server: &imds.Server{Refuse: func(*http.Request) int { return http.StatusServiceUnavailable }}, want: "ask for a token: status 503"},
 		"not AWS":     {server: &imds.Server{Values: map[string]string{"dynamic/instance-identity/document": "<html>"}}, want: `identity document is not valid: "<html>"`},
-		"no document": {server: &imds.Server{}, want: "file does not exist"},
+		"no document": {server: &imds.Server{}, want: "/document: it has none"},
 		"endless":     {server: &imds.Server{Values: map[string]string{"dynamic/instance-identity/document": strings.Repeat("x", 1<<20)}}, want: "more than 65536 bytes"},
 		"no token is good": {server: &imds.Server{Refuse: func(r *http.Request) int {
 			if r.Method == http.MethodGet {

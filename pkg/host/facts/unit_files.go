@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // existingUnitDirs returns those of [systemd.UnitDirs] that exist. It leaves out /lib where this is
@@ -80,7 +81,7 @@ func readUnitFile(f hostfs.Files, unitDirs []string, name string) (systemd.UnitF
 		break
 	}
 	if u.Fragment == "" {
-		return systemd.UnitFile{}, fmt.Errorf("read unit %s: %w", name, fs.ErrNotExist)
+		return systemd.UnitFile{}, problem.Missing("read unit %s: no directory of units has it", name)
 	}
 	var dirs []string
 	for _, dir := range unitDirs {

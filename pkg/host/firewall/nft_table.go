@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/mdlayher/netlink"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Table implements host.Firewall. Rules that [Writer.ReplaceTable] cannot have written have
@@ -54,7 +54,7 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 		return Table{}, err
 	}
 	if len(found) == 0 {
-		return Table{}, fmt.Errorf("nft table %s %s: %w", family, name, fs.ErrNotExist)
+		return Table{}, problem.Missing("there is no nft table %s %s", family, name)
 	}
 	return found[0], nil
 }

@@ -102,7 +102,7 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	case errors.Is(err, unix.ECONNREFUSED):
 		return nil, fmt.Errorf("connect to %s: %w", name, ErrNoListener)
 	case errors.Is(err, unix.ENOENT):
-		return nil, fmt.Errorf("connect to %s: %w", name, fs.ErrNotExist)
+		return nil, fmt.Errorf("connect to %s: %w", name, fs.ErrNotExist) //nolint:house wrap it is a file
 	case err != nil:
 		return nil, hostpath.Explain("connect to", name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // LoadModule loads a module and checks the result. Where systemd runs, it starts
@@ -72,13 +73,13 @@ func (w *Writer) modprobe(ctx context.Context, name string) (by string, err erro
 func (w *Writer) missingModule() error {
 	k := w.kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w",
-			k.Release, fs.ErrNotExist)
+		return problem.Missing("kernel %s cannot load modules and was built without it: boot a kernel that has it",
+			k.Release)
 	}
 	if _, err := os.Stat(k.Lib + "/" + k.Release); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or "+
-			"%s: %w",
-			k.Release, k.Lib, w.opt.ModuleSource, fs.ErrNotExist)
+		return problem.Missing("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or "+
+			"%s",
+			k.Release, k.Lib, w.opt.ModuleSource)
 	}
-	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.opt.ModuleSource, fs.ErrNotExist)
+	return problem.Missing("kernel %s has no such module: %s", k.Release, w.opt.ModuleSource)
 }

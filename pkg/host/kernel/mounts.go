@@ -2,9 +2,9 @@ package kernel
 
 import (
 	"fmt"
-	"io/fs"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Mounted implements host.Kernel for the mount namespace of the calling thread.
@@ -23,7 +23,7 @@ func (k *Reader) Mounted(path string) (string, error) {
 		}
 	}
 	if fstype == "" {
-		return "", fmt.Errorf("look for a mount at %s: %w", path, fs.ErrNotExist)
+		return "", problem.Missing("nothing is mounted at %s", path)
 	}
 	return fstype, nil
 }

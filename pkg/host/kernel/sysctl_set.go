@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // SetSysctl writes a key of the running kernel and reads it back. If the kernel then has another
@@ -56,7 +56,7 @@ func explainSysctl(key string, err error) error {
 		} else if link := SysctlLink(key); link != "" {
 			hint = "there is no such key before link " + link + " exists"
 		}
-		err = fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
+		err = problem.Missing("%w", err)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE),
 		errors.Is(err, unix.EOVERFLOW), errors.Is(err, unix.EIO): // unknown CPU; no address
 		hint = "the kernel refuses this value: " + takes(key) + "; or set the key on the host if this is " +

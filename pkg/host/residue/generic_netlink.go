@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // genl sends a request to a generic netlink family, and returns the answers without their headers.
@@ -21,7 +21,7 @@ func genl(
 ) ([][]byte, error) {
 	f, err := netlink.GenlFamilyGet(family)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, fmt.Errorf("netlink family %s: %w", family, fs.ErrNotExist)
+		return nil, problem.Missing("the kernel has no netlink family %s", family)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find netlink family %s: %w", family, err)

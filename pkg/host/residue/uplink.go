@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // RestoreUplink moves addresses and routes back to a device from the link to which a network had
@@ -151,7 +152,7 @@ func (w Writer) unplug(ctx context.Context, port string) error {
 func linkByName(name string) (netlink.Link, error) {
 	l, err := netlink.LinkByName(name)
 	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
-		return nil, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
+		return nil, problem.Missing("there is no link %s", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read link %s: %w", name, err)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Links implements host.Net.
@@ -48,7 +48,7 @@ func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 	}
 	l, master, err := n.oneLink(0, sys.TextAttribute(kind, name))
 	if errors.Is(err, unix.ENODEV) {
-		return Link{}, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
+		return Link{}, problem.Missing("there is no link %s", name)
 	}
 	if err != nil {
 		return Link{}, fmt.Errorf("read link %s: %w", name, err)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // UnitState is the state of a unit in systemd.
@@ -237,7 +237,7 @@ func isUnitThere(err error) bool {
 func explainUnit(name string, err error) error {
 	e, _ := errors.AsType[dbus.Error](err)
 	if isNoUnit(err) {
-		return fmt.Errorf("%w: %w", e, fs.ErrNotExist)
+		return problem.Missing("%w", e)
 	}
 	switch e.Name {
 	case "org.freedesktop.systemd1.BadUnitSetting":

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // API has a client for each kubeconfig. It makes a new client when the kubeconfig changes. A nil
@@ -131,10 +131,10 @@ func (a *API) NodeName(node string) string {
 }
 
 // errNoPass is the error before the first pass, which finds kubelet's kubeconfig.
-var errNoPass = fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
+var errNoPass = problem.Missing("speak to the Kubernetes API: no pass was made yet")
 
 // errNoKubelet is the error on a node where no pass has found kubelet's kubeconfig.
-var errNoKubelet = fmt.Errorf("kubelet's credentials are not known yet: %w", fs.ErrNotExist)
+var errNoKubelet = problem.Missing("kubelet's credentials are not known yet")
 
 // Own calls do with the clients that may write the node's own Node, until one succeeds: kubelet's,
 // with the kubeconfig that the last pass found, or the agent's own. It runs outside of passes. The

@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -119,7 +118,7 @@ func (d *Directory) leftThere(name string, m *manifest.Manifest) blob.Content {
 				return nil, d.wrap(err)
 			}
 		}
-		return nil, graph.Transient(d.wrap(fmt.Errorf("object %q of generation %d is missing: publish again, the "+
-			"manifest last: %w", name, m.Generation, fs.ErrNotExist)))
+		return nil, graph.Transient(d.wrap(problem.Missing("object %q of generation %d is missing: publish again, the "+
+			"manifest last", name, m.Generation)))
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
@@ -145,7 +145,7 @@ func (s *Source) refused(name string, r *http.Response) error {
 	err := fmt.Errorf("get %s: the server says %s", name, r.Status)
 	switch code := r.StatusCode; {
 	case code == http.StatusNotFound, code == http.StatusGone:
-		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+		return problem.Missing("%w", err)
 	case code == http.StatusForbidden && strings.HasPrefix(name, "objects/"):
 		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s; if the server serves a directory, let "+
 			"the server's user read the file there: a private key is published with mode 0600", err,

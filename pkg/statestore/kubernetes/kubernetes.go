@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
@@ -122,8 +123,8 @@ func (n *Namespace) named(name string) (namespace, at string, err error) {
 	case isGuarded && leads(guarded) && !strings.Contains(guarded, "."):
 		return n.controlPlaneOf(), n.cluster + "." + guarded, nil
 	}
-	return "", "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in "+
-		"spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
+	return "", "", problem.Missing("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in "+
+		"spec.assets by https:// or s3:// URLs", name)
 }
 
 // find does what named does, and returns a client too.

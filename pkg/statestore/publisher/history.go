@@ -2,11 +2,10 @@ package publisher
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -61,8 +60,7 @@ func recorded(
 	case err != nil:
 		return "", nil, err
 	case m.Generation == 0:
-		return "", nil, fmt.Errorf("nothing is published there: check the store and the cluster that you named: %w",
-			fs.ErrNotExist)
+		return "", nil, problem.Missing("nothing is published there: check the store and the cluster that you named")
 	}
 	statement, _, err := trust.Split(raw.Body)
 	if err != nil {

@@ -3,13 +3,12 @@ package remote
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -79,11 +78,11 @@ func (k *localSource) String() string { return k.name }
 func (k *localSource) Get(_ context.Context, name, _ string, _ int64) (objectstore.Object, error) {
 	data, ok := k.objects[name]
 	if !ok {
-		return objectstore.Object{}, fmt.Errorf("it was not kept on this node: %w", fs.ErrNotExist)
+		return objectstore.Object{}, problem.Missing("it was not kept on this node")
 	}
 	return objectstore.Object{Body: data}, nil
 }
 
 func (k *localSource) Open(_ context.Context, name string) (io.ReadCloser, int64, error) {
-	return nil, 0, fmt.Errorf("%s was not kept on this node: %w", name, fs.ErrNotExist)
+	return nil, 0, problem.Missing("%s was not kept on this node", name)
 }

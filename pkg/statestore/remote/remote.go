@@ -166,6 +166,9 @@ func (r *Remote) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 			r.wrap(fmt.Errorf("asset %q is no path below the cluster: write it as assets/NAME, without \"..\"", name))
 	}
 	body, size, err := r.source.Open(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: put it there, or name another URL in spec.assets", err)
+	}
 	if err != nil {
 		return nil, 0, r.wrap(err)
 	}

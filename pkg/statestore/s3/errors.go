@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
@@ -47,7 +47,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	case status == http.StatusNotModified:
 		return objectstore.ErrNotModified
 	case code == "NoSuchBucket":
-		return fmt.Errorf("%w: correct the bucket in store, or make it: %w", said, fs.ErrNotExist)
+		return problem.Missing("%w: correct the bucket in store, or make it", said)
 	case slices.Contains(staleCredentials, code):
 		s.renew()
 		return graph.Transient(fmt.Errorf("%w: renew the credentials", said))
@@ -70,7 +70,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 		if response.Header.Get("X-Amz-Delete-Marker") == "true" {
 			said = fmt.Errorf("%w: %w", said, errRemoved)
 		}
-		return fmt.Errorf("%w: %w", said, fs.ErrNotExist)
+		return problem.Missing("%w", said)
 	case transfer.IsTransient(status) || code == "SlowDown" || code == "RequestTimeout":
 		if after := transfer.RetryAfter(response, time.Now()); after > 0 {
 			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: said})

@@ -3,6 +3,7 @@ package a
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 type typed struct{}
@@ -16,6 +17,7 @@ func bad(err error) {
 	_ = fmt.Errorf("read: %s", err.Error())            // want `error formatted with %s`
 	_ = errors.New(fmt.Sprintf("read: %s", "x"))       // want `use fmt.Errorf, which can wrap`
 	_ = errors.New(err.Error())                        // want `errors.New of another error's text`
+	_ = fmt.Errorf("no link: %w", fs.ErrNotExist)      // want `the text ends in "file does not exist": use problem.Missing`
 }
 
 func good(err error, format string) {
