@@ -57,10 +57,10 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 	switch {
 	case file == "":
 		return failed(fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by,
-			strings.Join(dirs, ", ")), c.installs(p.Name))
+			strings.Join(dirs, ", ")), c.want.installs(p.Name))
 	case info.Type != hostfs.Regular:
 		return failed(fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type.Noun()),
-			"remove it; then "+c.installs(p.Name))
+			"remove it; then "+c.want.installs(p.Name))
 	case info.Mode&0o111 == 0:
 		return failed(fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode),
 			fmt.Sprintf("`chmod 0755 %s`", file))
@@ -75,7 +75,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) Result {
 	answer, err := invoke.GetVersionInfo(ctx, file, testpod.Exec{Host: c.run})
 	if err != nil {
 		return failed(fmt.Sprintf("%s does not answer VERSION: %s", file, err),
-			"it is damaged, no CNI plugin, or built for another architecture: "+c.installs(p.Name))
+			"it is damaged, no CNI plugin, or built for another architecture: "+c.want.installs(p.Name))
 	}
 	return c.judge(file, p, answer.SupportedVersions())
 }
@@ -86,20 +86,20 @@ func (c *checker) judge(file string, p tasks.Program, supports []string) Result 
 	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
 	if !slices.Contains(supports, p.Version) {
 		return failed(fmt.Sprintf("%s, and is called with %s", says, p.Version),
-			"install a newer release of the plugin ("+c.installs(p.Name)+"), or set a lower version in the conf")
+			"install a newer release of the plugin ("+c.want.installs(p.Name)+"), or set a lower version in the conf")
 	}
 	if least := c.want.Minimums[p.Name]; least != "" &&
 		!slices.ContainsFunc(supports,
 			func(v string) bool { ok, err := version.GreaterThanOrEqualTo(v, least); return err == nil && ok }) {
 		return failed(fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least),
-			"it is too old: "+c.installs(p.Name))
+			"it is too old: "+c.want.installs(p.Name))
 	}
 	return well(fmt.Sprintf("%s, called with %s", says, p.Version))
 }
 
 // installs returns who installs a plugin.
-func (c *checker) installs(name string) string {
-	for _, p := range c.want.Network.Plugins {
+func (e *Expect) installs(name string) string {
+	for _, p := range e.Network.Plugins {
 		if slices.Contains(p.Members, name) {
 			return "run `agent --once`: it installs " + p.Asset
 		}
@@ -107,5 +107,5 @@ func (c *checker) installs(name string) string {
 	if name == "loopback" {
 		return "install the reference plugins, or let the network's DaemonSet copy it"
 	}
-	return c.want.ifMissing()
+	return e.ifMissing()
 }
