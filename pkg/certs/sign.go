@@ -66,12 +66,12 @@ const backdate = 5 * time.Minute
 func (a *Authority) Sign(r Request, public crypto.PublicKey, now time.Time) (*x509.Certificate, error) {
 	switch {
 	case now.Before(a.Cert.NotBefore):
-		return nil, fmt.Errorf("%w: it is %s, and %s begins at %s", ErrNotYet, now.UTC().Format(time.DateTime),
-			Subject(a.Cert), a.Cert.NotBefore.UTC().Format(time.DateTime))
+		return nil, fmt.Errorf("%w: %s begins at %s", ErrNotYet, Subject(a.Cert),
+			a.Cert.NotBefore.UTC().Format(time.DateTime))
 	case now.After(a.Cert.NotAfter):
 		return nil,
-			fmt.Errorf("the CA %s ended on %s: put a new one into the store, or set the clock if it is wrong (now %s)",
-				Subject(a.Cert), a.Cert.NotAfter.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))
+			fmt.Errorf("the CA %s ended on %s: put a new one into the store, or set the clock if it is wrong",
+				Subject(a.Cert), a.Cert.NotAfter.UTC().Format(time.DateTime))
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {

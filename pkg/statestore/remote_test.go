@@ -3,6 +3,7 @@ package statestore_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -147,13 +148,16 @@ func TestRemoteRefuses(t *testing.T) {
 	all["manifest"] = m.Encode()
 	source.Publish(all)
 	s := remote.New(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
+	said := map[string]bool{}
 	for range 8 {
-		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) {
+		_, err := s.Fetch(t.Context(), statestore.Revision{})
+		if said[fmt.Sprint(err)] = true; !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) || len(said) > 1 {
 			t.Errorf("Fetch returns %v", err)
 		}
+		clock = clock.Add(time.Second) // another text would be another status
 	}
 	asked(t, source, "manifest", "manifest", "manifest", "=manifest", "manifest", "=manifest", "=manifest", "=manifest")
-	clock = clock.Add(-time.Second)
+	clock = m.Expires.Add(-time.Second)
 	mustFetch(t, s, statestore.Revision{})
 }
 

@@ -29,7 +29,8 @@ func (t CertificateSet) usable(v host.View) error {
 	return nil
 }
 
-// dateError says that a certificate is not valid at this time.
+// dateError says that a certificate is not valid at this time. Its text has no present time: each
+// pass would have another one, and publish another status.
 type dateError struct{ error }
 
 func (e *dateError) Unwrap() error { return e.error }
@@ -70,16 +71,15 @@ func (t CertificateSet) check(now time.Time) error {
 
 func (t CertificateSet) checkDates(leaf *x509.Certificate, now time.Time) error {
 	if now.Before(leaf.NotBefore) {
-		return &dateError{graph.Wait(fmt.Sprintf("the clock (%s) to reach %s, when %s (%s) becomes valid: "+
+		return &dateError{graph.Wait(fmt.Sprintf("the clock to reach %s, when %s (%s) becomes valid: "+
 			"check that the clock is right",
-			now.UTC().Format(time.DateTime), leaf.NotBefore.UTC().Format(time.DateTime), t.Cert.Name,
+			leaf.NotBefore.UTC().Format(time.DateTime), t.Cert.Name,
 			certs.Subject(leaf)))}
 	}
 	if now.After(leaf.NotAfter) {
 		return &dateError{fmt.Errorf("%s (%s) expired on %s: issue a new one and publish it, or set the clock if it "+
-			"is wrong (now %s)",
-			t.Cert.Name, certs.Subject(leaf), leaf.NotAfter.UTC().Format(time.DateTime),
-			now.UTC().Format(time.DateTime))}
+			"is wrong",
+			t.Cert.Name, certs.Subject(leaf), leaf.NotAfter.UTC().Format(time.DateTime))}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (t CertificateSet) checkChain(leaf *x509.Certificate, between, roots []*x50
 			t.Cert.Name, certs.Subject(leaf), err)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return &dateError{fmt.Errorf("%s is signed by a CA that is not valid now (%s): renew the CA, then the "+
-			"certificate: %w", t.Cert.Name, certs.Describe(roots[0]), err)}
+			"certificate", t.Cert.Name, certs.Describe(roots[0]))}
 	case certs.SignedBy(leaf, roots, between...) != nil:
 		return fmt.Errorf("%s (%s) is signed under the CA in %s (%s), but peers refuse it: issue it within "+
 			"the constraints of the CAs above it: %w", t.Cert.Name, certs.Subject(leaf), t.CA.Name,

@@ -236,6 +236,27 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Two passes have the same error of a set that is not valid now. Another text would be another
+// status.
+func TestCertificateSetErrorHasNoPresentTime(t *testing.T) {
+	ca, key, now := newAuthority(t, "ca"), ecKey(t), time.Now()
+	set := calicoSet(t, ca, key, nil)
+	late := ca
+	late.cert = ca.sign(&x509.Certificate{Subject: ca.cert.Subject, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour)}, ca.key.Public(), nil)
+	ofLate := set
+	ofLate.CA.PEM = certPEM(late.cert)
+	for name, c := range map[string]struct {
+		set CertificateSet
+		at  time.Time
+	}{"expired": {set, now.AddDate(100, 0, 0)}, "not valid yet": {set, now.AddDate(-100, 0, 0)}, "of a CA that expired": {ofLate, now}} {
+		first, second := c.set.check(c.at), c.set.check(c.at.Add(3*time.Second))
+		if first == nil || second == nil || first.Error() != second.Error() {
+			t.Errorf("%s: %v, then %v", name, first, second)
+		}
+	}
+}
+
 func TestCertificateSetToBeIssued(t *testing.T) {
 	h, root := onDisk(t)
 	set := CertificateSet{Dir: "/etc/own", CA: CertFile{Name: "ca.crt"}, Cert: CertFile{Name: "own.crt"}, Key: CertFile{Name: "own.key"},

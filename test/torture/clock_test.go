@@ -71,7 +71,7 @@ func TestClockIsAYearOff(t *testing.T) {
 			now >/tmp/right
 
 			shift_clock $((2 * year)); : ahead again, with the certificates in place
-			is 0 --once; says 'HAS EXPIRED on .* and stays where it is.* set the clock if it is wrong'
+			is 0 --once; says 'HAS EXPIRED on .* and is not removed.* set the clock if it is wrong'
 			now | diff /tmp/right -
 
 			shift_clock -$year

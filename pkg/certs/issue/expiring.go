@@ -27,7 +27,7 @@ func Ending(g *tasks.Graph, node string, now time.Time) (notes []report.Note) {
 			case certs.Urgent:
 				level, words = network.Error, "ENDS SOON, on "+Date(l.NotAfter)
 			case certs.Expired:
-				level, words = network.Error, "HAS EXPIRED on "+Date(l.NotAfter)+" and stays where it is"
+				level, words = network.Error, "HAS EXPIRED on "+Date(l.NotAfter)+" and is not removed"
 				advice += ", or set the clock if it is wrong"
 			case certs.NotYet:
 				level, words, advice = network.Error, "is not valid before "+Date(l.NotBefore), "is the clock right?"

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/graph"
 )
 
@@ -71,7 +72,9 @@ func Explain(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &invalid) &&
 		invalid.Reason == x509.Expired: // or not valid yet: the clock may be wrong early at boot
-		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
+		// the text of err has the present time, so that each look would have another one
+		return graph.Transient(fmt.Errorf("the server's certificate, or one above it, has expired or is not yet valid "+
+			"(%s): look at this machine's clock, then at the server's certificate", certs.Describe(invalid.Cert)))
 	case errors.As(err, &authority): // a process reads the machine's CAs only once (crypto/x509, systemRootsPool)
 		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates) and restart the agent; for "+
 			"a store, put it into the file of storeCA, which then replaces the machine's CAs", err)

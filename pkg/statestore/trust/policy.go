@@ -275,6 +275,6 @@ func (p Policy) Expired(at time.Time) error {
 	if at.IsZero() || now.Before(at) {
 		return nil
 	}
-	return problem.GenerationExpired.Errorf("its manifest has %w at %s, and here it is %s: publish again, or set the "+
-		"clock", ErrExpired, at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	return problem.GenerationExpired.Errorf("its manifest has %w at %s: publish again, or set the clock if it is "+
+		"wrong", ErrExpired, at.UTC().Format(time.RFC3339))
 }
