@@ -42,4 +42,18 @@ func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	}
 }
 
+// A node is critical, and not waiting, while a key that pods need waits for its next repair: pods are
+// cut off until then. The line that keeps it: pkg/daemon/status_keys.go, lostStates.
+func TestAKeyOfPodsThatWaitsForItsRepairIsCritical(t *testing.T) {
+	for _, pods := range []bool{true, false} {
+		p := &report.Plan{Steps: []report.Step{{Key: "sysctl:net.ipv4.ip_forward", State: report.Waits, Pods: pods,
+			Means: "no pod reaches another node", Message: "its next repair at noon"}}}
+		p.Finish(3)
+		state, why := stateOf(keysOf(p, nil, noon), p.Summary)
+		if want := map[bool]report.NodeState{true: report.NodeCritical, false: report.NodeWaiting}[pods]; state != want {
+			t.Errorf("pods need it %t: the node is %s (%s), want %s", pods, state, why, want)
+		}
+	}
+}
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -79,8 +79,9 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 }
 
 // lostStates are the states in which a key that pods depend on is wrong, or may be wrong again
-// soon.
-var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted, report.KeySkipped}
+// soon. Of the keys that wait, a step names pods only where the key waits for its next repair.
+var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted, report.KeySkipped,
+	report.KeyWaiting}
 
 // stateOf returns the node's state and its reason by the states of its keys.
 func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, string) {

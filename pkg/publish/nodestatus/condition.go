@@ -31,6 +31,7 @@ var keyReasons = []struct {
 }{
 	{report.KeyContested, true, "Critical"}, {report.KeyFailing, true, "Critical"},
 	{report.KeyDrifted, true, "Critical"}, {report.KeySkipped, true, "Critical"},
+	{report.KeyWaiting, true, "Critical"},
 	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"},
 	{report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
