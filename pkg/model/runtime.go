@@ -53,7 +53,7 @@ func (b *builder) runtime() error {
 		b.crio(rt, settings)
 	default:
 		b.note(network.Warning, settings[0].origin,
-			"no container runtime is known here yet, so no CNI settings of a runtime were changed: the runtime "+
+			"no container runtime with CRI is known here yet, so no CNI settings of a runtime were changed: the runtime "+
 				"needs %s",
 			settingsText(settings))
 	}

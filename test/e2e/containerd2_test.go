@@ -79,7 +79,8 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 
 	for _, c := range []struct {
 		name, config string
-		down         bool // containerd does not run during the agent's run
+		imported     string // conf.d/99-more.toml
+		down         bool   // containerd does not run during the agent's run
 		dropIn       bool
 		binDirs      []string
 	}{
@@ -87,6 +88,10 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 		{name: "imports and the old key", config: imports + "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dir = '/usr/lib/cni'\n", dropIn: true, binDirs: []string{"/srv/cni/bin"}},
 		{name: "no imports", config: "version = 3\n", binDirs: []string{"/srv/cni/bin", "/opt/cni/bin"}},
 		{name: "of containerd 1", config: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/opt/cni/bin\"\n  conf_dir = \"/etc/cni/net.d\"\n", binDirs: []string{"/srv/cni/bin"}},
+		{name: "of containerd 1, with an import", config: "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/opt/cni/bin\"\n",
+			imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"runc\"\n", binDirs: []string{"/srv/cni/bin"}},
+		{name: "an import of containerd 1", config: imports, imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/usr/lib/cni\"\n", dropIn: true,
+			binDirs: []string{"/usr/lib/cni"}}, // the last counts, and a note names it
 		{name: "not running", config: imports, down: true, dropIn: true, binDirs: []string{"/srv/cni/bin"}},
 		{name: "not running, new key", config: imports + "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/usr/lib/cni']\n", down: true, dropIn: true,
 			binDirs: []string{"/srv/cni/bin", "/usr/lib/cni"}},
@@ -95,6 +100,9 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 		n.Must(ctx, "systemctl", "stop", "containerd.service")
 		n.Must(ctx, "rm", "-rf", "/etc/containerd/conf.d", "/var/lib/netwright")
 		n.Write("/etc/containerd/config.toml", c.config, 0o644)
+		if c.imported != "" {
+			n.Write("/etc/containerd/conf.d/99-more.toml", c.imported, 0o644)
+		}
 		if c.config == "" {
 			n.Must(ctx, "sh", "-c", "containerd config default >/etc/containerd/config.toml")
 		}
@@ -122,6 +130,28 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 	res := n.Run(ctx, "netwright", "--once")
 	if want := "containerd config default > /etc/containerd/config.toml"; res.Code != 1 || !strings.Contains(res.Stdout, want) {
 		t.Errorf("without a file: exit %d, want 1 and %q\n%s%s", res.Code, want, res.Stdout, res.Stderr)
+	}
+}
+
+// containerd starts without CRI if its plugin refuses the settings. If the agent restarts it then,
+// it restores what it has changed, and says what it has seen. The line that keeps it:
+// pkg/reconcile/probation/judge.go, lostCRI.
+func TestContainerd2ThatLosesItsCRI(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster,
+		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", containerd2(t, imports)))
+	criStatus(ctx, t, n)
+	const broken = "/etc/containerd/conf.d/90-broken.toml" // written since containerd started
+	n.Write(broken, "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'none'\n", 0o644)
+	res := n.Run(ctx, "netwright", "--once")
+	if want := "it serves no CRI"; res.Code != 1 || !strings.Contains(res.Stdout, want) {
+		t.Errorf("exit %d, want 1 and %q\n%s%s", res.Code, want, res.Stdout, res.Stderr)
+	}
+	if n.Run(ctx, "test", "-e", "/etc/containerd/conf.d/50-netwright.toml").Code == 0 {
+		t.Error("the agent's file is there")
 	}
 }
 

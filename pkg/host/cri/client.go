@@ -123,22 +123,23 @@ func dialCRI(socket string) (c *criClient, done func()) {
 // errNoSandbox is gRPC's NotFound.
 var errNoSandbox = errors.New("the runtime knows no such pod")
 
-var errUnimplemented = errors.New("it does not serve this version of CRI")
+// ErrUnimplemented reports a socket at which nothing serves CRI, or only another version of it.
+var ErrUnimplemented = errors.New("it does not serve this version of CRI")
 
 // servesNone adds the likely cause to the error of a runtime that supports no version of CRI.
 func servesNone(err error) error {
-	if !errors.Is(err, errUnimplemented) {
+	if !errors.Is(err, ErrUnimplemented) {
 		return err
 	}
 	return fmt.Errorf("%w, nor another: containerd's plugin cri is switched off (disabled_plugins in its "+
 		"configuration) or did not start "+
-		"(`ctr plugins ls`, `journalctl -u containerd`)", errUnimplemented)
+		"(`ctr plugins ls`, `journalctl -u containerd`)", ErrUnimplemented)
 }
 
 // call calls a method of the version of CRI that the runtime supports, and remembers that version.
 func (c *criClient) call(ctx context.Context, method string, message []byte) ([]byte, error) {
 	answer, err := c.unary(ctx, method, message)
-	if errors.Is(err, errUnimplemented) && c.service == criV1 {
+	if errors.Is(err, ErrUnimplemented) && c.service == criV1 {
 		c.service = criAlpha
 		return c.unary(ctx, method, message)
 	}
@@ -174,7 +175,7 @@ func (c *criClient) unary(ctx context.Context, method string, message []byte) ([
 	}
 	switch {
 	case code == "12":
-		return nil, fmt.Errorf("%w: %s", errUnimplemented, text)
+		return nil, fmt.Errorf("%w: %s", ErrUnimplemented, text)
 	case code == "5":
 		return nil, fmt.Errorf("%w: %s", errNoSandbox, text)
 	case code != "0":

@@ -145,7 +145,7 @@ func TestAskCRIErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `gRPC code "13"`) || !strings.Contains(err.Error(), "no 100 % luck") {
 		t.Errorf("a failing runtime: %v", err)
 	}
-	if _, err := askCRI(t.Context(), f.serve(t), time.Minute); !errors.Is(err, errUnimplemented) || !strings.Contains(err.Error(), "plugin cri is switched off") {
+	if _, err := askCRI(t.Context(), f.serve(t), time.Minute); !errors.Is(err, ErrUnimplemented) || !strings.Contains(err.Error(), "plugin cri is switched off") {
 		t.Errorf("a server without CRI: %v", err)
 	}
 	if _, err := askCRI(t.Context(), t.TempDir()+"/none.sock", time.Minute); err == nil || !strings.Contains(err.Error(), "none.sock") {

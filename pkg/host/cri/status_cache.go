@@ -100,7 +100,7 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 	if err == nil {
 		r.last, r.valid = s, true
 	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) ||
-		errors.Is(err, errUnimplemented) {
+		errors.Is(err, ErrUnimplemented) {
 		r.last, r.valid = Status{}, false // it does not run, or has no CRI: its files say how it will run
 	}
 	close(under)

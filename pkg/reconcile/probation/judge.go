@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -96,14 +97,17 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	err error) {
 	if t.State == ledger.ProbationOpen {
 		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
-		if err != nil || v == starts.IsUp || v == starts.NoVerdict {
+		lost := err == nil && v == starts.IsUp && ts.lostCRI(ctx, h, t.Unit)
+		if err != nil || v == starts.IsUp && !lost || v == starts.NoVerdict {
 			return err == nil, err
 		}
-		if v != starts.IsDown {
+		if v != starts.IsDown && !lost {
 			return false, nil
 		}
 		t.State, t.Why, t.Invocation = ledger.ProbationUndoing, "it ended", now.Invocation
 		switch {
+		case lost:
+			t.Why = "it serves no CRI"
 		case now.Result != "":
 			t.Why = now.Result
 		case now.Load != "loaded":
@@ -131,7 +135,8 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	if err != nil || v == starts.Starting || v == starts.Queued {
 		return false, err
 	}
-	t.State, t.Bad, t.Tries, t.Since = ledger.ProbationSuppressed, v == starts.IsUp, t.Tries+1, time.Now().UTC()
+	runs := v == starts.IsUp && !ts.lostCRI(ctx, h, t.Unit)
+	t.State, t.Bad, t.Tries, t.Since = ledger.ProbationSuppressed, runs, t.Tries+1, time.Now().UTC()
 	t.Unchanged, t.Before = unitFingerprint(h.Live.Files, *t), nil
 	for i := range t.Files {
 		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
@@ -142,6 +147,16 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	made := t.Made
 	made.Time, made.Bad, made.Tries, made.Why = t.Since, t.Bad, t.Tries, t.Unit+" did not come up: "+t.Why
 	return false, ledger.NoteUndone(ctx, h.Files, made)
+}
+
+// lostCRI reports whether a runtime that served CRI before this pass runs without it. containerd
+// starts without its plugin of CRI if that refuses its settings.
+func (ts *Trials) lostCRI(ctx context.Context, h *host.Host, unit string) bool {
+	if unit != ts.served {
+		return false
+	}
+	_, err := h.Live.Pods(ctx)
+	return errors.Is(err, cri.ErrUnimplemented)
 }
 
 // restore restores the files, makes all units that read them read them again, and starts the unit.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
@@ -23,8 +24,9 @@ import (
 )
 
 // A change that asks for the restart of a running unit is on trial until the unit runs with the
-// change. If the unit does not come up, the files that asked for the restart are restored and the
-// unit is started again. The change is then held back until the documents or the unit change.
+// change. A runtime that served CRI must serve it again. If the unit does not come up, the files
+// that asked for the restart are restored and the unit is started again. The change is then held
+// back until the documents or the unit change.
 //
 // A unit that was down before the change is not on trial, because its state after the change
 // proves nothing. A reload is not on trial either, because it leaves the unit running with its old
@@ -37,7 +39,8 @@ type Trials struct {
 	opened bool
 	Notes  []report.Note
 	log    *zap.Logger
-	brief  bool // the pass waits for no unit: the next pass looks at a unit whose state is unknown
+	brief  bool   // the pass waits for no unit: the next pass looks at a unit whose state is unknown
+	served string // the unit of the runtime that served CRI before this pass restarted it
 }
 
 // These are the time limits of a pass for a unit that is starting. startTimeout is a little more
@@ -85,6 +88,9 @@ func (ts *Trials) Begin(
 			return err
 		case !runs(now):
 			continue
+		}
+		if rt := h.Live.Facts.Runtime; rt.NetworkReady != nil && unit == facts.RuntimeUnit(rt.Name) {
+			ts.served = unit
 		}
 		t := ledger.Probation{Unit: unit, State: ledger.ProbationOpen, Want: set.Name(all[unit]),
 			Invocation: now.Invocation,
