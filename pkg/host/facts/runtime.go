@@ -54,10 +54,11 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	case "containerd":
 		g.containerdFile(&rt, command)
 		if rt.CRIDisabled && !kind.namedBy(g.facts.Kubelet.RuntimeEndpoint) {
-			if docker, err := readUnitFile(g.files, g.dirs, "docker.service"); err == nil && !docker.Masked {
-				rt = RuntimeFacts{Name: "docker"} // docker uses this containerd
+			docker := runtimeKinds[len(runtimeKinds)-1] // it uses this containerd
+			if unit, err := readUnitFile(g.files, g.dirs, docker.unit); err == nil && !unit.Masked {
+				rt = RuntimeFacts{Name: docker.name, Socket: g.socket(docker)}
 				g.criDockerd(&rt)
-				return rt
+				break
 			}
 		}
 		g.withoutOurs(&rt, command, gatherer.containerdFile)
@@ -66,14 +67,14 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		g.withoutOurs(&rt, command, gatherer.crioFiles)
 	case "docker":
 		g.criDockerd(&rt)
-		return rt
 	}
 	if rt.CRIDisabled {
 		g.problem("ask the container runtime",
 			fmt.Errorf("its CRI is switched off: disabled_plugins has %s: remove it from that list, and restart %s",
 				strings.Join(rt.CRIDisabledBy, ", and "), rt.Name))
 	}
-	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
+	servesCRI := !rt.CRIDisabled && rt.ConfDir != "" // docker alone does not
+	if rt.Socket != "" && servesCRI && g.opt.live() && !g.opt.Sandbox {
 		status, known, err := g.opt.Runtime.Status(ctx, rt.Socket)
 		if err != nil {
 			g.problem("ask the container runtime", err)
@@ -155,7 +156,7 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 		unit, ok := g.unitFile("read the unit of "+kind.name, kind.unit)
 		points := 0
 		switch {
-		case kind.namedBy(kubelet.RuntimeEndpoint):
+		case kind.namedBy(kubelet.RuntimeEndpoint), ok && g.listens(kind, unit):
 			points = 4
 		case (!ok || unit.Masked) && g.socket(kind) == "":
 		case kind.name == "cri-o" && kubelet.Unit != "" && kubelet.RuntimeEndpoint == "":
@@ -171,6 +172,33 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 		}
 	}
 	return best, of
+}
+
+// listens reports whether a runtime listens at kubelet's endpoint by its own files, where no part of
+// the endpoint is a usual name.
+func (g gatherer) listens(kind runtimeKind, unit systemd.UnitFile) bool {
+	socket, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://")
+	if !ok || slices.ContainsFunc(runtimeKinds, func(k runtimeKind) bool { return k.namedBy(socket) }) {
+		return false
+	}
+	g.without = "-" // the files are read again, and then their problems are recorded
+	command := commandOf(unit, g.files)
+	main := cmp.Or(command.option("CONTAINER_CONFIG", "config", "c"), kind.config)
+	address := ""
+	switch kind.name {
+	case "containerd":
+		for _, f := range g.containerdFiles(main) {
+			address = cmp.Or(containerdAddress(f.tables), address)
+		}
+		address = cmp.Or(command.flag("address", "a"), address)
+	case "cri-o":
+		for _, file := range g.crioConfigs(main, command) {
+			t, _ := g.toml(file)
+			address = cmp.Or(text(table(t, "crio", "api")["listen"]), address)
+		}
+		address = cmp.Or(command.option("CONTAINER_LISTEN", "listen"), address)
+	}
+	return address == socket
 }
 
 // namedBy reports whether an endpoint contains the name of the runtime or of one of its sockets.

@@ -36,7 +36,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.ConfigVersion = max(1, number64(files[0].tables["version"]))
 	rt.Imports = texts(files[0].tables["imports"])
 	rt.From = rt.ConfigFile
-	settings, socket := map[string]any{}, any(nil)
+	settings, socket := map[string]any{}, ""
 	for _, f := range files {
 		for _, plugin := range texts(f.tables["disabled_plugins"]) {
 			if slices.Contains(criPlugins, plugin) {
@@ -46,8 +46,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		if number64(f.tables["version"]) > rt.ConfigVersion {
 			rt.NewerImport = f.name
 		}
-		server := table(f.tables, "plugins", "io.containerd.server.v1.grpc") // since version 4
-		socket = cmp.Or(table(f.tables, "grpc")["address"], server["address"], socket)
+		socket = cmp.Or(containerdAddress(f.tables), socket)
 		section := table(f.tables, "plugins", cniPlugin(f.tables, rt.ConfigVersion))
 		cni := table(section, "cni")
 		if dir := cni["bin_dir"]; dir != nil && rt.ConfigVersion >= 3 && number64(f.tables["version"]) == 2 {
@@ -62,10 +61,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 		maps.Copy(settings, cni)
 		rt.setBy(f.name, said...)
 	}
-	if s := command.flag("address", "a"); s != "" {
-		socket = s
-	}
-	g.listensAt(rt, socket)
+	g.listensAt(rt, cmp.Or(command.flag("address", "a"), socket))
 	rt.ConfDir = cmp.Or(absolute(text(settings["conf_dir"])), rt.ConfDir)
 	if s := text(settings["bin_dir"]); s != "" {
 		rt.BinDirs, rt.BinDirKey = []string{s}, "bin_dir"
@@ -87,9 +83,14 @@ func (rt *RuntimeFacts) replacesSections() bool {
 	return rt.ConfigVersion < 3 && (rt.Version == "" || strings.HasPrefix(rt.Version, "1."))
 }
 
+// containerdAddress returns the socket in a file of containerd, or "".
+func containerdAddress(file map[string]any) string {
+	server := table(file, "plugins", "io.containerd.server.v1.grpc") // since version 4
+	return cmp.Or(text(table(file, "grpc")["address"]), text(server["address"]))
+}
+
 // listensAt sets the socket that a runtime's own file names, unless kubelet names another one.
-func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
-	socket := text(address)
+func (g gatherer) listensAt(rt *RuntimeFacts, socket string) {
 	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
 		return
 	}
@@ -181,9 +182,8 @@ func (g gatherer) containerdFiles(main string) (out []runtimeFile) {
 func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
 	rt.DropInDir = command.option("CONTAINER_CONFIG_DIR", "config-dir", "d")
-	dropIns := cmp.Or(rt.DropInDir, "/etc/crio/crio.conf.d")
 	oldBinDir := ""
-	for _, file := range append([]string{rt.ConfigFile}, filesBelow(g.files, dropIns)...) {
+	for _, file := range g.crioConfigs(rt.ConfigFile, command) {
 		t, err := g.toml(file)
 		if file == g.without || errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -192,7 +192,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 			g.problem("read the container runtime's configuration", err)
 			continue
 		}
-		g.listensAt(rt, table(t, "crio", "api")["listen"])
+		g.listensAt(rt, text(table(t, "crio", "api")["listen"]))
 		network := table(t, "crio", "network")
 		if s := text(network["network_dir"]); s != "" {
 			rt.ConfDir, rt.From = s, file
@@ -228,6 +228,12 @@ func (g gatherer) crioFiles(rt *RuntimeFacts, command unitCommand) {
 		rt.BinDirs = append(slices.Clone(rt.BinDirs), oldBinDir)
 	}
 	rt.crioDirs(rt.ConfDir, rt.BinDirs)
+}
+
+// crioConfigs returns CRI-O's file and its drop-ins, in the order in which CRI-O reads them.
+func (g gatherer) crioConfigs(main string, command unitCommand) []string {
+	dropIns := cmp.Or(command.option("CONTAINER_CONFIG_DIR", "config-dir", "d"), "/etc/crio/crio.conf.d")
+	return append([]string{main}, filesBelow(g.files, dropIns)...)
 }
 
 // crioDirs sets the directories as CRI-O interprets them.

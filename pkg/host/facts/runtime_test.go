@@ -355,6 +355,38 @@ func TestRuntimeThatIsStopped(t *testing.T) {
 	}
 }
 
+// Where kubelet's endpoint has no usual name, the runtime that listens there is kubelet's, also while
+// it is stopped. The line that keeps it: runtime.go, listens.
+func TestRuntimeAtAnUnusualSocket(t *testing.T) {
+	const containerd, grpc = "/etc/containerd/config.toml", "[grpc]\naddress = '/run/cri.sock'\n"
+	for name, c := range map[string]struct {
+		file, text, want string
+	}{
+		"containerd":              {containerd, "version = 2\n" + grpc, "containerd"},
+		"containerd, by a flag":   {"/etc/systemd/system/containerd.service.d/x.conf", "[Service]\nExecStart=\nExecStart=containerd -a /run/cri.sock\n", "containerd"},
+		"containerd, version 4":   {containerd, "version = 4\n[plugins.'io.containerd.server.v1.grpc']\naddress = '/run/cri.sock'\n", "containerd"},
+		"cri-o":                   {"/etc/crio/crio.conf.d/x.conf", "[crio.api]\nlisten = '/run/cri.sock'\n", "cri-o"},
+		"cri-o, by its variable":  {"/etc/systemd/system/crio.service.d/x.conf", "[Service]\nEnvironment=CONTAINER_LISTEN=/run/cri.sock\n", "cri-o"},
+		"nobody, and CRI-O is up": {containerd, "version = 2\n", "cri-o"},
+	} {
+		root := t.TempDir()
+		write(t, root+"/lib/systemd/system/kubelet.service", "[Service]\nExecStart=kubelet --config=/etc/kubelet.yaml\n")
+		write(t, root+"/etc/kubelet.yaml", "containerRuntimeEndpoint: unix:///run/cri.sock\n")
+		for _, unit := range []string{"crio", "containerd"} {
+			write(t, root+"/lib/systemd/system/"+unit+".service", "[Service]\nExecStart="+unit+"\n")
+		}
+		write(t, root+c.file, c.text)
+		if c.want == "containerd" || strings.HasPrefix(name, "nobody") {
+			noError(t, os.MkdirAll(root+"/run/crio", 0o755), unix.Mknod(root+"/run/crio/crio.sock", unix.S_IFSOCK|0o600, 0))
+		} else {
+			noError(t, os.MkdirAll(root+"/run/containerd", 0o755), unix.Mknod(root+"/run/containerd/containerd.sock", unix.S_IFSOCK|0o600, 0))
+		}
+		if got := gathered(t, Options{Root: root}); got.Runtime.Name != c.want || len(got.Problems) > 0 {
+			t.Errorf("%s: %s, want %s; problems %q", name, got.Runtime.Name, c.want, got.Problems)
+		}
+	}
+}
+
 // systemd 252 gives a service these variables for such an EnvironmentFile=, and these words for $A.
 func TestEnvironmentFile(t *testing.T) {
 	for _, c := range []struct {
