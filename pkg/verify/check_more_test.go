@@ -90,16 +90,26 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// From Kubernetes 1.24 on docker needs cri-dockerd. Before, kubelet calls the plugins itself.
-func TestDockerServesNoCRI(t *testing.T) {
-	l := newLab(t)
-	for consumer, want := range map[string]State{"docker": Failed, "kubelet": ""} {
-		for confDir, want := range map[string]State{"": want, "/etc/cni/net.d": ""} {
-			c := &checker{view: l.with(host.Facts{Runtime: host.RuntimeFacts{Name: "docker", ConfDir: confDir}}, podsOf{}),
-				want: Expect{Conf: &tasks.WaitConf{Consumer: tasks.Consumer{Name: consumer}}}}
-			if got := c.runtime(); got.State != want {
-				t.Errorf("%s, %q: %+v, want %q", consumer, confDir, got, want)
-			}
+// From Kubernetes 1.24 on docker needs cri-dockerd, which answers over CRI. Before, kubelet calls
+// the plugins itself.
+func TestDockerServesCRI(t *testing.T) {
+	l, yes, no := newLab(t), true, false
+	for says, c := range map[string]struct {
+		consumer string
+		runtime  host.RuntimeFacts
+		state    State
+	}{
+		"":                                     {"kubelet", host.RuntimeFacts{}, ""},
+		"nothing serves CRI":                   {"docker", host.RuntimeFacts{}, Failed},
+		"docker does not answer over CRI":      {"docker", host.RuntimeFacts{ConfDir: l.conf}, Waiting},
+		"docker has no network: none":          {"docker", host.RuntimeFacts{ConfDir: l.conf, Socket: "/s", NetworkReady: &no, NetworkReason: "none"}, Failed},
+		"docker says that its network is read": {"docker", host.RuntimeFacts{ConfDir: l.conf, Socket: "/s", NetworkReady: &yes}, OK},
+	} {
+		c.runtime.Name = "docker"
+		check := &checker{view: l.with(host.Facts{Runtime: c.runtime}, podsOf{}), confs: make([]tasks.CNIConf, 1),
+			want: Expect{Conf: &tasks.WaitConf{Consumer: tasks.Consumer{Name: c.consumer}}}}
+		if got := check.runtime(); got.State != c.state || !strings.Contains(got.Seen, says) || strings.Contains(got.Next, "restart docker") {
+			t.Errorf("%+v, want %s %q", got, c.state, says)
 		}
 	}
 }

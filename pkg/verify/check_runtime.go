@@ -15,6 +15,9 @@ import (
 // lookAtRuntime returns what to do about a runtime that does not answer.
 func (c *checker) lookAtRuntime() string {
 	unit := facts.RuntimeUnit(c.view.Facts.Runtime.Name)
+	if unit == "docker.service" {
+		unit = "cri-docker.service" // that of its package
+	}
 	return fmt.Sprintf("check that it runs and serves CRI: `systemctl status %s`, `journalctl -u %s`", unit, unit)
 }
 
@@ -29,9 +32,9 @@ func (c *checker) runtime() Result {
 	rt := c.view.Facts.Runtime
 	embedded := facts.EmbeddedRuntime(c.view.Files)
 	switch {
-	case c.want.Conf == nil || rt.Name == "docker" && (rt.ConfDir != "" || c.want.Conf.Consumer.Name == "kubelet"):
+	case c.want.Conf == nil || c.want.Conf.Consumer.Name == "kubelet":
 		return Result{}
-	case rt.Name == "docker":
+	case rt.Name == "docker" && rt.ConfDir == "":
 		return failed("docker.service is there, and nothing serves CRI, which kubelet needs from Kubernetes 1.24 on",
 			"remove cri from disabled_plugins in /etc/containerd/config.toml and restart containerd, or install "+
 				"cri-dockerd")
@@ -59,6 +62,9 @@ func (c *checker) runtime() Result {
 		return waiting(rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when the file is there")
 	case !*rt.NetworkReady && rt.Name == "cri-o" && time.Since(c.confSince()).Abs() < crioLoads:
 		return waiting("cri-o has no network yet: "+rt.NetworkReason, "it looks again within a second")
+	case !*rt.NetworkReady && rt.Name == "docker":
+		return failed("docker has no network: "+rt.NetworkReason, "cri-dockerd looks again every five seconds: "+
+			"`journalctl -u cri-docker.service` says what it refuses")
 	case !*rt.NetworkReady:
 		return failed(rt.Name+" has no network: "+cmp.Or(rt.LoadError, rt.NetworkReason), restart)
 	case rt.LoadError != "":
