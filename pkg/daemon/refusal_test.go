@@ -31,3 +31,12 @@ func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 		t.Errorf("keysOf returns %+v", keys)
 	}
 }
+
+// The status names the key that was repaired, also where a task has several and its first was
+// right. The line that keeps it: pkg/report/event.go, Wrong.
+func TestTheStatusNamesTheRepairedKey(t *testing.T) {
+	made := &report.Plan{Steps: []report.Step{{Key: "file:/a", State: report.Done, Repair: true, Reason: "absent", Items: []report.Item{{Key: "file:/b"}}}}}
+	if keys := keysOf(made, nil, time.Now()); len(keys) != 1 || keys[0].Key != "file:/a" || keys[0].Text != "absent: file:/b" {
+		t.Errorf("keysOf returns %+v", keys)
+	}
+}

@@ -63,7 +63,7 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if !tell {
 			continue
 		}
-		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason),
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Wrong()),
 			Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
 		if k.Pods = step.Pods && slices.Contains(lostStates, state); k.Pods {
 			k.Means = step.Means

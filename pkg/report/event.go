@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/generation"
@@ -78,8 +79,21 @@ func (e *events) steps(list []Step) {
 		if s.Repair {
 			kind = EventRepaired
 		}
-		e.add(kind, s.Key, cmp.Or(s.Reason, s.Why, s.Key))
+		e.add(kind, s.Key, cmp.Or(s.Wrong(), s.Why, s.Key))
 	}
+}
+
+// Wrong returns what was wrong before the step. If the task's first key was right, Wrong names the
+// keys that were not.
+func (s *Step) Wrong() string {
+	var keys []string
+	for i := range s.Items {
+		keys = append(keys, s.Items[i].Key)
+	}
+	if s.Reason == "" || len(keys) == 0 || slices.Contains(keys, s.Key) {
+		return s.Reason
+	}
+	return s.Reason + ": " + Listed(keys)
 }
 
 // becomes maps a new state of a key to its event.

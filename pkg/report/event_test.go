@@ -24,6 +24,9 @@ func TestEvents(t *testing.T) {
 		{"a change and a repair", report.Status{}, report.Status{}, &report.Plan{Steps: []report.Step{
 			{Key: "file:/a", State: report.Done, Reason: "absent"}, {Key: "sysctl:x", State: report.Done, Repair: true, Reason: "value differs"}, {Key: "link:z", State: report.Waits},
 		}}, []report.Event{{At: at, Kind: report.EventChanged, Key: "file:/a", Text: "absent"}, {At: at, Kind: report.EventRepaired, Key: "sysctl:x", Text: "value differs"}}},
+		{"a repair of a task's second key", report.Status{}, report.Status{}, &report.Plan{Steps: []report.Step{
+			{Key: "file:/a", State: report.Done, Repair: true, Reason: "absent", Items: []report.Item{{Key: "file:/b"}, {Key: "file:/c"}}}, {Key: "file:/d", State: report.Done, Reason: "absent", Items: []report.Item{{Key: "file:/d"}, {Key: "file:/e"}}},
+		}}, []report.Event{{At: at, Kind: report.EventRepaired, Key: "file:/a", Text: "absent: file:/b, file:/c"}, {At: at, Kind: report.EventChanged, Key: "file:/d", Text: "absent"}}},
 		{"a key begins to fail, and a key that needs it gets no event", report.Status{}, report.Status{Keys: []report.KeyStatus{fails, follows}}, nil,
 			[]report.Event{{At: at, Kind: report.EventFailed, Key: "file:/a", Text: "disk full"}}},
 		{"a key still fails", report.Status{Keys: []report.KeyStatus{fails}}, report.Status{Keys: []report.KeyStatus{fails}}, nil, nil},

@@ -303,14 +303,17 @@ func (a *applier) finished(res graph.Result[graph.Node]) {
 	}
 }
 
-// changeText returns the old and the new values in a line of bounded length: "value: 0 → 1". It
-// returns "" for secrets.
+// changeText returns the old and the new values in a line of bounded length: "value: 0 → 1". A key
+// that is not the task's first is named. It returns "" for secrets.
 func changeText(n graph.Node, c *tasks.Change) string {
 	if t, ok := n.(tasks.Task); !ok || t.Base().Secret {
 		return ""
 	}
 	var parts []string
 	for _, item := range c.Items {
+		if item.Key != n.Owns()[0] {
+			parts = append(parts, string(item.Key))
+		}
 		for _, f := range item.Fields {
 			parts = append(parts, strings.TrimPrefix(fmt.Sprintf("%s: %s → %s", f.Name, cmp.Or(f.Before, "none"),
 				cmp.Or(f.After, "none")), ": "))
