@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -83,11 +84,35 @@ func Explain(ctx context.Context, err error) error {
 	case errors.As(err, &alert) && alert.Op == "remote error": // a TLS alert, whose type has no exported name
 		return fmt.Errorf("%w: check which TLS version the server requires, and whether it requires a client "+
 			"certificate", err)
+	case badProxy() != "":
+		return graph.Transient(fmt.Errorf("%w: %s of the unit is not the URL of a proxy: write it as "+
+			"http://user:password@host:port, where # is %%23, / is %%2F, @ is %%40 and %% is %%25 in user and password",
+			err, badProxy()))
 	// an error with ": socket: " is of this machine
 	case errors.As(err, &dns) && !strings.Contains(dns.Err, ": socket: "):
 		return graph.Transient(fmt.Errorf("%w: look at /etc/resolv.conf and at the name", err))
 	}
 	return graph.Transient(err)
+}
+
+// badProxy returns the name of a variable that shall name a proxy and is not the URL of one; "" if
+// there is none. Package net/http uses no proxy then, or takes a part of the password for the host
+// (golang.org/x/net/http/httpproxy, parseProxy).
+func badProxy() string {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		value := os.Getenv(name)
+		if value == "" {
+			continue
+		}
+		if !strings.Contains(value, "://") {
+			value = "http://" + value
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // IsTransient reports whether a later request may succeed after this status.

@@ -65,14 +65,19 @@ func TestProxyExcludesMetadata(t *testing.T) {
 	}
 }
 
-// A server's certificate that expired has the same error in each look.
-func TestExplainHasNoPresentTime(t *testing.T) {
-	expired := func(detail string) error {
-		return Explain(t.Context(), x509.CertificateInvalidError{Cert: &x509.Certificate{Subject: pkix.Name{CommonName: "store"},
-			SerialNumber: big.NewInt(1)}, Reason: x509.Expired, Detail: detail})
-	}
-	first, second := expired("current time 1 is after 0"), expired("current time 2 is after 0")
-	if first.Error() != second.Error() || !graph.IsTransient(first) || !strings.Contains(first.Error(), "CN=store") {
-		t.Errorf("%v, then %v", first, second)
+// A request that fails says so if the proxy's variable is not a URL. Its text shows no part of the
+// variable.
+func TestExplainABadProxy(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for value, bad := range map[string]bool{
+		"": false, "http://10.0.0.1:3128": false, "10.0.0.1:3128": false, "http://user:se%23cret@proxy:3128/": false, "proxy.example.com": false,
+		"http://user:se#cret@proxy:3128": true, "http://user:se/cret@proxy:3128": true, "http://user:12#cret@proxy:3128": true,
+		"user:se%zzcret@proxy:3128": true, "http://user:se cret@proxy:3128": true, "http://": true,
+	} {
+		t.Setenv("HTTPS_PROXY", value)
+		got := Explain(t.Context(), refused)
+		if !graph.IsTransient(got) || strings.Contains(got.Error(), "HTTPS_PROXY of the unit is not the URL of a proxy") != bad || strings.Contains(got.Error(), "cret") {
+			t.Errorf("%q: %v", value, got)
+		}
 	}
 }
