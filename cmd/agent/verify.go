@@ -200,7 +200,11 @@ func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 		if !c.Wanted {
 			continue
 		}
-		r := verify.Result{Check: "certificate " + c.Name, State: verify.OK,
+		name := "certificate " + c.Name
+		if c.CA {
+			name += " (CA)"
+		}
+		r := verify.Result{Check: name, State: verify.OK,
 			Seen: fmt.Sprintf("%s, until %s", c.State, moment(c.NotAfter)), Next: c.Problem}
 		switch c.State {
 		case issue.CertRequested:

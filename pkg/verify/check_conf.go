@@ -13,7 +13,7 @@ func (c *checker) conf() Result {
 	switch {
 	case c.want.Conf == nil && c.want.NoPodCIDRs:
 		return waiting("the pod CIDRs of this node are not known yet, and the conf has them",
-			"`agent status` says where they come from")
+			"`agent --dry-run` says where they come from")
 	case c.want.Conf == nil:
 		return notApplicable(
 			"kubelet itself calls the plugins of " + c.want.Network.Name + ", without a conf in a directory")
