@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -14,15 +15,21 @@ import (
 // Signals watches systemd on a connection of its own. It ignores that systemd loads or unloads a
 // unit: a mere look at an unused unit causes both, and a look after each such signal would repeat
 // for ever.
+//
+// It listens on the message bus, whose daemon forwards only the signals of the watched units. On
+// its private socket systemd sends all signals: each mount of a pod is a unit, whose seven signals
+// have hundreds of values. Signals listens there only where no bus answers.
 type Signals struct {
 	Units   *Reader
+	Bus     string            // the socket of the message bus
 	Changed func(what string) // called with a unit, "unit files" or "daemon-reload"
 	Files   func()            // called before Changed if unit files may have changed
 	Lost    func(error)       // connection ended: call [Signals.Listen] again
 
-	bus   *Bus
-	aim   atomic.Pointer[unitAim]
-	asked map[string]bool // match rules sent to the bus daemon
+	bus     *Bus
+	private bool // bus is systemd's private socket
+	aim     atomic.Pointer[unitAim]
+	asked   map[string]bool // match rules sent to the bus daemon
 }
 
 // unitAim has the watched units by their D-Bus objects.
@@ -41,17 +48,34 @@ func (u *Signals) Listen(units []string) (err error) {
 	defer cancel()
 	if u.bus == nil || !u.bus.conn.Connected() {
 		_ = u.Close() // the connection has ended
-		if u.bus, err = dialBus(ctx, u.Units.Socket, u.Units.Private, u); err != nil {
-			u.bus = nil
+		if err := u.connect(ctx); err != nil {
 			return err
 		}
-		u.asked = map[string]bool{}
 	}
 	u.aim.Store(&aim)
-	if u.Units.Private {
+	if u.private {
 		return nil // systemd sends all signals on a private connection (dbus.c, bus_foreach_bus)
 	}
 	return u.subscribe(ctx, aim)
+}
+
+// greetLimit is how long the bus daemon may take to answer: repairs wait meanwhile.
+const greetLimit = time.Second
+
+// connect connects to the bus, or else to the private socket.
+func (u *Signals) connect(ctx context.Context) (err error) {
+	u.asked = map[string]bool{}
+	soon, cancel := context.WithTimeoutCause(ctx, greetLimit, errBusSilent)
+	defer cancel()
+	u.private = false
+	if u.bus, err = dialBus(soon, u.Bus, false, u); err != nil && u.Units.Private {
+		u.private = true
+		u.bus, err = dialBus(ctx, u.Units.Socket, true, u)
+	}
+	if err != nil {
+		u.bus = nil
+	}
+	return err
 }
 
 // subscribe requests from the bus daemon the signals of systemd as a whole and of the watched

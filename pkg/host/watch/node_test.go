@@ -3,6 +3,7 @@ package watch
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -16,7 +17,13 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// testWatchedUnits runs in a node, once by systemd's private socket and once by the message bus.
+// ofFewSignals is more than the number of objects that the test allocates to run ten commands, and
+// less than what the signals about ten restarts of a unit are decoded to.
+const ofFewSignals = 10_000
+
+// testWatchedUnits runs in a node, once by the message bus, and once where there is none, by
+// systemd's private socket. The bus daemon sends nothing about other units. The lines that keep it:
+// pkg/host/systemd/signals.go, connect.
 func testWatchedUnits(t *testing.T) {
 	for name, private := range map[string]bool{"private": true, "bus": false} {
 		t.Run(name, func(t *testing.T) {
@@ -24,16 +31,28 @@ func testWatchedUnits(t *testing.T) {
 			w := New(Options{})
 			t.Cleanup(func() { noError(t, w.Close()) })
 			units := w.sources[len(w.sources)-1].(*unitWatch)
-			units.signals.Units.Private = private
-			if !private {
-				units.signals.Units.Socket = systemd.SystemSocket
+			if private {
+				units.signals.Bus = "/run/no-bus"
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
 			if deaf := w.Unwatched(); len(deaf) > 0 {
 				t.Fatal(deaf)
 			}
 			fence := func() { run(t, "systemctl", "daemon-reload") }
-			u := systemd.Open(true)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range 10 {
+				run(t, "systemctl", "restart", "once.service")
+			}
+			fence()
+			awaitWake(t, w, Units, "daemon-reload")
+			runtime.ReadMemStats(&after)
+			objects := after.Mallocs - before.Mallocs
+			t.Logf("ten restarts of another unit: %d objects", objects)
+			if few := objects < ofFewSignals; few == private {
+				t.Errorf("%d objects were allocated for ten restarts of another unit; by the private socket: %v", objects, private)
+			}
+			u := systemd.Open(true) // it gets all signals, too
 			t.Cleanup(func() { noError(t, u.Close()) })
 			look := func(name string) {
 				_, err := u.Unit(t.Context(), name)

@@ -7,7 +7,7 @@ type unitWatch struct{ signals *systemd.Signals }
 
 func newUnitWatch(w *Watcher, relinked func()) *unitWatch {
 	return &unitWatch{&systemd.Signals{
-		Units: systemd.Open(true), Files: relinked,
+		Units: systemd.Open(true), Bus: systemd.SystemSocket, Files: relinked,
 		Changed: func(what string) { w.trigger(Units, what, false) },
 		Lost:    func(err error) { w.lose(Units, err) },
 	}}
