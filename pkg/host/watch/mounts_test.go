@@ -32,7 +32,7 @@ func inMounts(t *testing.T) (dir string) {
 }
 
 // On a node with many mounts the mounts of pods have the list read once in a pause, which grows
-// with the list, and a read allocates next to nothing. The lines that keep it: mounts.go, pause and
+// with the list, and a read allocates next to nothing. The lines that keep it: mounts.go, pause,
 // state.
 func TestMountsOfPodsAreReadSeldom(t *testing.T) {
 	dir := inMounts(t)
