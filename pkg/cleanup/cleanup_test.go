@@ -70,6 +70,9 @@ var left = []string{
 	"ip link add lefty type bridge", "ip link add left1 type veth peer name left1p", "ip link set left1 master lefty", "ip link set left1 up", "ip link set lefty up",
 	"ip link add left.vx type vxlan id 4096 dstport 4789 dev up0",
 	"ip link add vethab type veth peer name vethabp", "ip link set vethab up", "ip link set vethabp up", "ip route add 10.8.0.7/32 dev vethab",
+	// The route that leads vethcd to a pod is removed before the link. vethef has a pod's address.
+	"ip link add vethcd type veth peer name vethcdp", "ip link set vethcd up", "ip link set vethcdp up", "ip route add 10.8.0.8/32 dev vethcd",
+	"ip link add vethef type veth peer name vethefp", "ip link set vethef up", "ip link set vethefp up", "ip addr add 10.8.0.9/32 dev vethef",
 	"ip route add 10.8.1.0/24 via 192.0.2.3 proto kernel", "ip route add blackhole 10.8.2.0/24 proto 80", "ip route add 10.99.0.0/16 via 192.0.2.3 table 2005 proto kernel",
 	"ip rule add pref 99 fwmark 0x200000/0x200000 lookup 2005", "ip rule add pref 512 from 10.8.0.7 lookup main",
 	"ip rule add pref 100 lookup local", "ip rule del pref 0",
@@ -140,7 +143,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}, {ReqID: 11, Pods: true, States: true}},
 		Sysctls: []SysctlSelector{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
 		Lines:   []LineSelector{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
-		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: rtnl.AllTables, Link: "lefty"}},
+		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: rtnl.AllTables, Link: "lefty"}, {Link: "vethc*"}},
 		Rules:   []RuleSelector{{Table: 2005, Mark: 0x200000}, {Priority: 512, Pods: true}, {Table: 255}, {Priority: 1024, IIF: "vetha*", Table: 200, Last: 300}},
 		Chains:  []ChainSelector{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "INPUT", Set: "left4:*"}, {Chain: "FORWARD"}},
 		Tables:  []TableSelector{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
@@ -161,6 +164,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			"- rule:ipv4 512 from 10.8.0.7/32 lookup 254: lookup 254",
 			"- rule:ipv4 1024 iif vethab lookup 256: lookup 256",
 			"- route:2005/10.99.0.0/16: 10.99.0.0/16 via 192.0.2.3 dev up0 proto 2 table 2005",
+			"- route:254/10.8.0.8/32: 10.8.0.8/32 dev vethcd proto 3 table 254",
 			"- route:254/10.8.1.0/24: 10.8.1.0/24 via 192.0.2.3 dev up0 proto 2 table 254",
 			"- route:254/10.8.2.0/24: blackhole 10.8.2.0/24 proto 80 table 254",
 			"- iptables:ip/nft/nat/POSTROUTING: rule --comment \"left:1\" -j MASQUERADE",
@@ -181,6 +185,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			"- nft:inet/left-masq: nft table",
 			"- ipset:left4:a: ipset",
 			"- link:left1: veth, up, port of lefty", "- link:lefty: bridge, up", "- link:left.vx: vxlan, down", "- link:vethab: veth, up",
+			"- link:vethcd: veth, up", "- link:vethef: veth, up",
 			"- file:/10-left.conflist: file", "- file:/lib/left: directory", "- file:/bin/left: file",
 		}
 		slices.Sort(want)
@@ -201,7 +206,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			}
 		}
 	}
-	has("ip -o link", "up0", "leftx", "vethzz@", "no lefty", "no left1", "no left.vx", "no vethab")
+	has("ip -o link", "up0", "leftx", "vethzz@", "no lefty", "no left1", "no left.vx", "no vethab", "no vethcd", "no vethef")
 	has("ip route show table all", "default via 192.0.2.1 dev up0", "10.9.0.7 dev vethzz", "10.80.0.0/16", "blackhole 10.9.2.0/24", "no 10.8.", "no table 2005")
 	has("ip rule", "0:\tfrom all lookup local", "98:\tfrom all fwmark 0x200000/0x200000 lookup 2006", "no 99:", "no 512:", "no 100:")
 	has("iptables-legacy-save", "LEFT-FWX", "no LEFT-FWD", "left4a", "no left4:a")
@@ -232,4 +237,52 @@ func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 			t.Errorf("plan returns %+v", c.Items)
 		}
 	})
+}
+
+// A search that fails is an error of the plan and of the removal. Where it is the search for what
+// the network's current mode uses, nothing is removed. The lines that keep it: find_and_remove.go,
+// Find, Remove and besides.
+func TestCleanupThatCannotLookIsAnError(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"/etc", "/opt"} {
+		if err := os.Mkdir(root+dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("loop", root+"/etc/loop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(root+"/opt/left", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	unreadable, left := Residue{Files: []string{"/etc/loop/*"}}, Residue{Files: []string{"/opt/left"}}
+	for name, s := range map[string]Selection{
+		"the residue":      {Residue: unreadable},
+		"the current mode": {Residue: left, Scope: Scope{Current: unreadable}},
+	} {
+		if found, err := s.Find(t.Context(), h.Live.View()); err == nil {
+			t.Errorf("%s: Find returns %v", name, found)
+		}
+		if err := s.Remove(t.Context(), h); err == nil {
+			t.Errorf("%s: Remove returns no error", name)
+		}
+		if _, err := os.Stat(root + "/opt/left"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := (Selection{Residue: left}).Remove(t.Context(), h); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(root + "/opt/left"); err == nil {
+		t.Error("nothing was removed")
+	}
+	v := sharedHost(t, map[string]string{"/etc/iproute2/rt_tables/mgmt": ""}).view()
+	if found, err := findRoutes(t.Context(), v, romanaLike, Scope{}); err == nil {
+		t.Errorf("names of tables that cannot be read: %v", found)
+	}
 }

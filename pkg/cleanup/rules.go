@@ -17,7 +17,7 @@ func (m RuleSelector) matches(r rtnl.Rule, s Scope) bool {
 		!asked(m.Protocol, r.Protocol), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(),
 		m.Marked && r.Mark == 0, m.All && !r.ForAll(), m.Bare():
 		return false
-	case m.Pods && !(r.Src.IsValid() && rtnl.Within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && rtnl.Within(s.PodCIDRs, r.Dst)):
+	case m.Pods && !rtnl.Within(s.PodCIDRs, r.Src) && !rtnl.Within(s.PodCIDRs, r.Dst):
 		return false
 	case m.Last != 0:
 		return r.Table >= m.Table && r.Table <= m.Last
