@@ -59,4 +59,12 @@ func TestBootsAreRemembered(t *testing.T) {
 	if err != nil || len(list) != maxBoots || list[0].ID != "0" || len(list[0].Keys) != 1 || list[1].ID == "1" {
 		t.Errorf("what keys are held back for stays, and no more than that: %+v, %v", list, err)
 	}
+	for i := range 2 * maxBoots {
+		file := fmt.Sprint("/bad", i)
+		note(Boot{ID: file, Names: []string{file}, Keys: []BootKey{key(file, "x")}, Outcome: "bad"})
+	}
+	list, err = ReadBoots(h.Live.Files)
+	if err != nil || len(list) != 1+2*maxBoots || len(list[1].Keys) != 1 {
+		t.Errorf("each bad boot stays, however many there are: %+v, %v", list, err)
+	}
 }

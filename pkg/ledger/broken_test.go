@@ -142,6 +142,29 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	}
 }
 
+// A damaged revision is named, and the others are read. If the revisions cannot be listed, no
+// number counts as free. The lines that keep it: revisions.go, Revisions and revisionNumbers.
+func TestADamagedRevisionIsNamedAndTheOthersAreRead(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	for n := 1; n <= 3; n++ {
+		commit(t, l, h, Batch{Head: Head{Current: n}, Revision: &Revision{Number: n}})
+	}
+	if err := os.WriteFile(filepath.Join(root, revisionFile(2)), []byte(`{"number":3}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Revisions(h.Live.Files)
+	if len(all) != 2 || all[0].Number != 1 || all[1].Number != 3 || err == nil || !strings.Contains(err.Error(), revisionFile(2)+" is damaged") {
+		t.Errorf("Revisions returns %+v, %v", all, err)
+	}
+	if all, err := Revisions(noList{h.Files}); err == nil {
+		t.Errorf("Revisions of a directory that cannot be listed returns %+v", all)
+	}
+	if n, err := l.NextRevision(noList{h.Files}); err == nil {
+		t.Errorf("NextRevision returns %d", n)
+	}
+}
+
 // No command writes to the ledger of a later version. The line that keeps it: journal.go, Commit
 // (Newer).
 func TestALaterLedgerIsNotWrittenTo(t *testing.T) {

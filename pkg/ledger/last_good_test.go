@@ -62,8 +62,26 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		t.Errorf("contents %q, %v; want the two of the last", blobs, err)
 	}
 
-	// Here the agent writes a damaged content again, with its head.
+	// The contents of the former head stay as they are, because a kill after their removal would
+	// lose it.
 	g, _ := ReadLastGood(h.Live.Files)
+	stat := func() os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(filepath.Join(root, blobDir, g.Objects.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	was := stat()
+	if err := keep(h.Files, 4, "three"); err != nil {
+		t.Fatal(err)
+	}
+	if expect(4, "three"); !os.SameFile(was, stat()) {
+		t.Error("a content that is whole was written again")
+	}
+
+	// Here the agent writes a damaged content again, with its head.
 	damaged := filepath.Join(root, blobDir, g.Objects.String())
 	if err := os.WriteFile(damaged, []byte("objects thre"), 0o600); err != nil {
 		t.Fatal(err)

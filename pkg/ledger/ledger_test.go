@@ -140,6 +140,17 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	if sum, ok := l.Lookup("/new", info); !kept || gone || !ok || sum != (blob.Digest{3}) {
 		t.Errorf("kept %t, gone %t, new %t %v", kept, gone, ok, sum)
 	}
+	for _, path := range []string{"/1", "/2"} { // by one daemon, which reads each file once
+		l.Record(path, info, blob.Digest{1})
+		if err := l.SaveStamps(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/kept", "/new", "/1", "/2"} {
+		if _, ok := Load(d).Lookup(path, info); !ok {
+			t.Errorf("the stamp of %s is lost", path)
+		}
+	}
 }
 
 // A file that changes in each pass of a daemon has one stamp, in memory and on disk.
