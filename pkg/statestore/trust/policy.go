@@ -108,10 +108,8 @@ func (p Policy) CheckOwn(statement []byte, foreign error) error {
 		return graph.Permanent(problem.SignatureMissing.Errorf("its documents are not published, and %s accepts "+
 			"only what is signed: publish them with `agent store publish`", p.Keys[0].Origin))
 	case p.Pin.Digest != "":
-		if err := p.pinned(statement); err != nil {
-			return graph.Permanent(err)
-		}
-	case foreign != nil && !p.Unsigned:
+		return graph.Permanent(p.pinned(statement))
+	case !p.Unsigned:
 		return graph.Permanent(foreign)
 	}
 	return nil
