@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -23,11 +25,13 @@ func TestARepairIsWrittenDownOnce(t *testing.T) {
 	for what, c := range map[string]struct {
 		spoil string
 		want  []tasks.Task
-		first bool // the pass writes before the change
+		first bool   // the pass writes before the change
+		lacks string // a line that the journal does not have
 	}{
-		"ours":                      {"/etc/ours", []tasks.Task{found, ours}, false},
-		"its baseline is not known": {"/etc/found", []tasks.Task{found, ours}, true},
-		"beside what is new":        {"/etc/ours", []tasks.Task{found, ours, file("/etc/new", "1")}, true},
+		"ours":                                   {"/etc/ours", []tasks.Task{found, ours}, false, ""},
+		"its baseline is not known":              {"/etc/found", []tasks.Task{found, ours}, true, ""},
+		"beside what is new":                     {"/etc/ours", []tasks.Task{found, ours, file("/etc/new", "1")}, true, ""},
+		"the time of its directory is not known": {"/etc/ours", []tasks.Task{found, ours}, true, `d {"path":"/etc",`},
 	} {
 		t.Run(what, func(t *testing.T) {
 			root := t.TempDir()
@@ -35,6 +39,9 @@ func TestARepairIsWrittenDownOnce(t *testing.T) {
 			hostroot.Put(t, root, "/var/lib/theirs", "")
 			mustConverge(t, root, found, ours)
 			hostroot.Put(t, root, c.spoil, "theirs")
+			lines := slices.DeleteFunc(strings.SplitAfter(contentOf(t, root, ledger.JournalFile), "\n"),
+				func(line string) bool { return c.lacks != "" && strings.Contains(line, c.lacks) })
+			hostroot.Put(t, root, ledger.JournalFile, strings.Join(lines, ""))
 			before := contentOf(t, root, ledger.JournalFile)
 			die(t, root, c.want, true)
 			if written := contentOf(t, root, ledger.JournalFile) != before; written != c.first {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
@@ -203,7 +204,8 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	}
 }
 
-// A sysctl is restored too, except one on which others rely once it is set. The lines that keep it:
+// A sysctl is restored too, except one on which others rely once it is set, and one that no
+// revision after the pinned one has. The lines that keep it:
 // pkg/reconcile/ownership/give_back.go; pkg/tasks/sysctl_shared.go.
 func TestARollbackBringsSysctlsBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -218,14 +220,14 @@ func TestARollbackBringsSysctlsBack(t *testing.T) {
 		}
 		return strings.TrimSpace(string(data))
 	}
-	const plain, shared = "net.ipv4.ip_default_ttl", "net.ipv4.ip_forward"
+	const plain, shared, early = "net.ipv4.ip_default_ttl", "net.ipv4.ip_forward", "net.ipv4.tcp_syn_retries"
 	ttl, forward := sysctl(plain), sysctl(shared)
 	if ttl == "77" || forward != "0" {
 		t.Fatalf("a network namespace with ttl %s, forwarding %s", ttl, forward)
 	}
 	a := file("/etc/a", "1")
 	set := []tasks.Task{a, tasks.Sysctl{Key: plain, Value: "77"}, tasks.Sysctl{Key: shared, Value: "1"}}
-	for _, list := range [][]tasks.Task{{a}, set} {
+	for _, list := range [][]tasks.Task{{a, tasks.Sysctl{Key: early, Value: "7"}}, {a}, set} {
 		if _, err := pass.Converge(t.Context(), wanting(list...)); err != nil {
 			t.Fatal(err)
 		}
@@ -233,12 +235,35 @@ func TestARollbackBringsSysctlsBack(t *testing.T) {
 	if sysctl(plain) != "77" || sysctl(shared) != "1" {
 		t.Fatal("the sysctls were not set")
 	}
-	p, err := pass.Rollback(t.Context(), 1)
+	p, err := pass.Rollback(t.Context(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sysctl(plain) != ttl || sysctl(shared) != "1" {
-		t.Errorf("after the rollback the ttl is %s, want %s; forwarding is %s\n%s",
-			sysctl(plain), ttl, sysctl(shared), said(p))
+	if sysctl(plain) != ttl || sysctl(shared) != "1" || sysctl(early) != "7" {
+		t.Errorf("after the rollback the ttl is %s, want %s; forwarding is %s; what revision 1 set is %s, want 7\n%s",
+			sysctl(plain), ttl, sysctl(shared), sysctl(early), said(p))
+	}
+}
+
+// A revision has no spec.followLinks. A node that is pinned to one follows the links of the last
+// documents, and an undo or a reset follows them, too. The line that keeps it:
+// pkg/reconcile/ownership/write_after_change.go, Commit (FollowLinks).
+func TestAPinnedNodeFollowsTheLinksOfTheLastDocuments(t *testing.T) {
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	led := ledger.Load(h.Live.Files)
+	head := led.Head()
+	head.FollowLinks = "/etc/link"
+	if err := led.Commit(t.Context(), h.Files, ledger.Batch{Head: head}); err != nil {
+		t.Fatal(err)
+	}
+	mustConverge(t, root, file("/etc/b", "1"))
+	if _, head, _ := entriesOf(t, root); head.FollowLinks != "/etc/link" {
+		t.Errorf("the ledger has %q", head.FollowLinks)
 	}
 }
