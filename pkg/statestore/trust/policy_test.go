@@ -27,7 +27,7 @@ func statement(generation int, more string) []byte {
 	return fmt.Appendf(nil, "{\n  \"cluster\": \"c\",\n%s  \"generation\": %d\n}\n", more, generation)
 }
 
-func pair(t *testing.T) (Key, minisign.PrivateKey) {
+func pair(t testing.TB) (Key, minisign.PrivateKey) {
 	t.Helper()
 	public, private, err := minisign.GenerateKey(rand.Reader)
 	if err != nil {
@@ -280,4 +280,20 @@ func TestKeysThatAnybodySignsByAreRefused(t *testing.T) {
 	if _, err := ParseKey(line(own), "x"); err != nil || forged(own) {
 		t.Errorf("a key: %v", err)
 	}
+}
+
+// A store's manifest is not trusted before Check accepts it. Check must accept no bytes but those
+// that the key signed.
+func FuzzCheck(f *testing.F) {
+	key, private := pair(f)
+	seven := statement(7, "")
+	signed := Join(seven, Sign(private, seven, "c 7"))
+	f.Add(signed)
+	f.Add(Join(seven, "untrusted comment: x\nRWQ=\ntrusted comment: y\nAA==\n", Sign(private, seven, "")))
+	policy := Policy{Keys: []Key{key}, Now: func() time.Time { return now }}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if got, err := policy.Check(raw, "s3://b/c"); err == nil && !bytes.Equal(got, seven) {
+			t.Errorf("%q is accepted as %q", raw, got)
+		}
+	})
 }
