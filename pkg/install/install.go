@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -278,7 +279,7 @@ func (i Installation) program(files hostfs.Files) (string, error) {
 	var errs []error
 	for _, prefix := range prefixes {
 		program := path.Join(prefix, programDir, programName)
-		err := cmp.Or(files.Writable(program, -1), files.Runnable(program))
+		err := cmp.Or(files.Writable(program, -1), files.Runnable(program), i.replaceable(files, program))
 		if err == nil {
 			return program, nil
 		}
@@ -286,6 +287,24 @@ func (i Installation) program(files hostfs.Files) (string, error) {
 	}
 	return "", fmt.Errorf("install: name a directory that can be written, and that programs can be run from, with "+
 		"--prefix: %w", errors.Join(errs...))
+}
+
+// replaceable returns an error if another user of this host may replace the program, or a directory
+// above it. The files of an image may belong to who builds it.
+func (i Installation) replaceable(files hostfs.Files, program string) error {
+	for dir := program; dir != "/" && i.Host.Root == "/"; {
+		dir = path.Dir(dir)
+		info, err := files.Lstat(dir)
+		const harm = "%s %s, and who can replace the program there is root: name another directory, or change that"
+		switch {
+		case err != nil: // it is made, and belongs to root then
+		case info.UID != 0:
+			return fmt.Errorf(harm, dir, fmt.Sprintf("belongs to user %d", info.UID))
+		case info.Type == hostfs.Directory && info.Mode&0o002 != 0 && info.Mode&fs.ModeSticky == 0:
+			return fmt.Errorf(harm, dir, "is writable by every user")
+		}
+	}
+	return nil
 }
 
 // installedProgram returns the program that the units of this host run, or "" if it does not exist.

@@ -1,6 +1,9 @@
 package install
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/systemd"
 	"github.com/netwright/netwright/test/hostroot"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // The program of a unit is found wherever packages, images and people install units, and only
@@ -57,5 +61,34 @@ func TestOtherCopiesAreNamed(t *testing.T) {
 	}
 	if text := strings.Join(warned, "\n"); err != nil || !strings.HasPrefix(text, "/usr/bin/netwright is another copy") || len(warned) != 1 {
 		t.Errorf("tasks warns %q, %v", text, err)
+	}
+}
+
+// Root runs the program. So no other user may replace it, or a directory on the way to it.
+func TestOnlyRootMayReplaceTheProgram(t *testing.T) {
+	needs.Root(t)
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files, err := host.OpenFiles(host.Options{Root: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	prefix := dir + "/theirs/agent"
+	for _, c := range []struct {
+		uid  int
+		mode os.FileMode
+		want string
+	}{{0, 0o755, ""}, {0, 0o775, ""}, {0, 0o777 | os.ModeSticky, ""}, {0, 0o777, "is writable by every user"}, {1000, 0o755, "belongs to user 1000"}} {
+		if err := errors.Join(os.RemoveAll(filepath.Dir(prefix)), os.MkdirAll(prefix, 0o755), os.Chown(filepath.Dir(prefix), c.uid, 0),
+			os.Chmod(filepath.Dir(prefix), c.mode)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Installation{Host: host.Options{Root: "/"}, Prefix: prefix}.program(files)
+		if c.want == "" && (err != nil || got != prefix+"/bin/netwright") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("below a directory of user %d with mode %v: program returns %q, %v", c.uid, c.mode, got, err)
+		}
 	}
 }
