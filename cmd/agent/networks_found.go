@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/plural"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -90,7 +90,7 @@ func writeFound(w io.Writer, found verify.Found, verdict bool) {
 		case t.Ours:
 			of, what = "netwright", what+"; ours"
 		}
-		fmt.Fprintf(w, "%-10s %s  (%s)\n", of, t.Key, what)
+		fmt.Fprintf(w, "%-10s %s  (%s)\n", of, report.Line(string(t.Key)), what)
 	}
 }
 

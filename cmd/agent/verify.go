@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
 )
@@ -229,9 +230,9 @@ func (v *verified) write(out io.Writer) error {
 	count := map[verify.State]int{}
 	for _, r := range v.Checks {
 		count[r.State]++
-		fmt.Fprintf(&b, "%s %-*s  %s\n", marks[r.State], width, r.Check, r.Seen)
+		fmt.Fprintf(&b, "%s %-*s  %s\n", marks[r.State], width, r.Check, report.Line(r.Seen))
 		if r.Next != "" {
-			fmt.Fprintf(&b, "  %-*s  → %s\n", width, "", r.Next)
+			fmt.Fprintf(&b, "  %-*s  → %s\n", width, "", report.Line(r.Next))
 		}
 	}
 	fmt.Fprintf(&b, "%d ok, %d failed, %d waiting\n", count[verify.OK], count[verify.Failed], count[verify.Waiting])

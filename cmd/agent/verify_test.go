@@ -11,6 +11,15 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
+// The name of a file does not begin a line of its own.
+func TestVerifiedLines(t *testing.T) {
+	v := verified{Node: "node-1", Checks: []verify.Result{{Check: "conf", Seen: "/etc/cni/net.d/a\n✓ conf", Next: "rm a\n✓"}}}
+	var out strings.Builder
+	if err := v.write(&out); err != nil || strings.Contains(out.String(), "\n✓") {
+		t.Errorf("write prints %q, %v", out.String(), err)
+	}
+}
+
 // An image has no kernel and no runtime. verify looks at its files, and starts none of its
 // programs.
 func TestVerifyImage(t *testing.T) {

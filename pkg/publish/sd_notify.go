@@ -10,6 +10,8 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/report"
 )
 
 // Systemd sends the state of the daemon to the service manager. Without NOTIFY_SOCKET in the
@@ -43,8 +45,9 @@ func (Systemd) Extend(by time.Duration) error {
 	return notify(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", by.Microseconds()))
 }
 
-// oneLine puts a status on one line: systemd takes a second line for another message.
-func oneLine(status string) string { return strings.Join(strings.Fields(status), " ") }
+// oneLine puts a status on one line: systemd takes a second line for another message. systemctl
+// prints the line unchanged.
+func oneLine(status string) string { return report.Line(strings.Join(strings.Fields(status), " ")) }
 
 func notify(state string) error {
 	if _, err := daemon.SdNotify(false, state); err != nil {

@@ -57,7 +57,7 @@ func TestMessages(t *testing.T) {
 	for _, say := range []func() error{
 		func() error { return Systemd{}.Status("bridge: 3 of 4 right") },
 		func() error { return Systemd{}.Ready("bridge: 4 of 4 right") },
-		func() error { return Systemd{}.Status("two\nREADY=1\nlines") }, // an error's text must not become a message of its own
+		func() error { return Systemd{}.Status("two\nREADY=1\nlines\x1b[2J") }, // an error's text must not become a message of its own
 		func() error { return Systemd{}.Stopping() },
 	} {
 		if err := say(); err != nil {
@@ -68,7 +68,7 @@ func TestMessages(t *testing.T) {
 	for range 4 {
 		got = append(got, hears(t, socket))
 	}
-	want := []string{"STATUS=bridge: 3 of 4 right", "READY=1\nSTATUS=bridge: 4 of 4 right", "STATUS=two READY=1 lines", "STOPPING=1"}
+	want := []string{"STATUS=bridge: 3 of 4 right", "READY=1\nSTATUS=bridge: 4 of 4 right", `STATUS=two READY=1 lines\x1b[2J`, "STOPPING=1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -52,7 +52,7 @@ func (t *planText) switchOf(s *Switch) {
 	if s.Kind == Safe {
 		color = green
 	}
-	t.line("switch of networks: %s → %s, %s", t.paint(bold, clean(s.From)), t.paint(bold, clean(s.To)),
+	t.line("switch of networks: %s → %s, %s", t.paint(bold, Line(s.From)), t.paint(bold, Line(s.To)),
 		t.paint(color, s.Kind))
 	t.indent("", s.Reason)
 	if s.Blocked != "" {
@@ -71,7 +71,7 @@ func (t *planText) switchOf(s *Switch) {
 	if s.Blocked != "" && len(s.Removes) > 0 { // otherwise the steps below show them
 		t.indent("", "it would take away, of what "+s.From+" has here:")
 		for _, left := range s.Removes {
-			t.line("    %s %s  %s", t.paint(red, "-"), clean(left.Key), t.paint(dim, clean(left.Detail)))
+			t.line("    %s %s  %s", t.paint(red, "-"), Line(left.Key), t.paint(dim, Line(left.Detail)))
 		}
 	}
 	for _, stays := range s.Stays {

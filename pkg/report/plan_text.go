@@ -27,7 +27,7 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	}
 	t.waits(p)
 	if len(p.AwaitingBoot) > 0 {
-		t.line("awaiting boot: %s", clean(Listed(p.AwaitingBoot)))
+		t.line("awaiting boot: %s", Line(Listed(p.AwaitingBoot)))
 	}
 	t.groups(p, Stopped, yellow)
 	t.left(p)
@@ -51,7 +51,7 @@ func (t *planText) header(p *Plan) {
 	if p.NodeGroup != "" {
 		who += " (" + p.NodeGroup + ")"
 	}
-	t.line("%s of %s, network %s", t.paint(bold, clean(who)), clean(p.Cluster), t.paint(bold, clean(p.Network)))
+	t.line("%s of %s, network %s", t.paint(bold, Line(who)), Line(p.Cluster), t.paint(bold, Line(p.Network)))
 	t.row("", dim, fmt.Sprintf("from %s, %s", p.Store, nameAndDigest(p.Generation, p.Digest)))
 	if p.Pinned != "" {
 		t.row("", yellow, p.Pinned+": the store is not followed before `agent resume`")

@@ -32,9 +32,9 @@ func (t *planText) changes(p *Plan) {
 	var rows []row
 	for s := range p.In(Planned, Done) {
 		for j, it := range s.Items {
-			r := row{item: it, fields: clean(fields(it)), step: s, last: j == len(s.Items)-1}
+			r := row{item: it, fields: Line(fields(it)), step: s, last: j == len(s.Items)-1}
 			if r.last {
-				r.said = clean(said(s, it))
+				r.said = Line(said(s, it))
 			}
 			rows = append(rows, r)
 		}
@@ -45,7 +45,7 @@ func (t *planText) changes(p *Plan) {
 		values = max(values, within(r.fields, fieldColumn))
 	}
 	for _, r := range rows {
-		line := "  " + t.paint(opColor[r.item.Op], r.item.Op) + " " + pad(clean(r.item.Key), keys) + "  " +
+		line := "  " + t.paint(opColor[r.item.Op], r.item.Op) + " " + pad(Line(r.item.Key), keys) + "  " +
 			pad(r.fields, values) + "  " + t.paint(dim, r.said)
 		t.line("%s", line)
 		t.diff(r.item)

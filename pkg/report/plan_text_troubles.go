@@ -35,10 +35,10 @@ func (t *planText) left(p *Plan) {
 			t.gap()
 			first = false
 		}
-		line := t.paint(yellow, "≠ "+clean(s.Key))
+		line := t.paint(yellow, "≠ "+Line(s.Key))
 		for _, it := range s.Items {
 			if f := fields(it); f != "" && it.Key == s.Key {
-				line += "  " + clean(f)
+				line += "  " + Line(f)
 			}
 		}
 		t.line("  %s", line)
@@ -58,7 +58,7 @@ func (t *planText) roots(p *Plan, state, follow State, color, mark string, what 
 			t.gap()
 			first = false
 		}
-		t.line("  %s %s", t.paint(color, mark), t.paint(color, clean(s.Key)))
+		t.line("  %s %s", t.paint(color, mark), t.paint(color, Line(s.Key)))
 		for line := range strings.Lines(what(s)) {
 			t.row("      ", "", strings.TrimSuffix(line, "\n"))
 		}
@@ -93,14 +93,14 @@ func (t *planText) groups(p *Plan, state State, color string) {
 		if _, ok := byMessage[s.Message]; !ok {
 			order = append(order, s.Message)
 		}
-		byMessage[s.Message] = append(byMessage[s.Message], clean(s.Key))
+		byMessage[s.Message] = append(byMessage[s.Message], Line(s.Key))
 	}
 	for _, message := range order {
 		keys := byMessage[message]
 		if len(keys) > maxListed {
 			keys = kinds(keys)
 		}
-		t.line("  %s %s:", t.paint(color, "·"), clean(message))
+		t.line("  %s %s:", t.paint(color, "·"), Line(message))
 		for _, line := range wrap(keys, 110) {
 			t.row("      ", dim, line)
 		}
@@ -160,7 +160,7 @@ func (t *planText) interruptions(p *Plan) {
 		}
 	}
 	if tasks.ParseClass(p.Class) > tasks.ClassLive && !ran(p) {
-		t.line("class: %s (%s)", t.paint(yellow, p.Class), clean(p.ClassWhy))
+		t.line("class: %s (%s)", t.paint(yellow, p.Class), Line(p.ClassWhy))
 	}
 	words := []string{"will restart:", "will reload:", "will stop:", "may cut the node off:"}
 	if ran(p) {
@@ -169,7 +169,7 @@ func (t *planText) interruptions(p *Plan) {
 	for i, list := range [][]string{restarts, reloads, stops, cut} {
 		if len(list) > 0 {
 			t.line("%s %s", t.paint([]string{yellow, yellow, yellow, red}[i], words[i]),
-				clean(strings.Join(list, ", ")))
+				Line(strings.Join(list, ", ")))
 		}
 	}
 }

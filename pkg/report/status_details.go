@@ -139,5 +139,5 @@ func (s *Status) Line() string {
 	if s.Configuration.Digest != "" || s.Configuration.Wanted != nil {
 		parts = append(parts, s.Configuration.Text())
 	}
-	return clean(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "))
+	return Line(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "))
 }

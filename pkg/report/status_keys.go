@@ -90,7 +90,7 @@ func (t *statusText) troubles(s *Status) {
 
 // key writes one key: its state and since when, why, who asked for it, what to do.
 func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
-	t.line("  %s %s", t.paint(look.color, look.mark), t.paint(look.color, clean(k.Key)))
+	t.line("  %s %s", t.paint(look.color, look.mark), t.paint(look.color, Line(k.Key)))
 	said := look.word + " for " + t.age(k.Since)
 	switch k.State {
 	case KeyRepaired:
@@ -186,7 +186,7 @@ func (t *statusText) kinds(list []KindStatus) {
 	}
 	t.row("", dim, head)
 	for i := range list {
-		row := pad(clean(list[i].Kind), name)
+		row := pad(Line(list[i].Kind), name)
 		for _, c := range shown {
 			n, color := c.of(&list[i]), c.color
 			cell := strconv.FormatInt(n, 10)

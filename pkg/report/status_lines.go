@@ -15,7 +15,7 @@ func (t *statusText) say(indent, color, s string) {
 		hang += "  "
 	}
 	for line := range strings.Lines(s) {
-		for _, part := range fold(clean(strings.TrimSuffix(line, "\n")), t.width-len(hang)) {
+		for _, part := range fold(Line(strings.TrimSuffix(line, "\n")), t.width-len(hang)) {
 			t.line("%s%s", indent, t.paint(color, part))
 			indent = hang
 		}

@@ -60,15 +60,15 @@ func (t *statusText) daemon(d Daemon, s *Status) {
 
 // head writes the node, its state and its configuration.
 func (t *statusText) head(s *Status) {
-	who := t.paint(bold, clean(s.Node))
+	who := t.paint(bold, Line(s.Node))
 	if s.NodeGroup != "" {
-		who += " (" + clean(s.NodeGroup) + ")"
+		who += " (" + Line(s.NodeGroup) + ")"
 	}
 	if s.Cluster != "" {
-		who += " of " + clean(s.Cluster)
+		who += " of " + Line(s.Cluster)
 	}
 	if s.Network != "" {
-		who += ", network " + t.paint(bold, clean(s.Network))
+		who += ", network " + t.paint(bold, Line(s.Network))
 	}
 	t.line("%s", who)
 	state := string(s.State)

@@ -31,8 +31,8 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 	case before == nil || before.State != now.State || before.Reason != now.Reason:
 		t.line("%s %s", Stamp(now.At), t.paint(stateColor[now.State], now.Line()))
 	case now.Working != nil && now.Working.Changes > 0:
-		t.line("%s %s", Stamp(now.At), t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.Activity,
-			plural.Of(now.Working.Changes, "change", "changes")+" to make"))))
+		t.line("%s %s", Stamp(now.At), t.paint(dim, Line(fmt.Sprintf("%s: %s", now.Working.Activity,
+			plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write a change of the status: %w", err)
@@ -46,5 +46,5 @@ func (e Event) Line() string {
 	if e.Key != "" {
 		words = append(words, e.Key+":")
 	}
-	return clean(strings.TrimSuffix(strings.Join(append(words, e.Text), " "), ":"))
+	return Line(strings.TrimSuffix(strings.Join(append(words, e.Text), " "), ":"))
 }

@@ -57,7 +57,7 @@ func (t *text) line(format string, args ...any) {
 }
 
 // row writes one line in a color.
-func (t *text) row(indent, color, s string) { t.line("%s", indent+t.paint(color, clean(s))) }
+func (t *text) row(indent, color, s string) { t.line("%s", indent+t.paint(color, Line(s))) }
 
 // gap writes an empty line before the next text.
 func (t *text) gap() {
@@ -97,7 +97,7 @@ func (t *text) indent(mark, s string) {
 		if i > 0 {
 			mark = "    "
 		}
-		t.line("  %s%s", mark, clean(line))
+		t.line("  %s%s", mark, Line(line))
 	}
 }
 
@@ -106,8 +106,8 @@ func (t *text) indent(mark, s string) {
 // JSON and YAML, which have no other control characters, the result has the same value.
 func Visible(s string) string { return visible(s, "\n", green, yellow, red, dim, bold, reset) }
 
-// clean makes all control characters of a text visible. A text that is clean has one line.
-func clean(s string) string { return visible(s) }
+// Line makes all control characters of a text visible, newlines too, so that it is one line.
+func Line(s string) string { return visible(s) }
 
 func visible(s string, except ...string) string {
 	if strings.IndexFunc(s, unprintable) < 0 {
