@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -236,16 +235,17 @@ func scriptAt(root hostpath.Root, name string) string {
 	if info, err := hostpath.Fstat(fd); err != nil || info.Type != hostpath.Regular || info.Size > maxScript {
 		return ""
 	}
-	file, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	file, err := hostpath.OpenAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
 	}
-	defer file.Close() // it is only read
-	text, err := io.ReadAll(io.LimitReader(file, maxScript))
-	if err != nil || strings.HasPrefix(string(text), "\x7fELF") {
+	defer unix.Close(file)
+	text := make([]byte, maxScript)
+	n, err := unix.Read(file, text)
+	if err != nil || strings.HasPrefix(string(text[:n]), "\x7fELF") {
 		return ""
 	}
-	return string(text)
+	return string(text[:n])
 }
 
 // mentions reports whether a text has all words of a thing. The key of a sysctl may have dots or

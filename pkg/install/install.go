@@ -294,14 +294,10 @@ func (i Installation) program(files hostfs.Files) (string, error) {
 func (i Installation) replaceable(files hostfs.Files, program string) error {
 	for dir := program; dir != "/" && i.Host.Root == "/"; {
 		dir = path.Dir(dir)
-		info, err := files.Lstat(dir)
-		const harm = "%s %s, and who can replace the program there is root: name another directory, or change that"
-		switch {
-		case err != nil: // it is made, and belongs to root then
-		case info.UID != 0:
-			return fmt.Errorf(harm, dir, fmt.Sprintf("belongs to user %d", info.UID))
-		case info.Type == hostfs.Directory && info.Mode&0o002 != 0 && info.Mode&fs.ModeSticky == 0:
-			return fmt.Errorf(harm, dir, "is writable by every user")
+		info, err := files.Lstat(dir) // what does not exist is made, and belongs to root then
+		if err == nil && (info.UID != 0 || info.Type == hostfs.Directory && info.Mode&(0o002|fs.ModeSticky) == 0o002) {
+			return fmt.Errorf("%s belongs to user %d and has mode %v, and who can replace the program there is root: name "+
+				"another directory, or change that", dir, info.UID, info.Mode)
 		}
 	}
 	return nil
@@ -322,11 +318,15 @@ func installedProgram(files hostfs.Files) string {
 
 // otherCopies returns the programs below the other prefixes.
 func otherCopies(files hostfs.Files, program string) (list []string) {
-	ours, _ := files.Lstat(program) // there may be none yet
+	if real, err := files.Resolve(program); err == nil {
+		program = real
+	}
 	for _, prefix := range Prefixes {
-		other := path.Join(prefix, programDir, programName)
-		if info, err := files.Lstat(other); err == nil && other != program && !info.SameFile(ours) {
-			list = append(list, other)
+		other, err := files.Resolve(path.Join(prefix, programDir, programName))
+		if err == nil && other != program {
+			if _, err := files.Lstat(other); err == nil {
+				list = append(list, other)
+			}
 		}
 	}
 	return list

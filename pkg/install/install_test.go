@@ -81,7 +81,7 @@ func TestOnlyRootMayReplaceTheProgram(t *testing.T) {
 		uid  int
 		mode os.FileMode
 		want string
-	}{{0, 0o755, ""}, {0, 0o775, ""}, {0, 0o777 | os.ModeSticky, ""}, {0, 0o777, "is writable by every user"}, {1000, 0o755, "belongs to user 1000"}} {
+	}{{0, 0o755, ""}, {0, 0o775, ""}, {0, 0o777 | os.ModeSticky, ""}, {0, 0o777, "belongs to user 0 and has mode -rwxrwxrwx"}, {1000, 0o755, "belongs to user 1000"}} {
 		if err := errors.Join(os.RemoveAll(filepath.Dir(prefix)), os.MkdirAll(prefix, 0o755), os.Chown(filepath.Dir(prefix), c.uid, 0),
 			os.Chmod(filepath.Dir(prefix), c.mode)); err != nil {
 			t.Fatal(err)
