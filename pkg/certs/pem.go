@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -149,18 +148,4 @@ func SignedBy(c *x509.Certificate, roots []*x509.Certificate, between ...*x509.C
 		}
 	}
 	return nil
-}
-
-// Ago returns a duration in one unit: "12 days", "3 hours", "40 seconds".
-func Ago(d time.Duration) string {
-	d = d.Abs()
-	switch {
-	case d >= 48*time.Hour:
-		return plural.Of(int(d.Hours()/24), "day")
-	case d >= 2*time.Hour:
-		return plural.Of(int(d.Hours()), "hour")
-	case d >= 2*time.Minute:
-		return plural.Of(int(d.Minutes()), "minute")
-	}
-	return plural.Of(int(d.Seconds()), "second")
 }

@@ -70,13 +70,3 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
-
-func TestAgo(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		80 * time.Hour: "3 days", 3 * time.Hour: "3 hours", -90 * time.Second: "90 seconds", time.Second: "1 second", 5 * time.Minute: "5 minutes",
-	} {
-		if got := Ago(d); got != want {
-			t.Errorf("%s is %q, want %q", d, got, want)
-		}
-	}
-}

@@ -96,7 +96,7 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 		}
 		out = append(out, rows...)
 	}
-	return requested(files, out, seen, now)
+	return requested(files, out, seen)
 }
 
 // statusOf returns the status of a set's certificate and of its CA.
@@ -217,7 +217,7 @@ func inKubeconfig(r ledger.Reader, file string) (onNode, error) {
 }
 
 // requested adds the certificates that were requested and are not issued yet.
-func requested(r ledger.Reader, out []CertStatus, seen map[string]bool, now time.Time) ([]CertStatus, error) {
+func requested(r ledger.Reader, out []CertStatus, seen map[string]bool) ([]CertStatus, error) {
 	names, err := listIssued(r)
 	if err != nil {
 		return nil, err
@@ -228,8 +228,7 @@ func requested(r ledger.Reader, out []CertStatus, seen map[string]bool, now time
 			continue
 		}
 		out = append(out, CertStatus{Name: name, State: CertRequested, Source: s.Source, By: s.By, Wanted: true,
-			Problem: fmt.Sprintf("the request %s waits since %s (%s)", s.Pending.Name, Date(s.Pending.Since),
-				certs.Ago(now.Sub(s.Pending.Since)))})
+			Problem: fmt.Sprintf("the request %s waits since %s", s.Pending.Name, Date(s.Pending.Since))})
 	}
 	return out, nil
 }
