@@ -16,7 +16,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/sandbox"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // runSandbox converges in temporary namespaces. The process outside starts itself again in them.
@@ -102,7 +101,7 @@ func (o *runOptions) insideSandbox(ctx context.Context, w *cli.Opened) error {
 	if err := converge(false); err != nil || !o.f.Text() {
 		return err
 	}
-	d, err := desired.Load(ctx, w.Store, w.Select, statestore.Revision{})
+	d, _, err := w.Documents(ctx)
 	if err != nil {
 		return err
 	}

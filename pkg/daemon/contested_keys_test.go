@@ -42,8 +42,8 @@ func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	}
 }
 
-// A node is critical, and not waiting, while a key that pods need waits for its next repair: pods are
-// cut off until then. The line that keeps it: pkg/daemon/status_keys.go, lostStates.
+// A node is critical, and not waiting, while a key that pods need waits for its next repair: until
+// then pods are cut off. The line that keeps it: pkg/daemon/status_keys.go, lostStates.
 func TestAKeyOfPodsThatWaitsForItsRepairIsCritical(t *testing.T) {
 	for _, pods := range []bool{true, false} {
 		p := &report.Plan{Steps: []report.Step{{Key: "sysctl:net.ipv4.ip_forward", State: report.Waits, Pods: pods,

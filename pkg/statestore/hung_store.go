@@ -12,7 +12,7 @@ import (
 const FetchLimit = 100 * time.Second
 
 // Bounded returns a store whose Fetch returns when its ctx ends or [FetchLimit] is over, also where
-// the file system of a directory hangs. Everything that fetches uses one, except the daemon: it
+// the file system of a directory hangs. All commands fetch with it or with [UnlessHung]. The daemon
 // fetches beside its loop, and begins no second fetch while one hangs.
 func Bounded(s Store) Store { return bounded{s} }
 
