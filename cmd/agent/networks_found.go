@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/plural"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/verify"
 )

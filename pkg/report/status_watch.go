@@ -32,7 +32,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 		t.line("%s %s", Stamp(now.At), t.paint(stateColor[now.State], now.Line()))
 	case now.Working != nil && now.Working.Changes > 0:
 		t.line("%s %s", Stamp(now.At), t.paint(dim, Line(fmt.Sprintf("%s: %s", now.Working.Activity,
-			plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
+			plural.Of(now.Working.Changes, "change", "changes")+" to make"))))
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write a change of the status: %w", err)

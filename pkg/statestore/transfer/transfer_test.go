@@ -81,3 +81,15 @@ func TestExplainABadProxy(t *testing.T) {
 		}
 	}
 }
+
+// A server's certificate that expired has the same error in each look.
+func TestExplainHasNoPresentTime(t *testing.T) {
+	expired := func(detail string) error {
+		return Explain(t.Context(), x509.CertificateInvalidError{Cert: &x509.Certificate{Subject: pkix.Name{CommonName: "store"},
+			SerialNumber: big.NewInt(1)}, Reason: x509.Expired, Detail: detail})
+	}
+	first, second := expired("current time 1 is after 0"), expired("current time 2 is after 0")
+	if first.Error() != second.Error() || !graph.IsTransient(first) || !strings.Contains(first.Error(), "CN=store") {
+		t.Errorf("%v, then %v", first, second)
+	}
+}
