@@ -131,6 +131,30 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	}
 }
 
+// An undo ends the process that makes the change, and no other. A daemon that awaits a confirmation
+// has finished the change. After a boot another process may have the same number. The line that
+// keeps it: undo.go, endMaker.
+func TestUndoEndsOnlyTheProcessThatMakesTheChange(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, _ := onNode(t)
+	boot := host.BootID(h.Live.Files)
+	for name, c := range map[string]struct {
+		j     Journal
+		alive bool
+	}{
+		"it makes the change":          {Journal{Boot: boot}, false},
+		"it awaits the confirmation":   {Journal{Boot: boot, Awaits: &Awaits{}}, true},
+		"the machine has booted since": {Journal{Boot: "another"}, true},
+	} {
+		c.j.Process = keeper(t)
+		if err := c.j.endMaker(t.Context(), h); err != nil || alive(c.j.Process) != c.alive {
+			t.Errorf("%s: endMaker returns %v, and the process lives: %v", name, err, !c.alive)
+		}
+	}
+}
+
 // A clock that is set after a change does not move the end of the change's time. The line that
 // keeps it: confirmation.go, Until (moved).
 func TestAClockThatIsSetMovesNoConfirmation(t *testing.T) {

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +60,23 @@ func TestAPathIsCapturedOnce(t *testing.T) {
 	}
 	if files := c.Log.Files; len(files) != 2 || files[0].Path != "/etc/here" || files[1].Path != "/etc/new" {
 		t.Errorf("captured %+v, want each path once", files)
+	}
+}
+
+// The kernel copies "all" and "default" to the links, so these are written first. Other sysctls are
+// not of a link. The line that keeps it: capture.go, confKeys.
+func TestSysctlsOfLinksComeLast(t *testing.T) {
+	net := map[string]string{}
+	want := []string{
+		"net.ipv4.ip_forward", "net.ipv4.conf.all.rp_filter", "net.ipv6.conf.all.forwarding",
+		"net.ipv4.conf.default.rp_filter", "net.ipv6.conf.default.forwarding",
+		"net.ipv4.conf.aaa.rp_filter", "net.ipv6.conf.aaa.forwarding",
+	}
+	for _, key := range append(want, "net.ipv4.ip_default_ttl", "net.core.somaxconn") {
+		net[key] = "1"
+	}
+	if got := confKeys(net); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 
