@@ -174,8 +174,8 @@ func (g gatherer) runtimeKind() (best runtimeKind, of systemd.UnitFile) {
 	return best, of
 }
 
-// listens reports whether a runtime listens at kubelet's endpoint by its own files, where no part of
-// the endpoint is a usual name.
+// listens reports whether a runtime listens at kubelet's endpoint by its own files, where no part
+// of the endpoint is a usual name.
 func (g gatherer) listens(kind runtimeKind, unit systemd.UnitFile) bool {
 	socket, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://")
 	if !ok || slices.ContainsFunc(runtimeKinds, func(k runtimeKind) bool { return k.namedBy(socket) }) {

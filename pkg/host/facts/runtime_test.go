@@ -355,8 +355,8 @@ func TestRuntimeThatIsStopped(t *testing.T) {
 	}
 }
 
-// Where kubelet's endpoint has no usual name, the runtime that listens there is kubelet's, also while
-// it is stopped. The line that keeps it: runtime.go, listens.
+// Where kubelet's endpoint has no usual name, the runtime that listens there is kubelet's, also
+// while it is stopped. The line that keeps it: runtime.go, listens.
 func TestRuntimeAtAnUnusualSocket(t *testing.T) {
 	const containerd, grpc = "/etc/containerd/config.toml", "[grpc]\naddress = '/run/cri.sock'\n"
 	for name, c := range map[string]struct {
