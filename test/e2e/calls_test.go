@@ -184,7 +184,7 @@ const (
 	callsOfARoute   = 44     // 39 to make one of many: 45 when each family was listed by itself
 	callsOfADrift   = 1_300  // 850 to 1,080 of a repair of a key, the search for its writers, and the next pass
 	linksOfADrift   = 60     // 22 links read in the search for other writers: 120 when each file of a process that may do more was read
-	objectsOfAWhole = 15_000 // 12,400 of a daemon's whole pass that finds nothing to do, and that a command asked for
+	objectsOfAWhole = 11_000 // 8,200 of a daemon's whole pass that finds nothing to do, and that a command asked for: 12,400 when it got all signals of systemd
 )
 
 // This test counts the costs of a pass that do not depend on the machine's speed: system calls,
