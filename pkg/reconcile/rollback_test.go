@@ -267,3 +267,23 @@ func TestAPinnedNodeFollowsTheLinksOfTheLastDocuments(t *testing.T) {
 		t.Errorf("the ledger has %q", head.FollowLinks)
 	}
 }
+
+// A new revision is stored with all its contents, also with those that an earlier one had and that
+// are lost since. So a rollback to it needs no store. The line that keeps it:
+// pkg/reconcile/ownership/number_revisions.go, revise (Blobs).
+func TestARevisionHasAllItsContents(t *testing.T) {
+	root := t.TempDir()
+	a, b := file("/etc/a", "one"), file("/etc/b", "two")
+	mustConverge(t, root, a)
+	if err := os.RemoveAll(root + ledger.Dir + "/blobs"); err != nil {
+		t.Fatal(err)
+	}
+	mustConverge(t, root, a, b)
+	mustConverge(t, root)
+	if _, err := onRoot(root).Rollback(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := hostroot.Read(t, root, "/etc/a") + hostroot.Read(t, root, "/etc/b"); got != "onetwo" {
+		t.Errorf("the rollback restored %q", got)
+	}
+}
