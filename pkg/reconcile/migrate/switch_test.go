@@ -52,7 +52,7 @@ func TestLeave(t *testing.T) {
 		"allowed from the network that is here": {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
 		"another than expected":                 {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
 		"undone before":                         {had: "bridge", spec: flannel, flag: true, files: undone, kind: "disruptive", allowed: "--allow-disruptive", held: "generation 7 is bad"},
-		"pods wait":                             {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
+		"pods wait":                             {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pod with an address of bridge", waits: true},
 		"pods ended":                            {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
 		"the agent runs":                        {had: "calico", spec: flannel, flag: true, pods: []cri.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; the agent of that network would create again what the switch removes: delete its DaemonSet"},
 		"kubenet gives way":                     {had: "kubenet", spec: flannel, kind: "safe"},
