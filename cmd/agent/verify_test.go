@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,5 +68,27 @@ func TestVerifyImage(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, "started")); err == nil {
 		t.Error("a program of the image was started")
+	}
+}
+
+// The documents' MTU is compared with the conf of each network whose own program writes it. The
+// lines that keep it: cmd/agent/verify.go, checked host; pkg/model/network/mtu.go, ConfMTU.
+func TestVerifyTheConfsMTU(t *testing.T) {
+	for name, kubernetes := range map[string]string{"calico": "1.33.0", "canal": "1.27.0"} {
+		root, store := t.TempDir(), t.TempDir()
+		for file, text := range map[string]string{
+			filepath.Join(store, "c", "cluster.yaml"): "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n" +
+				"  kubernetesVersion: " + kubernetes + "\n  networking:\n    " + name + ": {mtu: 1350}\n",
+			filepath.Join(root, "etc/cni/net.d/10-"+name+".conflist"): `{"cniVersion":"0.3.1","name":"k8s-pod-network","plugins":[{"type":"calico","mtu":1440}]}`,
+		} {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out, errs strings.Builder
+		run(t.Context(), []string{"verify", "--root", root, "--store", store, "--cluster", "c", "--node", "node-1", "-o", "json"}, cli.Output{Out: &out, Err: &errs})
+		if !strings.Contains(out.String(), "pods get links of 1440 bytes, and the documents have an mtu of 1350") {
+			t.Errorf("%s: %s%s", name, out.String(), errs.String())
+		}
 	}
 }
