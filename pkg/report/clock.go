@@ -3,18 +3,29 @@ package report
 import (
 	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // clockStep is the difference of two clocks from which the wall clock counts as set.
 const clockStep = 5 * time.Second
 
+// began and beganUp are the start of the process. While the machine is suspended, the uptime goes
+// on, and the monotonic reading of a time does not.
+var began, beganUp = time.Now(), host.Uptime()
+
 // ByClock returns a time by the wall clock as it is now. Somebody may have set the clock since this
 // process noted the time: at a boot often by years. A time that this process did not note stays as
 // it is, because it has no reading of the clock that nobody sets.
-func ByClock(t time.Time) time.Time {
+func ByClock(t time.Time) time.Time { return byClock(t, host.Uptime()-beganUp-time.Since(began)) }
+
+// byClock is [ByClock] on a machine that was suspended for so long since the process began. A
+// difference of the clocks that this explains is no clock that was set.
+func byClock(t time.Time, suspended time.Duration) time.Time {
 	now := time.Now()
 	moved := now.Add(t.Sub(now))
-	if t.IsZero() || moved.Round(0).Sub(t.Round(0)).Abs() <= clockStep {
+	set := moved.Round(0).Sub(t.Round(0))
+	if t.IsZero() || set >= -clockStep && set <= suspended+clockStep {
 		return t
 	}
 	return moved
