@@ -3,12 +3,12 @@ package tasks
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Module loads a kernel module now. The file that loads it at boot is a [File] task of its own. A
@@ -55,8 +55,8 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 		change.NotApplicable, change.Pending = "optional, and this kernel has no such module", nil
 		change.Items[0].Fields = []Field{{Name: "warning", After: source}}
 	case state == kernel.ModuleMissing:
-		return nil, fmt.Errorf("plan module %s: kernel %s has no such module: %s: %w",
-			t.Name, known.Kernel.Release, source, host.ErrNotExist)
+		return nil, problem.Missing("plan module %s: kernel %s has no such module: %s",
+			t.Name, known.Kernel.Release, source)
 	}
 	return change, nil
 }

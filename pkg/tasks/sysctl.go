@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Sysctl is one key of the running kernel. Apply writes it and reads it back. The file that sets it
@@ -103,11 +104,11 @@ func (t Sysctl) planMissing(v host.View, key string, change *Change) (*Change, e
 		return change, nil
 	case module != "":
 		return nil,
-			fmt.Errorf("plan sysctl %s: the kernel has it only with module %s, which is not loaded: load it: %w",
-				t.Key, module, host.ErrNotExist)
+			problem.Missing("plan sysctl %s: the kernel has it only with module %s, which is not loaded: load it",
+				t.Key, module)
 	}
-	return nil, fmt.Errorf("plan sysctl %s: kernel %s has no such key: correct its name or remove it: %w",
-		t.Key, v.Facts.Kernel.Release, host.ErrNotExist)
+	return nil, problem.Missing("plan sysctl %s: kernel %s has no such key: correct its name or remove it",
+		t.Key, v.Facts.Kernel.Release)
 }
 
 // hasModule reports whether the kernel has a module, and so all keys of it. It is false in a
