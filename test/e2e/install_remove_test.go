@@ -42,9 +42,7 @@ func TestInstallAndRemove(t *testing.T) {
 
 	// Now an install was killed before it asked for the restart.
 	n.Shell(ctx, "cp /usr/bin/netwright /usr/bin/new; mv /usr/bin/new /usr/bin/netwright")
-	if again := n.Must(ctx, "netwright", "install"); !strings.Contains(again, "restart netwright-agent.service") {
-		t.Errorf("the daemon runs a program that is gone: %s", again)
-	}
+	n.Must(ctx, "netwright", "install")
 	until(t, n, "the program that is there runs", "readlink "+running+" | grep -qx /usr/bin/netwright")
 	if again := n.Must(ctx, "netwright", "install"); !strings.Contains(again, "nothing to do") {
 		t.Errorf("once more: %s", again)
