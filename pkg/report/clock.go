@@ -17,15 +17,18 @@ var began, beganUp = time.Now(), host.Uptime()
 // ByClock returns a time by the wall clock as it is now. Somebody may have set the clock since this
 // process noted the time: at a boot often by years. A time that this process did not note stays as
 // it is, because it has no reading of the clock that nobody sets.
-func ByClock(t time.Time) time.Time { return byClock(t, host.Uptime()-beganUp-time.Since(began)) }
+func ByClock(t time.Time) time.Time {
+	return byClock(t, func() time.Duration { return host.Uptime() - beganUp - time.Since(began) })
+}
 
 // byClock is [ByClock] on a machine that was suspended for so long since the process began. A
-// difference of the clocks that this explains is no clock that was set.
-func byClock(t time.Time, suspended time.Duration) time.Time {
+// difference of the clocks that this explains is no clock that was set. To read the uptime is a system
+// call, which few times need.
+func byClock(t time.Time, suspended func() time.Duration) time.Time {
 	now := time.Now()
 	moved := now.Add(t.Sub(now))
 	set := moved.Round(0).Sub(t.Round(0))
-	if t.IsZero() || set >= -clockStep && set <= suspended+clockStep {
+	if t.IsZero() || set.Abs() <= clockStep || set > 0 && set <= suspended()+clockStep {
 		return t
 	}
 	return moved
