@@ -22,8 +22,8 @@ func ByClock(t time.Time) time.Time {
 }
 
 // byClock is [ByClock] on a machine that was suspended for so long since the process began. A
-// difference of the clocks that this explains is no clock that was set. To read the uptime is a system
-// call, which few times need.
+// difference of the clocks that this explains is no clock that was set. To read the uptime is a
+// system call, which few times need.
 func byClock(t time.Time, suspended func() time.Duration) time.Time {
 	now := time.Now()
 	moved := now.Add(t.Sub(now))
