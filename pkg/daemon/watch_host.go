@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile"
@@ -41,7 +42,7 @@ type hostWatch struct {
 
 	list   []tasks.Task       // the tasks of the last pass
 	facts  *host.Facts        // of the last look at the whole host; nil: the next pass gathers them
-	shared map[string]bool    // files of other programs in which tasks own a key: facts come from these files
+	shared map[string]bool    // files of other programs beside which tasks make settings: facts come from these files
 	polled time.Time          // when the host was last polled
 	drifts map[graph.Key]bool // keys that the last polls found wrong, and that no pass has repaired since
 	wakes  map[string]int64   // events since the daemon began, by source
@@ -91,24 +92,35 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 }
 
 // watch watches the host for changes of what the tasks of a pass own.
-func (w *hostWatch) watch(list []tasks.Task, facts *host.Facts) {
+func (w *hostWatch) watch(list []tasks.Task, seen *host.Facts) {
 	if w.watcher == nil {
 		return
 	}
-	w.list, w.facts, w.shared = list, facts, map[string]bool{}
+	w.list, w.facts, w.shared = list, seen, map[string]bool{}
 	for _, t := range list {
-		if key, ok := t.(tasks.TOMLKey); ok {
-			w.shared[key.Path] = true
+		switch t := t.(type) {
+		case tasks.TOMLKey:
+			w.shared[t.Path] = true
+		case tasks.File:
+			if path.Base(t.Path) == facts.OwnTOML && seen != nil {
+				w.shared[seen.Runtime.ConfigFile] = true
+			}
 		}
 	}
 	w.watcher.Set(w.interest())
 	w.logUnwatched()
 }
 
-// interest returns what to watch: what the tasks own, and the units of services that configure the
-// host's network, because the start of such a service changes which tasks there are.
+// interest returns what to watch: what the tasks own, the files that facts come from, and the units
+// of services that configure the host's network, because the start of such a service changes which
+// tasks there are.
 func (w *hostWatch) interest() watch.Interest {
 	i := tasks.InterestOf(w.list)
+	for _, file := range slices.Sorted(maps.Keys(w.shared)) {
+		if !slices.Contains(i.Paths, file) {
+			i.Paths = append(i.Paths, file)
+		}
+	}
 	if w.facts != nil {
 		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
 	}

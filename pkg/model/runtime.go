@@ -143,7 +143,10 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 	for _, s := range settings {
 		// If another file sets the key again, or in 1.x has its section, only the value in that
 		// file counts.
-		files := []string{cmp.Or(rt.SetBy[s.key], main)}
+		files := []string{main}
+		if by := rt.SetBy[s.key]; by != "" && path.Base(by) != facts.OwnTOML { // ours is removed
+			files[0] = by
+		}
 		if files[0] != main && slices.ContainsFunc(rt.Imports, importedFromRoot) {
 			files = append(files, main)
 		}

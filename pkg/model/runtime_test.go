@@ -59,6 +59,8 @@ func TestRuntimeSettingCounts(t *testing.T) {
 			path: nvidia},
 		"1.x, a pattern that 1.6 takes as below /": {rt: host.RuntimeFacts{Version: "1.6.20", ConfigVersion: 2, Imports: []string{"conf.d/*.toml"}, SetBy: map[string]string{"conf_dir": nvidia}},
 			path: nvidia + " /etc/containerd/config.toml"},
+		"1.x, and a drop-in of ours for 2.x": {rt: host.RuntimeFacts{ConfigVersion: 2, Imports: imports, SetBy: map[string]string{"conf_dir": own}},
+			path: "/etc/containerd/config.toml"},
 		"2.x, no pattern": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, SetBy: map[string]string{"conf_dir": "/etc/containerd/cni.toml"}},
 			path: "/etc/containerd/cni.toml"},
 		"2.x, one before ours": {rt: host.RuntimeFacts{Version: "2.1.4", ConfigVersion: 3, Imports: imports, ConfDir: "/x", SetBy: map[string]string{"conf_dir": "/etc/containerd/conf.d/10-x.toml"}},

@@ -43,7 +43,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 				rt.CRIDisabled, rt.CRIDisabledBy = true, append(rt.CRIDisabledBy, plugin+" in "+f.name)
 			}
 		}
-		if number64(f.tables["version"]) > rt.ConfigVersion {
+		if number64(f.tables["version"]) > rt.ConfigVersion && path.Base(f.name) != OwnTOML {
 			rt.NewerImport = f.name
 		}
 		socket = cmp.Or(containerdAddress(f.tables), socket)

@@ -76,6 +76,7 @@ func TestRuntimeFiles(t *testing.T) {
 				"/etc/containerd/conf.d/10-x.toml":       "version = 2\n",
 				"/etc/containerd/conf.d/20-x.toml":       "version = 3\n",
 				"/etc/containerd/conf.d/30-x.toml":       "",
+				"/etc/containerd/conf.d/" + OwnTOML:      "version = 3\n", // the agent removes it
 			},
 			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 2, Imports: []string{"/etc/containerd/conf.d/*.toml"},
 				NewerImport: "/etc/containerd/conf.d/20-x.toml", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
