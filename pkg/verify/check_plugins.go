@@ -22,7 +22,7 @@ func (c *checker) plugins(ctx context.Context) {
 		return
 	}
 	seen := map[string]bool{}
-	for _, p := range c.programs() {
+	for _, p := range programsOf(c) {
 		if key := p.Name + " " + p.Version; !seen[key] {
 			seen[key] = true
 			c.note("plugin "+p.Name, c.plugin(ctx, p))
@@ -30,8 +30,8 @@ func (c *checker) plugins(ctx context.Context) {
 	}
 }
 
-// programs returns the programs that run when a pod is added.
-func (c *checker) programs() (programs []tasks.Program) {
+// programsOf returns the programs that run when a pod is added.
+func programsOf(c *checker) (programs []tasks.Program) {
 	for _, conf := range c.confs {
 		programs = append(programs, conf.Programs()...)
 	}

@@ -118,7 +118,7 @@ func (c *checker) directories() Result {
 		return failed(fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")),
 			next)
 	}
-	for _, p := range c.programs() {
+	for _, p := range programsOf(c) {
 		file, _ := tasks.FindPlugin(c.view, ours.BinDirs, p.Name)
 		if called, _ := tasks.FindPlugin(c.view, binDirs, p.Name); file != "" && called == "" {
 			return failed(fmt.Sprintf("%s, and the plugin %s is in %s", seen, p.Name, path.Dir(file)), next)
