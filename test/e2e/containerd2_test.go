@@ -187,6 +187,15 @@ func TestContainerdsFileIsConvertedBelowTheDaemon(t *testing.T) {
 	if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
 		t.Errorf("a dry run after it exits %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
+
+	// Back to version 2: 1.7 does not start with the agent's file.
+	n.Write("/root/old.toml", "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n", 0o644)
+	n.Must(ctx, "cp", "/root/old.toml", "/etc/containerd/config.toml")
+	until(t, n, "the file of ours is gone", "! test -e /etc/containerd/conf.d/50-netwright.toml")
+	n.Must(ctx, "netwright", "--once")
+	if got := criCNI(ctx, t, n); got.ConfDir != "/srv/cni/net.d" {
+		t.Errorf("with version 2 again containerd has %+v", got)
+	}
 }
 
 // When no document names the directories any more, containerd gets its own directories and the conf
