@@ -108,6 +108,9 @@ func TestAContentIsWrittenOnce(t *testing.T) {
 	if !os.SameFile(stat(), stat()) {
 		t.Error("it was written twice")
 	}
+	if data, err := Blob(h.Live.Files, blob.Digest{1}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a content that is not there is %q, %v", data, err)
+	}
 }
 
 // The node's current revision is kept however old it is. If a revision is damaged, no content is
