@@ -25,6 +25,7 @@ var fuzzers = []fuzzer{
 	{"pkg/ledger", "FuzzJournal", "the ledger's journal"},
 	{"pkg/ledger", "FuzzMemory", "stamps, owed effects"},
 	{"pkg/statestore/manifest", "FuzzParseManifest", "manifests"},
+	{"pkg/statestore/trust", "FuzzCheck", "manifests before they are trusted"},
 	{"pkg/statestore/trust", "FuzzSplit", "signed manifests"},
 	{"pkg/tasks", "FuzzConf", "CNI confs"},
 	{"pkg/tomledit", "FuzzTOML", "the runtime's TOML"},
