@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,15 +14,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostpath"
 )
 
-// hostMounts has the flags of mounts by their ids, as the host has them. Each is asked for once. A
+// hostMounts has the options of mounts by their ids, as the host has them. Each is read once. A
 // service with its own copy of the host's mounts does not get the flags that the host sets later,
 // such as noexec: the kernel copies mounts, and not flags.
 // https://man7.org/linux/man-pages/man7/mount_namespaces.7.html
 type hostMounts struct{ byID sync.Map }
 
-// have reports whether the mount of an open file has a flag of statfs(2): here, or on the host,
-// unless the file is of an image. It is false if the kernel does not say.
-func (m *hostMounts) have(image bool, fd int, flag int64) bool {
+// have reports whether the mount of an open file has an option: here, as a flag of statfs(2), or on
+// the host, unless the file is of an image. It is false if the kernel does not say.
+func (m *hostMounts) have(image bool, fd int, flag int64, option string) bool {
 	if on, err := fsOf(fd); err == nil && on.Flags&flag != 0 {
 		return true
 	}
@@ -29,36 +30,42 @@ func (m *hostMounts) have(image bool, fd int, flag int64) bool {
 	if err != nil || image {
 		return false
 	}
-	flags, known := m.byID.Load(id)
+	options, known := m.byID.Load(id)
 	if !known {
-		flags, _ = m.byID.LoadOrStore(id, hostFlags(fd))
+		options, _ = m.byID.LoadOrStore(id, optionsOf(id))
 	}
-	return flags.(int64)&flag != 0
+	return slices.Contains(options.([]string), option)
 }
 
-// hostFlags returns the flags of the mount by which PID 1 reaches an open file; none where both
-// have the same mounts, or where another file has its path there.
-func hostFlags(fd int) int64 {
+// optionsOf returns the options that PID 1 has for a mount of this process; nil where both have the
+// same mounts. The mount has another id there, and the same device, root and mount point.
+func optionsOf(id uint64) []string {
 	// an error does not matter: without CAP_SYS_PTRACE the namespace of PID 1 cannot be read
 	mine, _ := os.Readlink("/proc/thread-self/ns/mnt")
-	if its, err := os.Readlink("/proc/1/ns/mnt"); err != nil || its == mine {
-		return 0
+	if its, err := os.Readlink("/proc/1/ns/mnt"); err == nil && its == mine {
+		return nil
 	}
-	name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	own, err := os.ReadFile("/proc/thread-self/mountinfo")
 	if err != nil {
-		return 0
+		return nil
 	}
-	there, err := unix.Open("/proc/1/root"+name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	host, err := os.ReadFile("/proc/1/mountinfo")
 	if err != nil {
-		return 0
+		return nil // PID 1 is hidden (hidepid)
 	}
-	defer unix.Close(there)
-	here, _ := hostpath.Fstat(fd)
-	if same, err := hostpath.Fstat(there); err != nil || !same.SameFile(here) {
-		return 0
+	start := strconv.FormatUint(id, 10) + " "
+	var same, options string // device, root and mount point as they stand in a line
+	for line := range strings.Lines(string(own)) {
+		if strings.HasPrefix(line, start) {
+			same = " " + strings.Join(strings.SplitN(line, " ", 6)[2:5], " ") + " "
+		}
 	}
-	on, _ := fsOf(there)
-	return on.Flags
+	for line := range strings.Lines(string(host)) {
+		if _, after, is := strings.Cut(line, same); is && same != "" {
+			options, _, _ = strings.Cut(after, " ")
+		}
+	}
+	return strings.Split(options, ",")
 }
 
 // mountOf returns the mount id of an open file. statx(2) has it since Linux 5.8.

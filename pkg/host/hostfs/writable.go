@@ -22,7 +22,7 @@ func (f *Reader) Removable(name string) error {
 			return err
 		}
 		defer unix.Close(dir)
-		if f.mounts.have(f.Paths.IsImage(), dir, unix.ST_RDONLY) {
+		if f.mounts.have(f.Paths.IsImage(), dir, unix.ST_RDONLY, "ro") {
 			return unix.EROFS
 		}
 		return fixedAt(dir, base)
@@ -58,7 +58,7 @@ func (f *Reader) Writable(name string, size int64) error {
 		defer unix.Close(dir)
 		on := itself(dir, base)
 		defer unix.Close(on)
-		if f.mounts.have(f.Paths.IsImage(), on, unix.ST_RDONLY) {
+		if f.mounts.have(f.Paths.IsImage(), on, unix.ST_RDONLY, "ro") {
 			return unix.EROFS
 		}
 		if err := fixedAt(dir, base); err != nil {
@@ -84,7 +84,7 @@ func (f *Reader) Runnable(name string) error {
 	defer unix.Close(dir)
 	on := itself(dir, base)
 	defer unix.Close(on)
-	if f.mounts.have(f.Paths.IsImage(), on, unix.ST_NOEXEC) {
+	if f.mounts.have(f.Paths.IsImage(), on, unix.ST_NOEXEC, "noexec") {
 		return fmt.Errorf("run %s: its file system is mounted noexec", name)
 	}
 	return nil
