@@ -136,13 +136,15 @@ func (n aged) keep() {
 	copied("/var/lib/netwright", "held")
 }
 
-// claims returns the ledger's entries without what only this release adds for a hook: how long its
-// start may take, and that the agent does not wait for it.
+// claims returns the ledger's entries without what only this release adds. For a hook, it is how
+// long its start may take, and that the agent does not wait for it. For the table that masquerades,
+// it is the gateway that the table needs.
 func (n aged) claims() map[string]string {
 	n.t.Helper()
 	out := claims(n.t, n.Node)
 	for key, entry := range out {
-		out[key] = strings.NewReplacer(`"At":1,`, "", `,"Within":120000000000`, "").Replace(entry)
+		out[key] = strings.NewReplacer(`"At":1,`, "", `,"Within":120000000000`, "",
+			`"After":["address:cbr0/10.244.1.1/24"],`, "", `,"needs":["address:cbr0/10.244.1.1/24"]`, "").Replace(entry)
 	}
 	return out
 }
