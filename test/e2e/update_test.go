@@ -14,6 +14,17 @@ import (
 // and whether it starts after the agent.
 const idleKubelet = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
 
+// uptimeOfNode gives a node an uptime of its own, which begins anew at a boot: its kernel is that
+// of this machine. A pause ends at the latest when a later boot has lasted as long as the pause.
+const uptimeOfNode = `[Unit]
+DefaultDependencies=no
+Before=netwright-agent.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh -c 'echo 1.00 1.00 >/run/uptime && mount --bind /run/uptime /proc/uptime'
+`
+
 // A changed configuration that restarts containerd waits on a node with a running kubelet, whoever
 // restarts the agent. Meanwhile the agent repairs the configuration in force, and applies nothing
 // of the new one. A person's command applies it. A boot applies it, too, before kubelet runs,
@@ -29,9 +40,10 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
-		Enable: []string{"netwright-agent.service", "kubelet.service"},
+		Enable: []string{"netwright-agent.service", "kubelet.service", "uptime.service"},
 		Files: map[string]string{
 			"/etc/systemd/system/kubelet.service": idleKubelet,
+			"/etc/systemd/system/uptime.service":  uptimeOfNode,
 			"/etc/netwright/agent.yaml":           "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\ninterval: 5s\n",
 		},
 	}))
@@ -98,7 +110,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 	until(t, n, "it is paused after the boot", "systemctl show -p StatusText netwright-agent | grep -q 'paused until'")
 	until(t, n, "kubelet is not held back", "systemctl is-active -q kubelet")
 	n.Must(ctx, "netwright", "pause", "2s", "--reason", "nearly done")
-	until(t, n, "it ends by itself", repaired)
+	until(t, n, "it ends by itself", repaired+" && ! systemctl show -p StatusText netwright-agent | grep -q paused")
 	until(t, n, "what came in the pause waits, for kubelet runs", waits)
 
 	// A boot applies what waits, but a freeze also holds at a boot.
