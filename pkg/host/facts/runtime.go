@@ -25,8 +25,10 @@ type runtimeKind struct {
 var runtimeKinds = []runtimeKind{
 	{"cri-o", "crio.service", []string{"/run/crio/crio.sock", "/var/run/crio/crio.sock"}, "/etc/crio/crio.conf"},
 	{"containerd", "containerd.service", []string{"/run/containerd/containerd.sock"}, "/etc/containerd/config.toml"},
-	{"docker", "docker.service", []string{"/run/cri-dockerd.sock", "/run/dockershim.sock"}, ""},
+	docker,
 }
+
+var docker = runtimeKind{"docker", "docker.service", []string{"/run/cri-dockerd.sock", "/run/dockershim.sock"}, ""}
 
 // The default CNI directories of runtimes.
 const (
@@ -54,9 +56,8 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	case "containerd":
 		g.containerdFile(&rt, command)
 		if rt.CRIDisabled && !kind.namedBy(g.facts.Kubelet.RuntimeEndpoint) {
-			docker := runtimeKinds[len(runtimeKinds)-1] // it uses this containerd
 			if unit, err := readUnitFile(g.files, g.dirs, docker.unit); err == nil && !unit.Masked {
-				rt = RuntimeFacts{Name: docker.name, Socket: g.socket(docker)}
+				rt = RuntimeFacts{Name: docker.name, Socket: g.socket(docker)} // docker uses this containerd
 				g.criDockerd(&rt)
 				break
 			}
