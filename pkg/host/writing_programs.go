@@ -35,7 +35,7 @@ const (
 // the command names the thing: /proc does not prove who wrote last (fanotify would, but it needs
 // CAP_SYS_ADMIN). A thing without such a process is missing from the result. Writers only reads,
 // and returns after a second at the latest: to read a process, or a file that it names, may take
-// for ever, as on a file system without its server.
+// for ever, as on a file system without its server. While another search goes on, it finds nothing.
 func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	found := map[string]Writer{}
 	if !l.opt.live() || len(things) == 0 || !searching.TryLock() {
