@@ -31,8 +31,8 @@ else has that name. It writes the units to /etc/systemd/system, and the manual a
 completions for bash, zsh and fish below share. It enables the units and asks systemd
 to start the daemon, without waiting. It restarts a running daemon if something changed.
 It leaves alone what is right, so you can run it at every boot. At the end it names the
-next step: you write the configuration (` + defaultConf + `). It prints what
-you need to know, and each file with -o json or before, with --dry-run.
+next step: you write the configuration (` + defaultConf + `).
+It prints a summary, the notes and the next step. -o json and --dry-run list each file.
 
 If /usr is read-only or mounted noexec, the program goes into bin below the first of
 ` + strings.Join(install.Prefixes[1:], ", ") + ` that is usable, or below
