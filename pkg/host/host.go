@@ -28,7 +28,8 @@ type Live struct {
 
 	Facts *Facts // what is true of the host for the whole pass
 
-	opt Options
+	opt            Options
+	stopConnecting context.CancelFunc // of [Options.AsksSystemd]; nil: nothing connects
 }
 
 // Host reads and writes the host: it has the writers of all sub-packages, and a [Live] for reading.
@@ -79,6 +80,11 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	if l.Facts = opt.Facts; l.Facts != nil {
 		return l, nil
 	}
+	if opt.AsksSystemd {
+		var connecting context.Context
+		connecting, l.stopConnecting = context.WithCancel(ctx)
+		go l.Units.Connect(connecting)
+	}
 	l.Facts, err = facts.Gather(ctx, l.sources())
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -110,6 +116,9 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 
 // Close closes the root, the netlink sockets and the D-Bus connection.
 func (l *Live) Close() error {
+	if l.stopConnecting != nil {
+		l.stopConnecting()
+	}
 	return errors.Join(l.Files.Close(), l.Net.Close(), l.Units.Close())
 }
 

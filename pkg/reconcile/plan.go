@@ -171,7 +171,6 @@ func (p planner) target(
 // planSteps plans what the target wants, and then the removal of what nobody wants any more.
 func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) {
 	v, led := p.v.Snapshot(), p.led
-	defer execute.ConnectSystemd(ctx, to.graph, v)()
 	r = &plan{target: to, led: led, expiries: issue.Ending(to.graph, to.desired.Node.Name, time.Now())}
 	if r.ownership, err = ownership.Begin(r.graph, r.led); err != nil {
 		return nil, err

@@ -30,4 +30,7 @@ func TestASilentSystemdIsLeft(t *testing.T) {
 	if _, err := u.connect(ctx); !errors.Is(err, told) {
 		t.Errorf("connect: %v, want %v", err, told)
 	}
+	if u.Connect(ctx); u.bus != nil {
+		t.Error("a caller that was told to stop is connected")
+	}
 }

@@ -50,6 +50,9 @@ func (u *Reader) Close() error {
 	return nil
 }
 
+// Connect connects ahead of the first question. It returns no error: the first question reports it.
+func (u *Reader) Connect(ctx context.Context) { _, _ = u.connect(ctx) }
+
 // connect returns the connection, and makes a new one if the last one ended because systemd
 // re-executed itself. It returns [sys.ErrNoLiveState] where no systemd may be asked.
 func (u *Reader) connect(ctx context.Context) (*Bus, error) {

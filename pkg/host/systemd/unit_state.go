@@ -103,6 +103,10 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	if err != nil {
 		return UnitState{}, err
 	}
+	// systemd caches UnitFileState when it loads the unit, so it does not know links that were
+	// created since. This request reads the disk and takes 0.5 ms, so it is sent at once.
+	file := b.conn.Object(managerName, managerPath).GoWithContext(ctx, managerIface+".GetUnitFileState", noAutoStart,
+		make(chan *dbus.Call, 1), name)
 	p, err := b.properties(ctx, name, unitIface)
 	if err != nil {
 		return UnitState{}, err
@@ -146,9 +150,7 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	if state.Load == "not-found" {
 		return state, nil
 	}
-	// systemd caches UnitFileState when it loads the unit, so it does not know links that were
-	// created since. This request reads the disk and takes 0.5 ms.
-	err = b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
+	err = (<-file.Done).Store(&state.File)
 	if err == nil && state.File == "alias" {
 		err = b.manager(ctx, "GetUnitFileState", state.ID).Store(&state.File)
 	}

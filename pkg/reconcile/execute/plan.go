@@ -4,8 +4,6 @@ package execute
 
 import (
 	"context"
-	"slices"
-	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -55,16 +53,4 @@ func Plan(
 		return nil
 	})
 	return changes.Work{Graph: g, Changes: out, Rep: rep}
-}
-
-// ConnectSystemd makes the view connect to systemd before the graph is planned, if the graph has
-// units. systemd takes longer to answer than all else, and units come last. It ignores an error,
-// because the task of a unit reports it.
-func ConnectSystemd(ctx context.Context, g *tasks.Graph, view host.View) (wait func()) {
-	var connecting sync.WaitGroup
-	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }
-	if slices.ContainsFunc(g.Order(), ofUnit) {
-		connecting.Go(func() { _, _ = view.Units.UnitsLoadedUS(ctx) })
-	}
-	return connecting.Wait
 }
