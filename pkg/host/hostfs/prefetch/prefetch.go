@@ -29,8 +29,8 @@ type fileSum struct {
 	sum   blob.Digest
 }
 
-// Start begins to read files, the largest first, on all processors except one, which the caller
-// uses. It skips files that cannot be read. The caller must call Close.
+// Start begins to read files, the largest first, on all processors: the caller often waits for
+// systemd and the container runtime. It skips files that cannot be read. The caller must call Close.
 func Start(opt hostfs.Options, names []string) (*Sums, error) {
 	opt.Stamps, opt.Prefetched = nil, nil
 	files, err := hostfs.Open(opt)
@@ -46,7 +46,7 @@ func Start(opt hostfs.Options, names []string) (*Sums, error) {
 		}
 	}
 	slices.SortStableFunc(s.next, func(one, other string) int { return cmp.Compare(sizes[other], sizes[one]) })
-	for range max(1, runtime.GOMAXPROCS(0)-1) {
+	for range runtime.GOMAXPROCS(0) {
 		s.readers.Go(s.run)
 	}
 	return s, nil
