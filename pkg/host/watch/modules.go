@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -21,7 +20,7 @@ type moduleWatch struct {
 func newModuleWatch(w *Watcher) *moduleWatch {
 	const fromKernel = 1 // the multicast group of the kernel; udev's is 2
 	u := &moduleWatch{multicast: multicast{listener: listener{w: w, source: Modules}, protocol: unix.NETLINK_KOBJECT_UEVENT,
-		groups: []int{fromKernel}, filter: moduleEvents}}
+		groups: []int{fromKernel}, filter: moduleEvents()}}
 	u.received, u.lost = u.handle, func() { w.trigger(Modules, tooMany, true) }
 	return u
 }
@@ -44,21 +43,18 @@ func (u *moduleWatch) set(i *Interest) error {
 }
 
 // moduleEvents accepts only messages that begin with add@/module/ or remove@/module/
-// (lib/kobject_uevent.c: action, @ and path come first). The words are big-endian.
-var moduleEvents = []bpf.Instruction{
-	bpf.LoadAbsolute{Off: 0, Size: 4},
-	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("add@"), SkipTrue: 0, SkipFalse: 2},
-	bpf.LoadAbsolute{Off: 4, Size: 4},
-	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("/mod"), SkipTrue: 3, SkipFalse: 4},
-	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("remo"), SkipTrue: 0, SkipFalse: 3},
-	bpf.LoadAbsolute{Off: 7, Size: 4},
-	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("/mod"), SkipTrue: 0, SkipFalse: 1},
-	bpf.RetConstant{Val: 1 << 16},
-	bpf.RetConstant{Val: 0},
-}
-
-func bpfWord(s string) uint32 {
-	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
+// (lib/kobject_uevent.c: action, @ and path come first).
+func moduleEvents() []unix.SockFilter {
+	begins := func(with string, yes, no uint8) unix.SockFilter {
+		return ifA(unix.BPF_JEQ, number([]byte(with)), yes, no)
+	}
+	return []unix.SockFilter{
+		loadA(unix.BPF_ABS|unix.BPF_W, 0), begins("add@", 0, 2),
+		loadA(unix.BPF_ABS|unix.BPF_W, 4), begins("/mod", 3, 4),
+		begins("remo", 0, 3),
+		loadA(unix.BPF_ABS|unix.BPF_W, 7), begins("/mod", 0, 1),
+		accept, drop,
+	}
 }
 
 func (u *moduleWatch) handle(b []byte) {

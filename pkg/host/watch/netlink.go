@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,7 +17,7 @@ type multicast struct {
 	listener
 	protocol int
 	groups   []int
-	filter   []bpf.Instruction
+	filter   []unix.SockFilter
 	received func([]byte)
 	lost     func()
 }
@@ -65,7 +64,7 @@ func (m *multicast) listen() error {
 	return nil
 }
 
-func join(fd int, groups []int, filter []bpf.Instruction) error {
+func join(fd int, groups []int, filter []unix.SockFilter) error {
 	if filter != nil {
 		if err := attach(fd, filter); err != nil {
 			return err
@@ -90,17 +89,9 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 
 // attach has the kernel drop the messages that a filter does not accept. It replaces an earlier
 // filter.
-func attach(fd int, filter []bpf.Instruction) error {
-	raw, err := bpf.Assemble(filter)
-	if err != nil {
-		return err
-	}
-	code := make([]unix.SockFilter, len(raw))
-	for i, r := range raw {
-		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
-	}
+func attach(fd int, filter []unix.SockFilter) error {
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
-		&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
+		&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
 }
 
 // messages iterates over the netlink messages of one read: their types and bodies.

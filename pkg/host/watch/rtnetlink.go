@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -87,7 +86,7 @@ func (r *routeWatch) narrow(aim *routeAim) {
 }
 
 // setFilter replaces the filter of the socket; nil: none.
-func (r *routeWatch) setFilter(filter []bpf.Instruction) error {
+func (r *routeWatch) setFilter(filter []unix.SockFilter) error {
 	raw, err := r.file.SyscallConn()
 	if err != nil {
 		return err

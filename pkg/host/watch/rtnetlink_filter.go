@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,42 +29,34 @@ const (
 	attrHead = unix.SizeofRtAttr
 )
 
-var (
-	accept = bpf.RetConstant{Val: 1 << 16}
-	drop   = bpf.RetConstant{Val: 0}
-)
-
 // program returns the filter for an interest. indexes are those of the links of the interest.
-func (a *routeAim) program(indexes []int32) []bpf.Instruction {
-	code := []bpf.Instruction{
+func (a *routeAim) program(indexes []int32) []unix.SockFilter {
+	code := []unix.SockFilter{
 		// A list has several messages in one buffer: accept it whole.
-		bpf.LoadAbsolute{Off: atFlags, Size: 2},
-		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: native16(unix.NLM_F_MULTI), SkipFalse: 1}, accept,
+		loadA(unix.BPF_ABS|unix.BPF_H, atFlags), ifA(unix.BPF_JSET, native16(unix.NLM_F_MULTI), 0, 1), accept,
 	}
 	for _, part := range []struct {
 		kinds [2]uint16
-		code  []bpf.Instruction
+		code  []unix.SockFilter
 	}{
 		{[2]uint16{unix.RTM_NEWLINK, unix.RTM_DELLINK}, a.linkProgram(indexes)},
 		{[2]uint16{unix.RTM_NEWADDR, unix.RTM_DELADDR}, a.addressProgram()},
 		{[2]uint16{unix.RTM_NEWROUTE, unix.RTM_DELROUTE}, a.routeProgram()},
 		{[2]uint16{unix.RTM_NEWNETCONF, unix.RTM_DELNETCONF}, a.netconfProgram(indexes)},
 	} {
-		code = append(code, bpf.LoadAbsolute{Off: atType, Size: 2},
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: native16(part.kinds[0]), SkipTrue: 2},
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: native16(part.kinds[1]), SkipFalse: 1},
-			bpf.Jump{Skip: uint32(len(part.code))})
+		code = append(code, loadA(unix.BPF_ABS|unix.BPF_H, atType),
+			ifA(unix.BPF_JEQ, native16(part.kinds[0]), 2, 0),
+			ifA(unix.BPF_JEQ, native16(part.kinds[1]), 1, 0), skip(len(part.code)))
 		code = append(code, part.code...)
 	}
 	return append(code, accept)
 }
 
 // linkProgram accepts links by index, so also those that were renamed, and by name.
-func (a *routeAim) linkProgram(indexes []int32) []bpf.Instruction {
-	code := []bpf.Instruction{ // what is about a link as a bridge port does not matter
-		bpf.LoadAbsolute{Off: atBody, Size: 1},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNSPEC, SkipTrue: 1}, drop,
-		bpf.LoadAbsolute{Off: atIndex, Size: 4},
+func (a *routeAim) linkProgram(indexes []int32) []unix.SockFilter {
+	code := []unix.SockFilter{ // what is about a link as a bridge port does not matter
+		loadA(unix.BPF_ABS|unix.BPF_B, atBody), ifA(unix.BPF_JEQ, unix.AF_UNSPEC, 1, 0), drop,
+		loadA(unix.BPF_ABS|unix.BPF_W, atIndex),
 	}
 	code = append(code, anyOf(natives(indexes))...)
 	code = append(code, find(atBody+unix.SizeofIfInfomsg, unix.IFLA_IFNAME)...)
@@ -78,36 +69,29 @@ func (a *routeAim) linkProgram(indexes []int32) []bpf.Instruction {
 	return append(code, drop)
 }
 
-// nameIs accepts a message whose attribute at X is a name. It compares words of four bytes: the
-// next word exists where the one before is the same and has no byte of zero.
-func nameIs(name string) (code []bpf.Instruction) {
-	const word = 4
+// nameIs accepts a message whose attribute at X is a name. It compares words of four bytes, and
+// then single bytes: the next word exists where the one before is the same and has no byte of zero.
+func nameIs(name string) (code []unix.SockFilter) {
 	text := append([]byte(name), 0)
-	compare := func(at, size int) {
-		code = append(code, bpf.LoadIndirect{Off: uint32(attrHead + at), Size: size},
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number(text[at : at+size])})
-	}
-	at := 0
-	for ; len(text)-at >= word; at += word {
-		compare(at, word)
-	}
-	for ; at < len(text); at++ {
-		compare(at, 1)
-	}
-	code = append(code, accept)
-	for i, one := range code {
-		if jump, is := one.(bpf.JumpIf); is {
-			jump.SkipTrue = uint8(len(code) - i - 1)
-			code[i] = jump
+	for at := 0; at < len(text); {
+		width, size := uint16(unix.BPF_W), 4
+		if len(text)-at < size {
+			width, size = unix.BPF_B, 1
 		}
+		code = append(code, loadA(unix.BPF_IND|width, attrHead+uint32(at)),
+			ifA(unix.BPF_JEQ, number(text[at:at+size]), 0, 0))
+		at += size
 	}
-	return code
+	for i := 1; i < len(code); i += 2 {
+		code[i].Jf = uint8(len(code) - i)
+	}
+	return append(code, accept)
 }
 
 // addressProgram accepts addresses by value, for a link to one peer also by that of the peer.
-func (a *routeAim) addressProgram() (code []bpf.Instruction) {
+func (a *routeAim) addressProgram() (code []unix.SockFilter) {
 	if len(a.addresses) == 0 {
-		return []bpf.Instruction{drop}
+		return []unix.SockFilter{drop}
 	}
 	var keys []uint32
 	for ip := range a.addresses {
@@ -120,15 +104,15 @@ func (a *routeAim) addressProgram() (code []bpf.Instruction) {
 }
 
 // routeProgram accepts routes by destination, and all default routes.
-func (a *routeAim) routeProgram() []bpf.Instruction {
+func (a *routeAim) routeProgram() []unix.SockFilter {
 	if len(a.routes) == 0 {
-		return []bpf.Instruction{drop}
+		return []unix.SockFilter{drop}
 	}
 	var keys []uint32
 	for route := range a.routes {
 		keys = append(keys, fold(route.dst.Addr())^uint32(route.dst.Bits()))
 	}
-	length := []bpf.Instruction{bpf.TAX{}, bpf.LoadAbsolute{Off: atLength, Size: 1}, bpf.ALUOpX{Op: bpf.ALUOpXor}}
+	length := []unix.SockFilter{aToX, loadA(unix.BPF_ABS|unix.BPF_B, atLength), aXorX}
 	code := find(atBody+unix.SizeofRtMsg, unix.RTA_DST)
 	code = append(code, folded(atBody+unix.SizeofRtMsg, unix.RTA_DST, slices.Concat(length, anyOf(keys)))...)
 	return append(code, drop)
@@ -136,42 +120,38 @@ func (a *routeAim) routeProgram() []bpf.Instruction {
 
 // netconfProgram accepts what is about all links, about later ones, and about those of the
 // interest.
-func (a *routeAim) netconfProgram(indexes []int32) []bpf.Instruction {
+func (a *routeAim) netconfProgram(indexes []int32) []unix.SockFilter {
 	if len(a.conf) == 0 {
-		return []bpf.Instruction{drop}
+		return []unix.SockFilter{drop}
 	}
 	const head, ifindex = 4, 1 // see netconf
 	code := find(atBody+head, ifindex)
-	code = append(code, bpf.LoadIndirect{Off: attrHead, Size: 4})
+	code = append(code, loadA(unix.BPF_IND|unix.BPF_W, attrHead))
 	code = append(code, anyOf(natives(append(slices.Clone(indexes), -1, -2)))...)
 	return append(code, drop)
 }
 
 // find loads the offset of an attribute into X. It accepts a message without the attribute.
-func find(from, kind uint32) []bpf.Instruction { return seek(from, kind, accept) }
+func find(from, kind uint32) []unix.SockFilter { return seek(from, kind, accept) }
 
 // seek loads the offset of an attribute into X; absent is what it does without the attribute.
-func seek(from, kind uint32, absent bpf.Instruction) []bpf.Instruction {
-	return []bpf.Instruction{
-		bpf.LoadConstant{Dst: bpf.RegX, Val: kind}, bpf.LoadConstant{Dst: bpf.RegA, Val: from},
-		bpf.LoadExtension{Num: bpf.ExtNetlinkAttr},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 1}, absent, bpf.TAX{},
+func seek(from, kind uint32, absent unix.SockFilter) []unix.SockFilter {
+	return []unix.SockFilter{
+		loadX(kind), loadA(unix.BPF_IMM, from), findAttr, ifA(unix.BPF_JEQ, 0, 0, 1), absent, aToX,
 	}
 }
 
 // folded loads an attribute that is an address into A, as [fold] folds it, and continues with rest.
 // It goes on behind rest where the message has no such attribute.
-func folded(from, kind uint32, rest []bpf.Instruction) []bpf.Instruction {
-	address := []bpf.Instruction{
-		bpf.LoadAbsolute{Off: atBody, Size: 1}, // the family
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 8},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 1}, accept,
-		bpf.LoadIndirect{Off: attrHead + 4, Size: 4}, bpf.StoreScratch{Src: bpf.RegA},
-		bpf.LoadIndirect{Off: attrHead + 12, Size: 4}, bpf.LoadScratch{Dst: bpf.RegX}, bpf.ALUOpX{Op: bpf.ALUOpXor},
-		bpf.Jump{Skip: 1},
-		bpf.LoadIndirect{Off: attrHead, Size: 4}, // of IPv4
+func folded(from, kind uint32, rest []unix.SockFilter) []unix.SockFilter {
+	address := []unix.SockFilter{
+		loadA(unix.BPF_ABS|unix.BPF_B, atBody), // the family
+		ifA(unix.BPF_JEQ, unix.AF_INET, 8, 0), ifA(unix.BPF_JEQ, unix.AF_INET6, 1, 0), accept,
+		loadA(unix.BPF_IND|unix.BPF_W, attrHead+4), aToM,
+		loadA(unix.BPF_IND|unix.BPF_W, attrHead+12), mToX, aXorX, skip(1),
+		loadA(unix.BPF_IND|unix.BPF_W, attrHead), // of IPv4
 	}
-	return slices.Concat(seek(from, kind, bpf.Jump{Skip: uint32(1 + len(address) + len(rest))}), address, rest)
+	return slices.Concat(seek(from, kind, skip(1+len(address)+len(rest))), address, rest)
 }
 
 // fold returns a number of 32 bits for an address, where few others have the same.
@@ -184,22 +164,14 @@ func fold(ip netip.Addr) uint32 {
 }
 
 // anyOf accepts a message where A is any of the values.
-func anyOf(values []uint32) (code []bpf.Instruction) {
+func anyOf(values []uint32) (code []unix.SockFilter) {
 	if len(values) > filterMost {
-		return []bpf.Instruction{accept}
+		return []unix.SockFilter{accept}
 	}
 	for _, value := range values {
-		code = append(code, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: value, SkipTrue: 1}, accept)
+		code = append(code, ifA(unix.BPF_JEQ, value, 0, 1), accept)
 	}
 	return code
-}
-
-// number returns the value that the filter, which reads big-endian words, has for these bytes.
-func number(b []byte) (n uint32) {
-	for _, one := range b {
-		n = n<<8 | uint32(one)
-	}
-	return n
 }
 
 // native16 returns the filter's value for a word in the machine's order.
