@@ -18,7 +18,8 @@ import (
 //
 // It listens on the message bus, whose daemon forwards only the signals of the watched units. On
 // its private socket systemd sends all signals: each mount of a pod is a unit, whose seven signals
-// have hundreds of values. Signals listens there only where no bus answers.
+// have hundreds of values. Signals listens there only where no bus answers, or where the bus
+// refuses the request.
 type Signals struct {
 	Units   *Reader
 	Bus     string            // the socket of the message bus
@@ -44,38 +45,45 @@ func (u *Signals) Listen(units []string) (err error) {
 	if !u.Units.Here || len(aim) == 0 {
 		return u.Close()
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), busTimeout, errBusSilent)
-	defer cancel()
 	if u.bus == nil || !u.bus.conn.Connected() {
 		_ = u.Close() // the connection has ended
-		if err := u.connect(ctx); err != nil {
+		u.private = false
+	}
+	if !u.private {
+		err = u.byBus(aim)
+	}
+	if err != nil {
+		_ = u.Close()
+		if !u.Units.Private {
 			return err
 		}
+		// Here systemd sends all signals without a request (dbus.c, bus_foreach_bus).
+		if u.bus, err = dialBus(context.Background(), u.Units.Socket, true, u); err != nil {
+			return err
+		}
+		u.private = true
 	}
 	u.aim.Store(&aim)
-	if u.private {
-		return nil // systemd sends all signals on a private connection (dbus.c, bus_foreach_bus)
-	}
-	return u.subscribe(ctx, aim)
+	return nil
 }
 
 // greetLimit is how long the bus daemon may take to answer: repairs wait meanwhile.
 const greetLimit = time.Second
 
-// connect connects to the bus, or else to the private socket.
-func (u *Signals) connect(ctx context.Context) (err error) {
-	u.asked = map[string]bool{}
-	soon, cancel := context.WithTimeoutCause(ctx, greetLimit, errBusSilent)
+// byBus listens on the message bus.
+func (u *Signals) byBus(aim unitAim) (err error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), busTimeout, errBusSilent)
 	defer cancel()
-	u.private = false
-	if u.bus, err = dialBus(soon, u.Bus, false, u); err != nil && u.Units.Private {
-		u.private = true
-		u.bus, err = dialBus(ctx, u.Units.Socket, true, u)
+	if u.bus == nil {
+		soon, cancel := context.WithTimeoutCause(ctx, greetLimit, errBusSilent)
+		defer cancel()
+		u.asked = map[string]bool{}
+		if u.bus, err = dialBus(soon, u.Bus, false, u); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		u.bus = nil
-	}
-	return err
+	u.aim.Store(&aim) // before the first signal
+	return u.subscribe(ctx, aim)
 }
 
 // subscribe requests from the bus daemon the signals of systemd as a whole and of the watched

@@ -24,18 +24,27 @@ const (
 	ofFewSignals = 5_000
 )
 
-// testWatchedUnits runs in a node, once by the message bus, and once where there is none, by
-// systemd's private socket. The bus daemon sends nothing about other units. The lines that keep it:
-// pkg/host/systemd/signals.go, connect.
+// refusal is the bus daemon's policy not to forward a request for systemd's signals.
+const refusal = `<busconfig><policy context="mandatory"><deny send_interface="org.freedesktop.systemd1.Manager" send_member="Subscribe"/></policy></busconfig>`
+
+// testWatchedUnits runs in a node, once by the message bus, and by systemd's private socket where
+// there is no bus, or where it refuses the request. The bus daemon sends nothing about other units.
+// The lines that keep it: pkg/host/systemd/signals.go, Listen.
 func testWatchedUnits(t *testing.T) {
-	for name, private := range map[string]bool{"private": true, "bus": false} {
+	for name, private := range map[string]bool{"private": true, "bus": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
 			const wanted = "/etc/systemd/system/multi-user.target.wants/sleeper.service"
 			w := New(Options{})
 			t.Cleanup(func() { noError(t, w.Close()) })
 			units := w.sources[len(w.sources)-1].(*unitWatch)
-			if private {
+			switch name {
+			case "private":
 				units.signals.Bus = "/run/no-bus"
+			case "refused":
+				const policy = "/etc/dbus-1/system.d/refusal.conf"
+				noError(t, os.WriteFile(policy, []byte(refusal), 0o644))
+				run(t, "systemctl", "reload", "dbus")
+				t.Cleanup(func() { noError(t, os.Remove(policy)); run(t, "systemctl", "reload", "dbus") })
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
 			if deaf := w.Unwatched(); len(deaf) > 0 {
