@@ -1,9 +1,15 @@
 package daemon
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
+	"go.uber.org/zap"
+
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -40,5 +46,45 @@ func TestFactsAreGatheredWhereTheyMayBeOthers(t *testing.T) {
 		if inFacts(source) != want {
 			t.Errorf("facts are made of what %s tell: %t, want %t", source, !want, want)
 		}
+	}
+}
+
+// A fact that can change while the daemon runs has an event, or a reason why the next whole pass is
+// soon enough. A new fact needs a line here. The line that keeps it: watch_host.go, interest.
+func TestEachFactHasAnEventOrAReason(t *testing.T) {
+	const (
+		links, units, modules = "events of links", "events of units", "events of modules"
+		boot                  = "it lasts as long as the kernel runs"
+		rare                  = "other programs read these files when they start, and so late"
+	)
+	reasons := map[string]string{
+		"Links": links + " of the node, which have its MTU: those of pods come and go",
+		"Uplink": links + "; a lease that is renewed, and each router advertisement, report the default route as if it " +
+			"were another one",
+		"Address": "as Uplink", "RALinks": "a task owns the sysctls of these links, once they are known",
+		"Services": units, "Kubelet": units + ": systemd reads the unit again", "Systemd": units,
+		"Runtime":       "the daemon awaits another answer of the runtime; files beside which a task writes are watched",
+		"ForwardPolicy": "events of nf_tables, where a task has a rule at the forward hook",
+		"Kernel":        modules + "; all else of it: " + boot,
+		"Instance":      "a look beside the passes asks for it",
+		"Hostname":      boot, "Arch": boot, "OS": boot, "Init": boot, "Contain": boot, "Cloud": boot, "Cgroup": boot,
+		"LateSysctls": rare, "UdevRules": rare, "GuestAliases": rare, "ResolvConf": rare, "Peers": rare,
+		"SymbolicLinks": "a task's path is watched", "Problems": "they are those of the other facts",
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[host.Facts]()) {
+		if reasons[field.Name] == "" {
+			t.Errorf("which event has %s gathered again, or why is the next whole pass soon enough?", field.Name)
+		}
+		delete(reasons, field.Name)
+	}
+	if len(reasons) > 0 {
+		t.Errorf("there are no such facts: %v", reasons)
+	}
+	w := newHostWatch(nil, host.Options{}, zap.NewNop())
+	w.facts = &host.Facts{Uplink: "host0", Services: map[string]facts.ServiceState{"x.service": facts.ServiceRunning},
+		Links: []host.LinkFact{{Name: "lo", Loopback: true}, {Name: "eth1", Physical: true}, {Name: "bond0", Kind: "bond"},
+			{Name: "host0", Kind: "veth"}, {Name: "pod7", Kind: "veth"}}}
+	if i := w.interest(); !slices.Equal(i.Links, []string{"eth1", "bond0", "host0"}) || !slices.Equal(i.Units, []string{"x.service"}) {
+		t.Errorf("the daemon watches the links %q and the units %q", i.Links, i.Units)
 	}
 }

@@ -111,9 +111,9 @@ func (w *hostWatch) watch(list []tasks.Task, seen *host.Facts) {
 	w.logUnwatched()
 }
 
-// interest returns what to watch: what the tasks own, the files that facts come from, and the units
-// of services that configure the host's network, because the start of such a service changes which
-// tasks there are.
+// interest returns what to watch: what the tasks own, the files that facts come from, the node's
+// links, whose MTU is that of pods, and the units of services that configure the host's network,
+// because the start of such a service changes which tasks there are.
 func (w *hostWatch) interest() watch.Interest {
 	i := tasks.InterestOf(w.list)
 	for _, file := range slices.Sorted(maps.Keys(w.shared)) {
@@ -122,6 +122,7 @@ func (w *hostWatch) interest() watch.Interest {
 		}
 	}
 	if w.facts != nil {
+		i.Links = append(i.Links, w.facts.NodeLinks()...)
 		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
 	}
 	return i

@@ -171,3 +171,18 @@ func TestOneKeyIsRepairedWithoutAPass(t *testing.T) {
 		}
 	}
 }
+
+// The MTU of pods follows that of the node's link, which no task owns: its event makes a pass. The
+// node has no route to pods of another node, because a route has its link watched, too. The line
+// that keeps it: pkg/daemon/watch_host.go, interest.
+func TestThePodsMTUFollowsTheUplink(t *testing.T) {
+	t.Parallel()
+	s, ctx := bridgeStore(t), t.Context()
+	if err := os.Remove(s.path("nodes/node-2.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Enable: []string{"netwright-agent.service"}}))
+	until(t, n, "all is right", "netwright --dry-run")
+	n.Must(ctx, "ip", "link", "set", "host0", "mtu", "1400")
+	until(t, n, "new pods get the MTU", `ip link show cbr0 | grep -q 'mtu 1400' && grep -q '"mtu": 1400' `+conflistPath)
+}

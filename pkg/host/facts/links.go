@@ -35,18 +35,29 @@ func (g gatherer) links(ctx context.Context) error {
 		g.facts.Uplink = o.Defaults[0].Link
 		g.facts.Address = uplinkAddress(o.Defaults[0], o.Addresses)
 	}
-	g.facts.RALinks = g.listening(o.Links, o.Defaults)
+	g.facts.RALinks = g.listening(o.Defaults)
 	return nil
 }
 
+// NodeLinks returns the names of the node's own links: physical devices, links on top of them, and
+// the uplink. Links of pods and their bridges are no such links.
+func (f *Facts) NodeLinks() (names []string) {
+	for _, l := range f.Links {
+		if !l.Loopback && (l.Physical || l.Name == f.Uplink || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind)) {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
 // listening returns the links on which the kernel accepts router advertisements (accept_ra 1, or 2:
-// even if it forwards) and may receive them: physical devices, links on top of them, and links of
-// default routes. It leaves out links of pods and their bridges, because nothing there may set the
-// node's routes.
-func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
+// even if it forwards) and may receive them: the node's own links, and links of default routes. It
+// leaves out other links, because nothing there may set the node's routes.
+func (g gatherer) listening(defaults []rtnl.Route) []string {
 	var out []string
-	for _, l := range links {
-		of := l.Physical || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind) ||
+	own := g.facts.NodeLinks()
+	for _, l := range g.facts.Links {
+		of := slices.Contains(own, l.Name) ||
 			slices.ContainsFunc(defaults, func(r rtnl.Route) bool { return r.Link == l.Name })
 		if !of || l.Loopback || l.Master != "" {
 			continue
