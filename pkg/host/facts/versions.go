@@ -37,9 +37,12 @@ func (l *Sources) cachedVersion(program string) string {
 	return string(bytes.TrimRight(text[:], "\x00"))
 }
 
+// versionLimit is how long a program may take to tell its version.
+const versionLimit = 10 * time.Second
+
 // LearnVersions runs programs whose version is not cached, so that the facts of the next pass have
 // it. A pass that may write calls it at its end. Without stamps it does nothing, because it could
-// not store the version.
+// not store the version. It asks a program that tells no version only once, until its file changes.
 func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	k := &f.Kubelet
 	if h.opt.Stamps == nil || !h.opt.live() || k.Version != "" || !path.IsAbs(k.Program) {
@@ -49,23 +52,36 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the unit was installed before the program
 	}
-	var out []byte
+	if _, asked := h.opt.Stamps.Lookup(versionStamp(k.Program), info); asked && err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("it did not answer within %s", versionLimit))
+	defer cancel()
 	if err == nil {
-		out, err = sys.Run(ctx,
-			sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
+		k.Version, err = askVersion(ctx, k.Program)
+	}
+	if ctx.Err() == nil { // a late answer is another one
+		var text blob.Digest
+		copy(text[:], k.Version)
+		h.opt.Stamps.Record(versionStamp(k.Program), info, text)
 	}
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}
+	return nil
+}
+
+// askVersion runs a program that tells its version as the last word of a line.
+func askVersion(ctx context.Context, program string) (string, error) {
+	out, err := sys.Run(ctx, sys.Command{Path: program, Args: []string{"--version"}, Max: 4096})
+	if err != nil {
+		return "", err
+	}
 	fields := strings.Fields(string(out)) // "Kubernetes v1.36.3"
 	if len(fields) == 0 || len(fields[len(fields)-1]) > len(blob.Digest{}) {
-		return fmt.Errorf("ask kubelet for its version: it says %.80q", out)
+		return "", fmt.Errorf("it says %.80q", out)
 	}
-	k.Version = strings.TrimPrefix(fields[len(fields)-1], "v")
-	var text blob.Digest
-	copy(text[:], k.Version)
-	h.opt.Stamps.Record(versionStamp(k.Program), info, text)
-	return nil
+	return strings.TrimPrefix(fields[len(fields)-1], "v"), nil
 }
 
 var sharedLibrary = lazyregexp.New(`^libsystemd-shared-(\d+)`)

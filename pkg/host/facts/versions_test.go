@@ -43,6 +43,22 @@ func TestLearnVersions(t *testing.T) {
 	}
 }
 
+// A kubelet that tells no version is asked once, and so the error is reported once. The line that
+// keeps it: versions.go, LearnVersions (asked).
+func TestAProgramWithoutAVersionIsAskedOnce(t *testing.T) {
+	for name, script := range map[string]string{"it says nothing": "true", "it fails": "exit 1"} {
+		program := t.TempDir() + "/kubelet"
+		noError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		h := sourcesOf(t, Options{Root: "/", Sandbox: true, Stamps: versionBook{}})
+		for n := range 3 {
+			f := &Facts{Kubelet: KubeletFacts{Unit: "kubelet.service", Program: program, Version: h.cachedVersion(program)}}
+			if err := LearnVersions(t.Context(), h, f); (err != nil) != (n == 0) || f.Kubelet.Version != "" {
+				t.Errorf("%s: time %d: version %q, %v", name, n, f.Kubelet.Version, err)
+			}
+		}
+	}
+}
+
 type versionBook map[string]struct {
 	info hostfs.FileInfo
 	sum  blob.Digest
