@@ -36,6 +36,8 @@ type Probation struct {
 	// the invocation of the unit before the change, or before its last start
 	Invocation string          `json:"invocation"`
 	Files      []ProbationFile `json:"files,omitempty"`
+	// Served means that the unit is the container runtime, and served CRI before the change.
+	Served bool `json:"served,omitempty"`
 	// Before is what systemd showed just before each effect of the undo, after the files were
 	// restored. If systemd shows something else later, the effect has run.
 	Before map[graph.Key]string `json:"tried,omitempty"`

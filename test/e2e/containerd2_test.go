@@ -16,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // containerd2 returns options of a node with a containerd 2.x release and this configuration file.
@@ -152,6 +153,32 @@ func TestContainerd2ThatLosesItsCRI(t *testing.T) {
 	}
 	if n.Run(ctx, "test", "-e", "/etc/containerd/conf.d/50-netwright.toml").Code == 0 {
 		t.Error("the agent's file is there")
+	}
+}
+
+// The pass that restarts containerd is killed before it looks whether that serves CRI. It repairs a
+// file, so it has no checkpoint. The next pass looks. The lines that keep it:
+// pkg/reconcile/probation/probation.go, Begin (Served); pkg/reconcile/probation/judge.go, lostCRI.
+func TestContainerd2ThatLosesItsCRIBelowAKill(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it kills the agent")
+	ctx := t.Context()
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster,
+		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)))
+	o := containerd2(t, imports)
+	o.Files["/etc/systemd/system/containerd.service.d/20-kill.conf"] = "[Service]\nExecStartPost=/bin/sh -c '! test -e /run/kill || { rm /run/kill; pkill -KILL -x netwright; }'\n"
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", o))
+	criStatus(ctx, t, n)
+	n.Must(ctx, "netwright", "--once")
+	n.Write("/etc/containerd/conf.d/90-broken.toml", "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd]\ndefault_runtime_name = 'none'\n", 0o644)
+	n.Shell(ctx, "echo '# by hand' >>/etc/containerd/conf.d/50-netwright.toml; touch /run/kill")
+	if res := n.Run(ctx, "netwright", "--once"); res.Code == 0 || n.Run(ctx, "test", "-e", "/run/kill").Code == 0 {
+		t.Fatalf("it was not killed: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	res := n.Run(ctx, "netwright", "--once")
+	if want := "it serves no CRI"; res.Code != 1 || !strings.Contains(res.Stdout, want) {
+		t.Errorf("exit %d, want 1 and %q\n%s%s", res.Code, want, res.Stdout, res.Stderr)
 	}
 }
 

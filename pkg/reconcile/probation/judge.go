@@ -97,7 +97,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	err error) {
 	if t.State == ledger.ProbationOpen {
 		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
-		lost := err == nil && v == starts.IsUp && ts.lostCRI(ctx, h, t.Unit)
+		lost := err == nil && v == starts.IsUp && lostCRI(ctx, h, t)
 		if err != nil || v == starts.IsUp && !lost || v == starts.NoVerdict {
 			return err == nil, err
 		}
@@ -135,7 +135,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	if err != nil || v == starts.Starting || v == starts.Queued {
 		return false, err
 	}
-	runs := v == starts.IsUp && !ts.lostCRI(ctx, h, t.Unit)
+	runs := v == starts.IsUp && !lostCRI(ctx, h, t)
 	t.State, t.Bad, t.Tries, t.Since = ledger.ProbationSuppressed, runs, t.Tries+1, time.Now().UTC()
 	t.Unchanged, t.Before = unitFingerprint(h.Live.Files, *t), nil
 	for i := range t.Files {
@@ -149,10 +149,10 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	return false, ledger.NoteUndone(ctx, h.Files, made)
 }
 
-// lostCRI reports whether a runtime that served CRI before this pass runs without it. containerd
+// lostCRI reports whether a runtime that served CRI before the change runs without it. containerd
 // starts without its plugin of CRI if that refuses its settings.
-func (ts *Trials) lostCRI(ctx context.Context, h *host.Host, unit string) bool {
-	if unit != ts.served {
+func lostCRI(ctx context.Context, h *host.Host, t *ledger.Probation) bool {
+	if !t.Served {
 		return false
 	}
 	_, err := h.Live.Pods(ctx)

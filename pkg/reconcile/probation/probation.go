@@ -39,8 +39,7 @@ type Trials struct {
 	opened bool
 	Notes  []report.Note
 	log    *zap.Logger
-	brief  bool   // the pass waits for no unit: the next pass looks at a unit whose state is unknown
-	served string // the unit of the runtime that served CRI before this pass restarted it
+	brief  bool // the pass waits for no unit: the next pass looks at a unit whose state is unknown
 }
 
 // These are the time limits of a pass for a unit that is starting. startTimeout is a little more
@@ -89,14 +88,13 @@ func (ts *Trials) Begin(
 		case !runs(now):
 			continue
 		}
-		if rt := h.Live.Facts.Runtime; rt.NetworkReady != nil && unit == facts.RuntimeUnit(rt.Name) {
-			ts.served = unit
-		}
+		rt := h.Live.Facts.Runtime
 		t := ledger.Probation{Unit: unit, State: ledger.ProbationOpen, Want: set.Name(all[unit]),
-			Invocation: now.Invocation,
-			Files:      files, Since: time.Now().UTC(), Made: made}
+			Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made,
+			Served: rt.NetworkReady != nil && unit == facts.RuntimeUnit(rt.Name)}
 		if i := ts.of(unit); i >= 0 {
 			t.Tries = ts.list[i].Tries
+			t.Served = t.Served || ts.list[i].Served && ts.list[i].State == ledger.ProbationOpen
 			t.Files = before(ts.list[i], files)
 			ts.list = slices.Delete(ts.list, i, i+1)
 		}
