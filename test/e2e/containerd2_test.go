@@ -68,8 +68,8 @@ func TestKubenetOnContainerd2(t *testing.T) {
 
 // A document's directories reach containerd 2, whatever its own file contains, and its CRI reports
 // them. The agent never sets both bin_dir and bin_dirs: with both, containerd does not serve CRI.
-// The line that keeps it: pkg/model/runtime.go, listsBinDirs (without BinDirKey CRI fails from the
-// second case on).
+// The line that keeps it: pkg/model/runtime.go, listsBinDirs (without BinDirKey CRI fails from
+// the second case on); pkg/host/facts/runtime_config.go, replacesSections (where it does not run).
 func TestContainerd2TakesTheDirectories(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -91,6 +91,8 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 		{name: "of containerd 1", config: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/opt/cni/bin\"\n  conf_dir = \"/etc/cni/net.d\"\n", binDirs: []string{"/srv/cni/bin"}},
 		{name: "of containerd 1, with an import", config: "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/opt/cni/bin\"\n",
 			imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"runc\"\n", binDirs: []string{"/srv/cni/bin"}},
+		{name: "of version 2 with the new key, and an import, not running", config: "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dirs = [\"/opt/cni/bin\"]\n",
+			imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"runc\"\n", down: true, binDirs: []string{"/srv/cni/bin", "/opt/cni/bin"}},
 		{name: "an import of containerd 1", config: imports, imported: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/usr/lib/cni\"\n", dropIn: true,
 			binDirs: []string{"/usr/lib/cni"}}, // the last counts, and a note names it
 		{name: "not running", config: imports, down: true, dropIn: true, binDirs: []string{"/srv/cni/bin"}},

@@ -81,9 +81,10 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 			g.problem("ask the container runtime", err)
 		}
 		if known {
-			replaces := rt.replacesSections()
+			merged := rt.Name == "containerd" && rt.SetBy != nil
+			replaces := merged && g.replacesSections(&rt, command)
 			rt.Version = strings.TrimPrefix(status.Version, "v")
-			if rt.Name == "containerd" && rt.SetBy != nil && replaces != rt.replacesSections() {
+			if merged && replaces != g.replacesSections(&rt, command) {
 				g.containerdFile(&rt, command)
 			}
 			g.effective(&rt, status)

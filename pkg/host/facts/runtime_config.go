@@ -37,6 +37,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 	rt.Imports = texts(files[0].tables["imports"])
 	rt.From = rt.ConfigFile
 	settings, socket := map[string]any{}, ""
+	replaces := len(files) > 1 && g.replacesSections(rt, command)
 	for _, f := range files {
 		for _, plugin := range texts(f.tables["disabled_plugins"]) {
 			if slices.Contains(criPlugins, plugin) {
@@ -54,7 +55,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 			delete(cni, "bin_dir")
 		}
 		said := slices.Collect(maps.Keys(cni))
-		if section != nil && rt.replacesSections() {
+		if section != nil && replaces {
 			clear(settings)
 			said = []string{"bin_dir", "bin_dirs", "conf_dir", "conf_template"}
 		}
@@ -77,10 +78,13 @@ func (g gatherer) containerdFile(rt *RuntimeFacts, command unitCommand) {
 }
 
 // replacesSections reports whether containerd takes a plugin's whole section from the last file
-// that has it. 1.x does; 2.x merges sections key by key. While the release is unknown, the version
-// of the file decides.
-func (rt *RuntimeFacts) replacesSections() bool {
-	return rt.ConfigVersion < 3 && (rt.Version == "" || strings.HasPrefix(rt.Version, "1."))
+// that has it. 1.x does; 2.x merges sections key by key. While containerd does not run, its release
+// is unknown, and the package of its program decides.
+func (g gatherer) replacesSections(rt *RuntimeFacts, command unitCommand) bool {
+	if rt.ConfigVersion >= 3 || rt.Version != "" {
+		return rt.ConfigVersion < 3 && strings.HasPrefix(rt.Version, "1.")
+	}
+	return len(command.args) == 0 || !strings.Contains(hostfs.GoPackage(g.files, command.args[0]), "/containerd/v2/")
 }
 
 // containerdAddress returns the socket in a file of containerd, or "".

@@ -3,6 +3,7 @@ package facts
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -247,22 +248,32 @@ func TestRuntimeFiles(t *testing.T) {
 }
 
 // containerd 2.x merges the sections of files of version 2, and 1.x takes the last one: 1.7.29,
-// 2.0.5 and 2.2.1 report these settings. The line that keeps it: runtime_config.go,
-// replacesSections.
+// 2.0.5 and 2.2.1 report these settings. Of a containerd that does not run, the package of its
+// program shows which it is. The line that keeps it: runtime_config.go, replacesSections.
 func TestSectionsOfVersionTwo(t *testing.T) {
 	root := t.TempDir()
+	write(t, root+"/src/go.mod", "module github.com/containerd/containerd/v2\n")
+	write(t, root+"/src/cmd/containerd/main.go", "package main\n\nfunc main() {}\n")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", root+"/containerd", "./cmd/containerd")
+	build.Dir = root + "/src"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	const main, nvidia = "/etc/containerd/config.toml", "/etc/containerd/conf.d/99-nvidia.toml"
 	write(t, root+main, "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/m'\nconf_dir = '/m'\n")
 	write(t, root+nvidia, "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '/i'\n")
-	for release, want := range map[string]RuntimeFacts{
-		"1.7.29": {BinDirs: []string{"/opt/cni/bin"}, SetBy: map[string]string{"bin_dir": nvidia, "bin_dirs": nvidia, "conf_dir": nvidia, "conf_template": nvidia}},
-		"2.0.5":  {BinDirs: []string{"/m"}, BinDirKey: "bin_dir", SetBy: map[string]string{"conf_dir": nvidia}},
-	} {
-		rt := RuntimeFacts{Version: release, ConfigFile: main}
-		newGatherer(sourcesOf(t, Options{Root: root}), &Facts{}).containerdFile(&rt, unitCommand{})
-		want.Version, want.ConfigFile, want.ConfigVersion, want.From, want.ConfDir, want.MaxConfNum, want.Imports = release, main, 2, main, "/i", 1, rt.Imports
+	of1 := RuntimeFacts{BinDirs: []string{"/opt/cni/bin"}, SetBy: map[string]string{"bin_dir": nvidia, "bin_dirs": nvidia, "conf_dir": nvidia, "conf_template": nvidia}}
+	of2 := RuntimeFacts{BinDirs: []string{"/m"}, BinDirKey: "bin_dir", SetBy: map[string]string{"conf_dir": nvidia}}
+	for _, c := range []struct {
+		release, program string
+		want             RuntimeFacts
+	}{{"1.7.29", "", of1}, {"2.0.5", "", of2}, {"", "/containerd", of2}, {"", main, of1}, {"", "/none", of1}} {
+		rt := RuntimeFacts{Version: c.release, ConfigFile: main}
+		newGatherer(sourcesOf(t, Options{Root: root}), &Facts{}).containerdFile(&rt, unitCommand{args: []string{c.program}})
+		want := c.want
+		want.Version, want.ConfigFile, want.ConfigVersion, want.From, want.ConfDir, want.MaxConfNum, want.Imports = c.release, main, 2, main, "/i", 1, rt.Imports
 		if d := cmp.Diff(want, rt); d != "" {
-			t.Errorf("%s (-want +got)\n%s", release, d)
+			t.Errorf("release %q, program %q (-want +got)\n%s", c.release, c.program, d)
 		}
 	}
 }

@@ -9,7 +9,7 @@
 // # Files
 //
 //   - the types: reader, writer, files, filespec
-//   - contents, metadata, stamps of unchanged files: read, stat, stamps
+//   - contents, metadata, packages of programs, stamps of files: read, stat, go_package, stamps
 //   - what can be written and run, and the mounts that decide it: writable, host_mounts
 //   - single files, made, appended to, edited and removed: write, edit, remove, attributes
 //   - files that are put in place together, and what a crash leaves of that: batch*

@@ -248,3 +248,19 @@ func TestOwnerByTheRootsOwnFiles(t *testing.T) {
 		t.Errorf("a group that came later: %d, %v", gid, err)
 	}
 }
+
+// Of a program that Go's linker made, the path of its package is known without running it.
+func TestGoPackage(t *testing.T) {
+	f := openImage(t, Options{Root: "/"})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		self: "github.com/netwright/netwright/pkg/host/hostfs.test", "/etc/passwd": "", "/bin/sh": "", "/dev/null": "", "/none": "",
+	} {
+		if got := GoPackage(f.Reader, name); got != want {
+			t.Errorf("the package of %s is %q, want %q", name, got, want)
+		}
+	}
+}
