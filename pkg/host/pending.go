@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -55,7 +56,9 @@ func (p *Pending) Add(facts ...Fact) {
 func (p *Pending) Ask(effect, by string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked[effect] = append(p.asked[effect], by)
+	if !slices.Contains(p.asked[effect], by) { // an earlier run, or an earlier attempt, asked too
+		p.asked[effect] = append(p.asked[effect], by)
+	}
 }
 
 // Ack records that an effect was carried out: no key asks for it any more.

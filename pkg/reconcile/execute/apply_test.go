@@ -168,6 +168,20 @@ func TestAnEffectOwedByAKilledRunIsDoneByTheNext(t *testing.T) {
 	}
 }
 
+// A killed run recorded that a file asks for the effect, and the file has to change once more.
+func TestAKeyThatAsksAgainIsNamedOnce(t *testing.T) {
+	root, rung := t.TempDir(), 0
+	file := note{Meta: asking("a"), path: "/a", want: "1"}
+	if _, err := once(t, root, file, bell{rung: &rung, dies: true}); err == nil {
+		t.Fatal("the effect did not fail")
+	}
+	file.want = "2"
+	got, err := once(t, root, file, bell{rung: &rung})
+	if err != nil || rung != 1 || len(got) != 2 || got[1].Reason != "asked for by file:/a" {
+		t.Fatalf("%v, effect done %d times, steps %+v; want a file and one effect that it asks for", err, rung, got)
+	}
+}
+
 func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	root, rung := t.TempDir(), 0
 	broken := note{path: "/first", want: "1", broken: errors.New("no")}
